@@ -1,0 +1,124 @@
+/** One environment variable: what it is for, its default, and how its text becomes a value (throws a short reason when it cannot). */
+export interface Setting<T> {
+  about: string;
+  fallback: string | undefined;
+  read: (text: string) => T;
+}
+
+const setting = <T>(about: string, fallback: string | undefined, read: (text: string) => T): Setting<T> => ({ about, fallback, read });
+const text = (value: string): string => value;
+const whole =
+  (low: number, high: number) =>
+  (value: string): number => {
+    const number = Number(value);
+    if (!/^\d+$/.test(value) || number < low || number > high) throw new Error(`must be a whole number from ${low} to ${high}`);
+    return number;
+  };
+const port = whole(0, 65_535);
+const url =
+  (...schemes: string[]) =>
+  (value: string): string => {
+    if (value === '') return value;
+    if (!URL.canParse(value) || !schemes.includes(new URL(value).protocol))
+      throw new Error(`must be a URL that begins with ${schemes.join(' or ')}//`);
+    return value.replace(/\/$/, '');
+  };
+const oneOf =
+  <T extends string>(...values: T[]) =>
+  (value: string): T => {
+    const found = values.find((one) => one === value);
+    if (found === undefined) throw new Error(`must be one of ${values.join(', ')}`);
+    return found;
+  };
+const appKey = (value: string): Buffer => {
+  const key = Buffer.from(value, 'base64');
+  if (key.length !== 32) throw new Error('must be 32 random bytes in base64, as `openssl rand -base64 32` prints them');
+  return key;
+};
+const rateLimit = (value: string): { perSecond: number; burst: number } | null => {
+  if (value === 'off') return null;
+  const [, rate, burst] = /^(\d{1,6})\/(\d{1,6})$/.exec(value) ?? [];
+  if (!Number(rate) || !Number(burst)) throw new Error('must be `requests a second/burst`, such as 50/100, or off');
+  return { perSecond: Number(rate), burst: Number(burst) };
+};
+const hostPorts = (value: string): readonly string[] => {
+  const list = value
+    .split(',')
+    .map((one) => one.trim())
+    .filter(Boolean);
+  if (list.some((one) => !/^\S+:\d+$/.test(one))) throw new Error('must be a comma-separated list of host:port');
+  return list;
+};
+
+/** Every environment variable that the product reads (decisions 9). */
+export const settings = {
+  PORT: setting('Port of the HTTP API.', '8080', port),
+  GATEWAY_PORT: setting('Port of a WebSocket gateway node.', '8081', port),
+  OPS_PORT: setting('Port of the operators’ pages: health, metrics, queues.', '8082', port),
+  OPS_PASSWORD: setting('Password of the operators’ pages (user `ops`). Without it they listen on loopback only.', '', text),
+  BASE_URL: setting('Address under which people and bots reach the API. Empty: http://localhost:PORT.', '', url('http:', 'https:')),
+  GATEWAY_URL: setting('Address under which bots reach the gateway. Empty: ws://localhost:GATEWAY_PORT.', '', url('ws:', 'wss:')),
+  MONGODB_URL: setting('The MongoDB database, with its name in the path.', undefined, url('mongodb:', 'mongodb+srv:')),
+  REDIS_URL: setting('Redis 7 or newer, with AOF and noeviction.', undefined, url('redis:', 'rediss:')),
+  REDIS_PREFIX: setting('First part of every Redis key, so that several installations can share one Redis.', 'parlance', text),
+  REDIS_SHARDS: setting('In how many hash slots gateway sessions are spread; more than 1 only on a Redis Cluster.', '1', whole(1, 64)),
+  APP_KEY: setting('32 random bytes in base64. Encrypts what must be readable again and derives interaction tokens.', undefined, appKey),
+  RATE_LIMIT: setting(
+    'Requests a second and burst of each caller, or off. Addresses without a caller get two fifths.',
+    '50/100',
+    rateLimit,
+  ),
+  TRUST_PROXY: setting('How many reverse proxies stand in front and are believed about the client’s address.', '0', whole(0, 8)),
+  HEARTBEAT_INTERVAL_MS: setting('How often gateway clients send a heartbeat, in milliseconds.', '30000', whole(500, 300_000)),
+  OUTBOUND_ALLOW: setting(
+    'Comma-separated host:port that outbound requests may reach although private or plain http. For development.',
+    '',
+    hostPorts,
+  ),
+  LOG_LEVEL: setting('Least level that is logged.', 'info', oneOf('trace', 'debug', 'info', 'warn', 'error', 'silent')),
+  FAILPOINTS: setting('Comma-separated names of failpoints that end the process at that spot. For fault tests only.', '', text),
+} as const;
+
+type Settings = typeof settings;
+type Values = { readonly [K in keyof Settings]: Settings[K] extends Setting<infer T> ? T : never };
+
+/** The checked configuration: one value for each setting, and the addresses that follow from them. */
+export interface Config extends Values {
+  readonly baseUrl: string;
+  readonly gatewayUrl: string;
+}
+
+/** Reads and checks `env`. Throws one Error that names every bad or missing variable, one line each, without its value. */
+export function readConfig(env: Record<string, string | undefined>): Config {
+  const faults: string[] = [];
+  const entries = Object.entries(settings as Record<string, Setting<unknown>>).map(([name, one]) => {
+    const given = env[name] ?? one.fallback;
+    if (given === undefined) {
+      faults.push(`${name} is missing. ${one.about}`);
+      return [name, undefined];
+    }
+    try {
+      return [name, one.read(given)];
+    } catch (fault) {
+      faults.push(`${name} ${(fault as Error).message}.`);
+      return [name, undefined];
+    }
+  });
+  if (faults.length) throw new Error(`Configuration: ${faults.join('\n  ')}`);
+  const values = Object.fromEntries(entries) as Values;
+  return Object.freeze({
+    ...values,
+    baseUrl: values.BASE_URL || `http://localhost:${values.PORT}`,
+    gatewayUrl: values.GATEWAY_URL || `ws://localhost:${values.GATEWAY_PORT}`,
+  });
+}
+
+/** The configuration of this process, from its environment; on a fault prints what is wrong and ends the process with code 78. */
+export function configOrExit(): Config {
+  try {
+    return readConfig(process.env);
+  } catch (fault) {
+    process.stderr.write(`${(fault as Error).message}\n`);
+    return process.exit(78);
+  }
+}

@@ -1,0 +1,51 @@
+/** Where our time begins: 2015-01-01T00:00:00Z, in Unix milliseconds (decisions 2). */
+export const idEpochMs = 1_420_070_400_000;
+
+/** What an id looks like in a path or a body. Anything else cannot name a thing of ours. */
+export const idPattern = /^[0-9]{19}$/;
+
+/** Whether `text` has the form of an id. */
+export const isId = (text: unknown): text is string => typeof text === 'string' && idPattern.test(text);
+
+/** The snowflake of a moment: milliseconds since our epoch << 22 | node (0-1023) << 12 | sequence (0-4095), as 19 digits. */
+export const idOf = (unixMs: number, node: number, sequence: number): string =>
+  ((BigInt(unixMs - idEpochMs) << 22n) | BigInt((node << 12) | sequence)).toString().padStart(19, '0');
+
+/** When the id was made, in Unix milliseconds. */
+export const idTimeMs = (id: string): number => Number(BigInt(id) >> 22n) + idEpochMs;
+
+/** Makes ids that never repeat and never go backwards within the process, also when the clock does. */
+export interface IdSource {
+  /** A new id from the process' own clock. */
+  next(): string;
+  /** The latest millisecond that an id was given for; the id clock in Redis is told it, so that it stays above. */
+  lastMs(): number;
+  /** Notes a millisecond given out by the id clock in Redis. */
+  note(unixMs: number): void;
+}
+
+/** Ids of one process. `node` is its leased number, 1-1023; 0 belongs to the id clock in Redis. `now` is the clock in Unix milliseconds. */
+export function createIds(node: number, now: () => number): IdSource {
+  let lastMs = 0;
+  let sequence = 0;
+  return {
+    next() {
+      const ms = now();
+      if (ms > lastMs) {
+        lastMs = ms;
+        sequence = 0;
+      } else if (++sequence > 4095) {
+        lastMs++;
+        sequence = 0;
+      }
+      return idOf(lastMs, node, sequence);
+    },
+    lastMs: () => lastMs,
+    note(unixMs) {
+      if (unixMs > lastMs) {
+        lastMs = unixMs;
+        sequence = 0;
+      }
+    },
+  };
+}

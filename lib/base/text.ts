@@ -1,0 +1,29 @@
+/** The number of Unicode code points in `text`: every length of the spec counts these (edge case 1). */
+export function lengthOf(text: string): number {
+  let count = 0;
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit < 0xd800 || unit > 0xdbff || i + 1 >= text.length) count++;
+    else {
+      const next = text.charCodeAt(i + 1);
+      if (next >= 0xdc00 && next <= 0xdfff) i++;
+      count++;
+    }
+  }
+  return count;
+}
+
+/** The first `count` code points of `text`; never splits one. */
+export function cut(text: string, count: number): string {
+  if (text.length <= count) return text;
+  let taken = 0;
+  let end = 0;
+  for (const char of text) {
+    if (taken++ >= count) break;
+    end += char.length;
+  }
+  return text.slice(0, end);
+}
+
+/** Whether nothing in `text` can be seen: white space only. */
+export const isBlank = (text: string): boolean => text.trim() === '';

@@ -1,0 +1,42 @@
+import { type Static, Type } from 'typebox';
+import { Id, Name, Nullable, Permissions, Timestamp } from './shared.ts';
+import { Author } from './user.ts';
+
+/** An application as its owner sees it (decisions 3). */
+export const Application = Type.Object({
+  id: Id,
+  name: Type.String(),
+  description: Type.String(),
+  iconUrl: Nullable(Type.String()),
+  public: Type.Boolean(),
+  inDirectory: Type.Boolean(),
+  interactionsEndpointUrl: Nullable(Type.String()),
+  bot: Author,
+  signingSecret: Type.String(),
+  createdAt: Timestamp,
+});
+export type Application = Static<typeof Application>;
+
+/** `POST /api/applications` 201: with the bot's token, which is shown here and by a reset only. */
+export const NewApplication = Type.Object({ ...Application.properties, token: Type.String() });
+export type NewApplication = Static<typeof NewApplication>;
+
+/** `POST /api/applications`. */
+export const ApplicationInput = Type.Object({ name: Name(32), description: Type.Optional(Type.String({ maxLength: 300 })) });
+export type ApplicationInput = Static<typeof ApplicationInput>;
+
+/** `PATCH /api/applications/{id}`: any of these. The interactions endpoint and the directory come with their own parts. */
+export const ApplicationPatch = Type.Object({
+  name: Type.Optional(Name(32)),
+  description: Type.Optional(Type.String({ maxLength: 300 })),
+  public: Type.Optional(Type.Boolean()),
+});
+export type ApplicationPatch = Static<typeof ApplicationPatch>;
+
+/** `POST /api/applications/{id}/authorize`. */
+export const AuthorizeInput = Type.Object({ serverId: Id, permissions: Type.Optional(Permissions) });
+export type AuthorizeInput = Static<typeof AuthorizeInput>;
+
+/** What authorizing gave (decisions 4). */
+export const Authorized = Type.Object({ applicationId: Id, serverId: Id, roleId: Id, permissions: Permissions });
+export type Authorized = Static<typeof Authorized>;

@@ -1,0 +1,67 @@
+import { type Static, Type } from 'typebox';
+import { limits } from '../base/limits.ts';
+import { Id, Name, Nullable, Permissions } from './shared.ts';
+
+/** What a channel is (spec, Channel). */
+export const ChannelKind = Type.Union([
+  Type.Literal('category'),
+  Type.Literal('text'),
+  Type.Literal('announcement'),
+  Type.Literal('voice'),
+  Type.Literal('thread'),
+]);
+export type ChannelKind = Static<typeof ChannelKind>;
+
+/** How clients show a channel's posts. */
+export const ContentMode = Type.Union([Type.Literal('default'), Type.Literal('spoiler'), Type.Literal('age_restricted')]);
+
+/** After how many minutes without messages a thread hides. */
+export const AutoArchiveMinutes = Type.Union([Type.Literal(60), Type.Literal(1440), Type.Literal(4320), Type.Literal(10080)]);
+
+/** What a channel changes for one role or user (decisions 2). */
+export const ChannelOverwrite = Type.Object({ id: Id, allow: Permissions, deny: Permissions });
+
+/** A channel, with the fields of the spec's table; those that do not apply to its kind are null (decisions 4). */
+export const Channel = Type.Object({
+  id: Id,
+  serverId: Nullable(Id),
+  name: Nullable(Type.String()),
+  position: Nullable(Type.Integer()),
+  kind: ChannelKind,
+  parentId: Nullable(Id),
+  topic: Nullable(Type.String()),
+  slowmodeSecs: Nullable(Type.Integer()),
+  contentMode: Nullable(ContentMode),
+  autoArchiveMinutes: Nullable(AutoArchiveMinutes),
+  archived: Nullable(Type.Boolean()),
+  threadOwnerId: Nullable(Id),
+  threadStarterId: Nullable(Id),
+  messageCount: Nullable(Type.Integer()),
+  overwrites: Type.Array(ChannelOverwrite),
+});
+export type Channel = Static<typeof Channel>;
+
+/** `POST /api/servers/{serverId}/channels`. */
+export const ChannelInput = Type.Object({
+  name: Name(limits.nameChars),
+  kind: Type.Union([Type.Literal('category'), Type.Literal('text'), Type.Literal('announcement'), Type.Literal('voice')]),
+  parentId: Type.Optional(Nullable(Id)),
+});
+export type ChannelInput = Static<typeof ChannelInput>;
+
+/** `PATCH /api/channels/{channelId}`: any of these. */
+export const ChannelPatch = Type.Object({
+  name: Type.Optional(Name(limits.nameChars)),
+  topic: Type.Optional(Nullable(Type.String({ maxLength: limits.topicChars }))),
+  slowmodeSecs: Type.Optional(Type.Integer({ minimum: 0, maximum: limits.slowmodeMaxSecs })),
+  contentMode: Type.Optional(ContentMode),
+  parentId: Type.Optional(Nullable(Id)),
+  kind: Type.Optional(Type.Union([Type.Literal('text'), Type.Literal('announcement')])),
+  autoArchiveMinutes: Type.Optional(AutoArchiveMinutes),
+  archived: Type.Optional(Type.Boolean()),
+});
+export type ChannelPatch = Static<typeof ChannelPatch>;
+
+/** `PUT /api/channels/{id}/overwrites/{roleOrUserId}`. */
+export const OverwriteInput = Type.Object({ allow: Permissions, deny: Permissions });
+export type OverwriteInput = Static<typeof OverwriteInput>;

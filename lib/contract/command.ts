@@ -1,0 +1,85 @@
+import { type Static, Type } from 'typebox';
+import { limits } from '../base/limits.ts';
+import { Id, Nullable } from './shared.ts';
+
+/** What an option of a slash command holds (spec, Option type). */
+export const OptionType = Type.Union([
+  Type.Literal('string'),
+  Type.Literal('integer'),
+  Type.Literal('number'),
+  Type.Literal('boolean'),
+  Type.Literal('user'),
+  Type.Literal('role'),
+  Type.Literal('channel'),
+]);
+export type OptionType = Static<typeof OptionType>;
+
+const slashName = Type.String({ minLength: 1, maxLength: limits.commandNameChars, pattern: '^[a-z0-9_-]+$' });
+
+/** An option of a slash command, as stored and shown. */
+export const CommandOption = Type.Object({
+  name: slashName,
+  description: Type.String({ minLength: 1, maxLength: limits.commandDescriptionChars }),
+  type: OptionType,
+  required: Type.Boolean(),
+});
+export type CommandOption = Static<typeof CommandOption>;
+
+/** A command of an application (spec, Command). `prefix` on prefix commands, `options` on slash commands. */
+export const Command = Type.Object({
+  id: Id,
+  name: Type.String(),
+  description: Type.String(),
+  kind: Type.Union([Type.Literal('slash'), Type.Literal('prefix')]),
+  prefix: Type.Optional(Type.String()),
+  options: Type.Optional(Type.Array(CommandOption)),
+});
+export type Command = Static<typeof Command>;
+
+/** One item of `PUT …/commands`. The rules that depend on `kind` are checked by the domain. */
+export const CommandInput = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: limits.commandNameChars }),
+  description: Type.Optional(Type.String({ maxLength: limits.commandDescriptionChars })),
+  kind: Type.Optional(Type.Union([Type.Literal('slash'), Type.Literal('prefix')])),
+  prefix: Type.Optional(Type.String({ minLength: 1, maxLength: limits.prefixChars, pattern: '^\\S+$' })),
+  options: Type.Optional(
+    Type.Array(
+      Type.Object({
+        name: slashName,
+        description: Type.String({ minLength: 1, maxLength: limits.commandDescriptionChars }),
+        type: Type.Optional(OptionType),
+        required: Type.Optional(Type.Boolean()),
+      }),
+      { maxItems: limits.optionsPerCommand },
+    ),
+  ),
+});
+export type CommandInput = Static<typeof CommandInput>;
+
+/** `PUT …/commands`: the whole list of a scope. */
+export const CommandsInput = Type.Array(CommandInput, { maxItems: limits.commandsPerScope });
+export type CommandsInput = Static<typeof CommandsInput>;
+
+/** A command in the picker: which application it belongs to (decisions 3). */
+export const PickerCommand = Type.Object({
+  ...Command.properties,
+  application: Type.Object({ id: Id, name: Type.String(), iconUrl: Nullable(Type.String()) }),
+});
+export type PickerCommand = Static<typeof PickerCommand>;
+
+/** `POST /api/channels/{id}/commands/{commandId}/invoke`: the text after the name, or the options one by one. */
+export const InvokeInput = Type.Object({
+  text: Type.Optional(Type.String({ maxLength: 60_000 })),
+  options: Type.Optional(
+    Type.Array(
+      Type.Object({
+        name: Type.String({ maxLength: 32 }),
+        value: Type.Union([Type.String({ maxLength: 4000 }), Type.Number(), Type.Boolean()]),
+      }),
+      {
+        maxItems: limits.optionsPerCommand,
+      },
+    ),
+  ),
+});
+export type InvokeInput = Static<typeof InvokeInput>;

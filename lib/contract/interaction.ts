@@ -1,0 +1,52 @@
+import { type Static, Type } from 'typebox';
+import { Id, Nullable, Timestamp } from './shared.ts';
+import { UserFace } from './user.ts';
+
+/** Where an interaction stands (spec, States and transitions). */
+export const InteractionState = Type.Union([
+  Type.Literal('created'),
+  Type.Literal('answered'),
+  Type.Literal('deferred'),
+  Type.Literal('expired'),
+]);
+export type InteractionState = Static<typeof InteractionState>;
+
+/** An option that was filled in, parsed to its type. */
+export const OptionValue = Type.Object({
+  name: Type.String(),
+  type: Type.String(),
+  value: Type.Union([Type.String(), Type.Number(), Type.Boolean()]),
+});
+export type OptionValue = Static<typeof OptionValue>;
+
+/** An interaction as the bot gets it (spec, Interaction). The token is added when it is sent, it stands in no store. */
+export const Interaction = Type.Object({
+  type: Type.Literal('command'),
+  id: Id,
+  token: Type.String(),
+  applicationId: Id,
+  channelId: Id,
+  serverId: Nullable(Id),
+  user: Type.Object({ ...UserFace.properties, roles: Type.Array(Id) }),
+  data: Type.Object({ id: Id, name: Type.String(), options: Type.Array(OptionValue) }),
+});
+export type Interaction = Static<typeof Interaction>;
+
+/** What the person sees of an interaction: `INTERACTION_UPDATE` (decisions 6). */
+export const InteractionUpdate = Type.Object({ id: Id, channelId: Id, state: InteractionState });
+export type InteractionUpdate = Static<typeof InteractionUpdate>;
+
+/** `POST …/invoke` 202. */
+export const Invoked = Type.Object({ id: Id, state: InteractionState });
+export type Invoked = Static<typeof Invoked>;
+
+/** `GET /api/interactions/{id}` (decisions 3). */
+export const InteractionView = Type.Object({
+  id: Id,
+  channelId: Id,
+  command: Type.Object({ id: Id, name: Type.String() }),
+  state: InteractionState,
+  createdAt: Timestamp,
+  messageId: Nullable(Id),
+});
+export type InteractionView = Static<typeof InteractionView>;

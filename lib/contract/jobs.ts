@@ -1,0 +1,72 @@
+import { type Static, type TSchema, Type } from 'typebox';
+import { limits } from '../base/limits.ts';
+import { Id } from './shared.ts';
+
+/** The options of one kind of job (quality 4). Data holds ids only. */
+export interface JobEntry {
+  queue: 'drain' | 'interactions';
+  data: TSchema;
+  attempts: number;
+  /** First and longest wait between attempts. */
+  backoffMs?: { first: number; most: number };
+  delayMs?: number;
+  /** `once`: one waiting job for a key, and one more when it comes while that one runs; `id`: the key is the job's id. */
+  unique: 'once' | 'id';
+  key: (data: never) => string;
+}
+
+const job = <S extends TSchema>(entry: Omit<JobEntry, 'data' | 'key'> & { data: S; key: (data: Static<S>) => string }) => entry;
+
+/** Every kind of job: name = file in workers/ = log field. */
+export const jobs = {
+  'drain-channel': job({
+    queue: 'drain',
+    data: Type.Object({ channelId: Id }),
+    attempts: 20,
+    backoffMs: { first: 200, most: 5_000 },
+    unique: 'once',
+    key: (data) => `ch-${data.channelId}`,
+  }),
+  'deliver-interaction': job({
+    queue: 'interactions',
+    data: Type.Object({ interactionId: Id }),
+    attempts: 1,
+    unique: 'once',
+    key: (data) => `ixd-${data.interactionId}`,
+  }),
+  'expire-interaction': job({
+    queue: 'interactions',
+    data: Type.Object({ interactionId: Id }),
+    attempts: 3,
+    backoffMs: { first: 200, most: 1_000 },
+    delayMs: limits.answerWindowMs,
+    unique: 'id',
+    key: (data) => `ixe-${data.interactionId}`,
+  }),
+} as const;
+
+/** The name of a kind of job. */
+export type JobName = keyof typeof jobs;
+/** The data of a kind of job. */
+export type JobData<N extends JobName> = Static<(typeof jobs)[N]['data']>;
+/** The name of a queue. */
+export type QueueName = (typeof jobs)[JobName]['queue'];
+
+/** How the worker of each queue runs: jobs at a time in one process, and how long a dead worker's job stays stuck (quality 4). */
+export const queues: Record<QueueName, { about: string; concurrency: number; lockMs: number; stalledCheckMs: number; maxStalled: number }> =
+  {
+    drain: {
+      about: 'Takes the events of one channel to the gateway, in order.',
+      concurrency: 16,
+      lockMs: 5_000,
+      stalledCheckMs: 2_000,
+      maxStalled: 20,
+    },
+    interactions: {
+      about: 'Hands interactions to bots and ends those that got no answer.',
+      concurrency: 32,
+      lockMs: 5_000,
+      stalledCheckMs: 2_000,
+      maxStalled: 3,
+    },
+  };

@@ -1,0 +1,107 @@
+import { type Static, Type } from 'typebox';
+import { limits } from '../base/limits.ts';
+import { Id, Link, Nullable, Timestamp } from './shared.ts';
+import { Author, UserFace } from './user.ts';
+
+/** A rich embed and its bounds (decisions 5). The bound on the whole embed (6,000 characters) is checked apart. */
+export const Embed = Type.Object({
+  title: Type.Optional(Type.String({ maxLength: limits.embedTitleChars })),
+  description: Type.Optional(Type.String({ maxLength: limits.embedDescriptionChars })),
+  url: Type.Optional(Link),
+  color: Type.Optional(Type.Integer({ minimum: 0, maximum: 0xffffff })),
+  timestamp: Type.Optional(Timestamp),
+  author: Type.Optional(
+    Type.Object({
+      name: Type.String({ minLength: 1, maxLength: limits.embedAuthorChars }),
+      url: Type.Optional(Link),
+      iconUrl: Type.Optional(Link),
+    }),
+  ),
+  footer: Type.Optional(Type.Object({ text: Type.String({ minLength: 1, maxLength: limits.embedFooterChars }) })),
+  image: Type.Optional(Type.Object({ url: Link })),
+  thumbnail: Type.Optional(Type.Object({ url: Link })),
+  fields: Type.Optional(
+    Type.Array(
+      Type.Object({
+        name: Type.String({ minLength: 1, maxLength: limits.embedFieldNameChars }),
+        value: Type.String({ minLength: 1, maxLength: limits.embedFieldValueChars }),
+        inline: Type.Optional(Type.Boolean()),
+      }),
+      { maxItems: limits.embedFields },
+    ),
+  ),
+});
+export type Embed = Static<typeof Embed>;
+
+/** A file of a message (spec, Attachment). */
+export const Attachment = Type.Object({
+  id: Id,
+  filename: Type.String(),
+  contentType: Type.String(),
+  size: Type.Integer(),
+  width: Nullable(Type.Integer()),
+  height: Nullable(Type.Integer()),
+  url: Type.String(),
+});
+export type Attachment = Static<typeof Attachment>;
+
+/** The message that a reply answers, as it stands now. */
+export const ReplyPreview = Type.Object({ id: Id, author: Author, content: Type.String(), hasAttachments: Type.Boolean() });
+export type ReplyPreview = Static<typeof ReplyPreview>;
+
+/** A message (spec, Message). `nonce` stands in the 201 and in MESSAGE_CREATE only, `serverId` on events only, `ephemeral` on answers that are not stored. */
+export const Message = Type.Object({
+  id: Id,
+  channelId: Id,
+  author: Author,
+  content: Type.String(),
+  createdAt: Timestamp,
+  editedAt: Nullable(Timestamp),
+  attachments: Type.Array(Attachment),
+  embeds: Type.Array(Embed),
+  reactions: Type.Array(Type.Object({ emoji: Type.String(), count: Type.Integer(), me: Type.Boolean() })),
+  mentions: Type.Array(Id),
+  mentionRoles: Type.Array(Id),
+  mentionEveryone: Type.Boolean(),
+  replyDeleted: Type.Boolean(),
+  pinned: Type.Boolean(),
+  crossposted: Type.Boolean(),
+  reply: Type.Optional(ReplyPreview),
+  interaction: Type.Optional(Type.Object({ user: UserFace, name: Type.String() })),
+  serverId: Type.Optional(Nullable(Id)),
+  nonce: Type.Optional(Type.String()),
+  ephemeral: Type.Optional(Type.Boolean()),
+});
+export type Message = Static<typeof Message>;
+
+const content = Type.String({ maxLength: limits.messageChars });
+const embeds = Type.Array(Embed, { maxItems: limits.embedsPerMessage });
+
+/** `POST /api/channels/{channelId}/messages` as JSON. */
+export const MessageInput = Type.Object({
+  content: Type.Optional(content),
+  embeds: Type.Optional(embeds),
+  replyTo: Type.Optional(Nullable(Id)),
+  mentionReply: Type.Optional(Type.Boolean()),
+  nonce: Type.Optional(Type.String({ maxLength: limits.nonceChars })),
+});
+export type MessageInput = Static<typeof MessageInput>;
+
+/** `PATCH /api/channels/{channelId}/messages/{messageId}`. What is left out stays. */
+export const MessageEdit = Type.Object({ content: Type.Optional(content), embeds: Type.Optional(embeds) });
+export type MessageEdit = Static<typeof MessageEdit>;
+
+/** `POST /api/interactions/{id}/{token}/followup`. */
+export const FollowupInput = Type.Object({
+  content: Type.Optional(content),
+  embeds: Type.Optional(embeds),
+  ephemeral: Type.Optional(Type.Boolean()),
+});
+export type FollowupInput = Static<typeof FollowupInput>;
+
+/** `POST /api/interactions/{id}/{token}/callback` (spec, Interaction callback body). */
+export const CallbackInput = Type.Object({
+  ...FollowupInput.properties,
+  type: Type.Union([Type.Literal('message'), Type.Literal('defer')]),
+});
+export type CallbackInput = Static<typeof CallbackInput>;

@@ -1,0 +1,134 @@
+import { type Static, Type } from 'typebox';
+import { limits } from '../base/limits.ts';
+import { Channel } from './channel.ts';
+import { Id, Name, Nullable, Permissions, Timestamp } from './shared.ts';
+import { SeenStatus, UserFace } from './user.ts';
+
+/** What the platform team grants a server (spec, Server type). */
+export const ServerType = Type.Union([
+  Type.Literal('official'),
+  Type.Literal('staff'),
+  Type.Literal('developer'),
+  Type.Literal('verified'),
+  Type.Literal('partnered'),
+]);
+export type ServerType = Static<typeof ServerType>;
+
+/** A role (spec, Role). */
+export const Role = Type.Object({
+  id: Id,
+  name: Type.String(),
+  color: Nullable(Type.String({ pattern: '^#[0-9a-f]{6}$' })),
+  hoist: Type.Boolean(),
+  position: Type.Integer(),
+  permissions: Permissions,
+});
+export type Role = Static<typeof Role>;
+
+const color = Nullable(Type.String({ pattern: '^#[0-9A-Fa-f]{6}$' }));
+
+/** `POST /api/servers/{id}/roles`. */
+export const RoleInput = Type.Object({
+  name: Name(limits.nameChars),
+  color: Type.Optional(color),
+  hoist: Type.Optional(Type.Boolean()),
+  position: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.rolesPerServer })),
+  permissions: Type.Optional(Permissions),
+});
+export type RoleInput = Static<typeof RoleInput>;
+
+/** `PATCH /api/servers/{id}/roles/{roleId}`: any of these. */
+export const RolePatch = Type.Partial(RoleInput);
+export type RolePatch = Static<typeof RolePatch>;
+
+/** A server in a list. */
+export const ServerSummary = Type.Object({
+  id: Id,
+  name: Type.String(),
+  iconUrl: Nullable(Type.String()),
+  types: Type.Array(ServerType),
+  community: Type.Boolean(),
+  listed: Type.Boolean(),
+});
+export type ServerSummary = Static<typeof ServerSummary>;
+
+/** A server in full, as its caller sees it (spec, Server). */
+export const Server = Type.Object({
+  id: Id,
+  name: Type.String(),
+  iconUrl: Nullable(Type.String()),
+  ownerId: Id,
+  channels: Type.Array(Channel),
+  roles: Type.Array(Role),
+  myRoles: Type.Array(Id),
+  invitesPaused: Type.Boolean(),
+  types: Type.Array(ServerType),
+  community: Type.Boolean(),
+  listed: Type.Boolean(),
+});
+export type Server = Static<typeof Server>;
+
+/** `POST /api/servers`. */
+export const ServerInput = Type.Object({ name: Name(limits.nameChars) });
+export type ServerInput = Static<typeof ServerInput>;
+
+/** `PATCH /api/servers/{id}`: any of these. */
+export const ServerPatch = Type.Object({
+  name: Type.Optional(Name(limits.nameChars)),
+  invitesPaused: Type.Optional(Type.Boolean()),
+  ownerId: Type.Optional(Id),
+});
+export type ServerPatch = Static<typeof ServerPatch>;
+
+/** A member (spec, Member). */
+export const Member = Type.Object({
+  user: UserFace,
+  status: SeenStatus,
+  customStatus: Nullable(Type.String()),
+  isOwner: Type.Boolean(),
+  roles: Type.Array(Id),
+});
+export type Member = Static<typeof Member>;
+
+/** `POST /api/servers/{id}/invites`. 0 means never, or no limit. */
+export const InviteInput = Type.Object({
+  maxAgeSecs: Type.Optional(Type.Integer({ minimum: 0, maximum: 604_800 })),
+  maxUses: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
+});
+export type InviteInput = Static<typeof InviteInput>;
+
+/** An invite (decisions 3). */
+export const Invite = Type.Object({
+  code: Type.String(),
+  serverId: Id,
+  maxAgeSecs: Type.Integer(),
+  maxUses: Type.Integer(),
+  uses: Type.Integer(),
+  expiresAt: Nullable(Timestamp),
+  createdAt: Timestamp,
+});
+export type Invite = Static<typeof Invite>;
+
+/** What anyone with the code may see before joining. */
+export const InvitePreview = Type.Object({
+  code: Type.String(),
+  server: Type.Object({ id: Id, name: Type.String(), iconUrl: Nullable(Type.String()), memberCount: Type.Integer() }),
+  expiresAt: Nullable(Timestamp),
+});
+export type InvitePreview = Static<typeof InvitePreview>;
+
+/** One entry of a server's audit log (decisions 3). */
+export const AuditEntry = Type.Object({
+  id: Id,
+  actorId: Id,
+  action: Type.String(),
+  targetId: Nullable(Type.String()),
+  reason: Nullable(Type.String()),
+  changes: Type.Record(Type.String(), Type.Object({ from: Type.Unknown(), to: Type.Unknown() })),
+  createdAt: Timestamp,
+});
+export type AuditEntry = Static<typeof AuditEntry>;
+
+/** `GET /api/servers/{id}/audit-log`. */
+export const AuditPage = Type.Object({ items: Type.Array(AuditEntry), hasMore: Type.Boolean() });
+export type AuditPage = Static<typeof AuditPage>;
