@@ -1,0 +1,250 @@
+import { angled, everyone, findTicks, isSpace, isWord, langLine, match, plain, runLength, scheme, urlEnd } from './markup-scan.ts';
+
+/** Where a token stands in the content: UTF-16 offsets, `end` exclusive, markers and backslashes included. */
+interface Span {
+  start: number;
+  end: number;
+}
+
+/** The kinds of formatting that hold other tokens. */
+export type WrapKind = 'bold' | 'italic' | 'underline' | 'strike' | 'spoiler';
+
+/**
+ * One piece of formatted text (spec, "Text formatting"). `text` is what is shown, backslashes taken away. Neighbours touch: the spans of
+ * the top level cover the content, the spans of children cover what stands between their parent's markers.
+ */
+export type Token = Span &
+  (
+    | { type: 'text'; text: string }
+    | { type: WrapKind; children: Token[] }
+    | { type: 'code'; text: string }
+    | { type: 'codeblock'; lang: string; text: string }
+    | { type: 'link'; url: string; preview: boolean }
+    | { type: 'userMention'; id: string }
+    | { type: 'roleMention'; id: string }
+    | { type: 'everyone'; kind: 'everyone' | 'here' }
+    | { type: 'emoji'; name: string; id: string; animated: boolean }
+  );
+
+/** What a content mentions, each id once, in the order of its first mention. Whether the ids exist is for the caller to see. */
+export interface Mentions {
+  users: string[];
+  roles: string[];
+  everyone: boolean;
+  here: boolean;
+}
+
+interface Frame {
+  kind: WrapKind;
+  marker: string;
+  start: number;
+  children: Token[];
+}
+
+const doubles = { '*': 'bold', _: 'underline', '~': 'strike', '|': 'spoiler' } as const satisfies Record<string, WrapKind>;
+const isDouble = (char: string): char is keyof typeof doubles => char in doubles;
+function addText(tokens: Token[], token: Token & { type: 'text' }): void {
+  const last = tokens.at(-1);
+  if (last?.type !== 'text') tokens.push(token);
+  else {
+    last.text += token.text;
+    last.end = token.end;
+  }
+}
+
+/** Reads one content from left to right. Open formatting stands on a stack that holds each kind at most once, so closing is cheap. */
+class Reader {
+  private readonly content: string;
+  private readonly top: Token[] = [];
+  private readonly open: Frame[] = [];
+  /** Lengths of backtick runs known to have no partner further on: each is looked for in vain only once. */
+  private readonly alone = new Set<number>();
+  private at = 0;
+
+  constructor(content: string) {
+    this.content = content;
+  }
+
+  read(): Token[] {
+    while (this.at < this.content.length) {
+      const char = this.content.charAt(this.at);
+      if (char === '\\') this.escape();
+      else if (char === '`') this.code();
+      else if (isDouble(char)) this.markers(char);
+      else if (!this.atom(char)) this.text(match(plain, this.content, this.at)?.[0].length ?? 1);
+    }
+    while (this.open.length) this.spill();
+    return this.top;
+  }
+
+  private get children(): Token[] {
+    return this.open.at(-1)?.children ?? this.top;
+  }
+
+  private text(length: number, shown = this.content.slice(this.at, this.at + length)): void {
+    addText(this.children, { type: 'text', text: shown, start: this.at, end: this.at + length });
+    this.at += length;
+  }
+
+  private push(token: Token): void {
+    this.children.push(token);
+    this.at = token.end;
+  }
+
+  private escape(): void {
+    const next = this.content.codePointAt(this.at + 1);
+    if (next === undefined) return this.text(1);
+    const char = String.fromCodePoint(next);
+    // Before a letter a backslash is a backslash (`C:\temp`), except where it keeps a link from being one.
+    const kept = /^[A-Za-z0-9\s]$/.test(char) && !match(scheme, this.content, this.at + 1);
+    this.text(1 + char.length, kept ? `\\${char}` : char);
+  }
+
+  private code(): void {
+    const start = this.at;
+    const ticks = runLength(this.content, start);
+    const marker = Math.min(ticks, 3);
+    const close = this.alone.has(marker) ? -1 : findTicks(this.content, start + marker, marker);
+    if (close < 0) this.alone.add(marker);
+    const inside = this.content.slice(start + marker, Math.max(close, 0));
+    if (close < 0 || inside.trim() === '') return this.text(ticks);
+    const end = close + marker;
+    if (marker < 3) return this.push({ type: 'code', text: inside, start, end });
+    const lang = langLine.exec(inside)?.[1] ?? '';
+    const text = inside.slice(lang.length).replace(/^\r?\n/, '');
+    this.push({ type: 'codeblock', lang, text: text.endsWith('\n') ? text.slice(0, text.endsWith('\r\n') ? -2 : -1) : text, start, end });
+  }
+
+  /** A run of one marker character. Stars are read as `**` and `*`; long runs (`____`, `*****`) are rules or blanks, not formatting. */
+  private markers(char: keyof typeof doubles): void {
+    const length = runLength(this.content, this.at);
+    const double = doubles[char];
+    if (length > 3 && !(length === 4 && this.isOpen(double))) return this.text(length);
+    if (length === 4) {
+      this.toggle(double, char + char);
+      return this.toggle(double, char + char);
+    }
+    if (char !== '*') return length === 1 ? this.text(1) : this.pair(double, char, length);
+    if (length === 1) return this.star();
+    if (length === 2) return this.toggle(double, '**');
+    const inner = this.open.findLast((frame) => frame.marker[0] === '*');
+    if (inner?.kind === 'italic') this.star();
+    this.toggle(double, '**');
+    if (inner?.kind !== 'italic') this.star();
+  }
+
+  private pair(kind: WrapKind, char: string, length: number): void {
+    // Three: the odd character belongs to the text between the markers, so it stands after an opening and before a closing pair.
+    const closing = this.isOpen(kind);
+    if (length === 3 && closing) this.text(1);
+    this.toggle(kind, char + char);
+    if (length === 3 && !closing) this.text(1);
+  }
+
+  /** A single star; `2 * 3 * 4` is not italic. */
+  private star(): void {
+    const beside = this.content[this.isOpen('italic') ? this.at - 1 : this.at + 1];
+    if (isSpace(beside)) return this.text(1);
+    this.toggle('italic', '*');
+  }
+
+  private isOpen(kind: WrapKind): boolean {
+    return this.open.some((frame) => frame.kind === kind);
+  }
+
+  private toggle(kind: WrapKind, marker: string): void {
+    if (!this.isOpen(kind)) {
+      this.open.push({ kind, marker, start: this.at, children: [] });
+      this.at += marker.length;
+      return;
+    }
+    if (kind === 'bold') this.swapStars();
+    while (this.open.at(-1)?.kind !== kind) this.spill();
+    const frame = this.open.at(-1);
+    if (!frame?.children.length) return this.text(marker.length);
+    this.open.pop();
+    this.push({ type: kind, children: frame.children, start: frame.start, end: this.at + marker.length });
+  }
+
+  /** `***` was read as bold around italic; in `***a** b*` the bold closes first, so the italic is the outer one. */
+  private swapStars(): void {
+    const [bold, italic] = this.open.slice(-2);
+    if (bold?.kind !== 'bold' || italic?.kind !== 'italic' || italic.start !== bold.start + 2) return;
+    const start = bold.start;
+    this.open.splice(-2, 2, { ...italic, start, children: [] }, { ...bold, start: start + 1, children: italic.children });
+  }
+
+  /** Gives up on the innermost open marker: it is literal text, and its children are its parent's. */
+  private spill(): void {
+    const frame = this.open.pop();
+    if (!frame) return;
+    const target = this.children;
+    addText(target, { type: 'text', text: frame.marker, start: frame.start, end: frame.start + frame.marker.length });
+    for (const child of frame.children) {
+      if (child.type === 'text') addText(target, child);
+      else target.push(child);
+    }
+  }
+
+  /** A mention, emoji or link that begins here; false when none does. */
+  private atom(char: string): boolean {
+    const start = this.at;
+    if (char === '<') {
+      const found = match(angled, this.content, start);
+      if (!found) return false;
+      const end = start + found[0].length;
+      const [, user, role, animated, name, emoji, url] = found;
+      if (user) this.push({ type: 'userMention', id: user, start, end });
+      else if (role) this.push({ type: 'roleMention', id: role, start, end });
+      else if (url) this.push({ type: 'link', url, preview: false, start, end });
+      else if (name && emoji) this.push({ type: 'emoji', name, id: emoji, animated: animated !== '', start, end });
+      return true;
+    }
+    if ((char !== '@' && char !== 'h' && char !== 'H') || isWord(this.content[start - 1])) return false;
+    if (char === '@') {
+      const kind = match(everyone, this.content, start)?.[1];
+      if (kind !== 'everyone' && kind !== 'here') return false;
+      this.push({ type: 'everyone', kind, start, end: start + 1 + kind.length });
+      return true;
+    }
+    const found = match(scheme, this.content, start)?.[0];
+    if (!found) return false;
+    const markers = this.open.map((frame) => frame.marker);
+    const end = urlEnd(this.content, start + found.length, markers);
+    this.push({ type: 'link', url: this.content.slice(start, end), preview: true, start, end });
+    return true;
+  }
+}
+
+/** Reads a content into its tokens. Takes any string; markers that are never closed are text. Time and memory grow with its length only. */
+export function parseMarkup(content: string): Token[] {
+  return new Reader(content).read();
+}
+
+function* leaves(tokens: Token[]): Generator<Token> {
+  for (const token of tokens) {
+    if ('children' in token) yield* leaves(token.children);
+    else yield token;
+  }
+}
+
+/** The mentions of a content; those in code and after a backslash do not count (decisions 5). */
+export function mentionsOf(content: string): Mentions {
+  const found = { users: new Set<string>(), roles: new Set<string>(), everyone: false, here: false };
+  if (content.includes('@')) {
+    for (const token of leaves(parseMarkup(content))) {
+      if (token.type === 'userMention') found.users.add(token.id);
+      else if (token.type === 'roleMention') found.roles.add(token.id);
+      else if (token.type === 'everyone') found[token.kind] = true;
+    }
+  }
+  return { ...found, users: [...found.users], roles: [...found.roles] };
+}
+
+/** The links of a content that may get a preview: http and https, outside `<…>` and code, each once, in order. */
+export function linksOf(content: string): string[] {
+  const found = new Set<string>();
+  if (!/https?:/i.test(content)) return [];
+  for (const token of leaves(parseMarkup(content))) if (token.type === 'link' && token.preview) found.add(token.url);
+  return [...found];
+}
