@@ -1,0 +1,31 @@
+# syntax=docker/dockerfile:1
+FROM node:24.11.1-bookworm-slim AS build
+WORKDIR /srv/parlance
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --ignore-scripts
+COPY tsconfig.json tsconfig.build.json ./
+COPY config config
+COPY lib lib
+COPY workers workers
+COPY apps apps
+COPY test test
+RUN npx tsc -p tsconfig.build.json
+
+FROM node:24.11.1-bookworm-slim AS packages
+WORKDIR /srv/parlance
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev --ignore-scripts && npm cache clean --force
+
+FROM node:24.11.1-bookworm-slim
+ENV NODE_ENV=production NODE_OPTIONS=--enable-source-maps
+WORKDIR /srv/parlance
+COPY --from=packages /srv/parlance/node_modules node_modules
+COPY --from=build /srv/parlance/dist/config dist/config
+COPY --from=build /srv/parlance/dist/lib dist/lib
+COPY --from=build /srv/parlance/dist/workers dist/workers
+COPY --from=build /srv/parlance/dist/apps dist/apps
+COPY package.json ./
+COPY deploy/health.mjs deploy/health.mjs
+USER node
+# One image, four roles: docker-compose.yml names the role to run.
+CMD ["node", "dist/apps/api/main.js"]

@@ -1,0 +1,122 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { parse } from 'yaml';
+import { settings } from '../../config/index.ts';
+
+interface Service {
+  image: string;
+  command?: string[];
+  deploy?: { replicas?: number };
+  environment?: Record<string, string>;
+  volumes?: string[];
+  ports?: string[];
+  networks?: string[];
+  restart?: string;
+  healthcheck?: { test: string[]; interval: string; timeout: string; retries: number };
+}
+interface Compose {
+  services: Record<string, Service>;
+  volumes: Record<string, unknown>;
+  networks: Record<string, { internal?: boolean } | null>;
+}
+
+const roles = { api: 2, gateway: 2, worker: 2, ops: 1 };
+const mains: Record<string, string> = { api: 'apps/api', gateway: 'apps/gateway', worker: 'workers', ops: 'apps/ops' };
+const stores = { mongo: '/data/db', redis: '/data' };
+const load = (): Compose => parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true });
+
+const pinned = (image: string): boolean => /^[a-z0-9./-]+:\d+\.\d+\.\d+(-[a-z0-9.-]+)?$/.test(image);
+const hasPair = (list: string[] | undefined, flag: string, value: string): boolean => list?.[list.indexOf(flag) + 1] === value;
+
+function faultsOfRole(name: string, replicas: number, service: Service): string[] {
+  const faults: string[] = [];
+  if ((service.deploy?.replicas ?? 1) !== replicas) faults.push(`${name}: not ${replicas} replicas`);
+  if (service.command?.join(' ') !== `node dist/${mains[name]}/main.js`) faults.push(`${name}: runs ${service.command?.join(' ')}`);
+  const variables = service.environment ?? {};
+  for (const variable of Object.keys(variables)) if (!(variable in settings)) faults.push(`${name}: ${variable} is no setting`);
+  for (const [variable, one] of Object.entries(settings))
+    if (one.fallback === undefined && !variables[variable]) faults.push(`${name}: ${variable} is missing`);
+  for (const secret of ['APP_KEY', 'OPS_PASSWORD'])
+    if (variables[secret] !== undefined && !variables[secret].startsWith(`\${${secret}:?`)) faults.push(`${name}: ${secret} has a default`);
+  return faults;
+}
+
+/** Everything that is wrong with a compose file, one line each. */
+function faultsOf(compose: Compose): string[] {
+  const faults: string[] = [];
+  for (const [name, service] of Object.entries(compose.services)) {
+    if (!pinned(service.image)) faults.push(`${name}: image ${service.image} is not pinned`);
+    const health = service.healthcheck;
+    if (!health?.test.length || !health.interval || !health.timeout || !health.retries) faults.push(`${name}: no health check`);
+    if (service.restart !== 'unless-stopped') faults.push(`${name}: does not restart`);
+    for (const volume of service.volumes ?? []) {
+      const [source = ''] = volume.split(':');
+      if (source.startsWith('.') ? !existsSync(source) : !(source in compose.volumes))
+        faults.push(`${name}: volume ${source} does not exist`);
+    }
+    if (name !== 'proxy' && service.ports?.some((port) => !port.startsWith('127.0.0.1:'))) faults.push(`${name}: open to the network`);
+  }
+  for (const [name, replicas] of Object.entries(roles)) {
+    const service = compose.services[name];
+    faults.push(...(service ? faultsOfRole(name, replicas, service) : [`${name}: missing`]));
+  }
+  for (const [name, folder] of Object.entries(stores)) {
+    const service = compose.services[name];
+    if (!service?.volumes?.some((volume) => volume.endsWith(`:${folder}`))) faults.push(`${name}: ${folder} is not kept`);
+    if (service?.networks?.join() !== 'inside' || !compose.networks.inside?.internal)
+      faults.push(`${name}: not on the inner network alone`);
+  }
+  const redis = compose.services.redis?.command;
+  if (!hasPair(redis, '--appendonly', 'yes') || !hasPair(redis, '--appendfsync', 'everysec')) faults.push('redis: no AOF each second');
+  if (!hasPair(redis, '--maxmemory-policy', 'noeviction')) faults.push('redis: may evict');
+  if (!hasPair(compose.services.mongo?.command, '--replSet', 'rs0')) faults.push('mongo: no replica set');
+  if (!compose.services.proxy) faults.push('proxy: missing');
+  return faults;
+}
+
+describe('docker-compose.yml', () => {
+  it('has every role, pinned images, volumes, health checks and no default password', () => expect(faultsOf(load())).to.deep.equal([]));
+
+  for (const [role, folder] of Object.entries(mains))
+    it(`the main of ${role} exists`, () => expect(existsSync(`${folder}/main.ts`), `${folder}/main.ts`).to.equal(true));
+
+  it('the Dockerfile pins its images, has no root and brings what the health checks run', () => {
+    const text = readFileSync('Dockerfile', 'utf8');
+    const images = [...text.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image ?? '');
+    expect(images).to.have.length.greaterThan(1);
+    for (const image of images) expect(pinned(image), image).to.equal(true);
+    expect(text).to.match(/^USER node$/m);
+    expect(text).to.contain('COPY deploy/health.mjs deploy/health.mjs');
+    expect(existsSync('deploy/health.mjs')).to.equal(true);
+  });
+
+  it('the proxy sends /api and /files to the api and /gateway to the gateways, on the ports they listen on', () => {
+    const { services } = load();
+    const text = readFileSync('deploy/Caddyfile', 'utf8');
+    expect(text).to.match(/@api path \/api \/api\/\* \/files\/\*/);
+    expect(text).to.match(/@gateway path \/gateway/);
+    expect(text).to.contain(`dynamic a api ${services.api?.environment?.PORT}`);
+    expect(text).to.contain(`dynamic a gateway ${services.gateway?.environment?.GATEWAY_PORT}`);
+  });
+
+  const spoilt: [what: string, spoil: (services: Compose['services']) => void, fault: RegExp][] = [
+    ['a missing role', (all) => delete all.worker, /worker: missing/],
+    ['one api', (all) => Object.assign(all.api ?? {}, { deploy: { replicas: 1 } }), /api: not 2 replicas/],
+    ['latest', (all) => Object.assign(all.mongo ?? {}, { image: 'mongo:latest' }), /not pinned/],
+    ['no tag', (all) => Object.assign(all.redis ?? {}, { image: 'redis' }), /not pinned/],
+    ['no health check', (all) => delete all.gateway?.healthcheck, /gateway: no health check/],
+    ['a main that is not ours', (all) => Object.assign(all.ops ?? {}, { command: ['node', 'x.js'] }), /ops: runs node x.js/],
+    ['an unknown variable', (all) => Object.assign(all.api?.environment ?? {}, { POTR: '1' }), /POTR is no setting/],
+    ['no database', (all) => delete all.api?.environment?.MONGODB_URL, /MONGODB_URL is missing/],
+    ['a default key', (all) => Object.assign(all.api?.environment ?? {}, { APP_KEY: 'x' }), /APP_KEY has a default/],
+    ['an open operators’ port', (all) => Object.assign(all.ops ?? {}, { ports: ['8082:8082'] }), /open to the network/],
+    ['an unknown volume', (all) => Object.assign(all.mongo ?? {}, { volumes: ['other:/data/db'] }), /volume other does not exist/],
+    ['an eviction policy', (all) => Object.assign(all.redis ?? {}, { command: ['redis-server'] }), /may evict/],
+  ];
+  for (const [what, spoil, fault] of spoilt)
+    it(`the check would see ${what}`, () => {
+      const compose = load();
+      spoil(compose.services);
+      expect(faultsOf(compose).join('\n')).to.match(fault);
+    });
+});
