@@ -1,0 +1,34 @@
+import type { EventName } from '../../contract/events.ts';
+
+/** What stands before a payload on the bus: which event it is, whose, and the number it has in each session. */
+export interface EnvelopeHead {
+  /** Event id: its delivery happens once. */
+  e: string;
+  t: EventName;
+  /** The server it belongs to, with the access version its audience was computed with; absent for DMs and personal events. */
+  srv?: string;
+  v?: string;
+  /** The channel it belongs to; its readers are who may view that. */
+  ch?: string;
+  /** How many appends there were, this one included; tells lost data (quality 2). */
+  n: number;
+  /** Bot sessions that got it: `[session id, s]`. */
+  to: [string, number][];
+}
+
+/** An event on the bus: the head, and the payload as JSON bytes already shaped for the wire. */
+export interface Envelope {
+  head: EnvelopeHead;
+  payload: Buffer;
+}
+
+const newline = 0x0a;
+
+/** Splits a bus message at its first line break: head line, then payload. */
+export function readEnvelope(message: Buffer): Envelope {
+  const end = message.indexOf(newline);
+  return { head: JSON.parse(message.toString('utf8', 0, end)) as EnvelopeHead, payload: message.subarray(end + 1) };
+}
+
+/** The head without `n` and `to`, as the open JSON object that the append script completes. */
+export const openHead = (head: Omit<EnvelopeHead, 'n' | 'to'>): string => JSON.stringify(head).slice(0, -1);

@@ -1,0 +1,200 @@
+import type { Redis } from 'ioredis';
+import { limits } from '../../base/limits.ts';
+import { bindScript } from '../redis.ts';
+import { type Envelope, readEnvelope } from './envelope.ts';
+import type { Keys } from './keys.ts';
+
+/** How long a gateway node counts as alive after its last renewal, in milliseconds (quality 2, Liveness). */
+const leaseMs = 5_000;
+const keptMs = limits.sessionKeptMs;
+
+// Opens a session and makes room for it: at most so many of an account, the longest disconnected goes first, then the oldest.
+const openLua = `
+local P, sid, account, node, owner, events, kind = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]
+local set, key = P..'bot:'..account, P..'ses:'..sid
+local time = redis.call('TIME')
+local sessions = {}
+for _, other in ipairs(redis.call('SMEMBERS', set)) do
+  local h = redis.call('HMGET', P..'ses:'..other, 'node', 'opened', 'left')
+  if not h[2] then redis.call('SREM', set, other)
+  else
+    local live = h[1] ~= '' and redis.call('EXISTS', P..'node:'..h[1]) == 1
+    sessions[#sessions + 1] = { other, live and 1 or 0, tonumber(live and h[2] or h[3] or h[2]) }
+  end
+end
+table.sort(sessions, function(a, b) if a[2] ~= b[2] then return a[2] < b[2] end return a[3] < b[3] end)
+for i = 1, #sessions - ${limits.sessionsPerBot - 1} do
+  redis.call('DEL', P..'ses:'..sessions[i][1], P..'str:'..sessions[i][1])
+  redis.call('SREM', set, sessions[i][1])
+end
+redis.call('HSET', key, 'account', account, 'node', node, 'owner', owner, 'events', events, 's', 0, 'opened', redis.call('INCR', P..'opened'),
+  'gen', redis.call('GET', P..'gen') or '')
+redis.call('PEXPIRE', key, ${keptMs})
+redis.call('SADD', set, sid)
+redis.call('PEXPIRE', set, ${keptMs * 2})
+if kind == 'bot' then
+  redis.call('XADD', P..'str:'..sid, '0-1', 'e', '')
+  redis.call('PEXPIRE', P..'str:'..sid, ${keptMs})
+end
+return 1
+`;
+
+// Takes a session over for another socket, on any node. Refuses one that is gone, another account's, of an older generation, or behind the client.
+const takeLua = `
+local P, sid, account, seq, node, owner = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5], ARGV[6]
+local h = redis.call('HMGET', P..'ses:'..sid, 'account', 's', 'gen', 'events')
+if h[1] ~= account or h[3] ~= (redis.call('GET', P..'gen') or '') or seq > tonumber(h[2]) or redis.call('EXISTS', P..'str:'..sid) == 0 then return {-1, ''} end
+redis.call('HSET', P..'ses:'..sid, 'node', node, 'owner', owner, 'opened', redis.call('INCR', P..'opened'))
+redis.call('PEXPIRE', P..'ses:'..sid, ${keptMs})
+redis.call('PEXPIRE', P..'str:'..sid, ${keptMs})
+redis.call('SADD', P..'bot:'..account, sid)
+redis.call('PEXPIRE', P..'bot:'..account, ${keptMs * 2})
+return {tonumber(h[2]), h[4]}
+`;
+
+// The owner's heartbeat: keeps the session and tells where its sequence stands; -1 when it is lost.
+const refreshLua = `
+local P, sid, owner = ARGV[1], ARGV[2], ARGV[3]
+local h = redis.call('HMGET', P..'ses:'..sid, 'owner', 's', 'account', 'gen')
+if h[1] ~= owner or h[4] ~= (redis.call('GET', P..'gen') or '') then return -1 end
+redis.call('PEXPIRE', P..'ses:'..sid, ${keptMs})
+redis.call('PEXPIRE', P..'str:'..sid, ${keptMs})
+redis.call('SADD', P..'bot:'..h[3], sid)
+redis.call('PEXPIRE', P..'bot:'..h[3], ${keptMs * 2})
+return tonumber(h[2])
+`;
+
+// The owner's socket is gone. ARGV[4] = 1 ends the session, else it waits to be resumed.
+const leaveLua = `
+local P, sid, owner = ARGV[1], ARGV[2], ARGV[3]
+local h = redis.call('HMGET', P..'ses:'..sid, 'owner', 'account')
+if h[1] ~= owner then return 0 end
+if ARGV[4] == '1' then
+  redis.call('DEL', P..'ses:'..sid, P..'str:'..sid)
+  redis.call('SREM', P..'bot:'..h[2], sid)
+else
+  redis.call('HSET', P..'ses:'..sid, 'node', '', 'owner', '', 'left', redis.call('INCR', P..'opened'))
+end
+return 1
+`;
+
+// The next events of a session after position ARGV[3], at most ARGV[4]: [s, message or false] each.
+const readLua = `
+local P, out = ARGV[1], {}
+for _, entry in ipairs(redis.call('XRANGE', P..'str:'..ARGV[2], '('..ARGV[3]..'-0', '+', 'COUNT', ARGV[4])) do
+  local s = string.match(entry[1], '^(%d+)-0$')
+  if s then out[#out + 1] = { tonumber(s), redis.call('GET', P..'pay:'..entry[2][2]) } end
+end
+return out
+`;
+
+const connectedLua = `
+local P, out = ARGV[1], {}
+for i = 2, #ARGV do
+  local live = 0
+  for _, sid in ipairs(redis.call('SMEMBERS', P..'bot:'..ARGV[i])) do
+    local node = redis.call('HGET', P..'ses:'..sid, 'node')
+    if node and node ~= '' and redis.call('EXISTS', P..'node:'..node) == 1 then live = 1 break end
+  end
+  out[#out + 1] = live
+end
+return out
+`;
+
+/** Which socket holds a session. `owner` is unique for each socket of each node. */
+export interface Owner {
+  node: string;
+  owner: string;
+}
+
+/** A stored event of a session: its number, and the event, or null when its payload is gone. */
+export interface Stored {
+  s: number;
+  event: Envelope | null;
+}
+
+/** A gateway node's power over sessions. Everything rejects while Redis is away. */
+export interface Sessions {
+  /** Opens a session at position 0. `events` are the names it asked for; a person's session has no stream and only counts as a connection. */
+  open(session: { id: string; accountId: string; events: readonly string[]; kind: 'bot' | 'person' } & Owner): Promise<void>;
+  /** Takes a session over at `seq`; null when it cannot be resumed. Answers where its sequence stands and the events it asked for. */
+  take(session: { id: string; accountId: string; seq: number } & Owner): Promise<{ s: number; events: string[] } | null>;
+  /** Keeps the session alive for 6 minutes and answers where its sequence stands; null when this socket has lost it. */
+  refresh(session: { id: string; accountId: string; owner: string }): Promise<number | null>;
+  /** Gives the session up: ended for good, or left to be resumed. */
+  leave(session: { id: string; accountId: string; owner: string }, how: 'end' | 'wait'): Promise<void>;
+  /** Stored events after `after`, oldest first, at most `count`. */
+  read(session: { id: string; accountId: string }, after: number, count: number): Promise<Stored[]>;
+  /** Says that `node` lives, for 5 s. */
+  renewLease(node: string): Promise<void>;
+  /** Ends the lease of a node that stops in good order. */
+  dropLease(node: string): Promise<void>;
+}
+
+/** Which of the accounts have a socket on a living node, in their order. Part of every process' powers: presence and `bot_offline` ask it. */
+export type Connected = (accountIds: readonly string[]) => Promise<boolean[]>;
+
+/** Binds `connected` to `redis`. Rejects while Redis is away. */
+export function createConnected(redis: Redis, keys: Keys): Connected {
+  const script = bindScript<number[]>(redis, 'parlanceConnected', connectedLua);
+  return async (accountIds) => {
+    const live = new Set<string>();
+    for (let shard = 0; shard < keys.shards; shard++) {
+      const ids = accountIds.filter((id) => keys.shardOf(id) === shard);
+      if (ids.length === 0) continue;
+      const prefix = keys.shard(shard);
+      const found = await script([`${prefix}connected`], [prefix, ...ids]);
+      ids.forEach((id, at) => found[at] && live.add(id));
+    }
+    return accountIds.map((id) => live.has(id));
+  };
+}
+
+/** Binds the session scripts to `redis`. */
+export function createSessions(redis: Redis, keys: Keys): Sessions {
+  const open = bindScript<number>(redis, 'parlanceOpen', openLua);
+  const take = bindScript<[number, string]>(redis, 'parlanceTake', takeLua);
+  const refresh = bindScript<number>(redis, 'parlanceRefresh', refreshLua);
+  const leave = bindScript<number>(redis, 'parlanceLeave', leaveLua);
+  const read = bindScript<[number, Buffer | null][]>(redis, 'parlanceRead', readLua, 'bytes');
+  const prefixOf = (accountId: string): string => keys.shard(keys.shardOf(accountId));
+  const call = <R>(
+    script: (keys: string[], args: (string | number)[]) => Promise<R>,
+    accountId: string,
+    ...args: (string | number)[]
+  ): Promise<R> => {
+    const prefix = prefixOf(accountId);
+    return script([`${prefix}session`], [prefix, ...args]);
+  };
+  return {
+    async open(session) {
+      const events = ` ${session.events.join(' ')} `;
+      await call(open, session.accountId, session.id, session.accountId, session.node, session.owner, events, session.kind);
+    },
+    async take(session) {
+      const [s, events] = await call(take, session.accountId, session.id, session.accountId, session.seq, session.node, session.owner);
+      return s < 0 ? null : { s, events: events.trim().split(' ').filter(Boolean) };
+    },
+    async refresh(session) {
+      const s = await call(refresh, session.accountId, session.id, session.owner);
+      return s < 0 ? null : s;
+    },
+    async leave(session, how) {
+      await call(leave, session.accountId, session.id, session.owner, how === 'end' ? '1' : '0');
+    },
+    async read(session, after, count) {
+      const rows = await call(read, session.accountId, session.id, after, count);
+      return rows.map(([s, message]) => ({ s: Number(s), event: message ? readEnvelope(message) : null }));
+    },
+    async renewLease(node) {
+      const pipeline = redis.pipeline();
+      for (let shard = 0; shard < keys.shards; shard++) pipeline.set(`${keys.shard(shard)}node:${node}`, '1', 'PX', leaseMs);
+      for (const [error] of (await pipeline.exec()) ?? []) if (error) throw error;
+    },
+    async dropLease(node) {
+      const pipeline = redis.pipeline();
+      for (let shard = 0; shard < keys.shards; shard++) pipeline.del(`${keys.shard(shard)}node:${node}`);
+      await pipeline.exec();
+    },
+  };
+}

@@ -1,0 +1,95 @@
+import mongoose, { type Connection, type Model } from 'mongoose';
+import type { Config } from '../../config/index.ts';
+import type { Logger } from '../base/log.ts';
+import { accountSchema, applicationSchema, tokenSchema } from './models/account.ts';
+import { commandsSchema, idempotencySchema, interactionSchema } from './models/interaction.ts';
+import { messageSchema } from './models/message.ts';
+import { auditSchema, banSchema, channelSchema, inviteSchema, memberSchema, serverSchema } from './models/server.ts';
+
+const collections = (connection: Connection) => ({
+  accounts: connection.model('Account', accountSchema),
+  tokens: connection.model('Token', tokenSchema),
+  applications: connection.model('Application', applicationSchema),
+  servers: connection.model('Server', serverSchema),
+  channels: connection.model('Channel', channelSchema),
+  members: connection.model('Member', memberSchema),
+  bans: connection.model('Ban', banSchema),
+  invites: connection.model('Invite', inviteSchema),
+  audit: connection.model('Audit', auditSchema),
+  messages: connection.model('Message', messageSchema),
+  commands: connection.model('Commands', commandsSchema),
+  interactions: connection.model('Interaction', interactionSchema),
+  idempotency: connection.model('Idempotency', idempotencySchema),
+});
+
+/** The collections, one model each. Reads are made with `.lean()`. */
+export type Collections = ReturnType<typeof collections>;
+
+/** The database of one process. */
+export interface Database extends Collections {
+  /** Makes the collections and indexes that are missing. */
+  prepare(): Promise<void>;
+  /** A write and a read back, for readiness. Throws when the database cannot be written. */
+  probe(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** How long one operation may wait for the database before it fails, so that the API answers 503 within 2.5 s (quality 1, P10). */
+const deadlineMs = 2_000;
+
+/** Connects to MongoDB: every write is acknowledged by the majority and the journal (quality 1, P1). Nothing is buffered while it is away. */
+export async function openDatabase(config: Config, log: Logger): Promise<Database> {
+  mongoose.set('sanitizeFilter', true);
+  const connection = await mongoose
+    .createConnection(config.MONGODB_URL, {
+      autoIndex: false,
+      autoCreate: false,
+      bufferCommands: false,
+      maxPoolSize: 32,
+      minPoolSize: 2,
+      serverSelectionTimeoutMS: deadlineMs,
+      connectTimeoutMS: deadlineMs,
+      socketTimeoutMS: deadlineMs,
+      waitQueueTimeoutMS: deadlineMs,
+      heartbeatFrequencyMS: 1_000,
+      retryReads: false,
+      retryWrites: false,
+      writeConcern: { w: 'majority', journal: true },
+    })
+    .asPromise();
+  connection.on('error', (error: Error) => log.warn({ err: error }, 'database connection'));
+  const models = collections(connection);
+  return {
+    ...models,
+    async prepare() {
+      for (const model of Object.values(models)) await (model as unknown as Model<unknown>).createIndexes();
+    },
+    async probe() {
+      await connection
+        .collection<{ _id: string; at: Date }>('probe')
+        .updateOne({ _id: 'probe' }, { $set: { at: new Date() } }, { upsert: true });
+    },
+    close: () => connection.close(),
+  };
+}
+
+/** Marks a filter's operators as ours: `{ _id: trusted({ $in: ids }) }`. Without it an object in a filter is taken as a plain value (`sanitizeFilter`). */
+export const trusted = <T extends object>(operators: T): T => mongoose.trusted(operators) as T;
+
+/** Whether `error` is a unique index refusing a second document. */
+export const isDuplicate = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === 11000;
+
+/** Whether `error` says that the database could not be reached or did not answer in time. */
+export function isUnavailable(error: unknown): boolean {
+  const { name, code } = (error ?? {}) as { name?: string; code?: unknown };
+  return (
+    /^(MongoNetwork|MongoServerSelection|MongoPoolCleared|MongoWaitQueueTimeout|MongoNotConnected|MongooseServerSelection|MongoTopologyClosed|MongoWriteConcern|MongoOperationTimeout|MongoExpiredSession)/.test(
+      name ?? '',
+    ) ||
+    code === 91 ||
+    code === 189 ||
+    code === 11600 ||
+    code === 50 ||
+    /buffering timed out|before initial connection/.test(String((error as Error | null)?.message ?? ''))
+  );
+}

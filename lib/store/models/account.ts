@@ -1,0 +1,94 @@
+import { Schema } from 'mongoose';
+import type { ChosenStatus } from '../../contract/user.ts';
+
+/** A person or the bot of an application. `username` is unique among people. */
+export interface AccountDoc {
+  _id: string;
+  kind: 'person' | 'bot';
+  username: string;
+  displayName: string;
+  avatarUrl: string | null;
+  tag: 'official' | 'system' | 'verified_bot' | null;
+  passwordHash: string | null;
+  /** The application a bot belongs to. */
+  applicationId: string | null;
+  status: ChosenStatus;
+  customStatus: string | null;
+  /** Servers the account is in; the cap of 100 is a condition on it (spec, Limits). */
+  serverCount: number;
+  createdAt: Date;
+}
+
+export const accountSchema = new Schema<AccountDoc>(
+  {
+    _id: String,
+    kind: String,
+    username: String,
+    displayName: String,
+    avatarUrl: String,
+    tag: String,
+    passwordHash: String,
+    applicationId: String,
+    status: String,
+    customStatus: String,
+    serverCount: Number,
+    createdAt: Date,
+  },
+  { collection: 'accounts', versionKey: false, minimize: false },
+);
+accountSchema.index({ username: 1 }, { unique: true, partialFilterExpression: { kind: 'person' } });
+
+/** A credential: a bot's token or a session of a person. Only the SHA-256 of the whole token is kept. */
+export interface TokenDoc {
+  _id: string;
+  accountId: string;
+  kind: 'bot' | 'session';
+  hash: string;
+  createdAt: Date;
+  /** When a session ends; null for bots. */
+  expiresAt: Date | null;
+}
+
+export const tokenSchema = new Schema<TokenDoc>(
+  { _id: String, accountId: String, kind: String, hash: String, createdAt: Date, expiresAt: Date },
+  { collection: 'tokens', versionKey: false },
+);
+tokenSchema.index({ accountId: 1 });
+tokenSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });
+
+/** An application and its settings. `signingSecret` is encrypted under APP_KEY. */
+export interface ApplicationDoc {
+  _id: string;
+  ownerId: string;
+  botId: string;
+  name: string;
+  description: string;
+  iconUrl: string | null;
+  public: boolean;
+  inDirectory: boolean;
+  interactionsEndpointUrl: string | null;
+  signingSecret: string;
+  /** Place among the owner's applications, 0-49: the unique index on it is the cap of 50. */
+  slot: number;
+  createdAt: Date;
+}
+
+export const applicationSchema = new Schema<ApplicationDoc>(
+  {
+    _id: String,
+    ownerId: String,
+    botId: String,
+    name: String,
+    description: String,
+    iconUrl: String,
+    public: Boolean,
+    inDirectory: Boolean,
+    interactionsEndpointUrl: String,
+    signingSecret: String,
+    slot: Number,
+    createdAt: Date,
+  },
+  { collection: 'applications', versionKey: false },
+);
+applicationSchema.index({ ownerId: 1, slot: 1 }, { unique: true });
+applicationSchema.index({ botId: 1 }, { unique: true });

@@ -1,0 +1,100 @@
+import { Schema } from 'mongoose';
+import type { Command } from '../../contract/command.ts';
+import type { InteractionState, OptionValue } from '../../contract/interaction.ts';
+import type { MessageDoc } from './message.ts';
+import { indexOutbox, type Outbox } from './outbox.ts';
+
+/** The commands of one scope of an application, in one document so that a PUT swaps them at once; `_id` is `<applicationId>:<serverId or all>`. */
+export interface CommandsDoc {
+  _id: string;
+  applicationId: string;
+  /** null: everywhere the bot is. */
+  serverId: string | null;
+  commands: Command[];
+}
+
+export const commandsSchema = new Schema<CommandsDoc>(
+  { _id: String, applicationId: String, serverId: String, commands: [Schema.Types.Mixed] },
+  { collection: 'commands', versionKey: false, minimize: false },
+);
+commandsSchema.index({ applicationId: 1 });
+commandsSchema.index({ serverId: 1, applicationId: 1 });
+
+/** A use of a slash command (spec, States and transitions). All times are the database's clock. */
+export interface InteractionDoc extends Outbox {
+  _id: string;
+  applicationId: string;
+  botId: string;
+  channelId: string;
+  serverId: string | null;
+  userId: string;
+  /** The person's roles at the moment of use. */
+  userRoles: string[];
+  command: { id: string; name: string };
+  options: OptionValue[];
+  state: InteractionState;
+  createdAt: Date;
+  /** When it was answered or deferred; follow-ups are taken for 15 minutes from then. */
+  openedAt: Date | null;
+  /** Whether the defer asked for an ephemeral answer. */
+  ephemeral: boolean;
+  /** The first answer's message, null while there is none and when it was ephemeral. */
+  messageId: string | null;
+  /** An answer that is decided but whose message may not stand in the channel yet; removed once it does. */
+  answer?: MessageDoc | null;
+}
+
+export const interactionSchema = new Schema<InteractionDoc>(
+  {
+    _id: String,
+    applicationId: String,
+    botId: String,
+    channelId: String,
+    serverId: String,
+    userId: String,
+    userRoles: [String],
+    command: Schema.Types.Mixed,
+    options: [Schema.Types.Mixed],
+    state: String,
+    createdAt: Date,
+    openedAt: Date,
+    ephemeral: Boolean,
+    messageId: String,
+    answer: Schema.Types.Mixed,
+    ob: [Schema.Types.Mixed],
+    obAt: Date,
+  },
+  { collection: 'interactions', versionKey: false, minimize: false },
+);
+interactionSchema.index({ createdAt: 1 }, { name: 'unanswered', partialFilterExpression: { state: 'created' } });
+interactionSchema.index({ createdAt: 1 }, { name: 'kept_7_days', expireAfterSeconds: 7 * 24 * 3600 });
+indexOutbox(interactionSchema);
+
+/** The claim of an Idempotency-Key (decisions 1); `_id` is `<caller>:<method and route path>:<key>`. */
+export interface IdempotencyDoc {
+  _id: string;
+  /** SHA-256 of the body's fields. */
+  bodyHash: string;
+  /** The id that the resource has or will have. */
+  resourceId: string;
+  /** Which attempt holds the claim. */
+  holder: string;
+  claimedAt: Date;
+  /** The first answer, once there is one; encrypted when it holds a secret. */
+  answer: { status: number; body: string; sealed: boolean } | null;
+  expiresAt: Date;
+}
+
+export const idempotencySchema = new Schema<IdempotencyDoc>(
+  {
+    _id: String,
+    bodyHash: String,
+    resourceId: String,
+    holder: String,
+    claimedAt: Date,
+    answer: Schema.Types.Mixed,
+    expiresAt: Date,
+  },
+  { collection: 'idempotency', versionKey: false },
+);
+idempotencySchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });

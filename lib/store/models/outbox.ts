@@ -1,0 +1,45 @@
+import type { Schema } from 'mongoose';
+import type { EventName } from '../../contract/events.ts';
+
+/** An event that the document it stands in still owes to the gateway (quality 2). `id` makes its delivery happen once. */
+export interface OutboxEntry {
+  id: string;
+  name: EventName;
+  /** Echoed in MESSAGE_CREATE (spec, Message). */
+  nonce?: string;
+  /** The payload itself, for what is not stored anywhere else: an ephemeral answer, a state that has moved on. */
+  data?: unknown;
+}
+
+/** The fields of a document that owes events; both are absent when it owes none. */
+export interface Outbox {
+  ob?: OutboxEntry[];
+  obAt?: Date;
+}
+
+/** What an update adds to a document so that it owes `entries`: `{ $push, $set }`. */
+export const owing = (entries: OutboxEntry[], now: Date): { $push: object; $set: { obAt: Date } } => ({
+  $push: { ob: { $each: entries } },
+  $set: { obAt: now },
+});
+
+/** An update pipeline that takes the delivered events off a document, and its mark when none is left; an edit made meanwhile keeps its own event. */
+export const settled = (eventIds: readonly string[]): object[] => [
+  {
+    $set: {
+      ob: { $filter: { input: { $ifNull: ['$ob', []] }, as: 'entry', cond: { $not: [{ $in: ['$$entry.id', { $literal: eventIds }] }] } } },
+    },
+  },
+  {
+    $set: {
+      obAt: { $cond: [{ $eq: [{ $size: '$ob' }, 0] }, '$$REMOVE', '$obAt'] },
+      ob: { $cond: [{ $eq: [{ $size: '$ob' }, 0] }, '$$REMOVE', '$ob'] },
+    },
+  },
+];
+
+/** Indexes that hold only documents with undelivered events: by age for the sweep, and by `key` for the drain. */
+export function indexOutbox<T>(schema: Schema<T>, key?: Record<string, 1>): void {
+  schema.index({ obAt: 1 }, { partialFilterExpression: { obAt: { $exists: true } } });
+  if (key) schema.index({ ...key, obAt: 1 }, { partialFilterExpression: { obAt: { $exists: true } } });
+}

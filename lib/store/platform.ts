@@ -1,0 +1,201 @@
+import { LRUCache } from 'lru-cache';
+import type { Config } from '../../config/index.ts';
+import { createIds, type IdSource } from '../base/ids.ts';
+import type { Logger } from '../base/log.ts';
+import { type AccessVersions, createAccessVersions } from './access-versions.ts';
+import { type Appender, createAppender } from './bus/append.ts';
+import { createGeneration, type Generation } from './bus/generation.ts';
+import { createKeys, type Keys } from './bus/keys.ts';
+import { type Connected, createConnected, createSessions, type Sessions } from './bus/sessions.ts';
+import { createTopics, type Listener, type Topics } from './bus/topics.ts';
+import { type Database, openDatabase } from './database.ts';
+import { leaseNode } from './node-lease.ts';
+import type { Handlers, JobEnded } from './queue.ts';
+import { type Enqueue, openConsumers, openProducer, type Producer } from './queue.ts';
+import { openRedis } from './redis.ts';
+import { createGate, type Gate } from './throttle.ts';
+
+/** What every process may do: read and write the database, make ids, know versions, ask who is connected. */
+export interface Platform {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly db: Database;
+  readonly ids: IdSource;
+  readonly versions: AccessVersions;
+  readonly connected: Connected;
+  /** Cached access data by server and account id, each entry with its version; emptied when Redis was away. Entries live 30 s. */
+  readonly cache: LRUCache<string, object>;
+  /** The process' clock, in Unix milliseconds. */
+  now(): number;
+  /** Whether Redis answers now. */
+  redisUp(): boolean;
+  /** Round trip to Redis; rejects when it is away. */
+  pingRedis(): Promise<void>;
+  /** When a worker last said that it lives, in Unix milliseconds; null when none has in the last minute. */
+  workerBeatAt(): Promise<number | null>;
+  close(): Promise<void>;
+}
+
+/** What may also ask for work to be done. */
+export interface EnqueuePlatform extends Platform {
+  /** Puts a job on its queue; a failure is swallowed, as a sweep finds what was not nudged. */
+  nudge: (...job: Parameters<Enqueue>) => void;
+  /** Puts a job on its queue and waits for it; rejects while Redis is away. */
+  enqueue: Enqueue;
+}
+
+/** The API's powers: it asks the gate and enqueues; it cannot publish. */
+export interface ApiPlatform extends EnqueuePlatform {
+  readonly gate: Gate;
+}
+
+/** The worker's powers: it appends events to the bus. */
+export interface WorkerPlatform extends EnqueuePlatform, Appender {
+  /** Says that a worker lives. */
+  beat(): Promise<void>;
+  /** Runs the jobs of every queue until closed. */
+  consume(handlers: Handlers<WorkerPlatform>, ended: JobEnded): { close(): Promise<void> };
+}
+
+/** A gateway node's powers: it keeps sessions and listens; it neither enqueues nor appends. */
+export interface GatewayPlatform extends Platform {
+  readonly sessions: Sessions;
+  readonly generation: Generation;
+  listen(listener: Listener): Promise<Topics>;
+}
+
+/** The operators' powers: they read queues. */
+export interface OpsPlatform extends Platform {
+  readonly queues: Producer['queues'];
+}
+
+interface Opened extends Platform {
+  readonly keys: Keys;
+  readonly redis: Awaited<ReturnType<typeof openRedis>>;
+}
+
+async function openCommon(config: Config, log: Logger, role: string): Promise<Opened> {
+  const keys = createKeys(config.REDIS_PREFIX, config.REDIS_SHARDS);
+  const redis = await openRedis(config, log, role);
+  const db = await openDatabase(config, log);
+  const cache = new LRUCache<string, object>({ max: 10_000, ttl: 30_000 });
+  redis.on('close', () => cache.clear());
+  const beatKey = `${keys.shard(0)}worker-beat`;
+  const now = (): number => Date.now();
+  const lease = await leaseNode(redis, keys, log);
+  return {
+    config,
+    log,
+    db,
+    keys,
+    redis,
+    cache,
+    now,
+    ids: createIds(lease.node, now),
+    versions: createAccessVersions(redis, keys, log),
+    connected: createConnected(redis, keys),
+    redisUp: () => redis.status === 'ready',
+    pingRedis: async () => {
+      await redis.ping();
+    },
+    workerBeatAt: async () => {
+      const at = await redis.get(beatKey);
+      return at === null ? null : Number(at);
+    },
+    close: async () => {
+      await lease.release();
+      redis.disconnect();
+      await db.close();
+    },
+  };
+}
+
+function withQueue(common: Opened): EnqueuePlatform & { producer: Producer; close(): Promise<void> } {
+  const producer = openProducer(common.config, common.log);
+  const waiting = new Map<string, 'in flight' | 'again'>();
+  // Nudges of one job while one is under way become a single further one: a drain finds all there is anyway.
+  const nudge: EnqueuePlatform['nudge'] = (name, data) => {
+    const key = `${name} ${Object.values(data).join(' ')}`;
+    if (waiting.has(key)) {
+      waiting.set(key, 'again');
+      return;
+    }
+    waiting.set(key, 'in flight');
+    producer
+      .enqueue(name, data)
+      .catch(() => undefined)
+      .finally(() => {
+        const again = waiting.get(key) === 'again';
+        waiting.delete(key);
+        if (again) nudge(name, data);
+      })
+      .catch(() => undefined);
+  };
+  return {
+    ...common,
+    producer,
+    enqueue: producer.enqueue,
+    nudge,
+    close: async () => {
+      await producer.close().catch(() => undefined);
+      await common.close();
+    },
+  };
+}
+
+/** Opens the API's platform. `log` is the process' own. */
+export async function openApiPlatform(config: Config, log: Logger): Promise<ApiPlatform> {
+  const common = await openCommon(config, log, 'api');
+  return { ...withQueue(common), gate: createGate(common.redis, common.keys, common.ids, common.now) };
+}
+
+/** Opens the worker's platform. The bus runs on a connection of its own, so that a wait there delays no other command. */
+export async function openWorkerPlatform(config: Config, log: Logger): Promise<WorkerPlatform> {
+  const common = await openCommon(config, log, 'worker');
+  const bus = await openRedis(config, log, 'bus');
+  const generation = createGeneration(bus, common.keys, () => log.error('redis lost acknowledged data: all sessions begin anew'));
+  await generation.boot();
+  bus.on('ready', () => void generation.boot().catch(() => undefined));
+  const queue = withQueue(common);
+  const platform: WorkerPlatform = {
+    ...queue,
+    ...createAppender(bus, common.keys, generation),
+    beat: async () => {
+      await common.redis.set(`${common.keys.shard(0)}worker-beat`, String(Date.now()), 'EX', 60);
+    },
+    consume: (handlers, ended) => openConsumers(config, log, platform, handlers, ended),
+    close: async () => {
+      bus.disconnect();
+      await queue.close();
+    },
+  };
+  return platform;
+}
+
+/** Opens a gateway node's platform. */
+export async function openGatewayPlatform(config: Config, log: Logger): Promise<GatewayPlatform> {
+  const common = await openCommon(config, log, 'gateway');
+  const generation = createGeneration(common.redis, common.keys, () => log.error('redis lost acknowledged data: all sessions begin anew'));
+  await generation.boot();
+  common.redis.on('ready', () => void generation.boot().catch(() => undefined));
+  return {
+    ...common,
+    generation,
+    sessions: createSessions(common.redis, common.keys),
+    listen: async (listener) => {
+      const ear = await openRedis(config, log, 'ear', {
+        retryStrategy: (times: number) => Math.min(50 * times, 500),
+        maxRetriesPerRequest: null,
+        autoResubscribe: false,
+      });
+      return createTopics(ear, common.keys, listener);
+    },
+  };
+}
+
+/** Opens the operators' platform. */
+export async function openOpsPlatform(config: Config, log: Logger): Promise<OpsPlatform> {
+  const common = await openCommon(config, log, 'ops');
+  const { producer, close } = withQueue(common);
+  return { ...common, queues: producer.queues, close };
+}

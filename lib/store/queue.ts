@@ -1,0 +1,117 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { type Job, Queue, UnrecoverableError, Worker } from 'bullmq';
+import type { Config } from '../../config/index.ts';
+import type { Logger } from '../base/log.ts';
+import { type JobData, type JobEntry, type JobName, jobs, type QueueName, queues } from '../contract/jobs.ts';
+import { impatient } from './redis.ts';
+
+const ajv = new Ajv2020();
+const checks = new Map(Object.entries(jobs).map(([name, entry]) => [name, ajv.compile(entry.data)]));
+
+/** Puts a job on its queue. Rejects at once while Redis is away: the document is the truth, the job only a nudge. */
+export type Enqueue = <N extends JobName>(name: N, data: JobData<N>) => Promise<void>;
+
+/** What each kind of job does; complete, or it does not compile. */
+export type Handlers<P> = { [N in JobName]: (platform: P, data: JobData<N>) => Promise<void> };
+
+const prefixOf = (config: Config): string => `{${config.REDIS_PREFIX}-queue}`;
+
+/** The queues that a process may put jobs on. */
+export interface Producer {
+  enqueue: Enqueue;
+  /** The queues themselves, for the operators' pages. */
+  queues: Queue[];
+  close(): Promise<void>;
+}
+
+/** Opens the producing side of every queue on an impatient connection. */
+export function openProducer(config: Config, log: Logger): Producer {
+  const open = new Map(
+    (Object.keys(queues) as QueueName[]).map((name) => {
+      const queue = new Queue(name, {
+        connection: { url: config.REDIS_URL, ...impatient },
+        prefix: prefixOf(config),
+        skipVersionCheck: true,
+      });
+      queue.on('error', (error) => log.debug({ queue: name, err: error.message }, 'queue connection'));
+      return [name, queue] as const;
+    }),
+  );
+  return {
+    async enqueue(name, data) {
+      const entry = jobs[name] as unknown as JobEntry;
+      const key = (entry.key as (data: unknown) => string)(data);
+      await open.get(entry.queue)?.add(name, data, {
+        attempts: entry.attempts,
+        removeOnComplete: true,
+        removeOnFail: true, // a kept job blocks its id; failures are counted and logged
+        ...(entry.delayMs ? { delay: entry.delayMs } : {}),
+        ...(entry.backoffMs ? { backoff: { type: 'grow' } } : {}),
+        ...(entry.unique === 'id' ? { jobId: key } : { deduplication: { id: key, keepLastIfActive: true } }),
+      });
+    },
+    queues: [...open.values()],
+    close: async () => {
+      await Promise.all([...open.values()].map((queue) => queue.close()));
+    },
+  };
+}
+
+/** What the running side of the queues tells: each job that ended, for metrics. */
+export type JobEnded = (name: string, outcome: 'done' | 'failed', ms: number) => void;
+
+/** Runs the jobs of every queue with `handlers` until closed. Job data is checked when it is taken; what does not fit fails for good. */
+export function openConsumers<P>(
+  config: Config,
+  log: Logger,
+  platform: P,
+  handlers: Handlers<P>,
+  ended: JobEnded,
+): { close(): Promise<void> } {
+  const handle = async (job: Job): Promise<void> => {
+    const check = checks.get(job.name);
+    const run = handlers[job.name as JobName] as ((platform: P, data: unknown) => Promise<void>) | undefined;
+    if (!check || !run || !check(job.data)) throw new UnrecoverableError(`bad data for ${job.name}: ${ajv.errorsText(check?.errors)}`);
+    const began = performance.now();
+    try {
+      await run(platform, job.data);
+      ended(job.name, 'done', performance.now() - began);
+    } catch (error) {
+      ended(job.name, 'failed', performance.now() - began);
+      throw error;
+    }
+  };
+  const workers = (Object.entries(queues) as [QueueName, (typeof queues)[QueueName]][]).map(([name, options]) => {
+    const worker = new Worker(name, handle, {
+      connection: { url: config.REDIS_URL, maxRetriesPerRequest: null },
+      prefix: prefixOf(config),
+      skipVersionCheck: true,
+      concurrency: options.concurrency,
+      lockDuration: options.lockMs,
+      stalledInterval: options.stalledCheckMs,
+      maxStalledCount: options.maxStalled,
+      settings: { backoffStrategy: (tries: number, _type?: string, _error?: Error, job?: { name: string }) => backoffMs(job?.name, tries) },
+    });
+    let loggedAt = 0;
+    worker.on('error', (error) => {
+      if (performance.now() - loggedAt < 10_000) return; // at most one line in 10 s (quality 4, Known traps)
+      loggedAt = performance.now();
+      log.warn({ queue: name, err: error.message }, 'worker connection');
+    });
+    worker.on('failed', (job, error) =>
+      log.error({ job: job?.name, jobId: job?.id, attempt: job?.attemptsMade, err: error }, 'job failed'),
+    );
+    return worker;
+  });
+  return {
+    close: async () => {
+      await Promise.all(workers.map((worker) => worker.close()));
+    },
+  };
+}
+
+/** The wait before the next attempt: doubling from the job's first to its longest. */
+function backoffMs(name: string | undefined, tries: number): number {
+  const wait = (jobs[name as JobName] as unknown as JobEntry | undefined)?.backoffMs ?? { first: 200, most: 5_000 };
+  return Math.min(wait.first * 2 ** (tries - 1), wait.most);
+}

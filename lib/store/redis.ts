@@ -1,0 +1,43 @@
+import { Redis, type RedisOptions } from 'ioredis';
+import type { Config } from '../../config/index.ts';
+import type { Logger } from '../base/log.ts';
+
+/** Options of a connection that leave the address and the shape of replies to us. */
+export type ConnectOptions = Omit<RedisOptions, 'replyMapping' | 'host' | 'port'>;
+
+/** Options of a connection that fails at once while Redis is away instead of queueing: callers have their own way on (quality 4, Known traps). */
+export const impatient = {
+  enableOfflineQueue: false,
+  autoResendUnfulfilledCommands: false,
+  maxRetriesPerRequest: 1,
+  commandTimeout: 300,
+  connectTimeout: 2_000,
+  retryStrategy: (times: number) => Math.min(50 * times, 500),
+} satisfies ConnectOptions;
+
+/** Opens a connection of `kind` and waits for the first connect for 5 s; later losses heal by themselves and are logged once each. */
+export async function openRedis(config: Config, log: Logger, kind: string, options: ConnectOptions = impatient): Promise<Redis> {
+  const redis = new Redis(config.REDIS_URL, { ...options, connectionName: `parlance-${kind}`, lazyConnect: true });
+  let up = false;
+  redis.on('ready', () => {
+    up = true;
+  });
+  redis.on('error', (error: Error) => {
+    if (up) log.warn({ kind, err: error.message }, 'redis connection lost');
+    up = false;
+  });
+  await redis.connect();
+  return redis;
+}
+
+/** A Lua script bound to a connection: `(keys, args) → reply`. It is sent by its digest once Redis knows it. */
+export type Script<Reply> = (keys: readonly string[], args: readonly (string | number)[]) => Promise<Reply>;
+
+/** Binds `lua` to `redis` under `name`; with `bytes` its bulk replies are Buffers. */
+export function bindScript<Reply>(redis: Redis, name: string, lua: string, replies: 'text' | 'bytes' = 'text'): Script<Reply> {
+  redis.defineCommand(name, { lua });
+  const commands = redis as unknown as Record<string, (count: number, ...rest: (string | number)[]) => Promise<Reply>>;
+  const call = commands[replies === 'bytes' ? `${name}Buffer` : name];
+  if (!call) throw new Error(`script ${name} is not bound`);
+  return (keys, args) => call.call(redis, keys.length, ...keys, ...args);
+}
