@@ -1,0 +1,51 @@
+import type { Logger } from './log.ts';
+
+/** A running role; `close` stops intake, finishes or hands back what it holds, and closes in reverse order. */
+export interface Running {
+  close(): Promise<void>;
+}
+
+/** How long a role may take to drain before it is ended, in milliseconds (quality 5, Process). */
+const drainMs = 25_000;
+
+/**
+ * Runs one role for the life of the process: starts it, tells a parent process that it is ready, drains it on SIGTERM, SIGINT or when the parent is
+ * gone, and ends after 25 s at the latest. A fault nobody caught is logged, intake stops, and the process ends with code 1.
+ */
+export async function runRole(log: Logger, start: () => Promise<Running>): Promise<void> {
+  let running: Running | null = null;
+  let stopping = false;
+  const stop = (why: string, code: number): void => {
+    if (stopping) return;
+    stopping = true;
+    log.info({ why }, 'stopping');
+    setTimeout(() => {
+      log.error('draining took too long');
+      process.exit(1);
+    }, drainMs).unref();
+    Promise.resolve(running?.close()).then(
+      () => process.exit(code),
+      (error: unknown) => {
+        log.error({ err: error }, 'closing failed');
+        process.exit(1);
+      },
+    );
+  };
+  process.on('SIGTERM', () => stop('SIGTERM', 0));
+  process.on('SIGINT', () => stop('SIGINT', 0));
+  process.on('disconnect', () => stop('the parent process is gone', 0));
+  const fatal = (error: unknown): void => {
+    log.fatal({ err: error }, 'uncaught');
+    stop('uncaught error', 1);
+  };
+  process.on('uncaughtException', fatal);
+  process.on('unhandledRejection', fatal);
+  try {
+    running = await start();
+  } catch (error) {
+    log.fatal({ err: error }, 'could not start');
+    process.exit(1);
+  }
+  log.info('ready');
+  process.send?.('ready');
+}

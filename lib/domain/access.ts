@@ -1,0 +1,218 @@
+import { refuse } from '../base/errors.ts';
+import { isId } from '../base/ids.ts';
+import { holds, type Overwrite, type Permission, permissionNames, permissionsOf } from '../base/permissions.ts';
+import { trusted } from '../store/database.ts';
+import type { AccountDoc } from '../store/models/account.ts';
+import type { ChannelDoc, MemberDoc, ServerDoc } from '../store/models/server.ts';
+import type { Platform } from '../store/platform.ts';
+
+/** Who is asking: the account behind a credential. */
+export interface Caller {
+  readonly account: AccountDoc;
+  readonly id: string;
+  readonly bot: boolean;
+}
+
+/** The access data of one server under one version: the server at once, the rest when it is first needed. */
+export interface ServerAccess {
+  /** null: read without a version (Redis away), good for one use. */
+  readonly version: string | null;
+  readonly server: ServerDoc;
+  /** A channel or thread of this server, or null. */
+  channel(id: string): Promise<ChannelDoc | null>;
+  /** All its channels, threads apart, by position. */
+  channels(): Promise<ChannelDoc[]>;
+  /** A member, or null for whom is not in the server. */
+  member(userId: string): Promise<MemberDoc | null>;
+  /** Loads many members in one query, so that `member` has them at hand. */
+  preload(userIds: readonly string[]): Promise<void>;
+  /** The bots that are members. */
+  bots(): Promise<MemberDoc[]>;
+}
+
+function accessOf(platform: Platform, server: ServerDoc, version: string | null): ServerAccess {
+  const { db } = platform;
+  const channels = new Map<string, Promise<ChannelDoc | null>>();
+  const members = new Map<string, Promise<MemberDoc | null>>();
+  let allChannels: Promise<ChannelDoc[]> | null = null;
+  let allBots: Promise<MemberDoc[]> | null = null;
+  const once = <T>(map: Map<string, Promise<T>>, id: string, load: () => Promise<T>): Promise<T> => {
+    const known = map.get(id);
+    if (known) return known;
+    const loading = load();
+    map.set(id, loading);
+    loading.catch(() => map.delete(id));
+    return loading;
+  };
+  const access: ServerAccess = {
+    version,
+    server,
+    channel: (id) => once(channels, id, async () => await db.channels.findOne({ _id: id, serverId: server._id }).lean()),
+    channels() {
+      const loading =
+        allChannels ??
+        db.channels
+          .find({ serverId: server._id, kind: trusted({ $ne: 'thread' }) })
+          .sort({ position: 1 })
+          .lean()
+          .then((found): ChannelDoc[] => {
+            for (const one of found) channels.set(one._id, Promise.resolve(one));
+            return found;
+          });
+      allChannels = loading;
+      loading.catch(() => {
+        allChannels = null;
+      });
+      return loading;
+    },
+    member: (userId) => once(members, userId, async () => await db.members.findOne({ _id: `${server._id}:${userId}` }).lean()),
+    async preload(userIds) {
+      const missing = userIds.filter((id) => !members.has(id));
+      if (missing.length === 0) return;
+      const found = await db.members.find({ _id: trusted({ $in: missing.map((id) => `${server._id}:${id}`) }) }).lean();
+      const byUser = new Map(found.map((one) => [one.userId, one]));
+      for (const id of missing) members.set(id, Promise.resolve(byUser.get(id) ?? null));
+    },
+    bots() {
+      const loading = allBots ?? db.members.find({ serverId: server._id, bot: true }).sort({ _id: 1 }).lean().exec();
+      allBots = loading;
+      loading.catch(() => {
+        allBots = null;
+      });
+      return loading;
+    },
+  };
+  return access;
+}
+
+/**
+ * The access data of server `id` under `version` (from the gate, an event or `versions.read`): from the cache when it stands there under the same
+ * version, else loaded. null when there is no such server. A null version bypasses the cache.
+ */
+export async function loadServer(platform: Platform, id: string, version: string | null): Promise<ServerAccess | null> {
+  const key = `server:${id}`;
+  if (version !== null) {
+    const cached = platform.cache.get(key) as ServerAccess | undefined;
+    if (cached?.version === version) return cached;
+  }
+  const server = await platform.db.servers.findOne({ _id: id }).lean();
+  if (!server) return null;
+  const access = accessOf(platform, server, version);
+  if (version !== null && platform.redisUp()) platform.cache.set(key, access);
+  return access;
+}
+
+/** The access data of server `id` as it stands now: reads the version first. */
+export async function loadServerNow(platform: Platform, id: string): Promise<ServerAccess | null> {
+  const versions = await platform.versions.read([id]);
+  return loadServer(platform, id, versions?.[0] ?? null);
+}
+
+/** The overwrites that decide in `channel`: a thread uses its parent's (decisions 2). */
+export async function overwritesOf(access: ServerAccess, channel: ChannelDoc): Promise<readonly Overwrite[]> {
+  if (channel.kind !== 'thread' || !channel.parentId) return channel.overwrites;
+  return (await access.channel(channel.parentId))?.overwrites ?? [];
+}
+
+/** The permissions of `member` in `channel`. */
+export async function permissionsIn(access: ServerAccess, member: MemberDoc, channel: ChannelDoc): Promise<number> {
+  return permissionsOf(access.server, member, await overwritesOf(access, channel));
+}
+
+/** Whether `userId` may view `channelId` of this server. Used for live events and again at replay (edge case 65). */
+export async function mayView(access: ServerAccess, userId: string, channelId: string): Promise<boolean> {
+  const [member, channel] = await Promise.all([access.member(userId), access.channel(channelId)]);
+  return member !== null && channel !== null && holds(await permissionsIn(access, member, channel), 'View Channel');
+}
+
+/** The bots of this server that may view `channelId`: the audience of its events. */
+export async function botsThatView(access: ServerAccess, channelId: string): Promise<string[]> {
+  const channel = await access.channel(channelId);
+  if (!channel) return [];
+  const overwrites = await overwritesOf(access, channel);
+  return (await access.bots())
+    .filter((bot) => holds(permissionsOf(access.server, bot, overwrites), 'View Channel'))
+    .map((bot) => bot.userId);
+}
+
+/** A server and the caller's place in it. */
+export interface InServer {
+  readonly access: ServerAccess;
+  readonly server: ServerDoc;
+  readonly member: MemberDoc;
+  /** The caller's permissions on the server's level, or in the channel for `InChannel`. */
+  readonly permissions: number;
+}
+
+/** A channel, its server, and what the caller may do there. */
+export interface InChannel extends InServer {
+  readonly channel: ChannelDoc;
+}
+
+/** Refuses unless `bits` hold every one of `needed`; the refusal names those that are missing. */
+export function require(bits: number, ...needed: Permission[]): void {
+  const missing = needed.filter((name) => !holds(bits, name));
+  if (missing.length) refuse('missing_permission', { permissions: missing.join(', ') }, { missing });
+}
+
+/** Refuses to hand out `bits` that the caller does not hold (decisions 3: only bits the caller has). */
+export function requireGrantable(callerBits: number, bits: number): void {
+  const missing = permissionNames(bits & ~callerBits);
+  if (missing.length) refuse('missing_permission', { permissions: missing.join(', ') }, { missing });
+}
+
+/** What a request knows of the versions it runs under: the gate read them in the same round trip as the limiter. */
+export interface Versions {
+  /** The access version of a server, from the gate or read now; null while Redis is away. */
+  of(serverId: string): Promise<string | null>;
+}
+
+/**
+ * The one load-and-check call for servers: `serverId` as the caller may see it, with the permissions `needed`. 404 for who is not a member, also when
+ * there is no such server; 403 `missing_permission`.
+ */
+export async function inServer(
+  platform: Platform,
+  versions: Versions,
+  caller: Caller,
+  serverId: string,
+  ...needed: Permission[]
+): Promise<InServer> {
+  const access = isId(serverId) ? await loadServer(platform, serverId, await versions.of(serverId)) : null;
+  const member = access && (await access.member(caller.id));
+  if (!access || !member) return refuse('not_found', { what: 'server' });
+  const permissions = permissionsOf(access.server, member);
+  require(permissions, ...needed);
+  return { access, server: access.server, member, permissions };
+}
+
+/** The server that a channel belongs to, which never changes; null when there is no such channel. */
+export async function serverOfChannel(platform: Platform, channelId: string): Promise<string | null> {
+  if (!isId(channelId)) return null;
+  const key = `channel:${channelId}`;
+  const known = platform.cache.get(key) as { serverId: string } | undefined;
+  if (known) return known.serverId;
+  const found = await platform.db.channels.findOne({ _id: channelId }, { serverId: 1 }).lean();
+  if (found) platform.cache.set(key, { serverId: found.serverId });
+  return found?.serverId ?? null;
+}
+
+/**
+ * The one load-and-check call for channels: `channelId` with View Channel and the permissions `needed`. Who is outside its server gets 404, who is
+ * inside without View Channel 403 (decisions 1, Visibility). A thread is checked by its parent.
+ */
+export async function inChannel(
+  platform: Platform,
+  versions: Versions,
+  caller: Caller,
+  channelId: string,
+  ...needed: Permission[]
+): Promise<InChannel> {
+  const serverId = await serverOfChannel(platform, channelId);
+  const access = serverId === null ? null : await loadServer(platform, serverId, await versions.of(serverId));
+  const [member, channel] = access ? await Promise.all([access.member(caller.id), access.channel(channelId)]) : [null, null];
+  if (!access || !member || !channel) return refuse('not_found', { what: 'channel' });
+  const permissions = await permissionsIn(access, member, channel);
+  require(permissions, 'View Channel', ...(holds(permissions, 'View Channel') ? needed : []));
+  return { access, server: access.server, member, channel, permissions };
+}
