@@ -6,11 +6,13 @@ import type { AccountDoc } from '../store/models/account.ts';
 import type { ChannelDoc, MemberDoc, ServerDoc } from '../store/models/server.ts';
 import type { Platform } from '../store/platform.ts';
 
-/** Who is asking: the account behind a credential. */
-export interface Caller {
+/** Who is asking: the account behind a credential, and the access versions that its request runs under. */
+export interface Actor {
   readonly account: AccountDoc;
   readonly id: string;
   readonly bot: boolean;
+  /** The access version of a server, from the gate or read now; null while Redis is away. */
+  versionOf(serverId: string): Promise<string | null>;
 }
 
 /** The access data of one server under one version: the server at once, the rest when it is first needed. */
@@ -161,25 +163,13 @@ export function requireGrantable(callerBits: number, bits: number): void {
   if (missing.length) refuse('missing_permission', { permissions: missing.join(', ') }, { missing });
 }
 
-/** What a request knows of the versions it runs under: the gate read them in the same round trip as the limiter. */
-export interface Versions {
-  /** The access version of a server, from the gate or read now; null while Redis is away. */
-  of(serverId: string): Promise<string | null>;
-}
-
 /**
  * The one load-and-check call for servers: `serverId` as the caller may see it, with the permissions `needed`. 404 for who is not a member, also when
  * there is no such server; 403 `missing_permission`.
  */
-export async function inServer(
-  platform: Platform,
-  versions: Versions,
-  caller: Caller,
-  serverId: string,
-  ...needed: Permission[]
-): Promise<InServer> {
-  const access = isId(serverId) ? await loadServer(platform, serverId, await versions.of(serverId)) : null;
-  const member = access && (await access.member(caller.id));
+export async function inServer(platform: Platform, actor: Actor, serverId: string, ...needed: Permission[]): Promise<InServer> {
+  const access = isId(serverId) ? await loadServer(platform, serverId, await actor.versionOf(serverId)) : null;
+  const member = access && (await access.member(actor.id));
   if (!access || !member) return refuse('not_found', { what: 'server' });
   const permissions = permissionsOf(access.server, member);
   require(permissions, ...needed);
@@ -201,18 +191,16 @@ export async function serverOfChannel(platform: Platform, channelId: string): Pr
  * The one load-and-check call for channels: `channelId` with View Channel and the permissions `needed`. Who is outside its server gets 404, who is
  * inside without View Channel 403 (decisions 1, Visibility). A thread is checked by its parent.
  */
-export async function inChannel(
-  platform: Platform,
-  versions: Versions,
-  caller: Caller,
-  channelId: string,
-  ...needed: Permission[]
-): Promise<InChannel> {
+export async function inChannel(platform: Platform, actor: Actor, channelId: string, ...needed: Permission[]): Promise<InChannel> {
   const serverId = await serverOfChannel(platform, channelId);
-  const access = serverId === null ? null : await loadServer(platform, serverId, await versions.of(serverId));
-  const [member, channel] = access ? await Promise.all([access.member(caller.id), access.channel(channelId)]) : [null, null];
+  const access = serverId === null ? null : await loadServer(platform, serverId, await actor.versionOf(serverId));
+  const [member, channel] = access ? await Promise.all([access.member(actor.id), access.channel(channelId)]) : [null, null];
   if (!access || !member || !channel) return refuse('not_found', { what: 'channel' });
   const permissions = await permissionsIn(access, member, channel);
   require(permissions, 'View Channel', ...(holds(permissions, 'View Channel') ? needed : []));
   return { access, server: access.server, member, channel, permissions };
 }
+
+/** The server of a channel when this process has seen it, without a query: tells which version to ask for. */
+export const serverOfChannelHint = (platform: Platform, channelId: string): string | null =>
+  (platform.cache.get(`channel:${channelId}`) as { serverId: string } | undefined)?.serverId ?? null;

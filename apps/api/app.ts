@@ -1,0 +1,99 @@
+import Router from '@koa/router';
+import Koa, { type Context } from 'koa';
+import { refuse } from '../../lib/base/errors.ts';
+import { limits } from '../../lib/base/limits.ts';
+import type { Metrics } from '../../lib/base/metrics.ts';
+import { lengthOf } from '../../lib/base/text.ts';
+import { type KeptAnswer, runOnce } from '../../lib/domain/idempotency.ts';
+import type { ApiPlatform } from '../../lib/store/platform.ts';
+import { readBody } from './middleware/body.ts';
+import { type Identified, identify } from './middleware/identify.ts';
+import { requests } from './middleware/request.ts';
+import { setSession } from './middleware/session-cookie.ts';
+import { OrElse, type Route } from './route.ts';
+import type { State } from './state.ts';
+import { checkBody, prepare, readQuery } from './validate.ts';
+
+/** How many segments a path has: routes are looked up by method and this, so that the router matches few of them. */
+const segmentsOf = (path: string): number => path.split('/').length - 1;
+
+async function runRoute(
+  platform: ApiPlatform,
+  route: Route,
+  ctx: Context,
+  who: Identified,
+  params: Record<string, string>,
+): Promise<KeptAnswer> {
+  const query = route.query ? readQuery(route.query, ctx.query) : {};
+  const body = route.body ? await readBody(ctx, route.bodyOptional === true) : undefined;
+  if (route.body && !(body === undefined && route.bodyOptional)) checkBody(route.body, body);
+  const answer = async (newId: string): Promise<KeptAnswer> => {
+    const input = {
+      params,
+      query,
+      body,
+      newId,
+      address: who.address,
+      tokenId: who.tokenId,
+      setSession: (token: string | null) => setSession(ctx, platform.config.baseUrl, token),
+    };
+    const result = await route.run(platform, who.actor as never, input as never);
+    const usual = !(result instanceof OrElse);
+    const value = usual ? result : result.body;
+    return { status: usual ? route.reply.status : (route.orElse?.status ?? 200), body: value === undefined ? '' : JSON.stringify(value) };
+  };
+  const key = route.creates ? ctx.get('Idempotency-Key') : '';
+  if (key === '') return answer(who.newId);
+  if (lengthOf(key) > limits.idempotencyKeyChars)
+    return refuse('invalid_request', { reason: `Idempotency-Key is longer than ${limits.idempotencyKeyChars} characters` });
+  const caller = who.actor?.id ?? who.address;
+  const create = { caller, route: `${route.method} ${ctx.path}`, key, body, newId: who.newId, secret: route.creates === 'secret' };
+  return runOnce(platform, create, answer);
+}
+
+function serve(platform: ApiPlatform, route: Route): (ctx: Koa.ParameterizedContext<State> & { params: unknown }) => Promise<void> {
+  for (const schema of [route.body, route.query]) if (schema) prepare(schema);
+  return async (ctx) => {
+    ctx.state.route = route.path;
+    const params = ctx.params as Record<string, string>;
+    const who = await identify(ctx as unknown as Context, platform, route, params);
+    ctx.state.actor = who.actor;
+    const { status, body } = await runRoute(platform, route, ctx as unknown as Context, who, params);
+    ctx.status = status;
+    if (body === '') {
+      ctx.body = null;
+      ctx.status = status;
+      return;
+    }
+    ctx.type = 'application/json';
+    ctx.body = body;
+  };
+}
+
+/** The Koa application of `routes`. A path we do not know is 404, one we know by other methods 405 with `Allow`. */
+export function createApp(platform: ApiPlatform, metrics: Metrics, routes: readonly Route[]): Koa<State> {
+  const app = new Koa<State>();
+  const groups = new Map<string, Router<State>>();
+  for (const route of routes) {
+    const group = `${route.method} ${segmentsOf(route.path)}`;
+    const router = groups.get(group) ?? new Router<State>({ sensitive: true, strict: true });
+    groups.set(group, router);
+    router.register(route.path.replace(/\{(\w+)\}/g, ':$1'), [route.method], serve(platform, route) as never);
+  }
+  const layers = new Map([...groups].map(([name, router]) => [name, router.routes()]));
+  const methods = [...new Set(routes.map((route) => route.method))];
+  app.use(requests(platform, metrics));
+  app.use(async (ctx, next) => {
+    ctx.path = ctx.path.replace('/%40me', '/@me');
+    const method = ctx.method === 'HEAD' ? 'GET' : ctx.method;
+    const segments = segmentsOf(ctx.path);
+    await layers.get(`${method} ${segments}`)?.(ctx as never, next);
+    if (ctx.state.route) return;
+    const allow = methods.filter((other) => groups.get(`${other} ${segments}`)?.match(ctx.path, other).route);
+    if (allow.length) refuse('method_not_allowed', { allowed: allow.join(', ') }, { allow });
+    refuse('not_found', { what: 'path' });
+  });
+  // What Koa itself could not send (a peer that went away in the middle of its answer) is no fault of ours.
+  app.on('error', (error: Error) => platform.log.debug({ err: error }, 'response'));
+  return app;
+}

@@ -1,0 +1,39 @@
+import type { Context, Middleware } from 'koa';
+import { koaBody } from 'koa-body';
+import { refuse } from '../../../lib/base/errors.ts';
+import { limits } from '../../../lib/base/limits.ts';
+import { tooDeep } from '../validate.ts';
+
+const parse: Middleware = koaBody({
+  json: true,
+  jsonStrict: false,
+  jsonLimit: limits.bodyBytes,
+  text: false,
+  urlencoded: false,
+  multipart: false,
+  parsedMethods: ['POST', 'PUT', 'PATCH', 'DELETE'] as never,
+  onError: (error: Error) => {
+    const { status, httpCode } = error as { status?: number; httpCode?: number };
+    if (status === 413 || httpCode === 413) refuse('payload_too_large', { limit: '1 MiB' });
+    refuse('invalid_request', { reason: 'the body is not valid JSON' });
+  },
+}) as Middleware;
+
+/** Whether the request brings a body at all. */
+const hasBody = (ctx: Context): boolean => ctx.get('Transfer-Encoding') !== '' || Number(ctx.get('Content-Length') || 0) > 0;
+
+/**
+ * The JSON body of a request; undefined when there is none and `optional`. Refuses another content type (415), more than 1 MiB (413), broken JSON and
+ * nesting deeper than 32 (400).
+ */
+export async function readBody(ctx: Context, optional: boolean): Promise<unknown> {
+  if (!hasBody(ctx)) {
+    if (optional) return undefined;
+    return refuse('invalid_request', { reason: 'a JSON body is required' });
+  }
+  if (!ctx.is('application/json')) return refuse('unsupported_media_type', { expected: 'application/json' });
+  await parse(ctx, async () => undefined);
+  const { body } = ctx.request as unknown as { body: unknown };
+  if (tooDeep(body)) return refuse('invalid_request', { reason: `the body is nested deeper than ${limits.bodyDepth}` });
+  return body;
+}

@@ -1,0 +1,94 @@
+import type { Context } from 'koa';
+import { refuse } from '../../../lib/base/errors.ts';
+import { type Actor, serverOfChannelHint } from '../../../lib/domain/access.ts';
+import { actorOf, type Credential, checkToken, hintOfToken } from '../../../lib/domain/credentials.ts';
+import type { ApiPlatform } from '../../../lib/store/platform.ts';
+import type { Bucket, GateReply, Verdict } from '../../../lib/store/throttle.ts';
+import type { Route } from '../route.ts';
+import { cookieName, tokenOf } from './session-cookie.ts';
+
+/** Who calls, with what it cost and the id for what it may make. */
+export interface Identified {
+  actor: Actor | null;
+  tokenId: string | null;
+  newId: string;
+  address: string;
+}
+
+/** The client's address: the one that the outermost believed proxy saw (TRUST_PROXY). */
+export function addressOf(ctx: Context, trusted: number): string {
+  const seen = ctx
+    .get('X-Forwarded-For')
+    .split(',')
+    .map((one) => one.trim())
+    .filter(Boolean);
+  return (trusted > 0 && seen[Math.max(0, seen.length - trusted)]) || (ctx.req.socket.remoteAddress ?? 'unknown');
+}
+
+function tell(ctx: Context, bucketName: string, verdict: Verdict): void {
+  ctx.set('X-RateLimit-Limit', String(verdict.limit));
+  ctx.set('X-RateLimit-Remaining', String(verdict.remaining));
+  ctx.set('X-RateLimit-Reset-After', verdict.resetAfterSecs.toFixed(3));
+  ctx.set('X-RateLimit-Bucket', bucketName);
+  if (!verdict.allowed) {
+    const retryAfter = Math.ceil(verdict.retryAfterSecs * 1000) / 1000;
+    refuse('rate_limited', { seconds: retryAfter }, { retryAfter });
+  }
+}
+
+/** The strict bucket of log-ins and registrations: 10 a minute for `what` (an address or a username). */
+export const loginBucket = (what: string): Bucket => ({ key: `login:${what}`, perSecond: 10 / 60, burst: 10 });
+
+/** Takes one request from `bucket`, outside the request's main trip to the gate. Refuses `rate_limited`. */
+export async function takeFrom(ctx: Context, platform: ApiPlatform, bucket: Bucket, name: string): Promise<void> {
+  if (platform.config.RATE_LIMIT === null) return;
+  const { verdict } = await platform.gate({ bucket, versionsOf: [], wantId: false });
+  if (verdict) tell(ctx, name, verdict);
+}
+
+function bucketFor(platform: ApiPlatform, route: Route, accountId: string | null, address: string): (Bucket & { name: string }) | null {
+  const rate = platform.config.RATE_LIMIT;
+  if (rate === null || route.rateLimit === 'none') return null;
+  if (route.rateLimit === 'login') return { ...loginBucket(address), name: 'login' };
+  if (accountId) return { key: accountId, perSecond: rate.perSecond, burst: rate.burst, name: 'caller' };
+  return { key: `address:${address}`, perSecond: (rate.perSecond * 2) / 5, burst: (rate.burst * 2) / 5, name: 'address' };
+}
+
+/**
+ * Who calls `route`: one trip to the gate gives the limiter's decision, the versions that access data are cached under, and a message's id
+ * (quality 2). Refuses `rate_limited`, `unauthorized` and `bots_not_allowed`.
+ */
+export async function identify(ctx: Context, platform: ApiPlatform, route: Route, params: Record<string, string>): Promise<Identified> {
+  const address = addressOf(ctx, platform.config.TRUST_PROXY);
+  const token = route.auth === 'none' ? null : tokenOf(ctx, platform.config.baseUrl);
+  const hint = token && hintOfToken(platform, token);
+  const serverId = params.serverId ?? (params.channelId ? serverOfChannelHint(platform, params.channelId) : null);
+  const pass = async (accountId: string | null): Promise<GateReply> => {
+    const bucket = bucketFor(platform, route, accountId, address);
+    const versionsOf = [accountId, accountId && serverId].filter((id) => id !== null);
+    const reply = await platform.gate({ bucket, versionsOf, wantId: route.makesMessage === true });
+    reply.versions?.forEach((version, at) => known.set(versionsOf[at] as string, version));
+    if (reply.versions === null) for (const id of versionsOf) known.set(id, null);
+    if (bucket && reply.verdict) tell(ctx, bucket.name, reply.verdict);
+    return reply;
+  };
+  const known = new Map<string, string | null>();
+  if (route.auth === 'none') {
+    const reply = await pass(null);
+    return { actor: null, tokenId: null, newId: reply.id ?? platform.ids.next(), address };
+  }
+  let reply: GateReply | null = hint ? await pass(hint) : null;
+  const credential: Credential | null = token
+    ? await checkToken(platform, token, async (accountId) => {
+        if (!known.has(accountId)) reply = await pass(accountId);
+        return known.get(accountId) ?? null;
+      })
+    : null;
+  if (!credential) {
+    if (!reply) await pass(null);
+    return refuse('unauthorized', { hint: `\`Authorization: Bot <token>\`, \`Bearer <token>\`, or the cookie ${cookieName}` });
+  }
+  const actor = actorOf(platform, credential.account, known);
+  if (route.auth === 'person' && actor.bot) refuse('bots_not_allowed');
+  return { actor, tokenId: credential.token._id, newId: reply?.id ?? platform.ids.next(), address };
+}

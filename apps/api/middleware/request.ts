@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto';
+import type { Middleware } from 'koa';
+import { catalogue, Refusal } from '../../../lib/base/errors.ts';
+import type { Metrics } from '../../../lib/base/metrics.ts';
+import { isUnavailable } from '../../../lib/store/database.ts';
+import type { ApiPlatform } from '../../../lib/store/platform.ts';
+import type { State } from '../state.ts';
+
+const idPattern = /^[A-Za-z0-9_.-]{1,64}$/;
+
+/** Every fault as the refusal that the caller is told (decisions 1): refusals as they are, a database that is away as 503, anything else as 500. */
+function refusalOf(fault: unknown): Refusal | null {
+  if (fault instanceof Refusal) return fault;
+  if (isUnavailable(fault)) return new Refusal('unavailable', catalogue.unavailable.text, { retryAfter: 1 });
+  return null;
+}
+
+/**
+ * The outermost layer: request id, error body, one log line and one measurement a request. Error body, always:
+ * `{ code, message, requestId, errors?, missing?, retryAfter? }`.
+ */
+export function requests(platform: ApiPlatform, metrics: Metrics): Middleware<State> {
+  return async (ctx, next) => {
+    const began = performance.now();
+    const given = ctx.get('X-Request-Id');
+    const requestId = idPattern.test(given) ? given : randomUUID();
+    ctx.state.requestId = requestId;
+    ctx.set('X-Request-Id', requestId);
+    ctx.set('X-Content-Type-Options', 'nosniff');
+    try {
+      await next();
+    } catch (fault) {
+      const refusal = refusalOf(fault);
+      if (!refusal) platform.log.error({ requestId, route: ctx.state.route, err: fault }, 'request failed');
+      const { retryAfter, allow, errors, missing } = refusal?.extra ?? {};
+      ctx.status = refusal?.status ?? 500;
+      ctx.type = 'application/json';
+      ctx.body = JSON.stringify({
+        code: refusal?.code ?? 'internal_error',
+        message: refusal?.message ?? 'Something went wrong on our side. It is logged under the request id.',
+        requestId,
+        ...(errors ? { errors } : {}),
+        ...(missing ? { missing } : {}),
+        ...(retryAfter === undefined ? {} : { retryAfter }),
+      });
+      if (retryAfter !== undefined) ctx.set('Retry-After', String(Math.ceil(retryAfter)));
+      if (allow) ctx.set('Allow', allow.join(', '));
+      if (ctx.status === 401) ctx.set('WWW-Authenticate', 'Bot, Bearer');
+    }
+    const ms = performance.now() - began;
+    const route = ctx.state.route ?? 'none';
+    metrics.http.observe({ method: ctx.method, route, status: String(ctx.status) }, ms / 1000);
+    platform.log.debug(
+      { requestId, method: ctx.method, route, status: ctx.status, ms: Math.round(ms * 10) / 10, caller: ctx.state.actor?.id },
+      'request',
+    );
+  };
+}

@@ -1,0 +1,28 @@
+import type { Context } from 'koa';
+import { refuse } from '../../../lib/base/errors.ts';
+import { sessionLifeMs } from '../../../lib/domain/credentials.ts';
+
+/** The cookie that holds a person's session token. */
+export const cookieName = 'parlance_session';
+
+const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/**
+ * The token of a request: `Authorization: Bot <token>` or `Bearer <token>` exactly, else the cookie; null when there is neither or it is malformed.
+ * An unsafe method with the cookie needs an `Origin` that is ours (decisions 3). Refuses `unauthorized` when it is another.
+ */
+export function tokenOf(ctx: Context, baseUrl: string): string | null {
+  const header = ctx.get('Authorization');
+  if (header) return /^(?:Bot|Bearer) (\S+)$/.exec(header)?.[1] ?? null;
+  const cookie = ctx.cookies.get(cookieName) ?? null;
+  if (cookie && !safeMethods.has(ctx.method) && ctx.get('Origin') !== new URL(baseUrl).origin)
+    return refuse('unauthorized', { hint: 'with the cookie, an Origin header that names this service' });
+  return cookie;
+}
+
+/** Sets the cookie of a fresh session, HttpOnly and SameSite=Lax, or clears it. */
+export function setSession(ctx: Context, baseUrl: string, token: string | null): void {
+  const secure = baseUrl.startsWith('https:');
+  const parts = [`${cookieName}=${token ?? ''}`, 'Path=/', 'HttpOnly', 'SameSite=Lax', `Max-Age=${token ? sessionLifeMs / 1000 : 0}`];
+  ctx.append('Set-Cookie', [...parts, ...(secure ? ['Secure'] : [])].join('; '));
+}

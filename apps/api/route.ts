@@ -1,0 +1,83 @@
+import { type Static, type TArray, type TObject, type TSchema, Type } from 'typebox';
+import type { ErrorCode } from '../../lib/base/errors.ts';
+import type { Actor } from '../../lib/domain/access.ts';
+import type { ApiPlatform } from '../../lib/store/platform.ts';
+
+/** HTTP methods that routes use. */
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** Who may call: any account, people only, or whoever holds what the path names (an interaction's token, an invite's code). */
+export type Auth = 'account' | 'person' | 'none';
+
+/** Which bucket a route is counted in: its caller's (or address', without one), the strict one of log-ins, or none. */
+export type RateLimit = 'caller' | 'login' | 'none';
+
+type Holes<P extends string> = P extends `${string}{${infer K}}${infer R}` ? K | Holes<R> : never;
+
+/** A reply other than the route's usual one: the status of `orElse`, with or without a body. */
+export class OrElse {
+  readonly body: unknown;
+  constructor(body?: unknown) {
+    this.body = body;
+  }
+}
+
+/** What a route is given beside the platform and the actor. */
+export interface Input<P extends string, Q, B> {
+  params: Record<Holes<P>, string>;
+  query: Q;
+  body: B;
+  /** The id that a create gives to its resource; the same again when the request is taken up after a crash (decisions 1). */
+  newId: string;
+  address: string;
+  /** Sets the cookie of a fresh session, or clears it. */
+  setSession(token: string | null): void;
+  /** The credential's token id, for logging out. */
+  tokenId: string | null;
+}
+
+/** One route: the registry entry that feeds the router, validation, OpenAPI and the tests that compare the table with the spec's. */
+export interface Route<
+  P extends string = string,
+  Q extends TObject = TObject,
+  B extends TSchema = TSchema,
+  R extends TSchema = TSchema,
+  A extends Auth = Auth,
+> {
+  method: Method;
+  /** The spec's own string, with its `{holes}`. */
+  path: P;
+  auth: A;
+  about: string;
+  query?: Q;
+  body?: B;
+  /** Whether the body may be left out altogether. */
+  bodyOptional?: true;
+  reply: { status: 200 | 201 | 202 | 204; body?: R };
+  orElse?: { status: 200 | 201 | 204; about: string };
+  /** It makes something, so it takes an Idempotency-Key. `secret`: its answer holds one. */
+  creates?: 'resource' | 'secret';
+  /** It makes a message: its id comes from the clock of Redis. */
+  makesMessage?: true;
+  rateLimit?: RateLimit;
+  errors: readonly ErrorCode[];
+  run: (
+    platform: ApiPlatform,
+    actor: A extends 'none' ? null : Actor,
+    input: Input<P, Static<Q>, Static<B>>,
+  ) => Promise<(R extends TSchema ? Static<R> : void) | OrElse>;
+}
+
+/** Declares a route. The holes of the path type the params, the schemas type query, body and reply, `errors` are catalogue codes. */
+export const route = <
+  const P extends string,
+  const A extends Auth,
+  Q extends TObject = TObject<Record<never, never>>,
+  B extends TSchema = ReturnType<typeof Type.Object<Record<never, never>>>,
+  R extends TSchema = ReturnType<typeof Type.Void>,
+>(
+  entry: Route<P, Q, B, R, A>,
+): Route => entry as unknown as Route;
+
+/** A list of `schema`. */
+export const List = <S extends TSchema>(schema: S): TArray<S> => Type.Array(schema);

@@ -1,0 +1,4 @@
+import type { Route } from '../route.ts';
+
+/** Spec, Authentication. */
+export const authRoutes: readonly Route[] = [];

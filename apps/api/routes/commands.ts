@@ -1,0 +1,4 @@
+import type { Route } from '../route.ts';
+
+/** Spec, Commands. */
+export const commandsRoutes: readonly Route[] = [];

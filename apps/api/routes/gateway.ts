@@ -1,0 +1,29 @@
+import { Type } from 'typebox';
+import { limits } from '../../../lib/base/limits.ts';
+import { type Route, route } from '../route.ts';
+
+/** Decisions 7: where the gateway is. */
+export const gatewayRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/gateway',
+    auth: 'none',
+    about: 'Where the gateway is, and how long a session can be resumed.',
+    reply: {
+      status: 200,
+      body: Type.Object({
+        url: Type.String(),
+        heartbeatIntervalMs: Type.Integer(),
+        resumeWindowSecs: Type.Integer(),
+        replayLimit: Type.Integer(),
+      }),
+    },
+    errors: ['rate_limited'],
+    run: async ({ config }) => ({
+      url: config.gatewayUrl,
+      heartbeatIntervalMs: config.HEARTBEAT_INTERVAL_MS,
+      resumeWindowSecs: limits.resumeWindowMs / 1000,
+      replayLimit: limits.replayEvents,
+    }),
+  }),
+];

@@ -1,0 +1,4 @@
+import type { Route } from '../route.ts';
+
+/** Spec, Messages. */
+export const messageRoutes: readonly Route[] = [];

@@ -1,0 +1,4 @@
+import type { Route } from '../route.ts';
+
+/** Spec, Servers. */
+export const serversRoutes: readonly Route[] = [];

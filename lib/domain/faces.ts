@@ -1,0 +1,51 @@
+import type { Author, Tag, UserFace } from '../contract/user.ts';
+import { trusted } from '../store/database.ts';
+import type { AccountDoc } from '../store/models/account.ts';
+import type { Platform } from '../store/platform.ts';
+
+/** What others see of an account. */
+export const faceOf = (account: AccountDoc): UserFace => ({
+  id: account._id,
+  username: account.username,
+  displayName: account.displayName,
+  avatarUrl: account.avatarUrl,
+});
+
+/** An account's tag: what the platform granted, else `bot` for bots, else none. */
+export const tagOf = (account: AccountDoc): Tag | null => account.tag ?? (account.kind === 'bot' ? 'bot' : null);
+
+/** An account as the author of a message. */
+export function authorOf(account: AccountDoc): Author {
+  const tag = tagOf(account);
+  return tag ? { ...faceOf(account), tag } : faceOf(account);
+}
+
+/** The author shown for an account that is gone. */
+export const goneAuthor = (id: string): Author => ({ id, username: 'deleted', displayName: 'Deleted account', avatarUrl: null });
+
+interface CachedAccount {
+  version: string;
+  account: AccountDoc;
+}
+
+/** The accounts of these ids, by id; unknown ones are left out. One round trip to Redis when all are cached under their versions, else one query more. */
+export async function accountsOf(platform: Platform, ids: readonly string[]): Promise<Map<string, AccountDoc>> {
+  const wanted = [...new Set(ids)];
+  const found = new Map<string, AccountDoc>();
+  if (wanted.length === 0) return found;
+  const versions = await platform.versions.read(wanted);
+  wanted.forEach((id, at) => {
+    const cached = platform.cache.get(`account:${id}`) as CachedAccount | undefined;
+    if (versions && cached && cached.version === versions[at]) found.set(id, cached.account);
+  });
+  const missing = wanted.filter((id) => !found.has(id));
+  if (missing.length === 0) return found;
+  const loaded = await platform.db.accounts.find({ _id: trusted({ $in: missing }) }).lean();
+  for (const account of loaded) {
+    found.set(account._id, account);
+    const version = versions?.[wanted.indexOf(account._id)];
+    if (version !== undefined && platform.redisUp())
+      platform.cache.set(`account:${account._id}`, { version, account } satisfies CachedAccount);
+  }
+  return found;
+}

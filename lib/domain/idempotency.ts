@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto';
+import { refuse } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import { isDuplicate, isUnavailable } from '../store/database.ts';
+import type { IdempotencyDoc } from '../store/models/interaction.ts';
+import type { Platform } from '../store/platform.ts';
+import { seal, sha256, unseal } from '../store/seal.ts';
+
+/** An answer that was, or will be, given to a create. */
+export interface KeptAnswer {
+  status: number;
+  body: string;
+}
+
+/** A create under an Idempotency-Key. */
+export interface KeyedCreate {
+  caller: string;
+  /** Method and path, holes filled in: the same key on another route is another key. */
+  route: string;
+  key: string;
+  /** The body's fields; "another body" compares these. */
+  body: unknown;
+  /** The id the resource shall have if this is the first call. */
+  newId: string;
+  /** Whether answers hold a secret: they are kept encrypted. */
+  secret: boolean;
+}
+
+/** A body with its keys in order, so that two orders of the same fields are the same body. */
+function canonical(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(canonical);
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, inner]) => [key, canonical(inner)]),
+  );
+}
+
+async function claim(platform: Platform, create: KeyedCreate): Promise<{ resourceId: string; holder: string } | KeptAnswer> {
+  const now = platform.now();
+  const _id = `${create.caller}:${create.route}:${create.key}`;
+  const holder = randomUUID();
+  const fresh: IdempotencyDoc = {
+    _id,
+    bodyHash: sha256(JSON.stringify(canonical(create.body ?? null))),
+    resourceId: create.newId,
+    holder,
+    claimedAt: new Date(now),
+    answer: null,
+    expiresAt: new Date(now + limits.idempotencyKeptMs),
+  };
+  try {
+    await platform.db.idempotency.collection.insertOne(fresh as never);
+    return { resourceId: create.newId, holder };
+  } catch (error) {
+    if (!isDuplicate(error)) throw error;
+  }
+  const held = await platform.db.idempotency.findOne({ _id }).lean();
+  if (!held) return refuse('idempotency_conflict', { reason: 'was just released; send the request again' });
+  const { resourceId, answer, bodyHash } = held;
+  if (held.expiresAt.getTime() <= now) {
+    const { modifiedCount } = await platform.db.idempotency.replaceOne({ _id, holder: held.holder }, fresh);
+    if (modifiedCount) return { resourceId: create.newId, holder };
+  }
+  if (bodyHash !== fresh.bodyHash) return refuse('idempotency_conflict', { reason: 'was used with another body' });
+  if (answer) return { status: answer.status, body: answer.sealed ? unseal(platform.config.APP_KEY, answer.body) : answer.body };
+  if (now - held.claimedAt.getTime() >= limits.idempotencyTakeoverMs) {
+    const { modifiedCount } = await platform.db.idempotency.updateOne(
+      { _id, holder: held.holder },
+      { $set: { holder, claimedAt: new Date(now) } },
+    );
+    if (modifiedCount) return { resourceId, holder };
+  }
+  return refuse('idempotency_conflict', { reason: 'belongs to a call that still runs' });
+}
+
+/**
+ * Runs `create` once for its key (decisions 1): the same caller, route and key within 10 minutes gets the first answer again. `run` is given the id of
+ * the resource; after a crash it is run again with the same id, so it must take a resource of that id that already stands as its own.
+ * Refuses `idempotency_conflict` for another body, or while the first call runs.
+ */
+export async function runOnce(platform: Platform, create: KeyedCreate, run: (id: string) => Promise<KeptAnswer>): Promise<KeptAnswer> {
+  const held = await claim(platform, create);
+  if ('status' in held) return held;
+  const _id = `${create.caller}:${create.route}:${create.key}`;
+  const mine = { _id, holder: held.holder };
+  try {
+    const answer = await run(held.resourceId);
+    const body = create.secret ? seal(platform.config.APP_KEY, answer.body) : answer.body;
+    await platform.db.idempotency.updateOne(mine, { $set: { answer: { status: answer.status, body, sealed: create.secret } } });
+    return answer;
+  } catch (error) {
+    // A refusal stored nothing: the key is free again. Any other fault may have stored something: the same id must be used, by whoever comes next.
+    if (isUnavailable(error) || !(error instanceof Error && error.name.startsWith('Refusal')))
+      await platform.db.idempotency.updateOne(mine, { $set: { claimedAt: new Date(0) } }).catch(() => undefined);
+    else await platform.db.idempotency.deleteOne(mine).catch(() => undefined);
+    throw error;
+  }
+}

@@ -1,0 +1,60 @@
+import { startApi } from '../../apps/api/listen.ts';
+import { createLog } from '../../lib/base/log.ts';
+import { createMetrics } from '../../lib/base/metrics.ts';
+import { type ApiPlatform, openApiPlatform } from '../../lib/store/platform.ts';
+import { testConfig } from './stores.ts';
+
+/** An answer of the API under test: its status, headers, and its body when it is JSON. */
+export interface Answer<T = Record<string, unknown>> {
+  status: number;
+  headers: Headers;
+  body: T;
+}
+
+/** An API under test on its own database. */
+export interface TestApi {
+  url: string;
+  platform: ApiPlatform;
+  /** Sends a request; `as` is a whole Authorization value (`Bot …`, `Bearer …`). A body that is not text is sent as JSON. */
+  call<T = Record<string, unknown>>(
+    method: string,
+    path: string,
+    options?: { as?: string | undefined; body?: unknown; headers?: Record<string, string> },
+  ): Promise<Answer<T>>;
+  close(): Promise<void>;
+}
+
+/** Starts the API in this process, with a fresh database whose collections and indexes stand. */
+export async function startTestApi(overrides: Record<string, string> = {}): Promise<TestApi> {
+  const config = testConfig(overrides);
+  const platform = await openApiPlatform(config, createLog('api', config.LOG_LEVEL));
+  await platform.db.prepare();
+  const api = await startApi(platform, createMetrics('api'));
+  const url = `http://127.0.0.1:${api.port}`;
+  return {
+    url,
+    platform,
+    async call<T>(
+      method: string,
+      path: string,
+      options: { as?: string | undefined; body?: unknown; headers?: Record<string, string> } = {},
+    ) {
+      const { as, body, headers } = options;
+      const response = await fetch(url + path, {
+        method,
+        headers: {
+          ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+          ...(as ? { Authorization: as } : {}),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      return { status: response.status, headers: response.headers, body: (text ? JSON.parse(text) : undefined) as T };
+    },
+    async close() {
+      await api.close();
+      await platform.close();
+    },
+  };
+}

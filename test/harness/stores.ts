@@ -1,0 +1,21 @@
+import { randomBytes } from 'node:crypto';
+import { type Config, readConfig } from '../../config/index.ts';
+
+/** A configuration on the stores of this test run (MONGODB_URL and REDIS_URL, set by `npm test`), with a fresh database and Redis prefix. */
+export function testConfig(overrides: Record<string, string> = {}): Config {
+  const name = `t${randomBytes(6).toString('hex')}`;
+  const mongo = new URL(process.env.MONGODB_URL ?? 'mongodb://127.0.0.1:27099/?directConnection=true&retryWrites=false');
+  mongo.pathname = `/${name}`;
+  return readConfig({
+    MONGODB_URL: mongo.href,
+    REDIS_URL: process.env.REDIS_URL ?? 'redis://127.0.0.1:6399',
+    REDIS_PREFIX: name,
+    APP_KEY: randomBytes(32).toString('base64'),
+    PORT: '0',
+    GATEWAY_PORT: '0',
+    OPS_PORT: '0',
+    RATE_LIMIT: 'off',
+    LOG_LEVEL: process.env.LOG_LEVEL ?? 'error',
+    ...overrides,
+  });
+}
