@@ -1,0 +1,187 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
+
+/** How to start one process and tell that it is ready. */
+export interface ChildSpec {
+  /** Name in messages. */
+  name: string;
+  command: string;
+  args: string[];
+  env?: NodeJS.ProcessEnv;
+  cwd?: string;
+  /** User and group to run as; only root may name them. */
+  owner?: Owner;
+  /** Asks the process to stop in order; `SIGTERM` unless told. */
+  stopSignal?: NodeJS.Signals;
+  /** Time to stop in order before it is killed, default 10,000 ms. */
+  stopMs?: number;
+  /** Resolves when the process serves; it rejects or throws while it does not yet, and is asked again until `readyMs`. */
+  ready: () => Promise<void>;
+  /** Default 30,000 ms. */
+  readyMs?: number;
+  /** Start it again when it ends unasked; default true. */
+  supervise?: boolean;
+}
+
+/** A user and group by number. */
+export interface Owner {
+  uid: number;
+  gid: number;
+}
+
+/** A supervised process. Emits `up` when it serves (again) and `down` when it ended. */
+export interface Child extends EventEmitter<{ up: []; down: [] }> {
+  /** Its process id; absent while it is down. */
+  readonly pid: number | undefined;
+  /** Resolves when it serves; starts it when it is down and nothing else does. */
+  restart(): Promise<void>;
+  /** Asks it to stop, kills it when it does not in time, resolves when it is gone. */
+  stop(): Promise<void>;
+}
+
+const probeMs = 15;
+const quickEndMs = 1000;
+const laterMs = 5000;
+const maxAttempts = 10;
+
+// Holds the pipe's other end: it ends with this process, however that dies, and takes the child along.
+const watchdog =
+  'while read -r line; do :; done; kill -"$1" "$2" || exit; i=0; while [ $i -lt "$3" ]; do sleep 1; kill -0 "$2" || exit; i=$((i+1)); done; kill -9 "$2"';
+
+/** Starts a process that is started again when it crashes and ends with this one, also when this one is killed. Rejects when it does not come up. */
+export async function startChild(spec: ChildSpec): Promise<Child> {
+  const child = new SupervisedChild(spec);
+  try {
+    await child.restart();
+  } catch (error) {
+    await child.stop();
+    throw error;
+  }
+  return child;
+}
+
+class SupervisedChild extends EventEmitter<{ up: []; down: [] }> implements Child {
+  readonly #spec: ChildSpec;
+  #process: ChildProcess | undefined;
+  #guard: ChildProcess | undefined;
+  #starting: Promise<void> | undefined;
+  #stopping = false;
+  #complaint = '';
+
+  constructor(spec: ChildSpec) {
+    super();
+    this.#spec = spec;
+  }
+
+  get pid(): number | undefined {
+    return this.#process?.pid;
+  }
+
+  restart(): Promise<void> {
+    this.#starting ??= this.#ensureUp().finally(() => {
+      this.#starting = undefined;
+    });
+    return this.#starting;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    const running = this.#process;
+    if (running) {
+      const ended = once(this, 'down');
+      running.kill(this.#spec.stopSignal ?? 'SIGTERM');
+      const hardKill = setTimeout(() => running.kill('SIGKILL'), this.#spec.stopMs ?? 10_000);
+      await ended;
+      clearTimeout(hardKill);
+    }
+    await this.#starting?.catch(() => undefined);
+  }
+
+  async #ensureUp(): Promise<void> {
+    const deadline = Date.now() + (this.#spec.readyMs ?? 30_000);
+    let pauseMs = 50;
+    for (let attempt = 1; ; attempt++) {
+      // One that was killed a moment ago may still stand here: it is up only when it answers.
+      while (this.#process && !this.#stopping && Date.now() < deadline) {
+        if (await this.#answers()) {
+          this.emit('up');
+          return;
+        }
+        await pause(probeMs);
+      }
+      if (this.#stopping) throw new Error(`${this.#spec.name} was stopped`);
+      if (attempt > maxAttempts || Date.now() > deadline) {
+        this.#process?.kill('SIGKILL');
+        throw new Error(`${this.#spec.name} does not come up: ${this.#complaint.trim() || 'no message'}`);
+      }
+      // The dead one's locks and shared memory are reaped by and by, so a failed start is tried again.
+      if (attempt > 1) await pause(pauseMs);
+      if (attempt > 1) pauseMs = Math.min(pauseMs * 2, 1000);
+      if (!this.#stopping) this.#spawn();
+    }
+  }
+
+  async #answers(): Promise<boolean> {
+    const probed = this.#process;
+    return this.#spec.ready().then(
+      () => this.#process !== undefined && this.#process === probed,
+      () => false,
+    );
+  }
+
+  #restartIn(ms: number): void {
+    const timer = setTimeout(() => {
+      if (!this.#stopping) this.restart().catch(() => this.#restartIn(laterMs));
+    }, ms);
+    timer.unref();
+  }
+
+  #spawn(): void {
+    const { command, args, env, cwd, owner, stopSignal, stopMs } = this.#spec;
+    const started = Date.now();
+    this.#complaint = '';
+    const running = spawn(command, args, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      ...(env && { env }),
+      ...(cwd && { cwd }),
+      ...owner,
+      detached: true,
+    });
+    this.#process = running;
+    for (const stream of [running.stdout, running.stderr])
+      stream?.on('data', (chunk: Buffer) => {
+        this.#complaint = (this.#complaint + chunk.toString()).slice(-2000);
+      });
+    if (running.pid) this.#guard = guard(running.pid, stopSignal ?? 'SIGTERM', stopMs ?? 10_000);
+    let ended = false;
+    const onEnd = () => {
+      if (ended) return;
+      ended = true;
+      this.#process = undefined;
+      this.#guard?.kill('SIGKILL');
+      this.#guard = undefined;
+      this.emit('down');
+      if (this.#stopping || this.#starting || this.#spec.supervise === false) return;
+      const soonMs = Date.now() - started < quickEndMs ? quickEndMs : 0;
+      this.#restartIn(soonMs);
+    };
+    running.once('exit', onEnd);
+    running.once('error', (error) => {
+      this.#complaint = error.message;
+      onEnd();
+    });
+  }
+}
+
+function guard(pid: number, signal: NodeJS.Signals, stopMs: number): ChildProcess {
+  const args = ['-c', watchdog, 'watchdog', signal.replace(/^SIG/, ''), String(pid), String(Math.ceil(stopMs / 1000))];
+  const process = spawn('/bin/sh', args, { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
+  process.on('error', () => undefined);
+  process.unref();
+  (process.stdin as unknown as { unref?: () => void } | null)?.unref?.();
+  return process;
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((done) => setTimeout(done, ms));
+}

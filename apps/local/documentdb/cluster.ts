@@ -1,0 +1,113 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFile, chown, mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { PostgresConnection } from './postgres/connection.ts';
+import { type RuntimeLayout, runtimeLayout } from './recipe.ts';
+import { type ClusterSettings, clusterSettings } from './settings.ts';
+
+/** A user and group by number. */
+export interface ClusterOwner {
+  uid: number;
+  gid: number;
+}
+
+/** A file of settings of ours beside Postgres' own, written anew at each start. */
+const settingsFile = 'parlance.conf';
+const initArguments = [
+  '-U',
+  'postgres',
+  '--locale-provider=builtin',
+  '--builtin-locale=C.UTF-8',
+  '--locale=C',
+  '-E',
+  'UTF8',
+  '-A',
+  'trust',
+  '--no-sync',
+];
+const extensionStatements = ['CREATE EXTENSION documentdb CASCADE', 'CREATE EXTENSION documentdb_extended_rum'];
+
+/** Changes with whatever a template is made from, except the runtime. */
+export const templateRevision = 1;
+
+/**
+ * Makes a stopped cluster with the extensions in it at `folder`, which does not exist yet. Its server listens in `socketDir` meanwhile.
+ * As root it takes an `owner`, for Postgres refuses to run as root.
+ */
+export async function makeTemplate(runtime: string, folder: string, socketDir: string, owner?: ClusterOwner): Promise<void> {
+  const layout = runtimeLayout(runtime);
+  for (const path of [folder, socketDir]) await ownFolder(path, owner);
+  await promisify(execFile)(layout.initdb, ['-D', folder, ...initArguments], {
+    env: { ...process.env, TZ: 'GMT', LC_ALL: 'C' },
+    cwd: folder,
+    ...owner,
+  });
+  await appendFile(join(folder, 'postgresql.conf'), `\ninclude '${settingsFile}'\n`);
+  await writeSettings(folder, { socketDir, durable: false });
+  const server = spawn(layout.postgres, ['-D', folder], { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'], ...owner });
+  let complaint = '';
+  server.stderr?.on('data', (chunk: Buffer) => {
+    complaint = (complaint + chunk.toString()).slice(-2000);
+  });
+  try {
+    const connection = await connected(socketDir, server, () => complaint);
+    for (const [index, text] of extensionStatements.entries()) await connection.query({ name: `extension_${index}`, text }, []);
+    connection.destroy();
+  } finally {
+    await stopped(server);
+    await rm(socketDir, { recursive: true, force: true });
+  }
+}
+
+/** Copies a template to `folder`, which does not exist yet. */
+export async function copyTemplate(template: string, folder: string, durable: boolean): Promise<void> {
+  await promisify(execFile)('cp', ['-a', template, folder]);
+  // A copy that only the page cache knows would not outlive the machine; what cannot sync one file system syncs nothing.
+  if (durable) await promisify(execFile)('sync', ['-f', folder]).catch(() => undefined);
+}
+
+/** How to start the server of the cluster in `folder`: to be run as `owner`, asked to stop with SIGINT. Writes its settings. */
+export async function clusterCommand(
+  runtime: string,
+  folder: string,
+  settings: ClusterSettings,
+  owner?: ClusterOwner,
+): Promise<{ command: string; args: string[]; cwd: string }> {
+  const layout: RuntimeLayout = runtimeLayout(runtime);
+  await ownFolder(settings.socketDir, owner);
+  await writeSettings(folder, settings);
+  return { command: layout.postgres, args: ['-D', folder], cwd: folder };
+}
+
+/** Resolves when the server behind `socketDir` answers a query. Rejects with `PostgresAway` or what the server says. */
+export async function probeCluster(socketDir: string): Promise<void> {
+  const connection = await PostgresConnection.open(socketDir, '');
+  await connection.query({ name: 'probe', text: 'SELECT 1' }, []).finally(() => connection.destroy());
+}
+
+async function writeSettings(folder: string, settings: ClusterSettings): Promise<void> {
+  await writeFile(join(folder, settingsFile), clusterSettings(settings), { mode: 0o644 });
+}
+
+async function ownFolder(path: string, owner?: ClusterOwner): Promise<void> {
+  await mkdir(path, { recursive: true, mode: 0o700 });
+  if (owner) await chown(path, owner.uid, owner.gid);
+}
+
+async function connected(socketDir: string, server: ChildProcess, complaint: () => string): Promise<PostgresConnection> {
+  for (;;) {
+    const connection = await PostgresConnection.open(socketDir, '').catch(() => undefined);
+    if (connection) return connection;
+    if (server.exitCode !== null || server.signalCode !== null) throw new Error(`Postgres does not start: ${complaint().trim()}`);
+    await sleep(20);
+  }
+}
+
+async function stopped(server: ChildProcess): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null) return;
+  server.kill('SIGINT');
+  await once(server, 'exit');
+}

@@ -1,0 +1,92 @@
+import { type Fields, numberField, scanFields, stringField, withoutFields } from './bson-scan.ts';
+import { withNow } from './now.ts';
+import type { PostgresConnection, Row } from './postgres/connection.ts';
+import type { Parameter, Statement } from './postgres/messages.ts';
+import type { ConnectionPool } from './postgres/pool.ts';
+
+/** A reply: BSON as the engine made it, or a document to encode. */
+export type Reply = Buffer | Record<string, unknown>;
+
+/** A command as the handlers see it. */
+export interface Command {
+  name: string;
+  db: string;
+  /** The text of the first field: for most commands, the collection. */
+  target: string;
+  /** The command as it came, and its top-level fields. */
+  body: Buffer;
+  fields: Fields;
+  /** The command without the fields of sessions and transactions, as the engine takes it. */
+  spec: Buffer;
+  sequence: Buffer | undefined;
+}
+
+/** What a handler runs on: its connection, and whether a transaction is open on it. */
+export interface Lease {
+  connection: PostgresConnection;
+  inTransaction: boolean;
+  /** Set by a handler that keeps the connection for a cursor. */
+  isKept: boolean;
+  /** For look-ups beside the connection. */
+  pool: ConnectionPool;
+}
+
+/** Runs one command. */
+export type Handler = (command: Command, lease: Lease) => Promise<Reply>;
+
+const plumbing = new Set([
+  'maxTimeMS',
+  'lsid',
+  'txnNumber',
+  'autocommit',
+  'startTransaction',
+  '$clusterTime',
+  '$readPreference',
+  'recoveryToken',
+  'apiVersion',
+  'apiStrict',
+  'apiDeprecationErrors',
+]);
+const transactionPlumbing = new Set([...plumbing, 'readConcern', 'writeConcern']);
+const evaluating = new Set(['find', 'aggregate', 'count', 'distinct', 'update', 'delete', 'findAndModify', 'findandmodify']);
+
+/** Reads what every command has. */
+export function parseCommand(body: Buffer, sequence: Buffer | undefined): Command {
+  const fields = scanFields(body);
+  const name = fields.keys().next().value ?? '';
+  const inTransaction = fields.has('autocommit');
+  let spec = withoutFields(body, fields, inTransaction ? transactionPlumbing : plumbing);
+  let statements = sequence;
+  if (evaluating.has(name)) {
+    const nowMs = Date.now();
+    spec = withNow(spec, 'command', nowMs);
+    if (sequence) statements = withNow(sequence, 'statement', nowMs);
+  }
+  return {
+    name,
+    db: stringField(body, fields.get('$db')) ?? 'test',
+    target: stringField(body, fields.get(name)) ?? '',
+    body,
+    fields,
+    spec,
+    sequence: statements,
+  };
+}
+
+/** A flag or number of the command; undefined when it is absent. */
+export function option(command: Command, name: string): number | undefined {
+  return numberField(command.body, command.fields.get(name));
+}
+
+/** Runs a statement that gives one row. */
+export async function queryRow(lease: Lease, statement: Statement, parameters: readonly Parameter[]): Promise<Row> {
+  const rows = await lease.connection.query(statement, parameters);
+  return rows[0] ?? [];
+}
+
+/** Runs a statement that gives one document. */
+export async function queryDocument(lease: Lease, statement: Statement, parameters: readonly Parameter[]): Promise<Buffer> {
+  const [document] = await queryRow(lease, statement, parameters);
+  if (!document) throw new Error(`no answer to ${statement.name}`);
+  return document;
+}

@@ -1,0 +1,120 @@
+import { type Document, deserialize } from 'bson';
+import type { Command, Handler, Lease } from '../command.ts';
+import { queryRow } from '../command.ts';
+import { CommandError } from '../errors.ts';
+import type { PostgresConnection } from '../postgres/connection.ts';
+import type { ConnectionPool } from '../postgres/pool.ts';
+
+const idleMs = 600_000;
+const maxCursors = 1000;
+const pageColumns = 'cursorpage, continuation, persistconnection, cursorid';
+const firstPages = {
+  find: 'find_cursor_first_page',
+  aggregate: 'aggregate_cursor_first_page',
+  listCollections: 'list_collections_cursor_first_page',
+  listIndexes: 'list_indexes_cursor_first_page',
+} as const;
+const getMoreStatement = { name: 'get_more', text: 'SELECT cursorpage, continuation FROM documentdb_api.cursor_get_more($1, $2, $3)' };
+const deleteStatement = { name: 'delete_cursor', text: 'SELECT documentdb_api_internal.delete_cursors(ARRAY[$1::int8])' };
+
+interface Cursor {
+  db: string;
+  continuation: Buffer;
+  /** The connection the engine wants its next pages on; absent when any will do. */
+  held: PostgresConnection | undefined;
+  usedAt: number;
+}
+
+/** The open cursors of a gateway: at most 1,000, the longest idle goes first, and none outlives 10 minutes unused. */
+export class CursorTable {
+  readonly #cursors = new Map<bigint, Cursor>();
+  readonly #pool: ConnectionPool;
+  readonly #sweep: NodeJS.Timeout;
+
+  constructor(pool: ConnectionPool) {
+    this.#pool = pool;
+    this.#sweep = setInterval(() => this.dropIdle(Date.now() - idleMs), 30_000);
+    this.#sweep.unref();
+  }
+
+  get size(): number {
+    return this.#cursors.size;
+  }
+
+  /** The handlers that open, read and close cursors. */
+  handlers(): Record<string, Handler> {
+    const open = (name: keyof typeof firstPages): Handler => {
+      const statement = { name, text: `SELECT ${pageColumns} FROM documentdb_api.${firstPages[name]}($1, $2)` };
+      return async (command, lease) => {
+        const [page, continuation, persist, id] = await queryRow(lease, statement, [command.db, command.spec]);
+        if (!page) throw new Error(`no page of ${name}`);
+        if (continuation && id) this.#add(id.readBigInt64BE(0), command.db, continuation, persist?.[0] === 1, lease);
+        return page;
+      };
+    };
+    return {
+      find: open('find'),
+      aggregate: open('aggregate'),
+      listCollections: open('listCollections'),
+      listIndexes: open('listIndexes'),
+      getMore: (command, lease) => this.#getMore(command, lease),
+      killCursors: (command) => Promise.resolve(this.#kill(command)),
+    };
+  }
+
+  /** Closes the cursors not used since `before`, a time in ms. */
+  dropIdle(before: number): void {
+    for (const [id, cursor] of this.#cursors) if (cursor.usedAt <= before) this.#drop(id, cursor);
+  }
+
+  /** Stops the sweep. */
+  close(): void {
+    clearInterval(this.#sweep);
+  }
+
+  #add(id: bigint, db: string, continuation: Buffer, isPersistent: boolean, lease: Lease): void {
+    const isHeld = isPersistent && !lease.inTransaction;
+    if (isHeld) lease.isKept = true;
+    // A view would keep the whole reply it is part of in memory.
+    this.#cursors.set(id, { db, continuation: Buffer.from(continuation), held: isHeld ? lease.connection : undefined, usedAt: Date.now() });
+    const [oldest] = this.#cursors;
+    if (this.#cursors.size > maxCursors && oldest) this.#drop(...oldest);
+  }
+
+  async #getMore(command: Command, lease: Lease): Promise<Buffer> {
+    const field = command.fields.get('getMore');
+    const id = field?.type === 18 ? command.body.readBigInt64LE(field.at) : 0n;
+    const cursor = this.#cursors.get(id);
+    if (!cursor) throw new CommandError(43, 'CursorNotFound', `cursor id ${id} not found`);
+    cursor.usedAt = Date.now();
+    const source = cursor.held ? { ...lease, connection: cursor.held } : lease;
+    const [page, continuation] = await queryRow(source, getMoreStatement, [cursor.db, command.spec, cursor.continuation]);
+    if (!page) throw new Error('no page of getMore');
+    // Used cursors move to the end, so the first is the longest idle.
+    this.#cursors.delete(id);
+    if (continuation) this.#cursors.set(id, { ...cursor, continuation: Buffer.from(continuation) });
+    else if (cursor.held) this.#pool.release(cursor.held);
+    return page;
+  }
+
+  #kill(command: Command): Document {
+    const ids = deserialize(command.body, { promoteLongs: false, useBigInt64: false }).cursors as { toString(): string }[];
+    const cursorsKilled: unknown[] = [];
+    const cursorsNotFound: unknown[] = [];
+    for (const id of ids) {
+      const cursor = this.#cursors.get(BigInt(id.toString()));
+      if (cursor) this.#drop(BigInt(id.toString()), cursor);
+      (cursor ? cursorsKilled : cursorsNotFound).push(id);
+    }
+    return { cursorsKilled, cursorsNotFound, cursorsAlive: [], cursorsUnknown: [], ok: 1 };
+  }
+
+  #drop(id: bigint, cursor: Cursor): void {
+    this.#cursors.delete(id);
+    // What the engine keeps of a held cursor ends with its connection.
+    if (cursor.held) cursor.held.destroy();
+    const key = Buffer.alloc(8);
+    key.writeBigInt64BE(id);
+    this.#pool.use((connection) => connection.query(deleteStatement, [key])).catch(() => undefined);
+  }
+}

@@ -1,0 +1,31 @@
+import { deserialize } from 'bson';
+import { type Handler, option, queryDocument } from '../command.ts';
+import { describeDuplicate, writtenValues } from '../duplicate-key.ts';
+import { isDuplicate, toCommandError } from '../errors.ts';
+
+const statement = { name: 'find_and_modify', text: 'SELECT p_result FROM documentdb_api.find_and_modify($1, $2, NULL)' };
+const upsertAttempts = 5;
+
+/** `findAndModify`; an upsert that lost the race for a unique key is run again and finds the winner's document. */
+export const findAndModify: Handler = async (command, lease) => {
+  const isUpsert = Boolean(option(command, 'upsert')) && !lease.inTransaction;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await queryDocument(lease, statement, [command.db, command.spec]);
+    } catch (error) {
+      if (!isDuplicate(error)) throw error;
+      if (isUpsert && attempt < upsertAttempts) continue;
+      const refusal = toCommandError(error, lease.inTransaction);
+      if (lease.inTransaction) throw refusal;
+      const { query, update } = deserialize(command.spec);
+      const namespace = { db: command.db, collection: command.target };
+      const lookUp = lease.connection.query.bind(lease.connection);
+      const described = await describeDuplicate(lookUp, namespace, refusal.message, writtenValues(query, update));
+      if (described) {
+        refusal.message = described.errmsg;
+        refusal.extra = { keyPattern: described.keyPattern, keyValue: described.keyValue };
+      }
+      throw refusal;
+    }
+  }
+};

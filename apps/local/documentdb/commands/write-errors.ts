@@ -1,0 +1,56 @@
+import { type Document, deserialize, type Int32, serialize } from 'bson';
+import { type Command, type Lease } from '../command.ts';
+import { describeDuplicate } from '../duplicate-key.ts';
+import { CommandError, fromSqlState, unpackSqlState } from '../errors.ts';
+
+/** Keeps the number types of a reply through decoding and encoding. */
+export const exact = { promoteValues: false, promoteBuffers: false, bsonRegExp: true } as const;
+
+/** One entry of a reply's `writeErrors`, in MongoDB's terms. */
+export interface WriteError extends Document {
+  index: number;
+  code: number;
+  errmsg: string;
+}
+
+const marker = Buffer.from('\x04writeErrors\0', 'latin1');
+
+/** Whether the reply of a write reports errors of single statements; looks without decoding. */
+export function hasWriteErrors(reply: Buffer): boolean {
+  return reply.includes(marker);
+}
+
+/** The decoded reply, the errors' packed SQLSTATEs turned to MongoDB's codes. */
+export function readWriteReply(reply: Buffer): Document & { writeErrors: WriteError[] } {
+  const decoded = deserialize(reply, exact);
+  const errors = (decoded.writeErrors ?? []) as { index: Int32; code: Int32; errmsg: string }[];
+  const writeErrors = errors.map((entry) => {
+    const code = Number(entry.code);
+    const sqlState = unpackSqlState(code);
+    const translated = sqlState ? fromSqlState(sqlState, entry.errmsg) : new CommandError(code, '', entry.errmsg);
+    return { ...entry, index: Number(entry.index), code: translated.code, errmsg: translated.message };
+  });
+  return { ...decoded, writeErrors };
+}
+
+/**
+ * The bytes of a decoded reply, duplicate keys described by the documents `candidatesOf` finds for a statement. Inside a transaction, which a
+ * failed write ends, it throws the first error instead.
+ */
+export async function sendWriteReply(
+  command: Command,
+  lease: Lease,
+  reply: Document & { writeErrors: WriteError[] },
+  candidatesOf: (index: number) => (Document | undefined)[],
+): Promise<Buffer> {
+  const [first] = reply.writeErrors;
+  if (lease.inTransaction && first) throw new CommandError(first.code, 'WriteError', first.errmsg);
+  const namespace = { db: command.db, collection: command.target };
+  const lookUp = lease.connection.query.bind(lease.connection);
+  for (const entry of reply.writeErrors) {
+    if (entry.code !== 11000) continue;
+    Object.assign(entry, await describeDuplicate(lookUp, namespace, entry.errmsg, candidatesOf(entry.index)));
+  }
+  const { writeErrors, ...rest } = reply;
+  return Buffer.from(serialize(writeErrors.length > 0 ? { ...rest, writeErrors } : rest));
+}

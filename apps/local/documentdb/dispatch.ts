@@ -1,0 +1,113 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Command, type Handler, type Lease, option, parseCommand, type Reply } from './command.ts';
+import { adminHandlers } from './commands/admin.ts';
+import { CursorTable } from './commands/cursors.ts';
+import { findAndModify } from './commands/find-and-modify.ts';
+import { createIndexes, dropIndexes } from './commands/indexes.ts';
+import { localReply } from './commands/server-info.ts';
+import { update } from './commands/update.ts';
+import { insert, remove } from './commands/writes.ts';
+import { CommandError, isLostRace, toCommandError } from './errors.ts';
+import { ConnectionPool } from './postgres/pool.ts';
+import { TransactionTable } from './transactions.ts';
+import type { Request } from './wire.ts';
+
+const plainConnections = 24;
+const transactionConnections = 24;
+const raceAttempts = 10;
+const transactionIdleMs = 60_000;
+const setTimeoutStatement = { name: 'set_timeout', text: "SELECT set_config('statement_timeout', $1, false)" };
+
+/** Runs commands against one Postgres. */
+export class Dispatcher {
+  readonly #pool: ConnectionPool;
+  readonly #transactionPool: ConnectionPool;
+  readonly #handlers: Map<string, Handler>;
+  readonly cursors: CursorTable;
+  readonly transactions: TransactionTable;
+
+  constructor(socketDir: string, idleMs = transactionIdleMs) {
+    this.#pool = new ConnectionPool({ socketDir, max: plainConnections });
+    this.#transactionPool = new ConnectionPool({ socketDir, max: transactionConnections });
+    this.cursors = new CursorTable(this.#pool);
+    this.transactions = new TransactionTable(this.#transactionPool, idleMs);
+    const named = { insert, update, delete: remove, findAndModify, findandmodify: findAndModify, createIndexes, dropIndexes };
+    this.#handlers = new Map(Object.entries<Handler>({ ...named, ...adminHandlers, ...this.cursors.handlers() }));
+  }
+
+  /** Answers one request of the client behind `owner`; never rejects. */
+  async answer(request: Request, owner: object, address: string): Promise<Reply> {
+    let inTransaction = false;
+    try {
+      const command = parseCommand(request.body, request.sequence);
+      const local = localReply(command.name, address);
+      if (local) return local;
+      if (request.isLegacy) throw new CommandError(352, 'UnsupportedOpQueryCommand', 'only hello may be asked with OP_QUERY');
+      inTransaction = option(command, 'autocommit') === 0;
+      return inTransaction ? await this.#runInTransaction(command, owner) : await this.#runPlain(command);
+    } catch (error) {
+      return toCommandError(error, inTransaction).toReply();
+    }
+  }
+
+  /** Closes all connections. */
+  close(): void {
+    this.cursors.close();
+    this.#pool.close();
+    this.#transactionPool.close();
+  }
+
+  async #runPlain(command: Command): Promise<Reply> {
+    const handler = this.#handlerOf(command);
+    for (let attempt = 1; ; attempt++) {
+      const lease: Lease = { connection: await this.#pool.acquire(), inTransaction: false, isKept: false, pool: this.#pool };
+      try {
+        return await runTimed(handler, command, lease);
+      } catch (error) {
+        if (!isLostRace(error) || attempt >= raceAttempts) throw error;
+      } finally {
+        if (!lease.isKept) this.#pool.release(lease.connection);
+      }
+      await sleep(Math.random() * 4 * attempt);
+    }
+  }
+
+  async #runInTransaction(command: Command, owner: object): Promise<Reply> {
+    if (command.name === 'commitTransaction') {
+      await this.transactions.commit(command);
+      return { ok: 1 };
+    }
+    if (command.name === 'abortTransaction') {
+      await this.transactions.abort(command);
+      return { ok: 1 };
+    }
+    const handler = this.#handlerOf(command);
+    const connection = await this.transactions.connectionFor(command, owner);
+    try {
+      return await runTimed(handler, command, { connection, inTransaction: true, isKept: false, pool: this.#pool });
+    } catch (error) {
+      await this.transactions.abort(command);
+      throw error;
+    }
+  }
+
+  #handlerOf(command: Command): Handler {
+    const handler = this.#handlers.get(command.name);
+    if (!handler) throw new CommandError(59, 'CommandNotFound', `no such command: '${command.name}'`);
+    return handler;
+  }
+}
+
+/** Bounds the command alone by its `maxTimeMS`: the limit is set and taken back on its connection, sent together with it. */
+async function runTimed(handler: Handler, command: Command, lease: Lease): Promise<Reply> {
+  const limitMs = option(command, 'maxTimeMS');
+  if (!limitMs || !(limitMs > 0)) return handler(command, lease);
+  const { connection } = lease;
+  const set = connection.query(setTimeoutStatement, [String(Math.ceil(limitMs))]);
+  try {
+    const [reply] = await Promise.all([handler(command, lease), set]);
+    return reply;
+  } finally {
+    await connection.query(setTimeoutStatement, ['0']).catch(() => undefined);
+  }
+}

@@ -1,0 +1,41 @@
+/** Cuts a byte stream into length-prefixed frames without copying what arrives whole. */
+export class FrameReader {
+  readonly #headBytes: number;
+  readonly #sizeAt: (chunk: Buffer, at: number) => number;
+  #rest: Buffer[] = [];
+  #restBytes = 0;
+  #neededBytes = 0;
+
+  /** `sizeAt` gives the whole size of the frame whose first `headBytes` bytes stand at `at`; what it throws ends the stream. */
+  constructor(headBytes: number, sizeAt: (chunk: Buffer, at: number) => number) {
+    this.#headBytes = headBytes;
+    this.#sizeAt = sizeAt;
+  }
+
+  /** Takes the next bytes and hands out each frame they complete. */
+  push(arrived: Buffer, onFrame: (frame: Buffer) => void): void {
+    let chunk = arrived;
+    if (this.#rest.length > 0) {
+      this.#rest.push(arrived);
+      this.#restBytes += arrived.length;
+      if (this.#restBytes < this.#neededBytes) return;
+      chunk = Buffer.concat(this.#rest, this.#restBytes);
+      this.#rest = [];
+    }
+    let at = 0;
+    this.#neededBytes = this.#headBytes;
+    while (chunk.length - at >= this.#headBytes) {
+      const size = this.#sizeAt(chunk, at);
+      if (chunk.length - at < size) {
+        this.#neededBytes = size;
+        break;
+      }
+      onFrame(chunk.subarray(at, at + size));
+      at += size;
+      this.#neededBytes = this.#headBytes;
+    }
+    if (at === chunk.length) return;
+    this.#rest = [chunk.subarray(at)];
+    this.#restBytes = chunk.length - at;
+  }
+}

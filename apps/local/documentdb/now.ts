@@ -1,0 +1,82 @@
+import { bsonType, eachElement } from './bson-scan.ts';
+
+/*
+ * DocumentDB refuses `$$NOW` in queries, updates and findAndModify, so the gateway puts its own clock in, as mongod puts its own in. Only
+ * where mongod evaluates expressions: a document may hold the text `$$NOW`.
+ */
+
+const variable = Buffer.from('$$NOW');
+const variableValue = Buffer.from('\x06\0\0\0$$NOW\0', 'latin1');
+
+type Place = 'command' | 'statements' | 'statement' | 'query' | 'queries' | 'expression';
+
+interface Found {
+  /** Where the elements whose value is the variable begin, and where these values stand. */
+  hits: { start: number; at: number }[];
+  /** How many hits each document contains, by where it begins. */
+  within: Map<number, number>;
+}
+
+/**
+ * The bytes with each `$$NOW` replaced by `nowMs`, where a pipeline or a query's `$expr` evaluates it; the bytes themselves when there
+ * is none. `place` says what they are: a whole `command`, or the `statement` documents of an update one after another.
+ */
+export function withNow(bytes: Buffer, place: 'command' | 'statement', nowMs: number): Buffer {
+  if (!bytes.includes(variable)) return bytes;
+  const found: Found = { hits: [], within: new Map() };
+  for (let at = 0; at < bytes.length; at += bytes.readInt32LE(at)) walk(bytes, at, place, [at], found);
+  return found.hits.length === 0 ? bytes : replace(bytes, found, nowMs);
+}
+
+function walk(bytes: Buffer, start: number, place: Place, around: number[], found: Found): void {
+  eachElement(bytes, start, (name, { type, start: elementAt, at, end }) => {
+    const inner = placeOf(place, name, type);
+    if (!inner) return;
+    if (type === bsonType.document || type === bsonType.array) walk(bytes, at, inner, [...around, at], found);
+    else if (inner === 'expression' && type === bsonType.string && bytes.subarray(at, end).equals(variableValue)) {
+      found.hits.push({ start: elementAt, at });
+      for (const container of around) found.within.set(container, (found.within.get(container) ?? 0) + 1);
+    }
+  });
+}
+
+/** What an element of `place` holds; undefined for what is never evaluated. */
+function placeOf(place: Place, name: string, type: number): Place | undefined {
+  switch (place) {
+    case 'command':
+      if (name === 'updates' || name === 'deletes') return 'statements';
+      if (name === 'filter') return 'query';
+      if (name === 'pipeline') return 'expression';
+      return placeOf('statement', name, type);
+    case 'statements':
+      return 'statement';
+    case 'statement':
+      if (name === 'q' || name === 'query') return 'query';
+      return (name === 'u' || name === 'update') && type === bsonType.array ? 'expression' : undefined;
+    case 'query':
+      if (name === '$expr') return 'expression';
+      return name === '$and' || name === '$or' || name === '$nor' ? 'queries' : undefined;
+    case 'queries':
+      return 'query';
+    case 'expression':
+      if (name === '$literal') return undefined;
+      return name === '$match' ? 'query' : 'expression';
+  }
+}
+
+function replace(bytes: Buffer, { hits, within }: Found, nowMs: number): Buffer {
+  const now = Buffer.alloc(8);
+  now.writeBigInt64LE(BigInt(nowMs));
+  const shrinks = variableValue.length - now.length;
+  const source = Buffer.from(bytes);
+  for (const [at, count] of within) source.writeInt32LE(source.readInt32LE(at) - count * shrinks, at);
+  const parts: Buffer[] = [];
+  let from = 0;
+  for (const { start, at } of hits) {
+    source[start] = bsonType.date;
+    parts.push(source.subarray(from, at), now);
+    from = at + variableValue.length;
+  }
+  parts.push(source.subarray(from));
+  return Buffer.concat(parts);
+}

@@ -1,0 +1,117 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import { Dispatcher } from './dispatch.ts';
+import { FrameReader } from './frames.ts';
+import { maxMessageBytes, messageSize, parseRequest, replyTo } from './wire.ts';
+
+/** Requests one client may have unanswered before it is read no further. */
+const maxQueued = 32;
+const maxClients = 2000;
+
+/** Where the gateway listens and what it stands before. */
+export interface WireGatewayOptions {
+  /** Folder of Postgres' unix socket. */
+  socketDir: string;
+  /** Default 0: any free port. */
+  port?: number;
+  /** Default `127.0.0.1`. */
+  host?: string;
+  /** After how long unused an open transaction is rolled back, default 60,000 ms. */
+  transactionIdleMs?: number;
+}
+
+/** A running gateway. */
+export interface WireGateway {
+  /** For MongoDB drivers, without a database name. */
+  url: string;
+  port: number;
+  /** How many cursors and transactions it remembers; for tests. */
+  open(): { cursors: number; transactions: number };
+  /** Stops listening and cuts every connection. */
+  close(): Promise<void>;
+}
+
+/** Starts a gateway that speaks MongoDB's wire protocol. Rejects when the port is taken; whether Postgres is there yet does not matter. */
+export async function startWireGateway(options: WireGatewayOptions): Promise<WireGateway> {
+  const host = options.host ?? '127.0.0.1';
+  const dispatcher = new Dispatcher(options.socketDir, options.transactionIdleMs);
+  const sockets = new Set<Socket>();
+  let address = '';
+  const server = createServer({ noDelay: true }, (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    serve(socket, dispatcher, address);
+  });
+  server.maxConnections = maxClients;
+  const port = await listen(server, options.port ?? 0, host);
+  address = `${host}:${port}`;
+  return {
+    url: gatewayUrl(host, port),
+    port,
+    open: () => ({ cursors: dispatcher.cursors.size, transactions: dispatcher.transactions.size }),
+    close: () =>
+      new Promise((done) => {
+        server.close(() => done());
+        for (const socket of sockets) socket.destroy();
+        dispatcher.close();
+      }),
+  };
+}
+
+/** The URL of a gateway: its drivers must not retry writes, which it would not recognise as repeated. */
+export function gatewayUrl(host: string, port: number): string {
+  return `mongodb://${host}:${port}/?directConnection=true&retryWrites=false`;
+}
+
+function serve(socket: Socket, dispatcher: Dispatcher, address: string): void {
+  const reader = new FrameReader(4, messageSize);
+  const queue: Buffer[] = [];
+  let isBusy = false;
+  const work = async () => {
+    isBusy = true;
+    for (let message = queue.shift(); message && !socket.destroyed; message = queue.shift()) {
+      const request = parseRequest(message);
+      const reply = await dispatcher.answer(request, socket, address);
+      if (queue.length < maxQueued && socket.isPaused()) socket.resume();
+      if (request.isUnanswered || socket.destroyed) continue;
+      const parts = replyTo(request, reply);
+      if (parts.length > 1) socket.cork();
+      let isFlushed = true;
+      for (const part of parts) isFlushed = socket.write(part);
+      if (parts.length > 1) socket.uncork();
+      if (!isFlushed && socket.writableLength > maxMessageBytes) await drained(socket);
+    }
+    isBusy = false;
+  };
+  socket.on('data', (chunk: Buffer) => {
+    try {
+      reader.push(chunk, (message) => queue.push(message));
+    } catch {
+      socket.destroy();
+      return;
+    }
+    if (queue.length >= maxQueued) socket.pause();
+    if (!isBusy && queue.length > 0) work().catch(() => socket.destroy());
+  });
+  socket.on('error', () => socket.destroy());
+  socket.once('close', () => {
+    dispatcher.transactions.dropOwner(socket).catch(() => undefined);
+  });
+}
+
+function drained(socket: Socket): Promise<void> {
+  return new Promise((done) => {
+    socket.once('drain', done);
+    socket.once('close', () => done());
+  });
+}
+
+function listen(server: Server, port: number, host: string): Promise<number> {
+  return new Promise((done, failed) => {
+    server.once('error', failed);
+    server.listen(port, host, () => {
+      server.off('error', failed);
+      const bound = server.address();
+      done(typeof bound === 'object' && bound ? bound.port : port);
+    });
+  });
+}

@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto';
+import { chmod, mkdir, readFile, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import type { Owner } from './child.ts';
+import type { Report } from './debian.ts';
+
+/** Unix socket paths end at 107 bytes; the socket's own name takes up to 20. */
+const maxSocketDirBytes = 86;
+
+/** Where runtimes are kept: `PARLANCE_CACHE`, else `runtime` in `DATA_DIR`, else in `.data`. */
+export function cacheFolder(): string {
+  return resolve(process.env.PARLANCE_CACHE ?? join(process.env.DATA_DIR ?? '.data', 'runtime'));
+}
+
+/** The user to run Postgres as when this process is root, which Postgres refuses; absent for everybody else. */
+export async function unprivilegedOwner(): Promise<Owner | undefined> {
+  if (process.getuid?.() !== 0) return undefined;
+  const users = await readFile('/etc/passwd', 'utf8').catch(() => '');
+  const match = /^nobody:[^:]*:(\d+):(\d+):/m.exec(users);
+  return { uid: Number(match?.[1] ?? 65_534), gid: Number(match?.[2] ?? 65_534) };
+}
+
+/**
+ * A folder like `folder` that `owner` can reach. Below a folder closed to others (a root user's home) that is one below `elsewhere`, named
+ * after the folder it stands for, so the next start finds it again; it is reported.
+ */
+export async function reachableFolder(folder: string, elsewhere: string, owner: Owner | undefined, report: Report): Promise<string> {
+  const wanted = resolve(folder);
+  await mkdir(wanted, { recursive: true });
+  if (!owner) return wanted;
+  if (await isSearchable(dirname(wanted))) {
+    const { mode } = await stat(wanted);
+    if ((mode & 0o001) === 0) await chmod(wanted, (mode & 0o777) | 0o011);
+    return wanted;
+  }
+  const other = join(elsewhere, digest(wanted));
+  await mkdir(other, { recursive: true, mode: 0o711 });
+  if (!(await isSearchable(other)))
+    throw new Error(`Postgres cannot run as root, and others cannot enter ${wanted}: set DATA_DIR to a folder everybody may enter`);
+  report(`others than root cannot enter ${wanted}; the database is kept in ${other}`);
+  return other;
+}
+
+/** A folder for a unix socket: `run` in `folder`, or a short one of the same meaning in the folder for temporary files. */
+export function socketFolder(folder: string): string {
+  const near = join(folder, 'run');
+  return Buffer.byteLength(near) <= maxSocketDirBytes ? near : join(tmpdir(), `parlance-${digest(folder)}`);
+}
+
+async function isSearchable(folder: string): Promise<boolean> {
+  for (let path = folder; ; path = dirname(path)) {
+    if (((await stat(path)).mode & 0o001) === 0) return false;
+    if (path === dirname(path)) return true;
+  }
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 12);
+}

@@ -1,0 +1,24 @@
+import { startStores } from './stores.ts';
+
+/*
+ * `npm run stores`: only the database and Redis, until Ctrl-C. Prints the two settings the other processes take.
+ */
+const report = (line: string) => process.stderr.write(`${line}\n`);
+
+try {
+  const stores = await startStores({ dataDir: process.env.DATA_DIR ?? '.data', durable: true, report });
+  process.stdout.write(`MONGODB_URL=${stores.mongodbUrl}\nREDIS_URL=${stores.redisUrl}\n`);
+  report('Ctrl-C stops them.');
+  const held = setInterval(() => undefined, 60_000);
+  const stop = () => {
+    clearInterval(held);
+    stores.close().then(
+      () => process.exit(0),
+      () => process.exit(1),
+    );
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, stop);
+} catch (error) {
+  report(error instanceof Error ? error.message : String(error));
+  process.exitCode = 1;
+}
