@@ -1,0 +1,57 @@
+import { readConfig } from '../../config/index.ts';
+import { appKey, claim, dataFolder } from './data-folder.ts';
+import { startDemoBot } from './demo-bot.ts';
+import { invitation } from './invitation.ts';
+import type { Started } from './lifecycle.ts';
+import { checkPorts } from './ports.ts';
+import { startRoles } from './roles.ts';
+import { Plain, progress, say } from './say.ts';
+import { seed } from './seed.ts';
+import { startStores } from './stores.ts';
+import type { Role } from './supervise.ts';
+
+/** The settings of this run, checked before anything is started; the addresses of the stores are filled in when they are up. */
+function checkedConfig(key: string): ReturnType<typeof readConfig> {
+  try {
+    return readConfig({ MONGODB_URL: 'mongodb://localhost/x', REDIS_URL: 'redis://localhost', ...process.env, APP_KEY: key });
+  } catch (fault) {
+    throw new Plain((fault as Error).message);
+  }
+}
+
+/** The stores give their address without a database; ours is `parlance`. */
+const withDatabase = (url: string): string => url.replace(/^(mongodb(?:\+srv)?:\/\/[^/?]+)\/?(\?.*)?$/, '$1/parlance$2');
+
+/** Starts the stores, every role and the demo, and says how to use them; notes each thing as soon as it runs. Resolves with the roles. */
+export async function bringUp(note: (one: Started) => void): Promise<Role[]> {
+  const beganMs = Date.now();
+  const folder = dataFolder();
+  const key = appKey(folder);
+  const config = checkedConfig(key);
+  note({ name: 'data folder', stop: await claim(folder) });
+  await checkPorts([
+    { variable: 'PORT', port: config.PORT },
+    { variable: 'GATEWAY_PORT', port: config.GATEWAY_PORT },
+    { variable: 'OPS_PORT', port: config.OPS_PORT },
+  ]);
+
+  say('Parlance is starting.');
+  const steps = progress('starting');
+  const stores = await startStores({ dataDir: folder, durable: true, report: steps.report });
+  note({ name: 'stores', stop: () => stores.close() });
+  const env = { ...process.env, MONGODB_URL: withDatabase(stores.mongodbUrl), REDIS_URL: stores.redisUrl, APP_KEY: key };
+  const roles = await startRoles(env, folder, note);
+
+  const local = `http://localhost:${config.PORT}`;
+  const demo = await seed(local, folder);
+  const bot = await startDemoBot(local, demo.application.token);
+  note({ name: 'demo bot', stop: () => bot.close() });
+  await Promise.race([bot.ready, new Promise((done) => setTimeout(done, 5000).unref())]);
+  steps.stop();
+
+  const opsUrl = `http://localhost:${config.OPS_PORT}`;
+  const isDefaultAddress = config.baseUrl === 'http://localhost:8080';
+  say(invitation({ baseUrl: config.baseUrl, gatewayUrl: config.gatewayUrl, opsUrl }, demo, isDefaultAddress));
+  say(`Ready in ${((Date.now() - beganMs) / 1000).toFixed(1)} s. Data and logs: ${folder}`);
+  return roles;
+}

@@ -1,0 +1,60 @@
+import { spawn } from 'node:child_process';
+import { watch } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { bringUp } from './bring-up.ts';
+import { runUntilStopped } from './lifecycle.ts';
+import { say } from './say.ts';
+import type { Role } from './supervise.ts';
+
+/*
+ * `npm run dev`: like `npm start`, and compiles on every change and restarts the roles that it touches.
+ */
+const settleMs = 300;
+const dist = fileURLToPath(new URL('../../', import.meta.url));
+const compiler = fileURLToPath(new URL('../node_modules/typescript/bin/tsc', new URL('../../', import.meta.url)));
+
+/** The roles that run the compiled file at `path` (below dist): its own island's, or all for lib and config. */
+const rolesOf = (path: string, roles: readonly Role[]): Role[] => {
+  if (!path.endsWith('.js')) return [];
+  const island = /^(?:apps\/)?(api|gateway|ops|worker)s?\//.exec(path.replaceAll('\\', '/'))?.[1];
+  if (island) return roles.filter(({ name }) => name === island);
+  return /^(lib|config)\b/.test(path) ? [...roles] : [];
+};
+
+function restartOnChange(roles: readonly Role[]): () => void {
+  const touched = new Set<Role>();
+  let timer: NodeJS.Timeout | undefined;
+  let busy = Promise.resolve();
+  const restartTouched = (): void => {
+    const now = [...touched];
+    touched.clear();
+    busy = busy.then(async () => {
+      say(`restarting ${now.map(({ name }) => name).join(', ')}`);
+      const results = await Promise.allSettled(now.map((role) => role.restart()));
+      for (const result of results) if (result.status === 'rejected') say((result.reason as Error).message);
+      if (results.every(({ status }) => status === 'fulfilled')) say('ready');
+    });
+  };
+  const watcher = watch(dist, { recursive: true }, (_, path) => {
+    for (const role of rolesOf(path ?? '', roles)) touched.add(role);
+    if (!touched.size) return;
+    clearTimeout(timer);
+    timer = setTimeout(restartTouched, settleMs);
+  });
+  return () => watcher.close();
+}
+
+await runUntilStopped(async (note) => {
+  const roles = await bringUp(note);
+  note({ name: 'watcher', stop: restartOnChange(roles) });
+  const tsc = spawn(process.execPath, [compiler, '-p', 'tsconfig.build.json', '--watch', '--preserveWatchOutput'], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  note({
+    name: 'compiler',
+    stop: () => {
+      tsc.kill();
+    },
+  });
+  say('Watching the sources.');
+});

@@ -1,0 +1,45 @@
+import type { Demo } from './seed.ts';
+
+/** Where the running service is reached. */
+export interface Addresses {
+  baseUrl: string;
+  gatewayUrl: string;
+  opsUrl: string;
+}
+
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+const curl = (url: string, credential: string, body: unknown): string =>
+  `curl -sS ${url} -H ${quoted(`Authorization: ${credential}`)} -H 'Content-Type: application/json' -d ${quoted(JSON.stringify(body))}`;
+
+/** The text that `npm start` ends with: addresses, tokens, and three commands to paste. `isDefaultAddress`: whether `npm run listen` finds the API unasked. */
+export function invitation({ baseUrl, gatewayUrl, opsUrl }: Addresses, demo: Demo, isDefaultAddress: boolean): string {
+  const channel = `${baseUrl}/api/channels/${demo.server.channelId}`;
+  const where = isDefaultAddress ? '' : `BASE_URL=${baseUrl} `;
+  return `
+Parlance runs.
+
+  API           ${baseUrl}/api
+  Gateway       ${gatewayUrl}
+  Operators     ${opsUrl}
+
+  Demo server   ${demo.server.id}, channel ${demo.server.channelId}
+  Demo person   ${demo.person.username}, password ${demo.person.password}
+                token ${demo.person.token}
+  Demo bot      application ${demo.application.id}
+                token ${demo.application.token}
+
+Listen on the gateway, in another terminal (what the person sees):
+
+  ${where}npm run listen -- ${demo.person.token}
+
+Post as the bot:
+
+  ${curl(`${channel}/messages`, `Bot ${demo.application.token}`, { content: 'Hello from the bot' })}
+
+Use the slash command as the person; the bot answers in the channel:
+
+  ${curl(`${channel}/commands/${demo.command.id}/invoke`, `Bearer ${demo.person.token}`, { options: [{ name: 'name', value: 'Ada' }] })}
+
+Ctrl-C stops everything.
+`;
+}

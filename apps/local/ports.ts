@@ -1,0 +1,30 @@
+import { createServer, type Server } from 'node:net';
+import { Plain } from './say.ts';
+
+/** A port that a role will listen on, and the variable that moves it. */
+export interface WantedPort {
+  variable: string;
+  port: number;
+}
+
+/** Throws one `Plain` that names every port that is taken, and the variable to set, before anything is started. */
+export async function checkPorts(wanted: readonly WantedPort[]): Promise<void> {
+  // All stay bound until the last was tried, so two roles on one port are seen too.
+  const held = await Promise.all(wanted.map(({ port }) => hold(port)));
+  const faults = wanted.flatMap(({ variable, port }, index) => {
+    const code = held[index]?.code;
+    if (!code) return [];
+    const why = code === 'EADDRINUSE' ? 'is in use' : `cannot be opened (${code})`;
+    return [`Port ${port} ${why}. Choose another: ${variable}=${port + 1000 > 65_535 ? port - 1000 : port + 1000} npm start`];
+  });
+  for (const { server } of held) if (server) await new Promise((done) => server.close(done));
+  if (faults.length) throw new Plain(faults.join('\n'));
+}
+
+function hold(port: number): Promise<{ server?: Server; code?: string }> {
+  return new Promise((done) => {
+    const server = createServer();
+    server.once('error', (fault: NodeJS.ErrnoException) => done({ code: fault.code ?? fault.message }));
+    server.listen(port, () => done({ server }));
+  });
+}

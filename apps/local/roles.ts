@@ -1,0 +1,25 @@
+import { type Role, startRole } from './supervise.ts';
+
+/** The processes of the product, in the order they are noted; they are stopped in reverse, so intake ends before the work does. */
+const mains = {
+  worker: '../../workers/main.js',
+  gateway: '../gateway/main.js',
+  api: '../api/main.js',
+  ops: '../ops/main.js',
+} as const;
+
+/** The name of a role. */
+export type RoleName = keyof typeof mains;
+
+/** Starts all roles at once and hands each to `note` in order. When one cannot start the others are stopped and its `Plain` is thrown. */
+export async function startRoles(env: NodeJS.ProcessEnv, folder: string, note: (role: Role) => void): Promise<Role[]> {
+  const names = Object.keys(mains) as RoleName[];
+  const results = await Promise.allSettled(
+    names.map((name) => startRole({ name, main: new URL(mains[name], import.meta.url), env, folder })),
+  );
+  const roles = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+  roles.forEach(note);
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed) throw failed.reason;
+  return roles;
+}

@@ -1,0 +1,140 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { follow, openRoleLog } from './role-log.ts';
+import { Plain, say } from './say.ts';
+
+/** A process of the product. */
+export interface RoleSpec {
+  name: string;
+  /** Its compiled main, from this file. */
+  main: URL;
+  env: NodeJS.ProcessEnv;
+  /** Where its log is kept. */
+  folder: string;
+}
+
+/** A role under supervision. */
+export interface Role {
+  readonly name: string;
+  readonly pid: number | undefined;
+  /** SIGTERM, SIGKILL after 25 s; resolves when it is gone. */
+  stop(): Promise<void>;
+  /** Stops it and starts it again; resolves when it is ready. */
+  restart(): Promise<void>;
+}
+
+const readyMs = 30_000;
+const stopMs = 25_000;
+const backoffMs = { first: 500, most: 8_000, steady: 30_000 };
+
+/** The role says `ready`, or `{ ready: true }`, to its parent once it serves. */
+const isReady = (message: unknown): boolean =>
+  message === 'ready' || (typeof message === 'object' && message !== null && (message as { ready?: unknown }).ready === true);
+
+/**
+ * Starts a role and keeps it running: one that ends unasked is started again after a pause that doubles from 0.5 to 8 s. Resolves when it is
+ * ready; throws `Plain` with its last words when it never was. It ends with this process, because its channel to it closes.
+ */
+export async function startRole(spec: RoleSpec): Promise<Role> {
+  const role = new SupervisedRole(spec);
+  await role.start();
+  return role;
+}
+
+class SupervisedRole implements Role {
+  readonly #spec: RoleSpec;
+  readonly #log;
+  #child: ChildProcess | undefined;
+  #lastWords: string[] = [];
+  #wanted = false;
+  #pauseMs = backoffMs.first;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(spec: RoleSpec) {
+    this.#spec = spec;
+    this.#log = openRoleLog(spec.folder, spec.name);
+  }
+
+  get name(): string {
+    return this.#spec.name;
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  async start(): Promise<void> {
+    this.#wanted = false;
+    const child = this.#spawn();
+    const timer = setTimeout(() => child.kill('SIGKILL'), readyMs);
+    const ready = await new Promise<boolean>((done) => {
+      child.on('message', (message) => isReady(message) && done(true));
+      child.once('close', () => done(false));
+      child.once('error', () => done(false));
+    });
+    clearTimeout(timer);
+    if (!ready) throw new Plain(`${this.name} did not start:\n${this.#lastWords.join('\n') || '  (it said nothing)'}`);
+    this.#wanted = true;
+    this.#watch(child, Date.now());
+  }
+
+  async stop(): Promise<void> {
+    this.#wanted = false;
+    clearTimeout(this.#timer);
+    const child = this.#child;
+    if (!child) return;
+    const gone = once(child, 'close');
+    child.kill('SIGTERM');
+    const timer = setTimeout(() => {
+      say(`${this.name} did not stop within ${stopMs / 1000} s and was killed.`);
+      child.kill('SIGKILL');
+    }, stopMs);
+    await gone;
+    clearTimeout(timer);
+  }
+
+  async restart(): Promise<void> {
+    await this.stop();
+    await this.start();
+  }
+
+  #spawn(): ChildProcess {
+    // Its own process group: Ctrl-C reaches this process alone, which stops the roles in their order.
+    const child = spawn(process.execPath, ['--enable-source-maps', fileURLToPath(this.#spec.main)], {
+      env: this.#spec.env,
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      detached: true,
+    });
+    this.#child = child;
+    this.#lastWords = [];
+    const remember = (line: string): void => {
+      this.#lastWords = [...this.#lastWords, `  ${line.slice(0, 500)}`].slice(-12);
+    };
+    for (const stream of [child.stdout, child.stderr]) if (stream) follow(this.name, stream, this.#log, remember);
+    child.once('close', () => {
+      if (this.#child === child) this.#child = undefined;
+    });
+    return child;
+  }
+
+  #watch(child: ChildProcess, startedMs: number): void {
+    const onEnd = (code: number | null, signal: NodeJS.Signals | null): void => {
+      if (!this.#wanted) return;
+      if (Date.now() - startedMs > backoffMs.steady) this.#pauseMs = backoffMs.first;
+      say(
+        `${this.name} ended (${signal ?? `code ${code}`}); starting it again in ${this.#pauseMs / 1000} s. Its log: logs/${this.name}.log`,
+      );
+      this.#timer = setTimeout(() => this.#startAgain(), this.#pauseMs);
+      this.#pauseMs = Math.min(this.#pauseMs * 2, backoffMs.most);
+    };
+    if (child.exitCode !== null || child.signalCode !== null) onEnd(child.exitCode, child.signalCode);
+    else child.once('exit', onEnd);
+  }
+
+  #startAgain(): void {
+    const child = this.#spawn();
+    child.once('error', () => undefined);
+    this.#watch(child, Date.now());
+  }
+}
