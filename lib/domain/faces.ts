@@ -28,10 +28,17 @@ interface CachedAccount {
   account: AccountDoc;
 }
 
-/** The accounts of these ids, by id; unknown ones are left out. One round trip to Redis when all are cached under their versions, else one query more. */
-export async function accountsOf(platform: Platform, ids: readonly string[]): Promise<Map<string, AccountDoc>> {
-  const wanted = [...new Set(ids)];
-  const found = new Map<string, AccountDoc>();
+/**
+ * The accounts of these ids, by id; unknown ones are left out. `known` are at hand already, such as the actor's. One round trip to Redis when all others
+ * are cached under their versions, else one query more.
+ */
+export async function accountsOf(
+  platform: Platform,
+  ids: readonly string[],
+  known: readonly AccountDoc[] = [],
+): Promise<Map<string, AccountDoc>> {
+  const found = new Map(known.map((account) => [account._id, account]));
+  const wanted = [...new Set(ids)].filter((id) => !found.has(id));
   if (wanted.length === 0) return found;
   const versions = await platform.versions.read(wanted);
   wanted.forEach((id, at) => {

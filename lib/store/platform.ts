@@ -12,7 +12,7 @@ import { type Database, openDatabase } from './database.ts';
 import { leaseNode } from './node-lease.ts';
 import type { Handlers, JobEnded } from './queue.ts';
 import { type Enqueue, openConsumers, openProducer, type Producer } from './queue.ts';
-import { openRedis } from './redis.ts';
+import { impatient, openRedis } from './redis.ts';
 import { createGate, type Gate } from './throttle.ts';
 
 /** What every process may do: read and write the database, make ids, know versions, ask who is connected. */
@@ -152,7 +152,7 @@ export async function openApiPlatform(config: Config, log: Logger): Promise<ApiP
 /** Opens the worker's platform. The bus runs on a connection of its own, so that a wait there delays no other command. */
 export async function openWorkerPlatform(config: Config, log: Logger): Promise<WorkerPlatform> {
   const common = await openCommon(config, log, 'worker');
-  const bus = await openRedis(config, log, 'bus');
+  const bus = await openRedis(config, log, 'bus', { ...impatient, commandTimeout: 2_000 });
   const generation = createGeneration(bus, common.keys, () => log.error('redis lost acknowledged data: all sessions begin anew'));
   await generation.boot();
   bus.on('ready', () => void generation.boot().catch(() => undefined));

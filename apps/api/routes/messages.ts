@@ -1,4 +1,58 @@
-import type { Route } from '../route.ts';
+import { Message, MessageEdit, MessageInput } from '../../../lib/contract/message.ts';
+import { MessagePage } from '../../../lib/contract/shared.ts';
+import { deleteMessage, editMessage, getMessage, listMessages, postMessage } from '../../../lib/domain/messages.ts';
+import { List, type Route, route } from '../route.ts';
 
 /** Spec, Messages. */
-export const messageRoutes: readonly Route[] = [];
+export const messageRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/channels/{channelId}/messages',
+    auth: 'account',
+    about: 'A page of messages, oldest first: the newest, those before an id, or those after one.',
+    query: MessagePage,
+    reply: { status: 200, body: List(Message) },
+    errors: ['invalid_request', 'missing_permission', 'not_found'],
+    run: (platform, actor, { params, query }) => listMessages(platform, actor, params.channelId, query),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/channels/{channelId}/messages',
+    auth: 'account',
+    about: 'Posts a message.',
+    body: MessageInput,
+    reply: { status: 201, body: Message },
+    creates: 'resource',
+    makesMessage: true,
+    errors: ['invalid_request', 'missing_permission', 'not_found', 'idempotency_conflict'],
+    run: (platform, actor, { params, body, newId }) => postMessage(platform, actor, params.channelId, body, newId),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/channels/{channelId}/messages/{messageId}',
+    auth: 'account',
+    about: 'One message.',
+    reply: { status: 200, body: Message },
+    errors: ['missing_permission', 'not_found'],
+    run: (platform, actor, { params }) => getMessage(platform, actor, params.channelId, params.messageId),
+  }),
+  route({
+    method: 'PATCH',
+    path: '/api/channels/{channelId}/messages/{messageId}',
+    auth: 'account',
+    about: 'Edits one’s own message; what is left out stays.',
+    body: MessageEdit,
+    reply: { status: 200, body: Message },
+    errors: ['invalid_request', 'not_author', 'missing_permission', 'not_found'],
+    run: (platform, actor, { params, body }) => editMessage(platform, actor, params.channelId, params.messageId, body),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/api/channels/{channelId}/messages/{messageId}',
+    auth: 'account',
+    about: 'Deletes one’s own message, or anyone’s with Manage Messages.',
+    reply: { status: 204 },
+    errors: ['missing_permission', 'not_found'],
+    run: (platform, actor, { params }) => deleteMessage(platform, actor, params.channelId, params.messageId),
+  }),
+];

@@ -1,0 +1,136 @@
+import type { Message } from '../contract/message.ts';
+import { trusted } from '../store/database.ts';
+import type { MessageDoc } from '../store/models/message.ts';
+import { type OutboxEntry, settled } from '../store/models/outbox.ts';
+import type { WorkerPlatform } from '../store/platform.ts';
+import { botsThatView, loadServerNow } from './access.ts';
+import { presentMessages } from './present.ts';
+
+/** How many documents one batch takes. */
+const batchDocuments = 100;
+/** How many sessions' worth of appends are under way at once, so that one busy channel does not hold Redis up. */
+const appendsInFlight = 2_000;
+/** A batch older than this was paused; another worker has taken over (quality 2). */
+const batchLifeMs = 5_000;
+
+interface DueEvent {
+  entry: OutboxEntry;
+  payload: string;
+}
+
+/** The payloads of the events that `messages` owe, in the order of the messages. A message deleted before it was announced is never announced. */
+async function dueEvents(platform: WorkerPlatform, messages: readonly MessageDoc[]): Promise<DueEvent[]> {
+  const shown = new Map(
+    (
+      await presentMessages(
+        platform,
+        messages.filter((message) => !message.deleted),
+      )
+    ).map((one) => [one.id, one]),
+  );
+  return messages.flatMap((message) =>
+    (message.ob ?? []).flatMap((entry): DueEvent[] => {
+      const payload = payloadOf(message, entry, shown.get(message._id));
+      return payload === null ? [] : [{ entry, payload: JSON.stringify(payload) }];
+    }),
+  );
+}
+
+function payloadOf(message: MessageDoc, entry: OutboxEntry, shown: Message | undefined): object | null {
+  const { serverId, channelId } = message;
+  if (entry.name === 'MESSAGE_DELETE') return { id: message._id, channelId, serverId };
+  if (!shown) return null;
+  if (entry.name === 'MESSAGE_UPDATE') return { ...shown, serverId };
+  return { ...shown, ...(serverId ? { serverId } : {}), ...(entry.nonce === undefined ? {} : { nonce: entry.nonce }) };
+}
+
+/** Appends `events` in order to all bots that may view the channel; computes the audience again whenever access data changed meanwhile. */
+async function appendAll(platform: WorkerPlatform, serverId: string, channelId: string, events: readonly DueEvent[]): Promise<boolean> {
+  let next = 0;
+  for (let tries = 0; next < events.length; tries++) {
+    if (tries > events.length + 20) return false;
+    const access = await loadServerNow(platform, serverId);
+    if (!access) return true; // the server is gone: nobody is left to hear
+    if (access.version === null) throw new Error('redis is away');
+    const version = access.version;
+    const bots = await botsThatView(access, channelId);
+    const window = Math.max(1, Math.floor(appendsInFlight / Math.max(1, bots.length)));
+    let stale = false;
+    while (!stale && next < events.length) {
+      const chunk = events.slice(next, next + window);
+      const outcomes = await Promise.all(
+        chunk.map((event, at) =>
+          platform.append({
+            eventId: event.entry.id,
+            name: event.entry.name,
+            payload: event.payload,
+            bots,
+            reach: 'all',
+            topics: [`server:${serverId}`],
+            server: { id: serverId, version },
+            channelId,
+            ...(next + at > 0 ? { after: (events[next + at - 1] as DueEvent).entry.id } : {}),
+          }),
+        ),
+      );
+      const failed = outcomes.findIndex((outcome) => outcome !== 'appended');
+      stale = failed !== -1;
+      next += stale ? failed : chunk.length;
+    }
+  }
+  return true;
+}
+
+/**
+ * Takes the undelivered events of one channel to the bus, oldest message first, until there are none (quality 2, Drain job). Running it twice, or two at
+ * once, delivers nothing twice: every event has its mark. Rejects while Redis or the database is away; the documents keep what they owe.
+ */
+export async function drainChannel(platform: WorkerPlatform, channelId: string): Promise<void> {
+  for (;;) {
+    const began = performance.now();
+    const found = await platform.db.messages.collection
+      .find({ channelId, obAt: { $exists: true } } as never)
+      .sort({ _id: 1 })
+      .limit(batchDocuments)
+      .toArray();
+    const messages = found as unknown as MessageDoc[];
+    const [first] = messages;
+    if (!first) return;
+    const events = await dueEvents(platform, messages);
+    if (performance.now() - began > batchLifeMs) return;
+    if (first.serverId && !(await appendAll(platform, first.serverId, channelId, events)))
+      throw new Error('access data changed too often while a batch was appended');
+    if (performance.now() - began > batchLifeMs) return;
+    await settle(platform, messages);
+    if (messages.length < batchDocuments) return;
+  }
+}
+
+/** Takes delivered events off their documents, then lets their marks expire; a tombstone that owes nothing more goes. */
+async function settle(platform: WorkerPlatform, messages: readonly MessageDoc[]): Promise<void> {
+  const eventIds = messages.flatMap((message) => (message.ob ?? []).map((entry) => entry.id));
+  const ids = messages.map((message) => message._id);
+  await platform.db.messages.collection.updateMany({ _id: { $in: ids } } as never, settled(eventIds) as never);
+  const graves = messages.filter((message) => message.deleted).map((message) => message._id);
+  if (graves.length)
+    await platform.db.messages.deleteMany({ _id: trusted({ $in: graves }), deleted: true, obAt: trusted({ $exists: false }) });
+  void platform.forget(eventIds);
+}
+
+/** How old undelivered events are when the sweep takes them, in milliseconds. */
+const sweepAfterMs = 2_000;
+
+/** The channels whose events are older than 2 s: their job was lost or late (quality 2, Sweep). */
+export async function overdueChannels(platform: WorkerPlatform): Promise<string[]> {
+  const before = new Date(platform.now() - sweepAfterMs);
+  return platform.db.messages.distinct('channelId', { obAt: trusted({ $lt: before }) });
+}
+
+/** How old the oldest undelivered event is, in milliseconds; 0 when there is none. For the operators' metrics. */
+export async function outboxAgeMs(platform: Pick<WorkerPlatform, 'db' | 'now'>): Promise<number> {
+  const oldest = await platform.db.messages
+    .findOne({ obAt: trusted({ $exists: true }) }, { obAt: 1 })
+    .sort({ obAt: 1 })
+    .lean();
+  return oldest?.obAt ? Math.max(0, platform.now() - oldest.obAt.getTime()) : 0;
+}

@@ -1,0 +1,175 @@
+import { refuse, refuseField } from '../base/errors.ts';
+import { isId } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
+import { holds } from '../base/permissions.ts';
+import { isBlank } from '../base/text.ts';
+import type { Message, MessageEdit, MessageInput } from '../contract/message.ts';
+import type { MessagePage } from '../contract/shared.ts';
+import { trusted } from '../store/database.ts';
+import type { MessageDoc } from '../store/models/message.ts';
+import { owing } from '../store/models/outbox.ts';
+import type { ApiPlatform, Platform } from '../store/platform.ts';
+import { type Actor, type InChannel, inChannel } from './access.ts';
+import { checkDraft, checkEmbeds, composeMessage, resolveMentions, storeMessage } from './message-draft.ts';
+import { presentMessage, presentMessages } from './present.ts';
+
+const alive = { deleted: trusted({ $exists: false }) };
+
+/** Refuses channels that hold no messages: categories and voice (decisions 5). */
+export function requireMessages({ channel }: InChannel): void {
+  if (channel.kind === 'category' || channel.kind === 'voice')
+    refuse('invalid_request', { reason: `a ${channel.kind} channel holds no messages` });
+}
+
+/** The message `messageId` of `channelId`; 404 when it is not there, deleted, or in another channel (edge case 8). */
+export async function messageIn(platform: Platform, channelId: string, messageId: string): Promise<MessageDoc> {
+  const found = isId(messageId) ? await platform.db.messages.findOne({ _id: messageId, channelId, ...alive }).lean() : null;
+  return (found as MessageDoc | null) ?? refuse('not_found', { what: 'message' });
+}
+
+/** A page of messages, oldest first: the newest, those before an id, or those after one, both exclusive (edge case 10). Needs View Channel. */
+export async function listMessages(platform: ApiPlatform, actor: Actor, channelId: string, page: MessagePage): Promise<Message[]> {
+  requireMessages(await inChannel(platform, actor, channelId));
+  if (page.before !== undefined && page.after !== undefined) refuse('invalid_request', { reason: 'before and after exclude one another' });
+  const limit = page.limit ?? limits.pageDefault;
+  const bound = page.before !== undefined ? { $lt: page.before } : page.after !== undefined ? { $gt: page.after } : null;
+  const filter = { channelId, ...(bound ? { _id: bound } : {}), deleted: { $exists: false } };
+  const found = await platform.db.messages.collection
+    .find(filter as never)
+    .sort({ _id: page.after === undefined ? -1 : 1 })
+    .limit(limit)
+    .toArray();
+  const messages = found as unknown as MessageDoc[];
+  return presentMessages(platform, page.after === undefined ? messages.reverse() : messages);
+}
+
+/** One message. Needs View Channel. */
+export async function getMessage(platform: ApiPlatform, actor: Actor, channelId: string, messageId: string): Promise<Message> {
+  requireMessages(await inChannel(platform, actor, channelId));
+  return presentMessage(platform, await messageIn(platform, channelId, messageId));
+}
+
+/** Refuses embeds of people: bots only, said aloud rather than dropped (edge case 3). */
+function requireBotForEmbeds(actor: Actor, embeds: readonly unknown[] | undefined): void {
+  if (!actor.bot && embeds?.length) refuseField('/embeds', 'can be sent by bots only');
+}
+
+/**
+ * Posts a message (spec, Messages). Needs View Channel and Send Messages. The message and the event it owes are one write; `newId` comes from the clock
+ * of Redis, so ids agree with the order of posts on every node. Refuses 400 for nothing to show, embeds of people, a `replyTo` that is not of this channel.
+ */
+export async function postMessage(
+  platform: ApiPlatform,
+  actor: Actor,
+  channelId: string,
+  input: MessageInput,
+  newId: string,
+): Promise<Message> {
+  const place = await inChannel(platform, actor, channelId, 'Send Messages');
+  requireMessages(place);
+  requireBotForEmbeds(actor, input.embeds);
+  const draft = checkDraft({ content: input.content ?? '', embeds: input.embeds ?? [] });
+  const replyTo = input.replyTo ? await originalIn(platform, channelId, input.replyTo) : null;
+  const composed = await composeMessage(platform, {
+    id: newId,
+    channelId,
+    serverId: place.server._id,
+    authorId: actor.id,
+    ...draft,
+    permissions: place.permissions,
+    access: place.access,
+    replyTo,
+    ...(input.mentionReply === undefined ? {} : { mentionReply: input.mentionReply }),
+  });
+  const stored = await storeMessage(platform, composed, input.nonce);
+  const shown = await presentMessage(platform, stored, [actor.account]);
+  return input.nonce === undefined ? shown : { ...shown, nonce: input.nonce };
+}
+
+/** The message that a post replies to; 400 when it is not of this channel (edge case 13). */
+async function originalIn(platform: Platform, channelId: string, replyTo: string): Promise<MessageDoc> {
+  const found = await platform.db.messages.findOne({ _id: replyTo, channelId, ...alive }).lean();
+  return (found as MessageDoc | null) ?? refuseField('/replyTo', 'is not a message of this channel');
+}
+
+/**
+ * Edits the caller's own message: what is left out stays, `embeds` replace the rich ones (spec, Messages). Mentions follow the new content and ping nobody
+ * again. Refuses `not_author`, and 400 when nothing would be left. An empty edit changes nothing.
+ */
+export async function editMessage(
+  platform: ApiPlatform,
+  actor: Actor,
+  channelId: string,
+  messageId: string,
+  edit: MessageEdit,
+): Promise<Message> {
+  const place = await inChannel(platform, actor, channelId);
+  requireMessages(place);
+  const message = await messageIn(platform, channelId, messageId);
+  if (message.authorId !== actor.id) refuse('not_author');
+  requireBotForEmbeds(actor, edit.embeds);
+  const edited = await applyEdit(platform, place, message, edit);
+  return presentMessage(platform, edited, [actor.account]);
+}
+
+/** Writes an edit that was allowed. The filter holds what the check saw, so that two edits at once cannot leave nothing together. */
+export async function applyEdit(
+  platform: ApiPlatform,
+  place: Pick<InChannel, 'access' | 'permissions'>,
+  message: MessageDoc,
+  edit: MessageEdit,
+): Promise<MessageDoc> {
+  const { content, embeds: given } = edit;
+  const embeds = given && checkEmbeds(given);
+  if (content === undefined && embeds === undefined) return message;
+  const nothingLeft = isBlank(content ?? message.content) && (embeds ?? message.embeds).length === 0 && message.attachments.length === 0;
+  if (nothingLeft) refuse('invalid_request', { reason: 'nothing would be left of the message' });
+  const now = new Date(platform.now());
+  const mentions = content === undefined ? {} : await resolveMentions(platform, content, place.access, place.permissions);
+  const owed = owing([{ id: platform.ids.next(), name: 'MESSAGE_UPDATE' }], now);
+  const unchanged = content === undefined ? { content: message.content } : embeds === undefined ? { embeds: message.embeds } : {};
+  const updated = await platform.db.messages.collection.findOneAndUpdate(
+    { _id: message._id as never, deleted: { $exists: false }, ...unchanged } as never,
+    {
+      $push: owed.$push,
+      $set: {
+        ...owed.$set,
+        ...(content === undefined ? {} : { content }),
+        ...(embeds === undefined ? {} : { embeds }),
+        ...mentions,
+        editedAt: now,
+      },
+    } as never,
+    { returnDocument: 'after' },
+  );
+  platform.nudge('drain-channel', { channelId: message.channelId });
+  if (updated) return updated as unknown as MessageDoc;
+  // Another edit or a delete came between: look again and judge anew.
+  const again = await messageIn(platform, message.channelId, message._id);
+  return applyEdit(platform, place, again, edit);
+}
+
+/** Deletes a message: one's own, or anyone's with Manage Messages; Send Messages is not needed (edge case 7). A second delete is 404. */
+export async function deleteMessage(platform: ApiPlatform, actor: Actor, channelId: string, messageId: string): Promise<void> {
+  const place = await inChannel(platform, actor, channelId);
+  requireMessages(place);
+  const message = await messageIn(platform, channelId, messageId);
+  const own = message.authorId === actor.id;
+  if (!own && !holds(place.permissions, 'Manage Messages'))
+    refuse('missing_permission', { permissions: 'Manage Messages' }, { missing: ['Manage Messages'] });
+  if (!(await buryMessage(platform, message))) refuse('not_found', { what: 'message' });
+}
+
+/** Turns a message into a tombstone that holds nothing but its ids and the MESSAGE_DELETE it owes; false when it was gone already. */
+export async function buryMessage(platform: ApiPlatform, message: MessageDoc): Promise<boolean> {
+  const owed = owing([{ id: platform.ids.next(), name: 'MESSAGE_DELETE' }], new Date(platform.now()));
+  const { modifiedCount } = await platform.db.messages.updateOne(
+    { _id: message._id, ...alive },
+    {
+      ...owed,
+      $set: { ...owed.$set, deleted: true, content: '', embeds: [], attachments: [], mentions: [], mentionRoles: [] },
+    },
+  );
+  platform.nudge('drain-channel', { channelId: message.channelId });
+  return modifiedCount === 1;
+}
