@@ -2,7 +2,6 @@ import { createWriteStream, existsSync, mkdirSync, renameSync, statSync, type Wr
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { say } from './say.ts';
 
 const keptBytes = 10 * 1024 * 1024;
 const warnLevel = 40;
@@ -31,12 +30,11 @@ export function briefLine(role: string, line: string): string | undefined {
   }
 }
 
-/** Copies a role's output to its log, shows what matters, and hands each line to `seen`. */
-export function follow(role: string, stream: Readable, log: WriteStream, seen: (line: string) => void): void {
+/** Copies a role's output to its log and hands what matters of it to `show`, in short. */
+export function follow(role: string, stream: Readable, log: WriteStream, show: (line: string) => void): void {
   createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY }).on('line', (line) => {
     log.write(`${line}\n`);
-    seen(line);
     const shown = briefLine(role, line);
-    if (shown) say(shown);
+    if (shown) show(shown);
   });
 }

@@ -108,10 +108,11 @@ class SupervisedRole implements Role {
     });
     this.#child = child;
     this.#lastWords = [];
-    const remember = (line: string): void => {
-      this.#lastWords = [...this.#lastWords, `  ${line.slice(0, 500)}`].slice(-12);
+    const show = (line: string): void => {
+      if (this.#wanted) say(line);
+      else this.#lastWords = [...this.#lastWords, `  ${line.slice(0, 500)}`].slice(-12);
     };
-    for (const stream of [child.stdout, child.stderr]) if (stream) follow(this.name, stream, this.#log, remember);
+    for (const stream of [child.stdout, child.stderr]) if (stream) follow(this.name, stream, this.#log, show);
     child.once('close', () => {
       if (this.#child === child) this.#child = undefined;
     });
