@@ -110,7 +110,7 @@ class SupervisedRole implements Role {
     this.#lastWords = [];
     const show = (line: string): void => {
       if (this.#wanted) say(line);
-      else this.#lastWords = [...this.#lastWords, `  ${line.slice(0, 500)}`].slice(-12);
+      else if (!/^\[\w+\] +at /.test(line)) this.#lastWords = [...this.#lastWords, `  ${line.slice(0, 500)}`].slice(-12);
     };
     for (const stream of [child.stdout, child.stderr]) if (stream) follow(this.name, stream, this.#log, show);
     child.once('close', () => {
