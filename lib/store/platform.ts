@@ -9,10 +9,12 @@ import { createKeys, type Keys } from './bus/keys.ts';
 import { type Connected, createConnected, createSessions, type Sessions } from './bus/sessions.ts';
 import { createTopics, type Listener, type Topics } from './bus/topics.ts';
 import { type Database, openDatabase } from './database.ts';
+import { createMetricsFeeds, type MetricsFeeds } from './metrics-feed.ts';
 import { leaseNode } from './node-lease.ts';
 import type { Handlers, JobEnded } from './queue.ts';
 import { type Enqueue, openConsumers, openProducer, type Producer } from './queue.ts';
 import { impatient, openRedis } from './redis.ts';
+import { type RedisFacts, readRedisFacts } from './redis-facts.ts';
 import { createGate, type Gate } from './throttle.ts';
 
 /** What every process may do: read and write the database, make ids, know versions, ask who is connected. */
@@ -31,6 +33,10 @@ export interface Platform {
   redisUp(): boolean;
   /** Round trip to Redis; rejects when it is away. */
   pingRedis(): Promise<void>;
+  /** How Redis is set up and how full it is; rejects when it is away. */
+  redisFacts(): Promise<RedisFacts>;
+  /** Leaves this process' measurements where the operators' pages read them; rejects when Redis is away. */
+  readonly feedMetrics: MetricsFeeds['feedMetrics'];
   /** When a worker last said that it lives, in Unix milliseconds; null when none has in the last minute. */
   workerBeatAt(): Promise<number | null>;
   close(): Promise<void>;
@@ -64,12 +70,12 @@ export interface GatewayPlatform extends Platform {
   listen(listener: Listener): Promise<Topics>;
 }
 
-/** The operators' powers: they read queues. */
-export interface OpsPlatform extends Platform {
+/** The operators' powers: they read queues and the measurements of all processes. */
+export interface OpsPlatform extends Platform, MetricsFeeds {
   readonly queues: Producer['queues'];
 }
 
-interface Opened extends Platform {
+interface Opened extends Platform, MetricsFeeds {
   readonly keys: Keys;
   readonly redis: Awaited<ReturnType<typeof openRedis>>;
 }
@@ -98,6 +104,8 @@ async function openCommon(config: Config, log: Logger, role: string): Promise<Op
     pingRedis: async () => {
       await redis.ping();
     },
+    redisFacts: () => readRedisFacts(redis),
+    ...createMetricsFeeds(redis, keys),
     workerBeatAt: async () => {
       const at = await redis.get(beatKey);
       return at === null ? null : Number(at);

@@ -1,0 +1,46 @@
+import type { Redis } from 'ioredis';
+import type { Logger } from '../base/log.ts';
+
+/** What matters to us about how Redis is set up (quality 4). Sizes in bytes; `memoryMaxBytes` 0: no limit. */
+export interface RedisFacts {
+  memoryUsedBytes: number;
+  memoryMaxBytes: number;
+  evictionPolicy: string;
+  appendOnly: boolean;
+}
+
+/** From which part of its memory on Redis is called nearly full. */
+const nearlyFull = 0.7;
+
+/** Asks Redis about itself. Rejects while it is away. By INFO, as hosted ones refuse CONFIG. */
+export async function readRedisFacts(redis: Redis): Promise<RedisFacts> {
+  const info = `${await redis.info('memory')}\n${await redis.info('persistence')}`;
+  const value = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? '';
+  return {
+    memoryUsedBytes: Number(value('used_memory')),
+    memoryMaxBytes: Number(value('maxmemory')),
+    evictionPolicy: value('maxmemory_policy'),
+    appendOnly: value('aof_enabled') === '1',
+  };
+}
+
+/** What is wrong with such a Redis, each with what to do; empty when nothing is. */
+export function redisWarnings(facts: RedisFacts): string[] {
+  const warnings: string[] = [];
+  if (facts.evictionPolicy !== 'noeviction')
+    warnings.push(
+      `Redis may throw away jobs and sessions when it is full (maxmemory-policy ${facts.evictionPolicy}); set maxmemory-policy noeviction.`,
+    );
+  if (!facts.appendOnly) warnings.push('Redis forgets jobs and sessions when it restarts (appendonly no); set appendonly yes.');
+  if (facts.memoryMaxBytes > 0 && facts.memoryUsedBytes >= facts.memoryMaxBytes * nearlyFull)
+    warnings.push(
+      `Redis uses ${Math.round((facts.memoryUsedBytes / facts.memoryMaxBytes) * 100)} % of its memory; raise maxmemory before it refuses writes.`,
+    );
+  return warnings;
+}
+
+/** Logs one warning for each thing that is wrong with Redis; nothing while it is away. For the start of a process. */
+export async function warnOfRedis(platform: { redisFacts(): Promise<RedisFacts>; log: Logger }): Promise<void> {
+  const facts = await platform.redisFacts().catch(() => null);
+  for (const warning of facts ? redisWarnings(facts) : []) platform.log.warn(warning);
+}
