@@ -29,6 +29,8 @@ export function clusterSettings({ socketDir, durable }: ClusterSettings): string
     'documentdb.alternate_index_handler_name': 'extended_rum',
     // Else { channelId, _id < x } takes the wrong index.
     'documentdb.enable_support_function_id_pushdown': 'on',
+    // As long as mongod keeps an idle cursor.
+    'documentdb.defaultCursorExpiryTimeLimitSeconds': 600,
     // A getMore may then come over any pooled connection.
     'documentdb.useFileBasedPersistedCursors': 'on',
     'documentdb_core.enableCollation': 'on',

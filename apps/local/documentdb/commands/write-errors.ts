@@ -13,6 +13,9 @@ export interface WriteError extends Document {
   errmsg: string;
 }
 
+/** The decoded reply of a write. */
+export type WriteReply = Document & { writeErrors: WriteError[] };
+
 const marker = Buffer.from('\x04writeErrors\0', 'latin1');
 
 /** Whether the reply of a write reports errors of single statements; looks without decoding. */
@@ -21,7 +24,7 @@ export function hasWriteErrors(reply: Buffer): boolean {
 }
 
 /** The decoded reply, the errors' packed SQLSTATEs turned to MongoDB's codes. */
-export function readWriteReply(reply: Buffer): Document & { writeErrors: WriteError[] } {
+export function readWriteReply(reply: Buffer): WriteReply {
   const decoded = deserialize(reply, exact);
   const errors = (decoded.writeErrors ?? []) as { index: Int32; code: Int32; errmsg: string }[];
   const writeErrors = errors.map((entry) => {
@@ -40,7 +43,7 @@ export function readWriteReply(reply: Buffer): Document & { writeErrors: WriteEr
 export async function sendWriteReply(
   command: Command,
   lease: Lease,
-  reply: Document & { writeErrors: WriteError[] },
+  reply: WriteReply,
   candidatesOf: (index: number) => (Document | undefined)[],
 ): Promise<Buffer> {
   const [first] = reply.writeErrors;

@@ -1,31 +1,49 @@
-import { type Document, deserialize } from 'bson';
-import { arrayDocuments, scanFields, splitDocuments } from '../bson-scan.ts';
-import { type Command, type Handler, queryDocument } from '../command.ts';
-import { hasWriteErrors, readWriteReply, sendWriteReply } from './write-errors.ts';
+import { deserialize } from 'bson';
+import { numberField, scanFields } from '../bson-scan.ts';
+import type { Handler } from '../command.ts';
+import { writtenValues } from '../duplicate-key.ts';
+import { type BulkWrite, runBulkWrite } from './repeat.ts';
+import { sendWriteReply } from './write-errors.ts';
 
-const insertStatement = { name: 'insert', text: 'SELECT p_result FROM documentdb_api.insert($1, $2, $3, NULL)' };
-const deleteStatement = { name: 'delete', text: 'SELECT p_result FROM documentdb_api.delete($1, $2, $3, NULL)' };
+const inserting: BulkWrite = {
+  statement: { name: 'insert', text: 'SELECT p_result FROM documentdb_api.insert($1, $2, $3, NULL)' },
+  field: 'documents',
+};
+const deleting: BulkWrite = {
+  statement: { name: 'delete', text: 'SELECT p_result FROM documentdb_api.delete($1, $2, $3, NULL)' },
+  field: 'deletes',
+};
+// Unique indexes are exclusion constraints, so of two upserts that race one is refused as a duplicate; run again it finds the other's
+// document, as it does in mongod.
+const updating: BulkWrite = {
+  statement: { name: 'update', text: 'SELECT p_result FROM documentdb_api.update($1, $2, $3, NULL)' },
+  field: 'updates',
+  mayRepeat: (error, statement) => error.code === 11000 && Boolean(numberField(statement, scanFields(statement).get('upsert'))),
+};
 
 /** `insert`: the documents come in the command or as its sequence. */
 export const insert: Handler = async (command, lease) => {
-  const reply = await queryDocument(lease, insertStatement, [command.db, command.spec, command.sequence ?? null]);
-  if (!hasWriteErrors(reply)) return reply;
-  const documents = statementsOf(command, 'documents');
-  return sendWriteReply(command, lease, readWriteReply(reply), (index) => [decoded(documents[index])]);
+  const outcome = await runBulkWrite(command, lease, inserting);
+  if ('bytes' in outcome) return outcome.bytes;
+  return sendWriteReply(command, lease, outcome.reply, (index) =>
+    outcome.statements.slice(index, index + 1).map((document) => deserialize(document)),
+  );
+};
+
+/** `update`. */
+export const update: Handler = async (command, lease) => {
+  const outcome = await runBulkWrite(command, lease, updating);
+  if ('bytes' in outcome) return outcome.bytes;
+  return sendWriteReply(command, lease, outcome.reply, (index) => {
+    const statement = outcome.statements[index];
+    if (!statement) return [];
+    const { q, u } = deserialize(statement);
+    return writtenValues(q, u);
+  });
 };
 
 /** `delete`. */
 export const remove: Handler = async (command, lease) => {
-  const reply = await queryDocument(lease, deleteStatement, [command.db, command.spec, command.sequence ?? null]);
-  return hasWriteErrors(reply) ? sendWriteReply(command, lease, readWriteReply(reply), () => []) : reply;
+  const outcome = await runBulkWrite(command, lease, deleting);
+  return 'bytes' in outcome ? outcome.bytes : sendWriteReply(command, lease, outcome.reply, () => []);
 };
-
-/** The documents a write command carries, in its sequence or in the array field `name`. */
-export function statementsOf(command: Command, name: string): Buffer[] {
-  return command.sequence ? splitDocuments(command.sequence) : arrayDocuments(command.spec, scanFields(command.spec).get(name));
-}
-
-/** A document decoded, if there is one. */
-export function decoded(document: Buffer | undefined): Document | undefined {
-  return document && deserialize(document);
-}

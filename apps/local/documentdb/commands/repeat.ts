@@ -1,0 +1,64 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Document } from 'bson';
+import { arrayDocuments, numberField, scanFields, splitDocuments, withoutFields } from '../bson-scan.ts';
+import { type Command, type Lease, queryDocument } from '../command.ts';
+import type { Statement } from '../postgres/messages.ts';
+import { hasWriteErrors, readWriteReply, type WriteError, type WriteReply } from './write-errors.ts';
+
+const attempts = 10;
+const lostRaceCode = 112;
+
+/** A write that carries several statements. */
+export interface BulkWrite {
+  statement: Statement;
+  /** The array field its statements stand in, unless they come as a sequence. */
+  field: string;
+  /** Whether a statement refused with this error may succeed when it is run again. */
+  mayRepeat?: (error: WriteError, statement: Buffer) => boolean;
+}
+
+/** What came of a write: the engine's bytes when all went well, else the decoded reply and the statements its errors count. */
+export type BulkOutcome = { bytes: Buffer } | { reply: WriteReply; statements: Buffer[] };
+
+/**
+ * Runs a write. The engine reports a lost deadlock of one statement as its error and keeps what the others did, so, outside transactions,
+ * such statements are run again here, and with them those an ordered write did not come to.
+ */
+export async function runBulkWrite(command: Command, lease: Lease, write: BulkWrite): Promise<BulkOutcome> {
+  const bytes = await queryDocument(lease, write.statement, [command.db, command.spec, command.sequence ?? null]);
+  if (!hasWriteErrors(bytes)) return { bytes };
+  const reply = readWriteReply(bytes);
+  const fields = scanFields(command.spec);
+  const statements = command.sequence ? splitDocuments(command.sequence) : arrayDocuments(command.spec, fields.get(write.field));
+  const isOrdered = numberField(command.spec, fields.get('ordered')) !== 0;
+  const spec = withoutFields(command.spec, fields, new Set([write.field]));
+  const isLost = (error: WriteError) => {
+    const statement = statements[error.index];
+    return error.code === lostRaceCode || (statement !== undefined && write.mayRepeat?.(error, statement) === true);
+  };
+  for (let attempt = 1; attempt < attempts && !lease.inTransaction; attempt++) {
+    const lost = reply.writeErrors.filter(isLost).map(({ index }) => index);
+    const first = lost[0];
+    if (first === undefined) break;
+    const again = isOrdered ? statements.map((_, index) => index).slice(first) : lost;
+    if (attempt > 1) await sleep(Math.random() * 4 * attempt);
+    const sequence = Buffer.concat(again.flatMap((index) => statements[index] ?? []));
+    merge(reply, readWriteReply(await queryDocument(lease, write.statement, [command.db, spec, sequence])), again);
+  }
+  return { reply, statements };
+}
+
+/** Adds the outcome of the statements that were run again, whose places in the command are `again`. */
+function merge(into: WriteReply, reply: WriteReply, again: number[]): void {
+  const place = (entry: Document) => ({ ...entry, index: again[Number(entry.index)] ?? Number(entry.index) });
+  const upserted = [...listOf(into.upserted), ...listOf(reply.upserted).map(place)];
+  into.n = Number(into.n ?? 0) + Number(reply.n ?? 0);
+  if (into.nModified !== undefined) into.nModified = Number(into.nModified) + Number(reply.nModified ?? 0);
+  if (upserted.length > 0) into.upserted = upserted;
+  const errors = reply.writeErrors.map((error) => ({ ...error, ...place(error) }));
+  into.writeErrors = [...into.writeErrors.filter(({ index }) => !again.includes(index)), ...errors].toSorted((a, b) => a.index - b.index);
+}
+
+function listOf(value: unknown): Document[] {
+  return Array.isArray(value) ? value : [];
+}
