@@ -22,7 +22,7 @@ const commands = {
   stores: 'dist/apps/local/stores-main.js',
   listen: 'dist/apps/local/listen.js',
   dev: 'dist/apps/local/dev.js',
-  test: 'node_modules/mocha/bin/mocha.js',
+  test: 'dist/apps/local/test-main.js',
 };
 
 function checkNode() {

@@ -28,15 +28,15 @@ Parlance runs.
   Demo bot      application ${demo.application.id}
                 token ${demo.application.token}
 
-Listen on the gateway, in another terminal (what the person sees):
+1. Listen on the gateway, in another terminal (what the person sees):
 
   ${where}npm run listen -- ${demo.person.token}
 
-Post as the bot:
+2. Post as the bot:
 
   ${curl(`${channel}/messages`, `Bot ${demo.application.token}`, { content: 'Hello from the bot' })}
 
-Use the slash command as the person; the bot answers in the channel:
+3. Use the slash command as the person; the bot answers in the channel:
 
   ${curl(`${channel}/commands/${demo.command.id}/invoke`, `Bearer ${demo.person.token}`, { options: [{ name: 'name', value: 'Ada' }] })}
 

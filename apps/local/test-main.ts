@@ -1,0 +1,39 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { progress, say } from './say.ts';
+import { type Stores, startStores } from './stores.ts';
+
+/*
+ * `npm test [-- mocha's arguments]`: brings up throw-away stores by the same chain as `npm start`, and runs the suite on them.
+ */
+const folder = mkdtempSync(join(tmpdir(), 'parlance-test-'));
+
+/** Runs mocha with `env`; resolves with its exit code. A signal to this process goes to it. */
+function runSuite(env: NodeJS.ProcessEnv): Promise<number> {
+  const mocha = ['node_modules/mocha/bin/mocha.js', '--reporter', 'test/reporter.mjs', ...process.argv.slice(2)];
+  // Its own process group, so that Ctrl-C reaches it once, from here, and the stores outlive it.
+  const child = spawn(process.execPath, mocha, { env, stdio: 'inherit', detached: true });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal));
+  return new Promise((done) => {
+    child.on('exit', (code, signal) => done(signal ? 130 : (code ?? 1)));
+    child.on('error', () => done(1));
+  });
+}
+
+let stores: Stores | undefined;
+const steps = progress('stores for the tests');
+try {
+  stores = await startStores({ dataDir: folder, durable: false, report: steps.report });
+  steps.stop();
+  process.exitCode = await runSuite({ ...process.env, MONGODB_URL: stores.mongodbUrl, REDIS_URL: stores.redisUrl });
+} catch (fault) {
+  say((fault as Error).message);
+  process.exitCode = 1;
+} finally {
+  steps.stop();
+  await stores?.close();
+  rmSync(folder, { recursive: true, force: true });
+}
+process.exit();
