@@ -7,7 +7,7 @@ import { type Appender, createAppender } from './bus/append.ts';
 import { createGeneration, type Generation } from './bus/generation.ts';
 import { createKeys, type Keys } from './bus/keys.ts';
 import { type Connected, createConnected, createSessions, type Sessions } from './bus/sessions.ts';
-import { createTopics, type Listener, type Topics } from './bus/topics.ts';
+import { createTopics, earOptions, type Listener, type Topics } from './bus/topics.ts';
 import { type Database, openDatabase } from './database.ts';
 import { createMetricsFeeds, type MetricsFeeds } from './metrics-feed.ts';
 import { leaseNode } from './node-lease.ts';
@@ -191,11 +191,7 @@ export async function openGatewayPlatform(config: Config, log: Logger): Promise<
     generation,
     sessions: createSessions(common.redis, common.keys),
     listen: async (listener) => {
-      const ear = await openRedis(config, log, 'ear', {
-        retryStrategy: (times: number) => Math.min(50 * times, 500),
-        maxRetriesPerRequest: null,
-        autoResubscribe: false,
-      });
+      const ear = await openRedis(config, log, 'ear', earOptions);
       return createTopics(ear, common.keys, listener);
     },
   };

@@ -66,7 +66,7 @@ local count = redis.call('INCR', P..'count')
 local pairs_ = table.concat(to, ',')
 local all = pairs_
 if others ~= '' then if all == '' then all = others else all = all..','..others end end
-local message = head..',"n":'..count..',"to":['..all..']}\\n'..payload
+local message = head..',"n":'..count..',"r":"'..run..'","to":['..all..']}\\n'..payload
 if pairs_ ~= '' then redis.call('SET', P..'pay:'..event, message, 'PX', ${limits.sessionKeptMs}) end
 for i = 1, topics do redis.call('PUBLISH', ARGV[12 + i], message) end
 redis.call('SET', P..'mark:'..event, pairs_)
@@ -100,6 +100,7 @@ export function createAppender(redis: Redis, keys: Keys, generation: Generation)
       ...(event.channelId ? { ch: event.channelId } : {}),
     });
     const prefix = keys.shard(shard);
+    const run = generation.run(shard);
     const reply = await script(
       [`${prefix}count`],
       [
@@ -112,14 +113,14 @@ export function createAppender(redis: Redis, keys: Keys, generation: Generation)
         event.reach,
         head,
         event.payload,
-        generation.run(shard),
+        run,
         others,
         topics.length,
         ...topics,
         ...bots,
       ],
     );
-    if (reply[0] === 'appended') generation.acknowledge(shard, Number(reply[2]));
+    if (reply[0] === 'appended') generation.acknowledge(shard, Number(reply[2]), run);
     return reply;
   };
 

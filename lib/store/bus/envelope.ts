@@ -12,6 +12,8 @@ export interface EnvelopeHead {
   ch?: string;
   /** How many appends there were, this one included; tells lost data (quality 2). */
   n: number;
+  /** The run of Redis that counted it; a counter means nothing under another. */
+  r: string;
   /** Bot sessions that got it: `[session id, s]`. */
   to: [string, number][];
 }
@@ -30,5 +32,5 @@ export function readEnvelope(message: Buffer): Envelope {
   return { head: JSON.parse(message.toString('utf8', 0, end)) as EnvelopeHead, payload: message.subarray(end + 1) };
 }
 
-/** The head without `n` and `to`, as the open JSON object that the append script completes. */
-export const openHead = (head: Omit<EnvelopeHead, 'n' | 'to'>): string => JSON.stringify(head).slice(0, -1);
+/** The head without `n`, `r` and `to`, as the open JSON object that the append script completes. */
+export const openHead = (head: Omit<EnvelopeHead, 'n' | 'r' | 'to'>): string => JSON.stringify(head).slice(0, -1);

@@ -8,10 +8,10 @@ import type { Keys } from './keys.ts';
  * every session of an older one is refused.
  */
 export interface Generation {
-  /** The `run_id` that this process knows of a shard's Redis; empty while the connection is away. */
+  /** The first half of the `run_id` that this process knows of a shard's Redis; empty while the connection is away. */
   run(shard: number): string;
-  /** Notes a counter that Redis acknowledged to this process, or that an envelope named. */
-  acknowledge(shard: number, count: number): void;
+  /** Notes a counter that Redis acknowledged to this process, or that an envelope named, under `run`. One of another run than the known is no proof. */
+  acknowledge(shard: number, count: number, run: string): void;
   /** Records the run and compares the counters. Called on every (re)connect and when a script says that the run is unknown. */
   boot(): Promise<void>;
 }
@@ -42,7 +42,7 @@ export function createGeneration(redis: Redis, keys: Keys, onLoss: () => void): 
 
   const boot = async (): Promise<void> => {
     const info = await redis.info('server');
-    const id = /run_id:(\w+)/.exec(info)?.[1] ?? '';
+    const id = /run_id:(\w{20})/.exec(info)?.[1] ?? '';
     for (let shard = 0; shard < keys.shards; shard++) {
       const prefix = keys.shard(shard);
       if (await script([`${prefix}run`], [prefix, id, highest[shard] ?? 0, keys.topic('control'), collected])) onLoss();
@@ -56,8 +56,9 @@ export function createGeneration(redis: Redis, keys: Keys, onLoss: () => void): 
   });
   return {
     run: () => run,
-    acknowledge(shard, count) {
-      if (count > (highest[shard] ?? 0)) highest[shard] = count;
+    acknowledge(shard, count, under) {
+      // The subscription may be back before this connection: what it tells of the new run must not look like something the old one acknowledged.
+      if (run !== '' && under === run && count > (highest[shard] ?? 0)) highest[shard] = count;
     },
     boot() {
       booting ??= boot().finally(() => {

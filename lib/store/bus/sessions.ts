@@ -8,11 +8,18 @@ import type { Keys } from './keys.ts';
 const leaseMs = 5_000;
 const keptMs = limits.sessionKeptMs;
 
+// Tells the node that held a session that it has lost it (Control, kind taken), so that its socket closes now and not at its next heartbeat.
+const tellLua = `
+local function tell(topic, sid, owner)
+  redis.call('PUBLISH', topic, '{"kind":"taken","session":"'..sid..'","owner":"'..owner..'"}')
+end
+`;
+
 // Opens a session and makes room for it: at most so many of an account, the longest disconnected goes first, then the oldest.
 const openLua = `
-local P, sid, account, node, owner, events, kind = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]
+${tellLua}
+local P, sid, account, node, owner, events, kind, topic = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8]
 local set, key = P..'bot:'..account, P..'ses:'..sid
-local time = redis.call('TIME')
 local sessions = {}
 for _, other in ipairs(redis.call('SMEMBERS', set)) do
   local h = redis.call('HMGET', P..'ses:'..other, 'node', 'opened', 'left')
@@ -26,6 +33,7 @@ table.sort(sessions, function(a, b) if a[2] ~= b[2] then return a[2] < b[2] end 
 for i = 1, #sessions - ${limits.sessionsPerBot - 1} do
   redis.call('DEL', P..'ses:'..sessions[i][1], P..'str:'..sessions[i][1])
   redis.call('SREM', set, sessions[i][1])
+  if sessions[i][2] == 1 then tell(topic, sessions[i][1], '') end
 end
 redis.call('HSET', key, 'account', account, 'node', node, 'owner', owner, 'events', events, 's', 0, 'opened', redis.call('INCR', P..'opened'),
   'gen', redis.call('GET', P..'gen') or '')
@@ -41,10 +49,13 @@ return 1
 
 // Takes a session over for another socket, on any node. Refuses one that is gone, another account's, of an older generation, or behind the client.
 const takeLua = `
-local P, sid, account, seq, node, owner = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5], ARGV[6]
-local h = redis.call('HMGET', P..'ses:'..sid, 'account', 's', 'gen', 'events')
+${tellLua}
+local P, sid, account, seq, node, owner, topic = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5], ARGV[6], ARGV[7]
+local h = redis.call('HMGET', P..'ses:'..sid, 'account', 's', 'gen', 'events', 'owner')
 if h[1] ~= account or h[3] ~= (redis.call('GET', P..'gen') or '') or seq > tonumber(h[2]) or redis.call('EXISTS', P..'str:'..sid) == 0 then return {-1, ''} end
 redis.call('HSET', P..'ses:'..sid, 'node', node, 'owner', owner, 'opened', redis.call('INCR', P..'opened'))
+redis.call('HDEL', P..'ses:'..sid, 'left')
+if h[5] and h[5] ~= '' and h[5] ~= owner then tell(topic, sid, owner) end
 redis.call('PEXPIRE', P..'ses:'..sid, ${keptMs})
 redis.call('PEXPIRE', P..'str:'..sid, ${keptMs})
 redis.call('SADD', P..'bot:'..account, sid)
@@ -78,10 +89,11 @@ end
 return 1
 `;
 
-// The next events of a session after position ARGV[3], at most ARGV[4]: [s, message or false] each.
+// The next events of a session after position ARGV[3], at most ARGV[4]: [s, message or false] each. Entries are `<s>-0`; the one that opens a stream
+// is 0-1, and reading from `-1` on leaves it out.
 const readLua = `
 local P, out = ARGV[1], {}
-for _, entry in ipairs(redis.call('XRANGE', P..'str:'..ARGV[2], '('..ARGV[3]..'-0', '+', 'COUNT', ARGV[4])) do
+for _, entry in ipairs(redis.call('XRANGE', P..'str:'..ARGV[2], '('..ARGV[3]..'-1', '+', 'COUNT', ARGV[4])) do
   local s = string.match(entry[1], '^(%d+)-0$')
   if s then out[#out + 1] = { tonumber(s), redis.call('GET', P..'pay:'..entry[2][2]) } end
 end
@@ -158,6 +170,7 @@ export function createSessions(redis: Redis, keys: Keys): Sessions {
   const leave = bindScript<number>(redis, 'parlanceLeave', leaveLua);
   const read = bindScript<[number, Buffer | null][]>(redis, 'parlanceRead', readLua, 'bytes');
   const prefixOf = (accountId: string): string => keys.shard(keys.shardOf(accountId));
+  const topicOf = ({ accountId }: { accountId: string }): string => keys.topic(`user:${accountId}`);
   const call = <R>(
     script: (keys: string[], args: (string | number)[]) => Promise<R>,
     accountId: string,
@@ -169,10 +182,21 @@ export function createSessions(redis: Redis, keys: Keys): Sessions {
   return {
     async open(session) {
       const events = ` ${session.events.join(' ')} `;
-      await call(open, session.accountId, session.id, session.accountId, session.node, session.owner, events, session.kind);
+      await call(
+        open,
+        session.accountId,
+        session.id,
+        session.accountId,
+        session.node,
+        session.owner,
+        events,
+        session.kind,
+        topicOf(session),
+      );
     },
     async take(session) {
-      const [s, events] = await call(take, session.accountId, session.id, session.accountId, session.seq, session.node, session.owner);
+      const { id, accountId, seq, node, owner } = session;
+      const [s, events] = await call(take, accountId, id, accountId, seq, node, owner, topicOf(session));
       return s < 0 ? null : { s, events: events.trim().split(' ').filter(Boolean) };
     },
     async refresh(session) {

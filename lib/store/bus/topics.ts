@@ -1,16 +1,23 @@
 import type { Redis } from 'ioredis';
+import { type ConnectOptions, impatient } from '../redis.ts';
 import { type Envelope, readEnvelope } from './envelope.ts';
 import type { Keys } from './keys.ts';
 
 /**
  * What is said to gateway nodes beside events. `generation`: acknowledged data are gone, every session must begin anew. `access`: an account's
- * servers, roles or credentials changed; `credentials` says that its tokens did.
+ * servers, roles or credentials changed; `credentials` says that its tokens did. `taken`: a session has another owner now, or none (empty).
  */
-export type Control = { kind: 'generation' } | { kind: 'access'; accountId: string; credentials?: boolean };
+export type Control =
+  | { kind: 'generation' }
+  | { kind: 'access'; accountId: string; credentials?: boolean }
+  | { kind: 'taken'; session: string; owner: string };
 
 /** A gateway node's ear on the bus. */
 export interface Topics {
-  /** Hears a topic from now on; resolves when Redis has confirmed it. Counted: each `leave` undoes one `join`. */
+  /**
+   * Hears a topic from now on; resolves when Redis has confirmed it. While the connection is away it resolves at once: the topic is heard from
+   * `onRestored` on. Counted: each `leave` undoes one `join`. Never rejects.
+   */
   join(topic: string): Promise<void>;
   /** Stops hearing a topic when nobody else here wants it. Never rejects. */
   leave(topic: string): Promise<void>;
@@ -25,9 +32,32 @@ export interface Listener {
   onRestored(): void;
 }
 
+/** How often the connection must show that it lives, in milliseconds; without an answer for as long again and a half it is cut and made anew. */
+const pingMs = 2_000;
+
+/**
+ * Options of a subscribing connection. A command that the connection dies under fails at once: what must be heard is subscribed anew as a whole. One
+ * that has gone silent is given up, as nothing else would ever say that events are being missed.
+ */
+export const earOptions: ConnectOptions = {
+  enableOfflineQueue: false,
+  autoResubscribe: false,
+  autoResendUnfulfilledCommands: false,
+  maxRetriesPerRequest: 0,
+  socketTimeout: pingMs * 1.5,
+  connectTimeout: impatient.connectTimeout,
+  retryStrategy: impatient.retryStrategy,
+};
+
+interface Wanted {
+  count: number;
+  /** Settles when the subscription that the first one asked for is confirmed: later ones wait for it too. */
+  heard: Promise<void>;
+}
+
 /** Subscribes with a connection of its own, `redis`, and always to the topic `control`. */
 export async function createTopics(redis: Redis, keys: Keys, listener: Listener): Promise<Topics> {
-  const wanted = new Map<string, number>();
+  const wanted = new Map<string, Wanted>();
   let away = false;
   redis.on('messageBuffer', (channel: Buffer, message: Buffer) => {
     const topic = keys.topicOf(channel.toString());
@@ -40,29 +70,42 @@ export async function createTopics(redis: Redis, keys: Keys, listener: Listener)
   });
   redis.on('ready', () => {
     if (!away) return;
-    const channels = [...wanted.keys()].map(keys.topic);
-    redis.subscribe(...channels).then(
-      () => {
-        away = false;
-        listener.onRestored();
-      },
+    // From here on joins subscribe for themselves; those made before are in the list.
+    away = false;
+    redis.subscribe(...[...wanted.keys()].map(keys.topic)).then(
+      () => listener.onRestored(),
       () => undefined, // away again: the next `ready` tries anew
     );
   });
-  const join = async (topic: string): Promise<void> => {
-    wanted.set(topic, (wanted.get(topic) ?? 0) + 1);
-    if (wanted.get(topic) === 1 && !away) await redis.subscribe(keys.topic(topic));
+  const pings = setInterval(() => {
+    if (redis.status === 'ready') redis.ping().catch(() => undefined);
+  }, pingMs);
+  pings.unref();
+  const subscribe = async (topic: string): Promise<void> => {
+    if (!away) await redis.subscribe(keys.topic(topic)).catch(() => undefined);
   };
-  await join('control');
-  return {
-    join,
+  const topics: Topics = {
+    join(topic) {
+      const known = wanted.get(topic);
+      if (known) {
+        known.count++;
+        return known.heard;
+      }
+      const heard = subscribe(topic);
+      wanted.set(topic, { count: 1, heard });
+      return heard;
+    },
     async leave(topic) {
-      const count = (wanted.get(topic) ?? 0) - 1;
-      if (count > 0) wanted.set(topic, count);
-      else if (wanted.delete(topic)) await redis.unsubscribe(keys.topic(topic)).catch(() => undefined);
+      const known = wanted.get(topic);
+      if (!known || --known.count > 0) return;
+      wanted.delete(topic);
+      if (!away) await redis.unsubscribe(keys.topic(topic)).catch(() => undefined);
     },
     close: async () => {
+      clearInterval(pings);
       redis.disconnect();
     },
   };
+  await topics.join('control');
+  return topics;
 }
