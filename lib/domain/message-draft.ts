@@ -1,5 +1,5 @@
 import { refuse, refuseField } from '../base/errors.ts';
-import { isId } from '../base/ids.ts';
+import { idTimeMs, isId } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import { mentionsOf } from '../base/markup.ts';
 import { holds } from '../base/permissions.ts';
@@ -131,7 +131,7 @@ export async function composeMessage(platform: Platform, parts: Composition): Pr
     ...resolved,
     replyTo: answered?._id ?? null,
     interaction: parts.interaction ?? null,
-    createdAt: new Date(platform.now()),
+    createdAt: new Date(idTimeMs(parts.id)),
     editedAt: null,
   };
 }

@@ -1,0 +1,57 @@
+import { Agent, request } from 'node:http';
+import { percentile } from '../report.ts';
+
+/** A round of load: so many clients, each one request after another. */
+export interface Load {
+  method: 'GET' | 'POST';
+  /** Requests go to these in turn. */
+  urls: string[];
+  authorization: string;
+  body?: string;
+  clients: number;
+  seconds: number;
+}
+
+/** What a round of load gave. Latencies in milliseconds. */
+export interface LoadResult {
+  perSecond: number;
+  p50: number;
+  p99: number;
+  failed: number;
+}
+
+async function run(load: Load): Promise<LoadResult> {
+  const agent = new Agent({ keepAlive: true, maxSockets: load.clients });
+  const latencies: number[] = [];
+  let failed = 0;
+  let turn = 0;
+  const once = (): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const url = load.urls[turn++ % load.urls.length] as string;
+      const headers = { Authorization: load.authorization, ...(load.body ? { 'Content-Type': 'application/json' } : {}) };
+      const sent = request(url, { method: load.method, agent, headers }, (response) => {
+        response.resume();
+        response.once('end', () => resolve(response.statusCode ?? 0));
+      });
+      sent.once('error', reject);
+      sent.end(load.body);
+    });
+  const began = performance.now();
+  const until = began + load.seconds * 1000;
+  const client = async (): Promise<void> => {
+    while (performance.now() < until) {
+      const at = performance.now();
+      if ((await once()) >= 300) failed++;
+      latencies.push(performance.now() - at);
+    }
+  };
+  await Promise.all(Array.from({ length: load.clients }, client));
+  const seconds = (performance.now() - began) / 1000;
+  agent.destroy();
+  return { perSecond: latencies.length / seconds, p50: percentile(latencies, 0.5), p99: percentile(latencies, 0.99), failed };
+}
+
+process.on('message', (load: Load) => {
+  void run(load).then((result) => process.send?.(result));
+});
+process.send?.('ready');

@@ -1,0 +1,69 @@
+import { WebSocket } from 'ws';
+
+/** What a swarm is asked: connect, count until so many events have come, or cut. */
+type Ask =
+  | { kind: 'connect'; urls: string[]; tokens: string[] }
+  | { kind: 'connectPlain'; url: string; count: number }
+  | { kind: 'expect'; events: number }
+  | { kind: 'close' };
+
+// Many sockets that identify and then only count frames: the receiving side costs as little as it can.
+const sockets: WebSocket[] = [];
+let seen = 0;
+let wanted = Number.POSITIVE_INFINITY;
+let lastAt = 0;
+const count = (): void => {
+  seen++;
+  lastAt = performance.timeOrigin + performance.now();
+  if (seen >= wanted) {
+    wanted = Number.POSITIVE_INFINITY;
+    process.send?.({ at: lastAt, seen });
+  }
+};
+
+function connect(url: string, token: string | null): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = new WebSocket(url, { perMessageDeflate: false });
+    sockets.push(socket);
+    socket.on('error', reject);
+    if (token === null) {
+      socket.on('message', count);
+      socket.on('open', () => resolve());
+      return;
+    }
+    let ready = false;
+    socket.on('message', (data: Buffer) => {
+      if (ready) {
+        if (data[6] === 0x30) count(); // {"op":0 — a dispatch, not the acknowledgement of a heartbeat
+        return;
+      }
+      const frame = JSON.parse(data.toString()) as { op: number; t?: string; d: { heartbeatIntervalMs: number } };
+      if (frame.op === 10) {
+        socket.send(JSON.stringify({ op: 2, d: { token } }));
+        setInterval(() => socket.send('{"op":1,"d":null}'), frame.d.heartbeatIntervalMs).unref();
+      } else if (frame.t === 'READY') {
+        ready = true;
+        resolve();
+      }
+    });
+  });
+}
+
+async function inSlices<T>(items: readonly T[], act: (item: T, at: number) => Promise<void>): Promise<void> {
+  for (let at = 0; at < items.length; at += 50) await Promise.all(items.slice(at, at + 50).map((item, i) => act(item, at + i)));
+}
+
+process.on('message', (ask: Ask) => {
+  const done = (): void => void process.send?.('done');
+  if (ask.kind === 'connect') void inSlices(ask.tokens, (token, at) => connect(ask.urls[at % ask.urls.length] as string, token)).then(done);
+  else if (ask.kind === 'connectPlain') void inSlices(Array.from({ length: ask.count }), () => connect(ask.url, null)).then(done);
+  else if (ask.kind === 'expect') {
+    seen = 0;
+    wanted = ask.events;
+    done();
+  } else {
+    for (const socket of sockets.splice(0)) socket.terminate();
+    done();
+  }
+});
+process.send?.('ready');

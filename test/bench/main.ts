@@ -1,0 +1,46 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cpus, tmpdir, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startStores } from '../../apps/local/stores.ts';
+import { type Row, table } from './report.ts';
+import { fanOutRows } from './rows/fan-out.ts';
+import { latencyRows } from './rows/latency.ts';
+import { listRows } from './rows/list.ts';
+import { memoryRow } from './rows/memory.ts';
+import { postRows } from './rows/post.ts';
+import { resumeRow } from './rows/resume.ts';
+import type { Bench } from './setting.ts';
+
+const suites: Record<string, (bench: Bench) => Promise<Row[]>> = {
+  post: postRows,
+  latency: latencyRows,
+  'fan-out': fanOutRows,
+  resume: resumeRow,
+  list: listRows,
+  memory: memoryRow,
+};
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { rounds: { type: 'string', default: '5' }, seconds: { type: 'string', default: '4' }, json: { type: 'string' } },
+});
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const dataDir = await mkdtemp(join(tmpdir(), 'parlance-bench-'));
+const stores = await startStores({ dataDir, durable: true, report: say });
+const bench: Bench = { stores, rounds: Number(values.rounds), seconds: Number(values.seconds), say };
+const rows: Row[] = [];
+try {
+  for (const [name, suite] of Object.entries(suites)) {
+    if (positionals.length && !positionals.includes(name)) continue;
+    say(`${name} …`);
+    rows.push(...(await suite(bench)));
+  }
+  say(
+    `\n${table(rows)}\n\n${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.version}, ${bench.rounds} rounds of ${bench.seconds} s`,
+  );
+  if (values.json) await writeFile(values.json, `${JSON.stringify(rows, null, 2)}\n`);
+} finally {
+  await stores.close();
+  await rm(dataDir, { recursive: true, force: true });
+}

@@ -1,0 +1,86 @@
+import { WebSocket } from 'ws';
+import { createLog } from '../../../lib/base/log.ts';
+import { openGatewayPlatform, openWorkerPlatform } from '../../../lib/store/platform.ts';
+import { makeWorld } from '../../harness/world.ts';
+import { multipleRow, type Row } from '../report.ts';
+import { type Bench, openSetting } from '../setting.ts';
+
+const missed = 1_000;
+
+interface Frame {
+  op: number;
+  t?: string;
+  d: Record<string, unknown>;
+}
+
+/** Opens a socket, sends `first` after the hello, and resolves with the socket at the dispatch named `until`. */
+function connect(url: string, first: object, until: string): Promise<{ socket: WebSocket; d: Record<string, unknown>; ms: number }> {
+  return new Promise((resolve, reject) => {
+    const socket = new WebSocket(url, { perMessageDeflate: false });
+    let began = 0;
+    socket.on('error', reject);
+    socket.on('message', (data: Buffer) => {
+      const frame = JSON.parse(data.toString()) as Frame;
+      if (frame.op === 10) {
+        began = performance.now();
+        socket.send(JSON.stringify(first));
+      } else if (frame.op === 9) reject(new Error('the session was not resumed'));
+      else if (frame.t === until) resolve({ socket, d: frame.d, ms: performance.now() - began });
+    });
+  });
+}
+
+/** A resume of 1,000 missed events, from RESUME to RESUMED, beside reading the session's stream alone. */
+export async function resumeRow(bench: Bench): Promise<Row[]> {
+  const setting = await openSetting(bench, { api: 1, gateway: 1, worker: 0 });
+  const world = await makeWorld(setting.platform, { bots: 1, channels: 1 });
+  const [bot] = world.bots;
+  if (!bot) throw new Error('no bot');
+  const log = createLog('bench', 'silent');
+  const [worker, gateway] = await Promise.all([openWorkerPlatform(setting.config, log), openGatewayPlatform(setting.config, log)]);
+  try {
+    const url = setting.stack.gatewayUrl();
+    const { socket, d } = await connect(url, { op: 2, d: { token: bot.token } }, 'READY');
+    const sessionId = String(d.sessionId);
+    const gone = new Promise((resolve) => socket.once('close', resolve));
+    socket.terminate();
+    await gone;
+    const version = (await setting.platform.versions.read([world.serverId]))?.[0] ?? '0';
+    const payload = JSON.stringify({
+      id: worker.ids.next(),
+      channelId: world.channelIds[0],
+      serverId: world.serverId,
+      content: 'x'.repeat(500),
+    });
+    for (let n = 0; n < missed; n++)
+      await worker.append({
+        eventId: worker.ids.next(),
+        name: 'MESSAGE_CREATE',
+        payload,
+        bots: [bot.id],
+        reach: 'all',
+        topics: [`server:${world.serverId}`],
+        server: { id: world.serverId, version },
+        channelId: world.channelIds[0] as string,
+      });
+    const [ours, limit]: [number[], number[]] = [[], []];
+    for (let i = 0; i < bench.rounds + 1; i++) {
+      const resumed = await connect(url, { op: 6, d: { token: bot.token, sessionId, seq: 0 } }, 'RESUMED');
+      const closed = new Promise((resolve) => resumed.socket.once('close', resolve));
+      resumed.socket.terminate();
+      await closed;
+      const began = performance.now();
+      const read = await gateway.sessions.read({ id: sessionId, accountId: bot.id }, 0, missed);
+      const alone = performance.now() - began;
+      if (read.length !== missed) throw new Error(`read ${read.length} of ${missed}`);
+      if (i === 0) continue; // the first round warms up
+      ours.push(resumed.ms);
+      limit.push(alone);
+    }
+    return [multipleRow(`resume of ${missed.toLocaleString('en')} missed events`, 'ms', ours, limit, 2)];
+  } finally {
+    await worker.close();
+    await gateway.close();
+    await setting.close();
+  }
+}

@@ -1,0 +1,104 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import type { Stores } from '../../apps/local/stores.ts';
+import { type Config, readConfig } from '../../config/index.ts';
+import { createLog } from '../../lib/base/log.ts';
+import { type ApiPlatform, openApiPlatform } from '../../lib/store/platform.ts';
+import { freePort, type Stack, startStack } from '../harness/stack.ts';
+
+/** What every row works with. */
+export interface Bench {
+  stores: Stores;
+  /** Rounds of each figure. */
+  rounds: number;
+  /** Length of one round of load, in seconds. */
+  seconds: number;
+  say(line: string): void;
+}
+
+/** The product running on its own database, with a platform to look in and prepare by. */
+export interface Setting {
+  env: Record<string, string>;
+  config: Config;
+  platform: ApiPlatform;
+  stack: Stack;
+  close(): Promise<void>;
+}
+
+/** Starts so many of each role on a fresh database of `bench`. */
+export async function openSetting(
+  bench: Bench,
+  counts: { api: number; gateway: number; worker: number },
+  overrides: Record<string, string> = {},
+): Promise<Setting> {
+  const name = `bench${randomBytes(4).toString('hex')}`;
+  const mongo = new URL(bench.stores.mongodbUrl);
+  mongo.pathname = `/${name}`;
+  const env = {
+    MONGODB_URL: mongo.href,
+    REDIS_URL: bench.stores.redisUrl,
+    REDIS_PREFIX: name,
+    APP_KEY: randomBytes(32).toString('base64'),
+    RATE_LIMIT: '1000000/1000000',
+    LOG_LEVEL: 'error',
+    ...overrides,
+  };
+  const stack = await startStack(counts, env);
+  const config = readConfig(env);
+  const platform = await openApiPlatform(config, createLog('bench', 'silent'));
+  await platform.db.prepare();
+  return {
+    env,
+    config,
+    platform,
+    stack,
+    close: async () => {
+      await stack.close();
+      await platform.close();
+    },
+  };
+}
+
+/** A helper process of the bench: a bare stack, or a swarm of sockets. Messages go by IPC. */
+export interface Side {
+  child: ChildProcess;
+  /** Sends `message` and waits for the next one back. */
+  ask<T>(message: unknown): Promise<T>;
+  /** Waits for the next message. */
+  next<T>(): Promise<T>;
+  close(): Promise<void>;
+}
+
+/** Starts `test/bench/bare/<name>` with `env` and waits until it says it is ready. */
+export async function openSide(name: string, env: Record<string, string>): Promise<Side & { port: number }> {
+  const port = await freePort();
+  const file = fileURLToPath(new URL(`./bare/${name}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url));
+  const child = fork(file, { env: { ...process.env, ...env, PORT: String(port) }, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const next = <T>(): Promise<T> =>
+    new Promise((resolve, reject) => {
+      const failed = (code: number | null): void => reject(new Error(`${name} ended with ${code}`));
+      child.once('exit', failed);
+      child.once('message', (message) => {
+        child.off('exit', failed);
+        resolve(message as T);
+      });
+    });
+  await next();
+  return {
+    child,
+    port,
+    next,
+    ask: (message) => {
+      const answer = next();
+      child.send(message as object);
+      return answer as Promise<never>;
+    },
+    close: async () => {
+      if (child.exitCode !== null) return;
+      const gone = new Promise((resolve) => child.once('exit', resolve));
+      child.kill('SIGKILL');
+      await gone;
+    },
+  };
+}

@@ -1,0 +1,116 @@
+import { WebSocket } from 'ws';
+
+/** A dispatched event as it came over the wire. */
+export interface Dispatch {
+  t: string;
+  s: number;
+  d: Record<string, unknown>;
+}
+
+/** How a bot under test connects. */
+export interface BotOptions {
+  /** The gateway to try for each attempt; the attempt's number counts from 0. */
+  urlOf: (attempt: number) => string;
+  token: string;
+  events?: string[];
+  onEvent?: (event: Dispatch) => void;
+  /** Reconnects and resumes when the socket closes. Default true. */
+  reconnects?: boolean;
+}
+
+/** What a bot has been through. */
+export interface BotStats {
+  connects: number;
+  resumes: number;
+  /** Sessions that it was told to begin anew. */
+  invalidated: number;
+  lastCloseCode: number | null;
+}
+
+/** A bot that keeps a session as a well-made client does: heartbeats, resumes on any node, identifies anew when it is told to. */
+export interface BotClient {
+  readonly stats: BotStats;
+  readonly sequence: () => number;
+  /** Resolves when the session is ready, the first time. */
+  ready: Promise<void>;
+  /** Cuts the connection without a closing handshake. */
+  cut(): void;
+  close(): Promise<void>;
+}
+
+const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Connects a bot. It retries until closed. */
+export function connectBot(options: BotOptions): BotClient {
+  const stats: BotStats = { connects: 0, resumes: 0, invalidated: 0, lastCloseCode: null };
+  let socket: WebSocket | null = null;
+  let sessionId: string | null = null;
+  let sequence = 0;
+  let closed = false;
+  let attempt = 0;
+  let heartbeat: NodeJS.Timeout | undefined;
+  let markReady: () => void = () => undefined;
+  const ready = new Promise<void>((resolve) => {
+    markReady = resolve;
+  });
+
+  const send = (op: number, d: unknown): void => socket?.send(JSON.stringify({ op, d }));
+  const receive = (frame: { op: number; t?: string; s?: number; d: Record<string, unknown> }): void => {
+    if (frame.op === 10) {
+      const every = Number(frame.d.heartbeatIntervalMs);
+      clearInterval(heartbeat);
+      heartbeat = setInterval(() => send(1, sequence), every);
+      if (sessionId) send(6, { token: options.token, sessionId, seq: sequence });
+      else send(2, { token: options.token, ...(options.events ? { events: options.events } : {}) });
+    } else if (frame.op === 9) {
+      stats.invalidated++;
+      sessionId = null;
+      sequence = 0;
+      socket?.close();
+    } else if (frame.op === 7) socket?.terminate();
+    else if (frame.op === 0) {
+      if (frame.t === 'READY') {
+        sessionId = String(frame.d.sessionId);
+        sequence = Number(frame.s);
+        markReady();
+      } else if (frame.t === 'RESUMED') stats.resumes++;
+      else {
+        sequence = Number(frame.s);
+        options.onEvent?.({ t: String(frame.t), s: sequence, d: frame.d });
+      }
+    }
+  };
+  const open = (): Promise<void> =>
+    new Promise((resolve) => {
+      stats.connects++;
+      const opened = new WebSocket(options.urlOf(attempt++), { perMessageDeflate: false, handshakeTimeout: 2_000 });
+      socket = opened;
+      opened.on('message', (data: Buffer) => receive(JSON.parse(data.toString())));
+      opened.on('error', () => undefined);
+      opened.on('close', (code) => {
+        stats.lastCloseCode = code;
+        clearInterval(heartbeat);
+        resolve();
+      });
+    });
+  const run = async (): Promise<void> => {
+    while (!closed) {
+      await open();
+      if (options.reconnects === false) return;
+      if (!closed) await wait(50 + Math.random() * 100);
+    }
+  };
+  const running = run();
+  return {
+    stats,
+    sequence: () => sequence,
+    ready,
+    cut: () => socket?.terminate(),
+    async close() {
+      closed = true;
+      socket?.close(1000);
+      setTimeout(() => socket?.terminate(), 1_000).unref();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,100 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+
+/** The roles that run as processes. */
+export type RoleName = 'api' | 'gateway' | 'worker' | 'ops';
+
+const entries: Record<RoleName, string> = {
+  api: 'apps/api/main',
+  gateway: 'apps/gateway/main',
+  worker: 'workers/main',
+  ops: 'apps/ops/main',
+};
+const root = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../' : '../../../', import.meta.url));
+
+/** A free port of loopback, at this moment. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** One role as a process, on a port that it keeps over restarts. */
+export interface RoleProcess {
+  readonly name: RoleName;
+  readonly port: number;
+  pid(): number | undefined;
+  /** Starts it (again); resolves when it says that it is ready. */
+  start(): Promise<void>;
+  /** Ends it by `signal` and waits until it is gone. */
+  stop(signal: NodeJS.Signals): Promise<void>;
+}
+
+/** A role of the compiled code (`npm run build`) under `env`. What it logs as warnings goes to this process' error output when `verbose`. */
+export async function roleProcess(name: RoleName, env: Record<string, string>, verbose = false): Promise<RoleProcess> {
+  const port = await freePort();
+  const portName = { api: 'PORT', gateway: 'GATEWAY_PORT', worker: 'PORT', ops: 'OPS_PORT' }[name];
+  let child: ChildProcess | null = null;
+  const launch = (): Promise<void> => {
+    const started = spawn(process.execPath, [`${root}dist/${entries[name]}.js`], {
+      env: { ...process.env, ...env, [portName]: String(port) },
+      stdio: ['ignore', verbose ? 'inherit' : 'ignore', 'inherit', 'ipc'],
+    });
+    child = started;
+    return new Promise((resolve, reject) => {
+      started.once('message', () => resolve());
+      started.once('error', reject);
+      started.once('exit', (code, signal) => reject(new Error(`${name} ended before it was ready: ${signal ?? code}`)));
+    });
+  };
+  return {
+    name,
+    port,
+    pid: () => child?.pid,
+    start: launch,
+    async stop(signal) {
+      const ending = child;
+      child = null;
+      if (!ending || ending.exitCode !== null || ending.signalCode !== null) return;
+      const gone = new Promise((resolve) => ending.once('exit', resolve));
+      ending.kill(signal);
+      await gone;
+    },
+  };
+}
+
+/** Several roles over one database and Redis. */
+export interface Stack {
+  apis: RoleProcess[];
+  gateways: RoleProcess[];
+  workers: RoleProcess[];
+  apiUrl(at?: number): string;
+  gatewayUrl(at?: number): string;
+  close(): Promise<void>;
+}
+
+/** Starts so many of each role under `env` and waits until all are ready. */
+export async function startStack(counts: { api: number; gateway: number; worker: number }, env: Record<string, string>): Promise<Stack> {
+  const many = (name: RoleName, count: number) => Promise.all(Array.from({ length: count }, () => roleProcess(name, env)));
+  const [apis, gateways, workers] = await Promise.all([
+    many('api', counts.api),
+    many('gateway', counts.gateway),
+    many('worker', counts.worker),
+  ]);
+  const all = [...apis, ...gateways, ...workers];
+  await apis[0]?.start(); // makes the indexes once
+  await Promise.all(all.slice(apis.length ? 1 : 0).map((role) => role.start()));
+  return {
+    apis,
+    gateways,
+    workers,
+    apiUrl: (at = 0) => `http://127.0.0.1:${apis[at % apis.length]?.port}`,
+    gatewayUrl: (at = 0) => `ws://127.0.0.1:${gateways[at % gateways.length]?.port}/gateway?v=1`,
+    close: async () => {
+      await Promise.all(all.map((role) => role.stop('SIGTERM')));
+    },
+  };
+}

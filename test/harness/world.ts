@@ -1,0 +1,110 @@
+import { newToken } from '../../lib/domain/credentials.ts';
+import type { Platform } from '../../lib/store/platform.ts';
+
+/** A server with people, bots and text channels, made by direct writes: for benches and fault runs that need many at once. */
+export interface World {
+  serverId: string;
+  ownerId: string;
+  /** The owner's session token. */
+  ownerToken: string;
+  channelIds: string[];
+  bots: { id: string; applicationId: string; token: string }[];
+}
+
+/** Makes a world of so many bots and channels. Everybody may view and post everywhere. */
+export async function makeWorld(platform: Platform, counts: { bots: number; channels: number }): Promise<World> {
+  const { db, ids } = platform;
+  const id = (): string => ids.next();
+  const now = new Date();
+  const serverId = id();
+  const ownerId = id();
+  const account = (_id: string, kind: 'bot' | 'person', applicationId: string | null) => ({
+    _id,
+    kind,
+    username: `${kind}_${_id}`,
+    displayName: kind,
+    avatarUrl: null,
+    tag: null,
+    passwordHash: null,
+    applicationId,
+    status: 'online' as const,
+    customStatus: null,
+    serverCount: 1,
+    createdAt: now,
+  });
+  const credential = (accountId: string, kind: 'bot' | 'session') => {
+    const _id = id();
+    const { token, hash } = newToken(_id);
+    return { token, doc: { _id, accountId, kind, hash, createdAt: now, expiresAt: null } };
+  };
+  const owner = credential(ownerId, 'session');
+  const bots = Array.from({ length: counts.bots }, (_, slot) => {
+    const botId = id();
+    const applicationId = id();
+    return { id: botId, applicationId, slot, credential: credential(botId, 'bot') };
+  });
+  const channelIds = Array.from({ length: counts.channels }, id);
+  await db.accounts.insertMany([account(ownerId, 'person', null), ...bots.map((bot) => account(bot.id, 'bot', bot.applicationId))]);
+  await db.tokens.insertMany([owner.doc, ...bots.map((bot) => bot.credential.doc)]);
+  await db.applications.insertMany(
+    bots.map((bot) => ({
+      _id: bot.applicationId,
+      ownerId,
+      botId: bot.id,
+      name: `app ${bot.slot}`,
+      description: '',
+      iconUrl: null,
+      public: true,
+      inDirectory: false,
+      interactionsEndpointUrl: null,
+      signingSecret: '',
+      slot: bot.slot,
+      createdAt: now,
+    })),
+  );
+  const everyone = { id: serverId, name: '@everyone', color: null, hoist: false, permissions: 15, botId: null };
+  await db.servers.insertMany([
+    {
+      _id: serverId,
+      name: 'world',
+      iconUrl: null,
+      ownerId,
+      roles: [everyone],
+      invitesPaused: false,
+      types: [],
+      community: false,
+      listed: false,
+      channelCount: counts.channels,
+      nextPosition: counts.channels,
+      inviteCount: 0,
+      memberCount: counts.bots + 1,
+      createdAt: now,
+    },
+  ]);
+  await db.channels.insertMany(
+    channelIds.map((_id, position) => ({
+      _id,
+      serverId,
+      kind: 'text' as const,
+      name: `channel-${position}`,
+      position,
+      parentId: null,
+      topic: null,
+      slowmodeSecs: 0,
+      contentMode: 'default' as const,
+      autoArchiveMinutes: null,
+      archived: false,
+      overwrites: [],
+      createdAt: now,
+    })),
+  );
+  const member = (userId: string, bot: boolean) => ({ _id: `${serverId}:${userId}`, serverId, userId, bot, roles: [], joinedAt: now });
+  await db.members.insertMany([member(ownerId, false), ...bots.map((bot) => member(bot.id, true))]);
+  return {
+    serverId,
+    ownerId,
+    ownerToken: owner.token,
+    channelIds,
+    bots: bots.map(({ id: botId, applicationId, credential: own }) => ({ id: botId, applicationId, token: own.token })),
+  };
+}
