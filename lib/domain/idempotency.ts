@@ -37,9 +37,12 @@ function canonical(value: unknown): unknown {
   );
 }
 
+/** The claim's key. Hashed: a path may hold a secret, such as an interaction's token, and that stands in no store. */
+const claimOf = ({ caller, route, key }: KeyedCreate): string => sha256(`${caller}:${route}:${key}`);
+
 async function claim(platform: Platform, create: KeyedCreate): Promise<{ resourceId: string; holder: string } | KeptAnswer> {
   const now = platform.now();
-  const _id = `${create.caller}:${create.route}:${create.key}`;
+  const _id = claimOf(create);
   const holder = randomUUID();
   const fresh: IdempotencyDoc = {
     _id,
@@ -83,7 +86,7 @@ async function claim(platform: Platform, create: KeyedCreate): Promise<{ resourc
 export async function runOnce(platform: Platform, create: KeyedCreate, run: (id: string) => Promise<KeptAnswer>): Promise<KeptAnswer> {
   const held = await claim(platform, create);
   if ('status' in held) return held;
-  const _id = `${create.caller}:${create.route}:${create.key}`;
+  const _id = claimOf(create);
   const mine = { _id, holder: held.holder };
   try {
     const answer = await run(held.resourceId);

@@ -1,5 +1,5 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { type Job, Queue, UnrecoverableError, Worker } from 'bullmq';
+import { DelayedError, type Job, Queue, UnrecoverableError, Worker } from 'bullmq';
 import type { Config } from '../../config/index.ts';
 import type { Logger } from '../base/log.ts';
 import { type JobData, type JobEntry, type JobName, jobs, type QueueName, queues } from '../contract/jobs.ts';
@@ -10,6 +10,15 @@ const checks = new Map(Object.entries(jobs).map(([name, entry]) => [name, ajv.co
 
 /** Puts a job on its queue. Rejects at once while Redis is away: the document is the truth, the job only a nudge. */
 export type Enqueue = <N extends JobName>(name: N, data: JobData<N>) => Promise<void>;
+
+/** Thrown by a job that came too early: it goes back to its queue and is taken again in `ms` milliseconds, without a failed attempt. */
+export class Later extends Error {
+  readonly ms: number;
+  constructor(ms: number) {
+    super(`due in ${ms} ms`);
+    this.ms = ms;
+  }
+}
 
 /** What each kind of job does; complete, or it does not compile. */
 export type Handlers<P> = { [N in JobName]: (platform: P, data: JobData<N>) => Promise<void> };
@@ -68,7 +77,7 @@ export function openConsumers<P>(
   handlers: Handlers<P>,
   ended: JobEnded,
 ): { close(): Promise<void> } {
-  const handle = async (job: Job): Promise<void> => {
+  const handle = async (job: Job, token?: string): Promise<void> => {
     const check = checks.get(job.name);
     const run = handlers[job.name as JobName] as ((platform: P, data: unknown) => Promise<void>) | undefined;
     if (!check || !run || !check(job.data)) throw new UnrecoverableError(`bad data for ${job.name}: ${ajv.errorsText(check?.errors)}`);
@@ -77,6 +86,10 @@ export function openConsumers<P>(
       await run(platform, job.data);
       ended(job.name, 'done', performance.now() - began);
     } catch (error) {
+      if (error instanceof Later) {
+        await job.moveToDelayed(Date.now() + error.ms, token);
+        throw new DelayedError();
+      }
       ended(job.name, 'failed', performance.now() - began);
       throw error;
     }

@@ -1,4 +1,96 @@
-import type { Route } from '../route.ts';
+import { Type } from 'typebox';
+import { Command, CommandsInput, InvokeInput, PickerCommand } from '../../../lib/contract/command.ts';
+import { Invoked } from '../../../lib/contract/interaction.ts';
+import { pickCommands } from '../../../lib/domain/command-picker.ts';
+import { listCommands, removeCommand, replaceCommands } from '../../../lib/domain/commands.ts';
+import { useCommand } from '../../../lib/domain/interactions.ts';
+import { List, type Route, route } from '../route.ts';
 
-/** Spec, Commands. */
-export const commandsRoutes: readonly Route[] = [];
+const managing = ['unauthorized', 'not_owner', 'not_found', 'rate_limited', 'unavailable'] as const;
+
+/** Spec, Commands; decisions 3 for the picker and for using a command. */
+export const commandsRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/applications/{appId}/commands',
+    auth: 'account',
+    about: 'The commands available everywhere the bot is. For the bot, or the application’s owner.',
+    reply: { status: 200, body: List(Command) },
+    errors: managing,
+    run: (platform, actor, { params }) => listCommands(platform, actor, { applicationId: params.appId, serverId: null }),
+  }),
+  route({
+    method: 'PUT',
+    path: '/api/applications/{appId}/commands',
+    auth: 'account',
+    about: 'Replaces every command available everywhere; answers the saved list.',
+    body: CommandsInput,
+    reply: { status: 200, body: List(Command) },
+    errors: [...managing, 'invalid_request'],
+    run: (platform, actor, { params, body }) =>
+      replaceCommands(platform, actor, { applicationId: params.appId, serverId: null, commands: body }),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/applications/{appId}/servers/{serverId}/commands',
+    auth: 'account',
+    about: 'The commands for one server, which the bot must be in.',
+    reply: { status: 200, body: List(Command) },
+    errors: managing,
+    run: (platform, actor, { params }) => listCommands(platform, actor, { applicationId: params.appId, serverId: params.serverId }),
+  }),
+  route({
+    method: 'PUT',
+    path: '/api/applications/{appId}/servers/{serverId}/commands',
+    auth: 'account',
+    about: 'Replaces every command for one server; answers the saved list.',
+    body: CommandsInput,
+    reply: { status: 200, body: List(Command) },
+    errors: [...managing, 'invalid_request'],
+    run: (platform, actor, { params, body }) =>
+      replaceCommands(platform, actor, { applicationId: params.appId, serverId: params.serverId, commands: body }),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/api/applications/{appId}/commands/{commandId}',
+    auth: 'account',
+    about: 'Removes one command, of everywhere or of a server.',
+    reply: { status: 204 },
+    errors: managing,
+    run: (platform, actor, { params }) => removeCommand(platform, actor, { applicationId: params.appId, commandId: params.commandId }),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/channels/{channelId}/commands',
+    auth: 'account',
+    about: 'The picker: commands usable in this channel, slash and prefix, each with its application. `q` is a part of the name.',
+    query: Type.Object({ q: Type.Optional(Type.String({ maxLength: 100 })) }),
+    reply: { status: 200, body: List(PickerCommand) },
+    errors: ['unauthorized', 'invalid_request', 'missing_permission', 'not_found', 'rate_limited', 'unavailable'],
+    run: (platform, actor, { params, query }) => pickCommands(platform, actor, { channelId: params.channelId, q: query.q }),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/channels/{channelId}/commands/{commandId}/invoke',
+    auth: 'person',
+    about: 'Uses a slash command. Its options come as the text typed after the name, or one by one.',
+    body: InvokeInput,
+    bodyOptional: true,
+    reply: { status: 202, body: Invoked },
+    creates: 'resource',
+    errors: [
+      'unauthorized',
+      'bots_not_allowed',
+      'invalid_request',
+      'invalid_options',
+      'missing_permission',
+      'not_found',
+      'bot_offline',
+      'idempotency_conflict',
+      'rate_limited',
+      'unavailable',
+    ],
+    run: (platform, actor, { params, body, newId }) =>
+      useCommand(platform, actor, { id: newId, channelId: params.channelId, commandId: params.commandId, given: body ?? {} }),
+  }),
+];

@@ -1,4 +1,77 @@
-import type { Route } from '../route.ts';
+import { InteractionView } from '../../../lib/contract/interaction.ts';
+import { CallbackInput, FollowupInput, Message, MessageEdit } from '../../../lib/contract/message.ts';
+import { answerInteraction, followUp } from '../../../lib/domain/interaction-answers.ts';
+import { deleteOriginal, editOriginal } from '../../../lib/domain/interaction-originals.ts';
+import { viewInteraction } from '../../../lib/domain/interactions.ts';
+import { OrElse, type Route, route } from '../route.ts';
 
-/** Spec, Interactions. */
-export const interactionsRoutes: readonly Route[] = [];
+const answering = [
+  'invalid_request',
+  'not_found',
+  'missing_permission',
+  'interaction_expired',
+  'idempotency_conflict',
+  'unavailable',
+] as const;
+
+/** Spec, Interactions; decisions 3 for the original and the person's view. The path's id and token are the credential of all but the last. */
+export const interactionsRoutes: readonly Route[] = [
+  route({
+    method: 'POST',
+    path: '/api/interactions/{id}/{token}/callback',
+    auth: 'none',
+    rateLimit: 'none',
+    about: 'The first answer to an interaction, within 3 seconds: a message, or a defer that gives 15 minutes for follow-ups.',
+    body: CallbackInput,
+    reply: { status: 201, body: Message },
+    orElse: { status: 204, about: 'The answer was deferred.' },
+    creates: 'resource',
+    makesMessage: true,
+    errors: [...answering, 'already_answered'],
+    run: async (platform, _actor, { params, body, newId }) =>
+      (await answerInteraction(platform, { id: params.id, token: params.token, newId, answer: body })) ?? new OrElse(),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/interactions/{id}/{token}/followup',
+    auth: 'none',
+    rateLimit: 'none',
+    about: 'A further message, within 15 minutes of the answer or the defer; the first after a defer is the answer.',
+    body: FollowupInput,
+    reply: { status: 201, body: Message },
+    creates: 'resource',
+    makesMessage: true,
+    errors: [...answering, 'not_answered'],
+    run: (platform, _actor, { params, body, newId }) => followUp(platform, { id: params.id, token: params.token, newId, answer: body }),
+  }),
+  route({
+    method: 'PATCH',
+    path: '/api/interactions/{id}/{token}/original',
+    auth: 'none',
+    rateLimit: 'none',
+    about: 'Edits the first answer, as a message is edited, within the 15 minutes.',
+    body: MessageEdit,
+    reply: { status: 200, body: Message },
+    errors: ['invalid_request', 'not_found', 'missing_permission', 'interaction_expired', 'not_answered', 'unavailable'],
+    run: (platform, _actor, { params, body }) => editOriginal(platform, { id: params.id, token: params.token, edit: body }),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/api/interactions/{id}/{token}/original',
+    auth: 'none',
+    rateLimit: 'none',
+    about: 'Deletes the first answer, within the 15 minutes.',
+    reply: { status: 204 },
+    errors: ['not_found', 'missing_permission', 'interaction_expired', 'not_answered', 'unavailable'],
+    run: (platform, _actor, { params }) => deleteOriginal(platform, { id: params.id, token: params.token }),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/interactions/{id}',
+    auth: 'person',
+    about: 'Where an interaction stands, for the person who used the command.',
+    reply: { status: 200, body: InteractionView },
+    errors: ['unauthorized', 'bots_not_allowed', 'not_found', 'rate_limited', 'unavailable'],
+    run: (platform, actor, { params }) => viewInteraction(platform, actor, params.id),
+  }),
+];

@@ -18,6 +18,7 @@ export const commandsSchema = new Schema<CommandsDoc>(
   { collection: 'commands', versionKey: false, minimize: false },
 );
 commandsSchema.index({ applicationId: 1 });
+commandsSchema.index({ 'commands.id': 1 });
 commandsSchema.index({ serverId: 1, applicationId: 1 });
 
 /** A use of a slash command (spec, States and transitions). All times are the database's clock. */
@@ -70,7 +71,7 @@ interactionSchema.index({ createdAt: 1 }, { name: 'unanswered', partialFilterExp
 interactionSchema.index({ createdAt: 1 }, { name: 'kept_7_days', expireAfterSeconds: 7 * 24 * 3600 });
 indexOutbox(interactionSchema);
 
-/** The claim of an Idempotency-Key (decisions 1); `_id` is `<caller>:<method and route path>:<key>`. */
+/** The claim of an Idempotency-Key (decisions 1); `_id` is the SHA-256 of `<caller>:<method and path>:<key>`. */
 export interface IdempotencyDoc {
   _id: string;
   /** SHA-256 of the body's fields. */

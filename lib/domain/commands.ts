@@ -1,0 +1,143 @@
+import { type FieldError, refuse } from '../base/errors.ts';
+import { isId } from '../base/ids.ts';
+import type { Command, CommandInput } from '../contract/command.ts';
+import { isDuplicate } from '../store/database.ts';
+import type { ApplicationDoc } from '../store/models/account.ts';
+import type { CommandsDoc } from '../store/models/interaction.ts';
+import type { Platform } from '../store/platform.ts';
+import { type Actor, loadServer } from './access.ts';
+
+/** Which list of commands: an application's everywhere, or the one of a server. */
+export interface CommandScope {
+  applicationId: string;
+  /** null: everywhere the bot is. */
+  serverId: string | null;
+}
+
+/** The application, if `actor` is its bot or its owner (spec, Commands). 404 for an unknown one, 403 `not_owner` for another's. */
+async function ownApplication(platform: Platform, actor: Actor, applicationId: string): Promise<ApplicationDoc> {
+  const found = isId(applicationId) ? await platform.db.applications.findOne({ _id: applicationId }).lean() : null;
+  if (!found) return refuse('not_found', { what: 'application' });
+  if (actor.id !== (actor.bot ? found.botId : found.ownerId)) refuse('not_owner');
+  return found;
+}
+
+/** Refuses unless `actor` may manage the scope and, for a server's, the bot is in that server (404). Answers the key of its document. */
+async function openScope(platform: Platform, actor: Actor, { applicationId, serverId }: CommandScope): Promise<string> {
+  const application = await ownApplication(platform, actor, applicationId);
+  if (serverId === null) return `${applicationId}:all`;
+  const access = isId(serverId) ? await loadServer(platform, serverId, await actor.versionOf(serverId)) : null;
+  if (!(await access?.member(application.botId))) refuse('not_found', { what: 'server' });
+  return `${applicationId}:${serverId}`;
+}
+
+function optionFaults(options: NonNullable<CommandInput['options']>, path: string): FieldError[] {
+  const names = new Set<string>();
+  let optional = false;
+  return options.flatMap((option, at) => {
+    const faults: FieldError[] = [];
+    if (names.has(option.name)) faults.push({ path: `${path}/${at}/name`, message: 'is the name of another option of this command' });
+    names.add(option.name);
+    if (option.required && optional) faults.push({ path: `${path}/${at}/required`, message: 'must come before the optional options' });
+    optional ||= !option.required;
+    return faults;
+  });
+}
+
+function slashFaults(command: CommandInput, path: string): FieldError[] {
+  const faults: FieldError[] = [];
+  if (!/^[a-z0-9_-]+$/.test(command.name)) faults.push({ path: `${path}/name`, message: 'holds only lowercase letters, digits, - and _' });
+  if (command.description === undefined) faults.push({ path: `${path}/description`, message: 'is required' });
+  else if (command.description.trim() === '') faults.push({ path: `${path}/description`, message: 'is empty' });
+  if (command.prefix !== undefined) faults.push({ path: `${path}/prefix`, message: 'belongs to prefix commands only' });
+  return [...faults, ...optionFaults(command.options ?? [], `${path}/options`)];
+}
+
+function prefixFaults(command: CommandInput, path: string): FieldError[] {
+  const faults: FieldError[] = [];
+  if (/\s/.test(command.name)) faults.push({ path: `${path}/name`, message: 'holds no spaces' });
+  if (command.prefix === undefined) faults.push({ path: `${path}/prefix`, message: 'is required for a prefix command' });
+  if (command.options !== undefined) faults.push({ path: `${path}/options`, message: 'belong to slash commands only' });
+  return faults;
+}
+
+/** What is wrong with a list of commands beyond its schema (edge case 43); the paths are JSON pointers into it. */
+export function faultsOfCommands(list: readonly CommandInput[]): FieldError[] {
+  const names = new Set<string>();
+  return list.flatMap((command, at) => {
+    const path = `/${at}`;
+    const kind = command.kind ?? 'slash';
+    const faults = kind === 'slash' ? slashFaults(command, path) : prefixFaults(command, path);
+    if (names.has(`${kind} ${command.name}`)) faults.push({ path: `${path}/name`, message: `is the name of another ${kind} command here` });
+    names.add(`${kind} ${command.name}`);
+    return faults;
+  });
+}
+
+/** A command as it is stored, its defaults filled in; only fields of the schema are copied. */
+function commandOf(input: CommandInput, id: string): Command {
+  const { name, description = '', prefix = '' } = input;
+  if (input.kind === 'prefix') return { id, name, description, kind: 'prefix', prefix };
+  const options = (input.options ?? []).map((option) => ({
+    name: option.name,
+    description: option.description,
+    type: option.type ?? 'string',
+    required: option.required ?? false,
+  }));
+  return { id, name, description, kind: 'slash', options };
+}
+
+/** The update that swaps a scope's list in one step: a command of the same kind and name keeps the id that stands at that moment. */
+function swap({ applicationId, serverId }: CommandScope, fresh: readonly Command[]): object[] {
+  const alike = { $and: [{ $eq: ['$$old.kind', '$$new.kind'] }, { $eq: ['$$old.name', '$$new.name'] }] };
+  const standing = { $first: { $filter: { input: { $ifNull: ['$commands', []] }, as: 'old', cond: alike } } };
+  const kept = { $cond: [{ $eq: [{ $type: '$$standing.id' }, 'string'] }, { id: '$$standing.id' }, {}] };
+  const each = { $mergeObjects: ['$$new', { $let: { vars: { standing }, in: kept } }] };
+  const commands = { $map: { input: { $literal: fresh }, as: 'new', in: each } };
+  return [{ $set: { applicationId: { $literal: applicationId }, serverId: { $literal: serverId }, commands } }];
+}
+
+/** The commands of one scope (spec, Commands). Refuses `not_found` and `not_owner`. */
+export async function listCommands(platform: Platform, actor: Actor, scope: CommandScope): Promise<Command[]> {
+  const _id = await openScope(platform, actor, scope);
+  return (await platform.db.commands.findOne({ _id }).lean())?.commands ?? [];
+}
+
+/**
+ * Replaces every command of one scope (spec, Commands): all are checked first, then one write swaps the list; one bad item leaves the old list. Ids stay
+ * for the same kind and name. Refuses `invalid_request` with a path for each fault, `not_found`, `not_owner`.
+ */
+export async function replaceCommands(
+  platform: Platform,
+  actor: Actor,
+  input: CommandScope & { commands: readonly CommandInput[] },
+): Promise<Command[]> {
+  const _id = await openScope(platform, actor, input);
+  const errors = faultsOfCommands(input.commands);
+  if (errors[0]) refuse('invalid_request', { reason: `body${errors[0].path} ${errors[0].message}` }, { errors });
+  const update = swap(
+    input,
+    input.commands.map((one) => commandOf(one, platform.ids.next())),
+  );
+  const write = async (): Promise<CommandsDoc | null> =>
+    (await platform.db.commands.collection.findOneAndUpdate({ _id: _id as never }, update, {
+      upsert: true,
+      returnDocument: 'after',
+    })) as CommandsDoc | null;
+  // Two first writes of a scope may both try to insert its document: the one that loses finds it there.
+  const stored = await write().catch((error: unknown) => (isDuplicate(error) ? write() : Promise.reject(error)));
+  return stored?.commands ?? [];
+}
+
+/** Removes one command, of either scope (spec, Commands). Refuses `not_found` and `not_owner`. */
+export async function removeCommand(
+  platform: Platform,
+  actor: Actor,
+  { applicationId, commandId }: { applicationId: string; commandId: string },
+): Promise<void> {
+  await ownApplication(platform, actor, applicationId);
+  const { modifiedCount } = isId(commandId)
+    ? await platform.db.commands.updateOne({ applicationId, 'commands.id': commandId }, { $pull: { commands: { id: commandId } } })
+    : { modifiedCount: 0 };
+  if (modifiedCount === 0) refuse('not_found', { what: 'command' });
+}

@@ -1,0 +1,171 @@
+import { refuse } from '../base/errors.ts';
+import { failpoint } from '../base/failpoint.ts';
+import { isId } from '../base/ids.ts';
+import type { CallbackInput, FollowupInput, Message } from '../contract/message.ts';
+import type { InteractionDoc } from '../store/models/interaction.ts';
+import type { MessageDoc } from '../store/models/message.ts';
+import type { OutboxEntry } from '../store/models/outbox.ts';
+import type { ApiPlatform, EnqueuePlatform, Platform } from '../store/platform.ts';
+import { interactionTokenOf, sameSecret } from '../store/seal.ts';
+import { loadServerNow, permissionsIn, require, type ServerAccess } from './access.ts';
+import { expireInteraction, isDuring, move, readInteraction, settleState, updateEntry, windows } from './interaction-states.ts';
+import { checkDraft, composeMessage, storeMessage } from './message-draft.ts';
+import { presentMessage } from './present.ts';
+
+/** What the path of a callback route names. */
+export interface InteractionKey {
+  id: string;
+  token: string;
+}
+
+/** The interaction that id and token name together; every wrong pair looks the same: 404 (edge case 32). */
+export async function openInteraction(platform: Platform, { id, token }: InteractionKey): Promise<InteractionDoc> {
+  // The token is compared for any id, so that the time taken tells nothing about which interactions there are.
+  const right = sameSecret(token, interactionTokenOf(platform.config.APP_KEY, id));
+  return right && isId(id) ? readInteraction(platform, id) : refuse('not_found', { what: 'interaction' });
+}
+
+/**
+ * Where an answer goes: the server's access data and what the bot may do in the channel. Send Messages is not needed, as a person asked (edge case 38). 404
+ * when the channel is gone, or the bot from its server.
+ */
+export async function stageOf(
+  platform: Platform,
+  { serverId, channelId, botId }: InteractionDoc,
+): Promise<{ access: ServerAccess; permissions: number }> {
+  const access = serverId === null ? null : await loadServerNow(platform, serverId);
+  const [bot, channel] = access ? await Promise.all([access.member(botId), access.channel(channelId)]) : [null, null];
+  if (!access || !bot || !channel) return refuse('not_found', { what: 'channel' });
+  const permissions = await permissionsIn(access, bot, channel);
+  require(permissions, 'View Channel');
+  return { access, permissions };
+}
+
+/** The message of an answer, not stored yet. Refuses 400 for one that shows nothing, 404 when the channel is gone. */
+async function compose(platform: Platform, interaction: InteractionDoc, input: FollowupInput, id: string): Promise<MessageDoc> {
+  const draft = checkDraft({ content: input.content ?? '', embeds: input.embeds ?? [] });
+  const { channelId, serverId, botId: authorId, userId, command } = interaction;
+  const line = { id: interaction._id, userId, name: command.name };
+  return composeMessage(platform, {
+    id,
+    channelId,
+    serverId,
+    authorId,
+    ...draft,
+    ...(await stageOf(platform, interaction)),
+    interaction: line,
+  });
+}
+
+/** An ephemeral answer as it is shown, and the event that takes it to the person. It stands in the interaction until then, and nowhere after. */
+async function ephemeral(platform: Platform, message: MessageDoc): Promise<{ shown: Message; entry: OutboxEntry }> {
+  const shown = { ...(await presentMessage(platform, message)), ephemeral: true };
+  const data = message.serverId === null ? shown : { ...shown, serverId: message.serverId };
+  return { shown, entry: { id: platform.ids.next(), name: 'MESSAGE_CREATE', data } };
+}
+
+/** Makes the message of a decided answer stand, if it does not yet, and takes it off the interaction. Doing it again changes nothing. */
+export async function finishAnswer(platform: EnqueuePlatform, { _id, answer }: InteractionDoc): Promise<MessageDoc | null> {
+  if (!answer) return null;
+  const stored = await storeMessage(platform, answer);
+  await platform.db.interactions.updateOne({ _id, 'answer._id': answer._id }, { $unset: { answer: 1 } });
+  return stored;
+}
+
+/** The first real answer out of state `from`; null when the move was lost. */
+async function answerFrom(
+  platform: ApiPlatform,
+  interaction: InteractionDoc,
+  message: MessageDoc,
+  hidden: boolean,
+): Promise<Message | null> {
+  const from = interaction.state;
+  const first = from === 'created';
+  const during = first ? windows.answering : windows.following;
+  const opened = first ? { openedAt: '$$NOW' } : {};
+  const update = updateEntry(platform, interaction, 'answered');
+  const secret = hidden ? await ephemeral(platform, message) : null;
+  const set = secret
+    ? { state: 'answered', ...opened }
+    : { state: 'answered', ...opened, messageId: { $literal: message._id }, answer: { $literal: message } };
+  const owes = secret ? [secret.entry, update] : [update];
+  const moved = await move(platform, interaction._id, { from, during, set, owes });
+  if (!moved) return null;
+  failpoint(platform.config, 'after-answer-write');
+  const stored = await finishAnswer(platform, moved);
+  platform.nudge('deliver-interaction', { interactionId: interaction._id });
+  return secret?.shown ?? presentMessage(platform, stored ?? message);
+}
+
+/** Refuses for the state that won: answered and deferred ones say so at any later time, others are past their time (edge case 33). */
+async function refuseLost(platform: ApiPlatform, interaction: InteractionDoc): Promise<never> {
+  await expireInteraction(platform, interaction);
+  const { state } = await readInteraction(platform, interaction._id);
+  return refuse(state === 'answered' || state === 'deferred' ? 'already_answered' : 'interaction_expired');
+}
+
+/**
+ * The first answer to an interaction (spec, Interactions; decisions 6): `message` posts one and answers it, `defer` gives 15 minutes and answers null. An
+ * ephemeral message is shown to the person only and stored nowhere. Refuses `already_answered`, `interaction_expired`, 404 for a wrong id or token and for a
+ * channel that is gone, and 400 for a bad body, which does not use the answer up. `newId` is the message's.
+ */
+export async function answerInteraction(
+  platform: ApiPlatform,
+  input: InteractionKey & { newId: string; answer: CallbackInput },
+): Promise<Message | null> {
+  const { answer, newId } = input;
+  const interaction = await openInteraction(platform, input);
+  if (answer.type === 'message') checkDraft({ content: answer.content ?? '', embeds: answer.embeds ?? [] });
+  if (interaction.state === 'answered' && interaction.messageId === newId) return ownAnswer(platform, interaction, newId);
+  if (interaction.state !== 'created') return refuseLost(platform, interaction);
+  if (answer.type === 'defer') {
+    await stageOf(platform, interaction);
+    const set = { state: 'deferred', openedAt: '$$NOW', ephemeral: answer.ephemeral === true };
+    const owes = [updateEntry(platform, interaction, 'deferred')];
+    const moved = await move(platform, interaction._id, { from: 'created', during: windows.answering, set, owes });
+    if (!moved) return refuseLost(platform, interaction);
+    platform.nudge('deliver-interaction', { interactionId: interaction._id });
+    return null;
+  }
+  const message = await compose(platform, interaction, answer, newId);
+  return (await answerFrom(platform, interaction, message, answer.ephemeral === true)) ?? refuseLost(platform, interaction);
+}
+
+/** The answer that a request taken up again after a crash had already given (decisions 1, Idempotency-Key). */
+async function ownAnswer(platform: ApiPlatform, interaction: InteractionDoc, messageId: string): Promise<Message> {
+  await finishAnswer(platform, interaction);
+  const standing = await platform.db.messages.findOne({ _id: messageId }).lean();
+  return standing ? presentMessage(platform, standing) : refuse('already_answered');
+}
+
+/**
+ * A follow-up (spec, Interactions; edge cases 35 and 36): the first after a defer is the answer, hidden if the defer was unless it says otherwise; any other is
+ * one more message. Refuses `not_answered` before any answer, `interaction_expired` after 15 minutes or when there never was one, else as a callback does.
+ */
+export async function followUp(platform: ApiPlatform, input: InteractionKey & { newId: string; answer: FollowupInput }): Promise<Message> {
+  const { answer, newId } = input;
+  const interaction = await settleState(platform, await openInteraction(platform, input));
+  const { _id: id, state } = interaction;
+  checkDraft({ content: answer.content ?? '', embeds: answer.embeds ?? [] });
+  if (state === 'created') refuse('not_answered');
+  if (state === 'expired' || !(await isDuring(platform, id, windows.following))) refuse('interaction_expired');
+  const message = await compose(platform, interaction, answer, newId);
+  if (state === 'deferred') {
+    const first = await answerFrom(platform, interaction, message, answer.ephemeral ?? interaction.ephemeral);
+    if (first) return first;
+  }
+  return furtherMessage(platform, interaction, message, answer.ephemeral === true);
+}
+
+/** A message beside the answer. Refuses `interaction_expired` when the 15 minutes ended meanwhile. */
+async function furtherMessage(platform: ApiPlatform, interaction: InteractionDoc, message: MessageDoc, hidden: boolean): Promise<Message> {
+  if (!hidden) {
+    if (!(await isDuring(platform, interaction._id, windows.following))) refuse('interaction_expired');
+    return presentMessage(platform, await storeMessage(platform, message));
+  }
+  const { shown, entry } = await ephemeral(platform, message);
+  const moved = await move(platform, interaction._id, { from: 'answered', during: windows.following, set: {}, owes: [entry] });
+  if (!moved) refuse('interaction_expired');
+  platform.nudge('deliver-interaction', { interactionId: interaction._id });
+  return shown;
+}

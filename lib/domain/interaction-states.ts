@@ -1,0 +1,84 @@
+import { refuse } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import type { EventData } from '../contract/events.ts';
+import type { InteractionState } from '../contract/interaction.ts';
+import { trusted } from '../store/database.ts';
+import type { InteractionDoc } from '../store/models/interaction.ts';
+import type { OutboxEntry } from '../store/models/outbox.ts';
+import type { EnqueuePlatform, Platform } from '../store/platform.ts';
+
+const answerEnds = { $add: ['$createdAt', limits.answerWindowMs] };
+
+/** The database's clock, never a process', decides about the windows (quality 3). Each is an expression on the stored interaction. */
+export const windows = {
+  /** The 3 seconds for the first answer run. */
+  answering: { $gt: [answerEnds, '$$NOW'] },
+  /** They are over. */
+  late: { $lte: [answerEnds, '$$NOW'] },
+  /** The 15 minutes for follow-ups run; they count from the answer or the defer. */
+  following: { $gt: [{ $add: ['$openedAt', limits.followupWindowMs] }, '$$NOW'] },
+} as const;
+
+/** A move of an interaction from one state: the window that must be open, what it writes, and the events it owes from then on. */
+export interface Move {
+  from: InteractionState;
+  during: object;
+  /** Values from outside must stand in `$literal`: this is a pipeline's `$set`. */
+  set: Record<string, unknown>;
+  owes: readonly OutboxEntry[];
+}
+
+/**
+ * Makes a move (spec, States and transitions): one conditional update that writes state, answer and events together. Its result says who won: the interaction
+ * as it stands after, or null when it was in another state or the window was not open.
+ */
+export async function move(platform: Platform, id: string, { from, during, set, owes }: Move): Promise<InteractionDoc | null> {
+  const ob = { $concatArrays: [{ $ifNull: ['$ob', []] }, { $literal: owes }] };
+  const moved = await platform.db.interactions.collection.findOneAndUpdate(
+    { _id: id as never, state: from, $expr: during },
+    [{ $set: { ...set, ob, obAt: { $ifNull: ['$obAt', '$$NOW'] } } }],
+    { returnDocument: 'after' },
+  );
+  return moved as unknown as InteractionDoc | null;
+}
+
+/** The event that tells the person where their interaction stands now (decisions 6). */
+export function updateEntry(platform: Platform, { _id: id, channelId }: InteractionDoc, state: InteractionState): OutboxEntry {
+  const data: EventData<'INTERACTION_UPDATE'> = { id, channelId, state };
+  return { id: platform.ids.next(), name: 'INTERACTION_UPDATE', data };
+}
+
+/** The interaction as it stands; 404 when there is none any more. */
+export async function readInteraction(platform: Platform, id: string): Promise<InteractionDoc> {
+  const found = await platform.db.interactions.findOne({ _id: id }).lean();
+  return found ?? refuse('not_found', { what: 'interaction' });
+}
+
+/** Whether the window of `expression` is open for the interaction, by the database's clock. */
+export async function isDuring(platform: Platform, id: string, expression: object): Promise<boolean> {
+  return (await platform.db.interactions.exists({ _id: id, $expr: trusted(expression) })) !== null;
+}
+
+/** Ends an interaction that got no answer in 3 seconds; null when it was answered, was ended already, or has time left. */
+export async function expireInteraction(platform: EnqueuePlatform, interaction: InteractionDoc): Promise<InteractionDoc | null> {
+  const owes = [updateEntry(platform, interaction, 'expired')];
+  const expired = await move(platform, interaction._id, { from: 'created', during: windows.late, set: { state: 'expired' }, owes });
+  if (expired) platform.nudge('deliver-interaction', { interactionId: interaction._id });
+  return expired;
+}
+
+/** The interaction with its state as it is by the clock: one that is past its time is ended here, whoever looks first (quality 3, lazy expiry). */
+export async function settleState(platform: EnqueuePlatform, interaction: InteractionDoc): Promise<InteractionDoc> {
+  if (interaction.state !== 'created') return interaction;
+  return (await expireInteraction(platform, interaction)) ?? readInteraction(platform, interaction._id);
+}
+
+/** Ends the interaction if its time is over. Answers how many milliseconds it has left when it is too early, else null: there is nothing more to do. */
+export async function expireUnanswered(platform: EnqueuePlatform, id: string): Promise<number | null> {
+  const left = { $max: [0, { $subtract: [answerEnds, '$$NOW'] }] };
+  const [found] = (await platform.db.interactions.collection
+    .aggregate([{ $match: { _id: id, state: 'created' } }, { $set: { left } }])
+    .toArray()) as unknown as (InteractionDoc & { left: number })[];
+  if (!found || (found.left === 0 && (await expireInteraction(platform, found)))) return null;
+  return found.left || null; // answered between the two
+}

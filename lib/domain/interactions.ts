@@ -1,0 +1,106 @@
+import { type FieldError, refuse, refuseField } from '../base/errors.ts';
+import { failpoint } from '../base/failpoint.ts';
+import { isId } from '../base/ids.ts';
+import type { CommandOption, InvokeInput } from '../contract/command.ts';
+import type { InteractionView, Invoked, OptionValue } from '../contract/interaction.ts';
+import type { ApplicationDoc } from '../store/models/account.ts';
+import type { InteractionDoc } from '../store/models/interaction.ts';
+import type { ApiPlatform } from '../store/platform.ts';
+import { type Actor, type InChannel, inChannel, mayView } from './access.ts';
+import { usableCommand } from './command-picker.ts';
+import { settleState } from './interaction-states.ts';
+import { requireMessages } from './messages.ts';
+import { parseOptions } from './option-parsing.ts';
+
+/** Why an option's value cannot be used here, or null: users, roles and channels must exist here, the channel visible to the person (decisions 6). */
+async function referenceFault({ access, server, member }: InChannel, { type, value }: OptionValue): Promise<string | null> {
+  const id = String(value);
+  if (type === 'user') return (await access.member(id)) ? null : 'is not a member of this server';
+  if (type === 'role') return server.roles.some((role) => role.id === id) ? null : 'is not a role of this server';
+  if (type === 'channel') return (await mayView(access, member.userId, id)) ? null : 'is not a channel that you can see here';
+  return null;
+}
+
+/** The options of a use, parsed and checked. Refuses `invalid_options` with an error for each option that is wrong. */
+async function readOptions(place: InChannel, options: readonly CommandOption[], given: InvokeInput): Promise<OptionValue[]> {
+  if (given.text !== undefined && given.options !== undefined) refuseField('/options', 'cannot be sent together with text');
+  const { values, errors } = parseOptions(options, given);
+  const references = await Promise.all(
+    values.map(async (one): Promise<FieldError[]> => {
+      const message = await referenceFault(place, one);
+      return message === null ? [] : [{ path: one.name, message }];
+    }),
+  );
+  const faults = [...errors, ...references.flat()];
+  if (faults.length) refuse('invalid_options', undefined, { errors: faults });
+  return values;
+}
+
+/** Refuses `bot_offline` unless the bot can be told: it has an endpoint, or a live socket. Redis must answer: 503 `unavailable` while it is away. */
+async function requireReachable(platform: ApiPlatform, { botId, interactionsEndpointUrl }: ApplicationDoc): Promise<void> {
+  const [connected] = await platform.connected([botId]).catch(() => refuse('unavailable', undefined, { retryAfter: 1 }));
+  if (!connected && interactionsEndpointUrl === null) refuse('bot_offline');
+}
+
+/**
+ * Stores an interaction with the event it owes. Its time begins by the database's clock, so the write is a pipeline, and everything from outside stands in
+ * `$literal` there (quality 3). One of the same id that already stands is left as it is.
+ */
+async function storeInteraction(platform: ApiPlatform, interaction: Omit<InteractionDoc, 'createdAt' | 'obAt'>): Promise<InteractionDoc> {
+  const fresh = { $mergeObjects: [{ $literal: interaction }, { createdAt: '$$NOW', obAt: '$$NOW' }] };
+  const stored = await platform.db.interactions.collection.findOneAndUpdate(
+    { _id: interaction._id as never },
+    [{ $replaceWith: { $cond: [{ $eq: [{ $type: '$state' }, 'missing'] }, fresh, '$$ROOT'] } }],
+    { upsert: true, returnDocument: 'after' },
+  );
+  return stored as unknown as InteractionDoc;
+}
+
+/** What a person sends to use a command. `id` is the interaction's. */
+export interface UseOfCommand {
+  id: string;
+  channelId: string;
+  commandId: string;
+  given: InvokeInput;
+}
+
+/**
+ * Uses a slash command (spec, Interactions; decisions 3 and 6). Needs View Channel and Send Messages in a channel that holds messages. Refuses
+ * `invalid_options`, `bot_offline` and `unavailable` before anything is made: the bot is told of nothing that was refused.
+ */
+export async function useCommand(platform: ApiPlatform, actor: Actor, { id, channelId, commandId, given }: UseOfCommand): Promise<Invoked> {
+  const place = await inChannel(platform, actor, channelId, 'Send Messages');
+  requireMessages(place);
+  const { command, application } = await usableCommand(platform, place, commandId);
+  if (command.kind === 'prefix') refuse('invalid_request', { reason: 'a prefix command is used by posting it as a message' });
+  const options = await readOptions(place, command.options ?? [], given);
+  await requireReachable(platform, application);
+  const stored = await storeInteraction(platform, {
+    _id: id,
+    applicationId: application._id,
+    botId: application.botId,
+    channelId,
+    serverId: place.server._id,
+    userId: actor.id,
+    userRoles: [...place.member.roles],
+    command: { id: command.id, name: command.name },
+    options,
+    state: 'created',
+    openedAt: null,
+    ephemeral: false,
+    messageId: null,
+    ob: [{ id: platform.ids.next(), name: 'INTERACTION_CREATE' }],
+  });
+  failpoint(platform.config, 'after-invoke-write');
+  platform.nudge('deliver-interaction', { interactionId: id });
+  platform.nudge('expire-interaction', { interactionId: id });
+  return { id, state: stored.state };
+}
+
+/** An interaction as the person who used it sees it (decisions 3); 404 for anyone else. */
+export async function viewInteraction(platform: ApiPlatform, actor: Actor, id: string): Promise<InteractionView> {
+  const found = isId(id) ? await platform.db.interactions.findOne({ _id: id, userId: actor.id }).lean() : null;
+  if (!found) return refuse('not_found', { what: 'interaction' });
+  const { channelId, command, state, createdAt, messageId } = await settleState(platform, found);
+  return { id, channelId, command: { id: command.id, name: command.name }, state, createdAt: createdAt.toISOString(), messageId };
+}

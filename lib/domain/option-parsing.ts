@@ -1,0 +1,122 @@
+import type { FieldError } from '../base/errors.ts';
+import { isId } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
+import { lengthOf } from '../base/text.ts';
+import type { CommandOption, InvokeInput, OptionType } from '../contract/command.ts';
+import type { OptionValue } from '../contract/interaction.ts';
+
+/** Options as they were filled in: parsed in the command's order, and what is wrong by option name (`/text` for text that no option takes). */
+export interface ParsedOptions {
+  values: OptionValue[];
+  errors: FieldError[];
+}
+
+/** An option's value as it came: text that a person typed, or a value of a JSON body. */
+type Given = { typed: string } | { sent: string | number | boolean };
+
+/** Why a value is not one, as a message. */
+class Fault {
+  readonly message: string;
+  constructor(message: string) {
+    this.message = message;
+  }
+}
+
+const yes = new Set(['true', 'yes', 'on']);
+const no = new Set(['false', 'no', 'off']);
+
+const textOf = (given: Given): string | null => ('typed' in given ? given.typed : typeof given.sent === 'string' ? given.sent : null);
+
+/** The number in `given`: a JSON number, or typed text of the form `pattern`; NaN for anything else. */
+function numberOf(given: Given, pattern: RegExp): number {
+  if ('sent' in given) return typeof given.sent === 'number' ? given.sent : Number.NaN;
+  return pattern.test(given.typed) ? Number(given.typed) + 0 : Number.NaN; // + 0 makes -0 a plain 0
+}
+
+/** The id in a mention (`<@id>`, `<@&id>`); where values are sent one by one, the bare id too. */
+function idOf(given: Given, mention: RegExp): string | undefined {
+  const text = textOf(given) ?? '';
+  return 'sent' in given && isId(text) ? text : mention.exec(text)?.[1];
+}
+
+/** One reader for each type of the spec's table "Option type". */
+const readers: Record<OptionType, (given: Given) => string | number | boolean | Fault> = {
+  string(given) {
+    const text = textOf(given);
+    const length = lengthOf(text ?? '');
+    return text !== null && length >= 1 && length <= limits.optionStringChars
+      ? text
+      : new Fault(`must be text of 1 to ${limits.optionStringChars} characters`);
+  },
+  integer(given) {
+    const number = numberOf(given, /^[+-]?\d+$/);
+    return Number.isSafeInteger(number) ? number : new Fault('must be a whole number');
+  },
+  number(given) {
+    const number = numberOf(given, /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/);
+    return Number.isFinite(number) ? number : new Fault('must be a number');
+  },
+  boolean(given) {
+    if ('sent' in given && typeof given.sent === 'boolean') return given.sent;
+    const word = (textOf(given) ?? '').toLowerCase();
+    return yes.has(word) || (no.has(word) ? false : new Fault('must be true, false, yes, no, on or off'));
+  },
+  user: (given) => idOf(given, /^<@([0-9]{19})>$/) ?? new Fault('must be a mention of a person, as <@id>'),
+  role: (given) => idOf(given, /^<@&([0-9]{19})>$/) ?? new Fault('must be a mention of a role, as <@&id>'),
+  channel(given) {
+    const text = textOf(given);
+    return isId(text) ? text : new Fault('must be the id of a channel');
+  },
+};
+
+/** Names that stand before a colon, at the start or after white space: the only places where an option can begin. */
+const heads = /(?<!\S)([a-z0-9_-]{1,32}):/g;
+
+/** Splits what was typed at known option names only (decisions 6): the text before the first, then each name with its value. */
+function split(options: readonly CommandOption[], text: string): { before: string; parts: { name: string; value: string }[] } {
+  const known = new Set(options.map((option) => option.name));
+  const marks = [...text.matchAll(heads)].filter((mark) => known.has(mark[1] as string));
+  const parts = marks.map((mark, at) => ({
+    name: mark[1] as string,
+    value: text.slice(mark.index + mark[0].length, marks[at + 1]?.index).trim(),
+  }));
+  return { before: text.slice(0, marks[0]?.index).trim(), parts };
+}
+
+function readTyped(options: readonly CommandOption[], whole: string): { parts: { name: string; given: Given }[]; errors: FieldError[] } {
+  const text = whole.trim();
+  const only = options.length === 1 ? options[0] : undefined;
+  // A command with one option takes the bare rest, unless that begins with the option's name (edge case 41).
+  if (only && text !== '' && !text.startsWith(`${only.name}:`)) return { parts: [{ name: only.name, given: { typed: text } }], errors: [] };
+  const { before, parts } = split(options, text);
+  const unknown = /^([a-z0-9_-]{1,32}):/.exec(before)?.[1];
+  const errors: FieldError[] = [];
+  if (unknown) errors.push({ path: unknown, message: 'is not an option of this command' });
+  else if (before) errors.push({ path: '/text', message: 'must be written as `name: value` for each option' });
+  return { parts: parts.map(({ name, value }) => ({ name, given: { typed: value } })), errors };
+}
+
+/**
+ * Reads the options of a slash command (spec, "Filling options"; decisions 6; edge cases 41 and 42): from `text` as a person types it, or from `options`
+ * one by one; neither means none. Pure: whether users, roles and channels exist is for the caller to see. Never throws.
+ */
+export function parseOptions(options: readonly CommandOption[], input: InvokeInput): ParsedOptions {
+  const { parts, errors } = input.options
+    ? { parts: input.options.map(({ name, value }) => ({ name, given: { sent: value } as Given })), errors: [] as FieldError[] }
+    : readTyped(options, input.text ?? '');
+  const found = new Map<string, OptionValue>();
+  const seen = new Set<string>();
+  for (const { name, given } of parts) {
+    const option = options.find((one) => one.name === name);
+    if (!option) errors.push({ path: name, message: 'is not an option of this command' });
+    else if (seen.has(name)) errors.push({ path: name, message: 'is given twice' });
+    else {
+      const value = readers[option.type](given);
+      if (value instanceof Fault) errors.push({ path: name, message: value.message });
+      else found.set(name, { name, type: option.type, value });
+    }
+    seen.add(name);
+  }
+  for (const { name, required } of options) if (required && !seen.has(name)) errors.push({ path: name, message: 'is required' });
+  return { values: options.flatMap(({ name }) => found.get(name) ?? []), errors };
+}

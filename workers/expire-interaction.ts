@@ -1,0 +1,10 @@
+import type { JobData } from '../lib/contract/jobs.ts';
+import { expireUnanswered } from '../lib/domain/interaction-states.ts';
+import type { WorkerPlatform } from '../lib/store/platform.ts';
+import { Later } from '../lib/store/queue.ts';
+
+/** Ends an interaction that got no answer in 3 seconds; fired early, the job delays itself by what is left. Running it again changes nothing. */
+export async function expireInteractionJob(platform: WorkerPlatform, { interactionId }: JobData<'expire-interaction'>): Promise<void> {
+  const leftMs = await expireUnanswered(platform, interactionId);
+  if (leftMs !== null) throw new Later(leftMs);
+}
