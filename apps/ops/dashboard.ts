@@ -1,0 +1,44 @@
+import { createBullBoard } from '@bull-board/api';
+import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
+import { KoaAdapter } from '@bull-board/koa';
+import type { Middleware } from 'koa';
+import { queues as entries, type QueueName } from '../../lib/contract/jobs.ts';
+import type { OpsPlatform } from '../../lib/store/platform.ts';
+
+/** Where the dashboard stands. */
+export const dashboardPath = '/queues';
+
+// The page asks a font service for its fonts; an installation without a way out would wait for it.
+const outsideLink = /<link\b[^>]*\bhref="https?:\/\/[^>]*>/g;
+const policy = [
+  "default-src 'self'",
+  "script-src 'self' 'unsafe-inline'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** The queues to look at, with what each is for; nothing can be changed there. Needs nothing from outside. */
+export function dashboard(platform: OpsPlatform): Middleware {
+  const serverAdapter = new KoaAdapter().setBasePath(dashboardPath);
+  createBullBoard({
+    queues: platform.queues.map(
+      (queue) => new BullMQAdapter(queue, { readOnlyMode: true, description: entries[queue.name as QueueName].about }),
+    ),
+    serverAdapter,
+    options: { uiConfig: { boardTitle: 'Parlance queues', hideDocsLink: true, locale: { lng: 'en-US' } } },
+  });
+  const pages = serverAdapter.registerPlugin() as Middleware;
+  return async (ctx, next) => {
+    if (ctx.path !== dashboardPath && !ctx.path.startsWith(`${dashboardPath}/`)) return next();
+    if (ctx.method !== 'GET' && ctx.method !== 'HEAD') {
+      ctx.status = 405;
+      ctx.set('Allow', 'GET, HEAD');
+      ctx.body = 'Queues can only be looked at here.\n';
+      return;
+    }
+    ctx.set('Content-Security-Policy', policy);
+    await pages(ctx, next);
+    if (typeof ctx.body === 'string' && ctx.response.is('html')) ctx.body = ctx.body.replace(outsideLink, '');
+  };
+}

@@ -1,0 +1,26 @@
+import { configOrExit } from '../../config/index.ts';
+import { createLog } from '../../lib/base/log.ts';
+import { createMetrics } from '../../lib/base/metrics.ts';
+import { runRole } from '../../lib/base/process.ts';
+import { startMetricsFeed } from '../../lib/store/metrics-feed.ts';
+import { openOpsPlatform } from '../../lib/store/platform.ts';
+import { warnOfRedis } from '../../lib/store/redis-facts.ts';
+import { startOps } from './start.ts';
+
+const config = configOrExit();
+const log = createLog('ops', config.LOG_LEVEL);
+
+await runRole(log, async () => {
+  const platform = await openOpsPlatform(config, log);
+  await warnOfRedis(platform);
+  const feed = startMetricsFeed(platform, 'ops', createMetrics('ops').registry);
+  const ops = await startOps(platform);
+  log.info({ port: ops.port, open: config.OPS_PASSWORD !== '' }, 'listening');
+  return {
+    close: async () => {
+      await ops.close();
+      await feed.close();
+      await platform.close();
+    },
+  };
+});

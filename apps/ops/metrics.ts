@@ -1,0 +1,13 @@
+import { AggregatorRegistry, Registry } from 'prom-client';
+import type { MetricJson } from '../../lib/store/metrics-feed.ts';
+import type { OpsPlatform } from '../../lib/store/platform.ts';
+import { measureStores } from './store-metrics.ts';
+
+/** The measurements of every process that lives and of the stores, as Prometheus text. Never rejects: what is away is left out. */
+export async function renderMetrics(platform: OpsPlatform): Promise<{ type: string; text: string }> {
+  const stores = new Registry();
+  const [feeds] = await Promise.all([platform.readMetricsFeeds().catch((): string[] => []), measureStores(platform, stores)]);
+  const parts = feeds.map((feed) => JSON.parse(feed) as MetricJson[]);
+  const all = AggregatorRegistry.aggregate([...parts, await stores.getMetricsAsJSON()]);
+  return { type: all.contentType, text: await all.metrics() };
+}

@@ -1,0 +1,17 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Middleware } from 'koa';
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+/** Lets in who gives user `ops` and `password` by Basic auth; everyone when `password` is empty, as the pages are on loopback then. Refuses with 401. */
+export function requirePassword(password: string): Middleware {
+  const wanted = digest(`ops:${password}`);
+  return async (ctx, next) => {
+    const [, given = ''] = /^Basic ([A-Za-z0-9+/]+=*)$/i.exec(ctx.get('Authorization')) ?? [];
+    // Of equal length, as digests: how long the comparison takes tells nothing.
+    if (password === '' || timingSafeEqual(digest(Buffer.from(given, 'base64').toString()), wanted)) return next();
+    ctx.status = 401;
+    ctx.set('WWW-Authenticate', 'Basic realm="Parlance operators", charset="UTF-8"');
+    ctx.body = 'User ops and the password in OPS_PASSWORD, please.\n';
+  };
+}

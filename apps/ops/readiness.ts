@@ -1,0 +1,56 @@
+import type { OpsPlatform } from '../../lib/store/platform.ts';
+import { redisWarnings } from '../../lib/store/redis-facts.ts';
+
+/** How long one check may take, in milliseconds. */
+const checkMs = 2_000;
+/** How old the workers' last beat may be, in milliseconds. */
+const beatAgeMaxMs = 10_000;
+
+/** How one check went; `todo` says what to do when it is not `ok`. */
+export interface Check {
+  ok: boolean;
+  ms: number;
+  reason?: string;
+  todo?: string;
+}
+
+/** Whether the installation can do its work: everything that is checked, and what is not as it should be without stopping it. */
+export interface Readiness {
+  ready: boolean;
+  checks: { database: Check; redis: Check; worker: Check };
+  warnings: string[];
+}
+
+const late = (ms: number): Promise<never> =>
+  new Promise((_, reject) => {
+    setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms).unref();
+  });
+
+async function check(run: () => Promise<void>, todo: string): Promise<Check> {
+  const began = performance.now();
+  const took = (): number => Math.round((performance.now() - began) * 10) / 10;
+  try {
+    await Promise.race([run(), late(checkMs)]);
+    return { ok: true, ms: took() };
+  } catch (error) {
+    return { ok: false, ms: took(), reason: (error as Error).message, todo };
+  }
+}
+
+async function checkBeat(platform: OpsPlatform): Promise<void> {
+  const at = await platform.workerBeatAt();
+  if (at === null) throw new Error('no worker has said in the last minute that it lives');
+  const age = platform.now() - at;
+  if (age > beatAgeMaxMs) throw new Error(`the last sign of life of a worker is ${Math.round(age / 1000)} s old`);
+}
+
+/** Writes to the database, asks Redis, looks for a worker that lives. Never rejects; takes 2 s at most. */
+export async function checkReadiness(platform: OpsPlatform): Promise<Readiness> {
+  const [database, redis, worker, warnings] = await Promise.all([
+    check(() => platform.db.probe(), 'Check that MongoDB runs, that MONGODB_URL names it, and that its disk is not full.'),
+    check(() => platform.pingRedis(), 'Check that Redis runs and that REDIS_URL names it. Posts still work; events come late.'),
+    check(() => checkBeat(platform), 'Start a worker (npm run worker), or look at its log. Posts still work; nobody hears of them.'),
+    Promise.race([platform.redisFacts().then(redisWarnings), late(checkMs)]).catch((): string[] => []),
+  ]);
+  return { ready: database.ok && redis.ok && worker.ok, checks: { database, redis, worker }, warnings };
+}

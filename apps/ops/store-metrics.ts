@@ -1,0 +1,67 @@
+import { Gauge, type Registry } from 'prom-client';
+import { outboxAgeMs } from '../../lib/domain/delivery.ts';
+import type { OpsPlatform } from '../../lib/store/platform.ts';
+
+/** The states of a job that are counted. */
+const states = ['waiting', 'active', 'delayed', 'failed'] as const;
+
+type Labels = Record<string, string>;
+type Measure = (name: string, help: string, values: readonly (readonly [value: number, labels?: Labels])[]) => void;
+
+async function measureQueues(platform: OpsPlatform, measure: Measure): Promise<void> {
+  const found = await Promise.all(
+    platform.queues.map(async (queue) => {
+      const [counts, [first]] = await Promise.all([queue.getJobCounts(...states), queue.getWaiting(0, 0)]);
+      const waitedMs = first ? Math.max(0, platform.now() - first.timestamp) : 0;
+      return { queue: queue.name, counts, waitedMs };
+    }),
+  );
+  measure(
+    'parlance_queue_jobs',
+    'Jobs on a queue.',
+    found.flatMap(({ queue, counts }) => states.map((state) => [counts[state] ?? 0, { queue, state }] as const)),
+  );
+  measure(
+    'parlance_queue_oldest_waiting_seconds',
+    'Age of the oldest job that waits on a queue.',
+    found.map(({ queue, waitedMs }) => [waitedMs / 1000, { queue }] as const),
+  );
+}
+
+async function measureRedis(platform: OpsPlatform, measure: Measure): Promise<void> {
+  const [facts, beatAt] = await Promise.all([platform.redisFacts(), platform.workerBeatAt()]);
+  measure('parlance_redis_memory_used_bytes', 'Memory that Redis uses.', [[facts.memoryUsedBytes]]);
+  measure('parlance_redis_memory_max_bytes', 'Memory that Redis may use; 0: no limit.', [[facts.memoryMaxBytes]]);
+  measure('parlance_redis_noeviction', 'Whether Redis keeps everything when it is full (1), as it must.', [
+    [facts.evictionPolicy === 'noeviction' ? 1 : 0],
+  ]);
+  measure('parlance_redis_aof', 'Whether Redis keeps what it holds over a restart (1), as it must.', [[facts.appendOnly ? 1 : 0]]);
+  if (beatAt === null) return;
+  const ageMs = Math.max(0, platform.now() - beatAt);
+  measure('parlance_worker_beat_age_seconds', 'Time since a worker last said that it lives.', [[ageMs / 1000]]);
+}
+
+async function measureOutbox(platform: OpsPlatform, measure: Measure): Promise<void> {
+  const ageMs = await outboxAgeMs(platform);
+  measure('parlance_outbox_age_seconds', 'Age of the oldest event that is stored and not delivered yet.', [[ageMs / 1000]]);
+}
+
+const up = (...parts: PromiseSettledResult<void>[]): number => (parts.every((part) => part.status === 'fulfilled') ? 1 : 0);
+
+/** Adds to `registry` what only the stores know: queues, undelivered events, Redis. What cannot be asked now is left out, and `parlance_up` says so. */
+export async function measureStores(platform: OpsPlatform, registry: Registry): Promise<void> {
+  // A gauge exists only once its values are known: one without would stand there as 0.
+  const measure: Measure = (name, help, values) => {
+    const gauge = new Gauge({ name, help, labelNames: Object.keys(values[0]?.[1] ?? {}), registers: [registry] });
+    for (const [value, labels] of values) gauge.set(labels ?? {}, value);
+  };
+  const [queues, redis, database] = await Promise.allSettled([
+    measureQueues(platform, measure),
+    measureRedis(platform, measure),
+    measureOutbox(platform, measure),
+  ]);
+  measure('parlance_up', 'Whether a store answered when it was asked for these measurements.', [
+    [up(queues, redis), { store: 'redis' }],
+    [up(database), { store: 'database' }],
+  ]);
+}

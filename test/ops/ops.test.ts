@@ -1,0 +1,205 @@
+import { request } from 'node:http';
+import { networkInterfaces } from 'node:os';
+import { expect } from 'chai';
+import { type Ops, startOps } from '../../apps/ops/start.ts';
+import { createLog } from '../../lib/base/log.ts';
+import { createMetrics } from '../../lib/base/metrics.ts';
+import { startMetricsFeed } from '../../lib/store/metrics-feed.ts';
+import { type OpsPlatform, openOpsPlatform, openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
+import { testConfig } from '../harness/stores.ts';
+
+/** A GET that sees every header; `auth` is `user:password`. */
+function get(port: number, path: string, auth?: string, method = 'GET', host = '127.0.0.1') {
+  return new Promise<{ status: number; headers: Record<string, unknown>; text: string }>((resolve, reject) => {
+    const sent = request({ host, port, path, method, timeout: 5_000, ...(auth ? { auth } : {}) }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (part: string) => {
+        text += part;
+      });
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
+    });
+    sent.on('error', reject).end();
+  });
+}
+
+const away = () => Promise.reject(new Error('away'));
+
+/** A GET from pages on another platform. */
+async function getFrom(platform: OpsPlatform, path: string) {
+  const ops = await startOps(platform);
+  try {
+    return await get(ops.port, path);
+  } finally {
+    await ops.close();
+  }
+}
+
+describe('operators’ pages', () => {
+  const config = testConfig();
+  let worker: WorkerPlatform;
+  let platform: OpsPlatform;
+  let ops: Ops;
+
+  before(async () => {
+    worker = await openWorkerPlatform(config, createLog('worker', 'silent'));
+    await worker.db.prepare();
+    platform = await openOpsPlatform(config, createLog('ops', 'silent'));
+    ops = await startOps(platform);
+  });
+  after(async () => {
+    await ops.close();
+    await platform.close();
+    await worker.close();
+  });
+
+  it('GET / links every page', async () => {
+    const { status, text } = await get(ops.port, '/');
+    expect(status).to.equal(200);
+    for (const path of ['/readyz', '/metrics', '/queues', '/healthz']) expect(text).to.contain(`href="${path}"`);
+  });
+
+  it('GET /healthz 200', async () => expect((await get(ops.port, '/healthz')).status).to.equal(200));
+
+  it('GET of anything else 404', async () => expect((await get(ops.port, '/nothing')).status).to.equal(404));
+
+  it('GET /readyz 503 without a worker, and says what to do', async () => {
+    const { status, text } = await get(ops.port, '/readyz');
+    expect(status).to.equal(503);
+    const { ready, checks } = JSON.parse(text);
+    expect(ready).to.equal(false);
+    expect(checks.database.ok).to.equal(true);
+    expect(checks.redis.ok).to.equal(true);
+    expect(checks.worker).to.include({ ok: false, reason: 'no worker has said in the last minute that it lives' });
+    expect(checks.worker.todo).to.contain('npm run worker');
+  });
+
+  it('GET /readyz 503 when the last sign of life is older than 10 s', async () => {
+    await worker.beat();
+    const late = await getFrom({ ...platform, now: () => platform.now() + 10_500 }, '/readyz');
+    expect(late.status).to.equal(503);
+    expect(JSON.parse(late.text).checks.worker.reason).to.match(/1[01] s old/);
+  });
+
+  it('GET /readyz 200 with a worker; names each check and its ms', async () => {
+    await worker.beat();
+    const { status, text } = await get(ops.port, '/readyz');
+    expect(status).to.equal(200);
+    const { checks } = JSON.parse(text);
+    for (const name of ['database', 'redis', 'worker']) expect(checks[name].ms).to.be.a('number');
+  });
+
+  it('GET /readyz 503 within 2.5 s when the database does not answer', async () => {
+    const began = performance.now();
+    const { status, text } = await getFrom({ ...platform, db: { ...platform.db, probe: () => new Promise(() => undefined) } }, '/readyz');
+    expect(status).to.equal(503);
+    expect(JSON.parse(text).checks.database.todo).to.contain('MONGODB_URL');
+    expect(performance.now() - began).to.be.lessThan(2_500);
+  });
+
+  it('GET /metrics tells of all processes, queues, undelivered events and Redis', async () => {
+    const processes = ['api', 'gateway', 'gateway'].map((role) => {
+      const metrics = createMetrics(role);
+      if (role === 'gateway') metrics.sockets.set({ kind: 'bot' }, 7);
+      else metrics.http.observe({ method: 'GET', route: '/api/gateway', status: '200' }, 0.004);
+      return startMetricsFeed(platform, role, metrics.registry);
+    });
+    await Promise.all(processes.map((one) => one.close()));
+    await worker.enqueue('drain-channel', { channelId: '1000000000000000001' });
+    const channelId = '1000000000000000001';
+    await worker.db.messages.collection.insertOne({ _id: '1', channelId, obAt: new Date(Date.now() - 5_000) } as never);
+    const { status, headers, text } = await get(ops.port, '/metrics');
+    expect(status).to.equal(200);
+    expect(headers['content-type']).to.match(/^text\/plain; version=0\.0\.4/);
+    const lines = text.split('\n');
+    const values = (start: string): number[] =>
+      lines.filter((line) => line.startsWith(start)).map((line) => Number(line.split(' ').at(-1)));
+    expect(lines.filter((line) => line.startsWith('parlance_sockets{') && line.includes('kind="bot"'))).to.have.length(2);
+    expect(lines.some((line) => /^parlance_http_seconds_count\{.*route="\/api\/gateway".*process="api:/.test(line))).to.equal(true);
+    expect(values('process_resident_memory_bytes')).to.have.length(3);
+    expect(values('parlance_queue_jobs{queue="drain",state="waiting"}')).to.deep.equal([1]);
+    expect(values('parlance_queue_oldest_waiting_seconds{queue="drain"}')[0]).to.be.greaterThan(0);
+    expect(values('parlance_outbox_age_seconds')[0]).to.be.within(5, 60);
+    for (const name of ['parlance_redis_noeviction', 'parlance_redis_aof', 'parlance_redis_memory_max_bytes'])
+      expect(values(name), name).to.have.length(1);
+    expect(values('parlance_redis_memory_used_bytes')[0]).to.be.greaterThan(0);
+    expect(values('parlance_up{store="redis"}')).to.deep.equal([1]);
+    expect(lines.filter((line) => line.startsWith('# TYPE parlance_sockets '))).to.have.length(1);
+  });
+
+  it('GET /metrics leaves out what is away and says so', async () => {
+    const { status, text } = await getFrom({ ...platform, redisFacts: away, readMetricsFeeds: away }, '/metrics');
+    expect(status).to.equal(200);
+    expect(text).to.contain('parlance_up{store="redis"} 0').and.contain('parlance_up{store="database"} 1');
+    expect(text).not.to.contain('parlance_redis_aof');
+  });
+
+  it('GET /queues is whole without the outside, and tells what each queue is for', async () => {
+    const { status, headers, text } = await get(ops.port, '/queues');
+    expect(status).to.equal(200);
+    expect(headers['content-security-policy']).to.contain("default-src 'self'");
+    expect(text).not.to.match(/(?:src|href)="(?:https?:)?\/\//);
+    const base = /<base href="([^"]+)"/.exec(text)?.[1];
+    const files = [...text.matchAll(/(?:src|href)="(static\/[^"]+)"/g)].map(([, file]) => `${base}${file}`);
+    expect(files.length).to.be.greaterThan(3);
+    for (const file of files) expect((await get(ops.port, file)).status, file).to.equal(200);
+    const { queues } = JSON.parse((await get(ops.port, '/queues/api/queues')).text);
+    expect(queues.map((queue: { name: string }) => queue.name)).to.have.members(['drain', 'interactions']);
+    for (const queue of queues) {
+      expect(queue.description).to.be.a('string').and.have.length.greaterThan(10);
+      expect(queue.readOnlyMode).to.equal(true);
+    }
+  });
+
+  for (const [method, path] of [
+    ['PUT', '/queues/api/queues/drain/pause'],
+    ['PUT', '/queues/api/queues/drain/obliterate'],
+    ['POST', '/queues/api/queues/drain/add'],
+  ] as const)
+    it(`405 ${method} ${path}: nothing can be changed`, async () => {
+      const counts = await platform.queues[0]?.getJobCounts();
+      expect((await get(ops.port, path, undefined, method)).status).to.equal(405);
+      expect(await platform.queues[0]?.getJobCounts()).to.deep.equal(counts);
+      expect(await platform.queues[0]?.isPaused()).to.equal(false);
+    });
+
+  it('listens on loopback alone without a password', async () => {
+    const outside = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+    for (const { address } of outside.filter((one) => one.family === 'IPv4' && !one.internal)) {
+      const fault = await get(ops.port, '/healthz', undefined, 'GET', address).catch((error: unknown) => error);
+      expect(fault, address).to.be.instanceOf(Error);
+    }
+  });
+
+  describe('with OPS_PASSWORD', () => {
+    let locked: Ops;
+    before(async () => {
+      locked = await startOps({ ...platform, config: { ...config, OPS_PASSWORD: 'pässword:1' } });
+    });
+    after(() => locked.close());
+
+    for (const path of ['/', '/readyz', '/metrics', '/queues', '/queues/api/queues', '/queues/static/favicon-32x32.png', '/nothing'])
+      for (const [who, auth] of [
+        ['nobody', undefined],
+        ['a wrong password', 'ops:password'],
+        ['another user', 'admin:pässword:1'],
+        ['no password', 'ops:'],
+      ] as const)
+        it(`401 ${path} for ${who}`, async () => {
+          const { status, headers } = await get(locked.port, path, auth);
+          expect(status).to.equal(401);
+          expect(headers['www-authenticate']).to.match(/^Basic realm=/);
+        });
+
+    it('401 for a scheme that is not Basic and for broken base64', async () => {
+      for (const authorization of ['Bearer abc', 'Basic', 'Basic %%%'])
+        expect((await fetch(`http://127.0.0.1:${locked.port}/`, { headers: { authorization } })).status).to.equal(401);
+    });
+
+    it('/healthz is open', async () => expect((await get(locked.port, '/healthz')).status).to.equal(200));
+
+    it('200 for user ops with the password', async () => {
+      const authorization = `Basic ${Buffer.from('ops:pässword:1').toString('base64')}`;
+      expect((await fetch(`http://127.0.0.1:${locked.port}/metrics`, { headers: { authorization } })).status).to.equal(200);
+    });
+  });
+});
