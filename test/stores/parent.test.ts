@@ -1,0 +1,63 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { expect } from 'chai';
+import { isAlive } from '../../apps/local/lock.ts';
+
+/** `npm run stores` in a data folder of its own, with the addresses it printed. */
+async function startMain(dataDir: string): Promise<{ main: ChildProcess; urls: string[] }> {
+  const env = {
+    ...process.env,
+    DATA_DIR: dataDir,
+    PARLANCE_CACHE: process.env.PARLANCE_CACHE ?? join(process.cwd(), '.data/runtime'),
+    PARLANCE_MONGO: 'documentdb',
+  };
+  const main = spawn(process.execPath, ['--import', 'tsx', 'apps/local/stores-main.ts'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const urls: string[] = [];
+  let complaint = '';
+  main.stderr?.on('data', (chunk: Buffer) => {
+    complaint += chunk.toString();
+  });
+  if (!main.stdout) throw new Error('no output');
+  for await (const line of createInterface({ input: main.stdout })) if (urls.push(line) === 2) return { main, urls };
+  throw new Error(complaint);
+}
+
+/** Every process whose command line names the folder. */
+async function processesOf(dataDir: string): Promise<number[]> {
+  const found: number[] = [];
+  for (const name of await readdir('/proc')) {
+    if (!/^\d+$/.test(name) || Number(name) === process.pid) continue;
+    const folder = await readFile(`/proc/${name}/environ`, 'utf8').catch(() => '');
+    if (folder.split('\0').includes(`DATA_DIR=${dataDir}`)) found.push(Number(name));
+  }
+  return found;
+}
+
+describe('npm run stores', () => {
+  let dataDir: string;
+  beforeEach(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'parlance-main-'));
+  });
+  afterEach(() => rm(dataDir, { recursive: true, force: true }));
+
+  for (const [signal, what] of [
+    ['SIGINT', 'Ctrl-C'],
+    ['SIGKILL', 'SIGKILL of the parent'],
+  ] as const)
+    it(`prints two addresses and leaves no process after ${what}`, async () => {
+      const { main, urls } = await startMain(dataDir);
+      expect(urls[0]).to.match(/^MONGODB_URL=mongodb:\/\/127\.0\.0\.1:\d+\/\?directConnection=true&retryWrites=false$/);
+      expect(urls[1]).to.match(/^REDIS_URL=redis:\/\/127\.0\.0\.1:\d+$/);
+      const pids = await processesOf(dataDir);
+      expect(pids.length).to.be.greaterThan(4);
+      main.kill(signal);
+      await once(main, 'exit');
+      while (pids.some(isAlive)) await new Promise((done) => setTimeout(done, 20));
+      expect(await processesOf(dataDir)).to.deep.equal([]);
+      expect(await readdir(join(dataDir, 'documentdb/data'))).not.to.include('postmaster.pid');
+    }).timeout(30_000);
+});
