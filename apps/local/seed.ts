@@ -45,9 +45,10 @@ export async function seed(baseUrl: string, folder: string): Promise<Demo> {
   const call = apiClient(baseUrl, `Bearer ${person.token}`);
   const server = (await livingServer(call, known)) ?? keep('server', await makeServer(call));
   const application = await ensureApplication(baseUrl, call, known, (value) => keep('application', value));
-  const member = await find(call('GET', `/api/servers/${server.id}/members/${application.botId}`));
-  if (!member) await call('POST', `/api/applications/${application.id}/authorize`, { serverId: server.id, permissions: botPermissions });
-  const command = await ensureCommand(apiClient(baseUrl, `Bot ${application.token}`), application.id);
+  const bot = apiClient(baseUrl, `Bot ${application.token}`);
+  const isIn = await find(bot('GET', `/api/servers/${server.id}`));
+  if (!isIn) await call('POST', `/api/applications/${application.id}/authorize`, { serverId: server.id, permissions: botPermissions });
+  const command = await ensureCommand(bot, application.id);
   if (known.command?.id !== command.id) keep('command', command);
   return { person, server, application, command };
 }
