@@ -5,10 +5,10 @@ import { commandsRoutes } from './commands.ts';
 import { gatewayRoutes } from './gateway.ts';
 import { interactionsRoutes } from './interactions.ts';
 import { messageRoutes } from './messages.ts';
+import { metaRoutes } from './meta.ts';
 import { serversRoutes } from './servers.ts';
 
-/** Every route of the API, in the order of the spec's sections. */
-export const routes: readonly Route[] = [
+const sections: readonly Route[] = [
   ...messageRoutes,
   ...interactionsRoutes,
   ...commandsRoutes,
@@ -17,3 +17,6 @@ export const routes: readonly Route[] = [
   ...applicationsRoutes,
   ...gatewayRoutes,
 ];
+
+/** Every route of the API, in the order of the spec's sections, then what describes the API itself. */
+export const routes: readonly Route[] = [...sections, ...metaRoutes(sections)];

@@ -1,0 +1,183 @@
+import { catalogue, type ErrorCode } from '../../lib/base/errors.ts';
+import { limits } from '../../lib/base/limits.ts';
+import { cookieName } from './middleware/session-cookie.ts';
+import { createSchemaWriter, type Json, type SchemaWriter } from './openapi-schemas.ts';
+import type { Route } from './route.ts';
+
+const holesOf = (path: string): string[] => [...path.matchAll(/\{(\w+)\}/g)].map(([, hole]) => hole as string);
+const shapeOf = (path: string): string => path.replace(/\{\w+\}/g, '{}');
+const header = (name: string): Json => ({ $ref: `#/components/headers/${name}` });
+const rateLimitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset-After', 'X-RateLimit-Bucket'];
+
+/** Every code that `route` can answer: its own, and those that the layers around it give. */
+export function codesOf(route: Route): ErrorCode[] {
+  const codes = new Set<ErrorCode>([...route.errors, 'unavailable']);
+  if (route.auth !== 'none') codes.add('unauthorized');
+  if (route.auth === 'person') codes.add('bots_not_allowed');
+  if (route.rateLimit !== 'none') codes.add('rate_limited');
+  if (route.body || route.query || route.creates) codes.add('invalid_request');
+  if (route.body) codes.add('payload_too_large').add('unsupported_media_type');
+  if (route.creates) codes.add('idempotency_conflict');
+  return [...codes];
+}
+
+const security: Record<Route['auth'], Json[]> = {
+  account: [{ Bot: [] }, { Bearer: [] }, { Cookie: [] }],
+  person: [{ Bearer: [] }, { Cookie: [] }],
+  none: [],
+};
+
+function refusals(route: Route): Json {
+  const byStatus = new Map<number, ErrorCode[]>();
+  for (const code of codesOf(route)) byStatus.set(catalogue[code].status, [...(byStatus.get(catalogue[code].status) ?? []), code]);
+  return Object.fromEntries(
+    [...byStatus].map(([status, codes]) => [
+      status,
+      {
+        description: codes.map((code) => `\`${code}\`: ${catalogue[code].text}`).join('\n\n'),
+        headers: {
+          'X-Request-Id': header('X-Request-Id'),
+          ...(status === 429 || status === 503 ? { 'Retry-After': header('Retry-After') } : {}),
+        },
+        content: {
+          'application/json': { schema: { $ref: '#/components/schemas/Error', properties: { code: { enum: codes } } } },
+        },
+      },
+    ]),
+  );
+}
+
+function success(route: Route, schemas: SchemaWriter): Json {
+  const headers = ['X-Request-Id', ...(route.rateLimit === 'none' ? [] : rateLimitHeaders)];
+  const answer = (description: string, hasBody: boolean): Json => ({
+    description,
+    headers: Object.fromEntries(headers.map((name) => [name, header(name)])),
+    ...(hasBody && route.reply.body ? { content: { 'application/json': { schema: schemas.write(route.reply.body) } } } : {}),
+  });
+  const { reply, orElse } = route;
+  return {
+    [reply.status]: answer(reply.status === 201 ? 'Made.' : 'Done.', true),
+    ...(orElse ? { [orElse.status]: answer(orElse.about, orElse.status !== 204) } : {}),
+  };
+}
+
+function parameters(route: Route, path: string, schemas: SchemaWriter): Json[] {
+  const inPath = holesOf(path).map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
+  const inQuery = Object.entries(route.query?.properties ?? {}).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: ((route.query?.required ?? []) as readonly string[]).includes(name),
+    schema: schemas.write(schema),
+  }));
+  const keys = route.creates ? ['RequestId', 'IdempotencyKey'] : ['RequestId'];
+  return [...inPath, ...inQuery, ...keys.map((name) => ({ $ref: `#/components/parameters/${name}` }))];
+}
+
+/** A name for the operation that no other has: the method and the words of its path. */
+const operationId = (method: string, path: string): string =>
+  method.toLowerCase() +
+  path
+    .replace('/api/', '')
+    .split(/[/.-]/)
+    .map((word) => word.replace(/^\{(\w+)\}$/, 'by_$1').replace(/\W/g, ''))
+    .flatMap((word) => word.split('_'))
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('');
+
+function operation(route: Route, path: string, schemas: SchemaWriter): Json {
+  return {
+    operationId: operationId(route.method, path),
+    summary: route.about,
+    tags: [route.path.split('/')[2]],
+    security: security[route.auth],
+    parameters: parameters(route, path, schemas),
+    ...(route.body
+      ? { requestBody: { required: !route.bodyOptional, content: { 'application/json': { schema: schemas.write(route.body) } } } }
+      : {}),
+    responses: { ...success(route, schemas), ...refusals(route), default: { $ref: '#/components/responses/Fault' } },
+  };
+}
+
+const errorSchema: Json = {
+  type: 'object',
+  required: ['message', 'requestId'],
+  properties: {
+    code: { type: 'string', description: 'Stable; tell refusals apart by it.' },
+    message: { type: 'string', description: 'For people.' },
+    requestId: { type: 'string' },
+    errors: {
+      type: 'array',
+      description: 'What is wrong in the body; `path` is a JSON pointer, or an option’s name.',
+      items: {
+        type: 'object',
+        required: ['path', 'message'],
+        properties: { path: { type: 'string' }, message: { type: 'string' } },
+      },
+    },
+    missing: { type: 'array', items: { type: 'string' }, description: 'Names of the permissions that the caller lacks.' },
+    retryAfter: { type: 'number', description: 'Seconds.' },
+  },
+};
+
+const named = (type: string, description: string): Json => ({ description, schema: { type } });
+
+const components: Json = {
+  securitySchemes: {
+    Bot: { type: 'apiKey', in: 'header', name: 'Authorization', description: '`Bot <token>`' },
+    Bearer: { type: 'http', scheme: 'bearer', description: 'A person’s session, from log-in.' },
+    Cookie: {
+      type: 'apiKey',
+      in: 'cookie',
+      name: cookieName,
+      description: 'A person’s session; unsafe methods need a same-origin `Origin`.',
+    },
+  },
+  parameters: {
+    RequestId: {
+      name: 'X-Request-Id',
+      in: 'header',
+      description: 'Is echoed, and stands in our logs.',
+      schema: { type: 'string', pattern: '^[A-Za-z0-9_.-]{1,64}$' },
+    },
+    IdempotencyKey: {
+      name: 'Idempotency-Key',
+      in: 'header',
+      description: 'The same key within 10 minutes gets the first answer again, and nothing is made twice.',
+      schema: { type: 'string', minLength: 1, maxLength: limits.idempotencyKeyChars },
+    },
+  },
+  headers: {
+    'X-Request-Id': named('string', 'The request’s id, for support.'),
+    'Retry-After': named('integer', 'Whole seconds to wait.'),
+    'X-RateLimit-Limit': named('integer', 'How many requests the bucket holds.'),
+    'X-RateLimit-Remaining': named('integer', 'How many pass now.'),
+    'X-RateLimit-Reset-After': named('number', 'Seconds until the bucket is full.'),
+    'X-RateLimit-Bucket': named('string', 'Which bucket the request was counted in.'),
+  },
+  responses: {
+    Fault: {
+      description: 'Anything else: `internal_error` (500) is a fault of ours and is logged under the request id.',
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+    },
+  },
+};
+
+/** The OpenAPI 3.1 document of `routes` as reached under `baseUrl`; rendered, never committed. */
+export function renderOpenApi(routes: readonly Route[], baseUrl: string): { openapi: string } & Json {
+  const schemas = createSchemaWriter();
+  const paths: Record<string, Json> = {};
+  const byShape = new Map<string, string>();
+  for (const route of routes) {
+    // Two paths that differ in the names of their holes only are one path to OpenAPI.
+    const path = byShape.get(shapeOf(route.path)) ?? route.path;
+    byShape.set(shapeOf(path), path);
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, path, schemas) };
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Parlance', version: '1', description: 'The HTTP API. Errors are told apart by `code`, never by message.' },
+    servers: [{ url: baseUrl }],
+    paths,
+    components: { ...components, schemas: { Error: errorSchema, ...schemas.named() } },
+  };
+}

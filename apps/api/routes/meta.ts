@@ -1,0 +1,20 @@
+import { Type } from 'typebox';
+import { renderOpenApi } from '../openapi.ts';
+import { type Route, route } from '../route.ts';
+
+/** What describes the API itself; `others` are the routes beside these. */
+export function metaRoutes(others: readonly Route[]): readonly Route[] {
+  const about: readonly Route[] = [
+    route({
+      method: 'GET',
+      path: '/api/openapi.json',
+      auth: 'none',
+      about: 'This API as an OpenAPI 3.1 document.',
+      reply: { status: 200, body: Type.Object({ openapi: Type.String(), paths: Type.Record(Type.String(), Type.Unknown()) }) },
+      errors: [],
+      run: async ({ config }) =>
+        renderOpenApi([...others, ...about], config.baseUrl) as { openapi: string; paths: Record<string, unknown> },
+    }),
+  ];
+  return about;
+}

@@ -1,0 +1,129 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { expect } from 'chai';
+import { renderOpenApi } from '../../apps/api/openapi.ts';
+import { routes } from '../../apps/api/routes/index.ts';
+
+type Json = Record<string, unknown>;
+interface Parameter {
+  $ref?: string;
+  name: string;
+  in: string;
+}
+interface Operation {
+  operationId: string;
+  summary: string;
+  security: Json[];
+  parameters: Parameter[];
+  requestBody?: { content: Json };
+  responses: Record<string, Json>;
+}
+type Document = { openapi: string; paths: Record<string, Record<string, Operation>>; components: Record<string, Record<string, Json>> };
+
+const methods = new Set(['get', 'put', 'post', 'delete', 'patch']);
+
+/** Every part of `value` with its JSON pointer. */
+function* partsOf(value: unknown, pointer = '#'): Generator<[string, Json]> {
+  if (typeof value !== 'object' || value === null) return;
+  yield [pointer, value as Json];
+  for (const [key, inner] of Object.entries(value)) yield* partsOf(inner, `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`);
+}
+
+/** What `pointer` names in `document`; undefined when nothing. */
+const resolve = (document: unknown, pointer: string): unknown =>
+  pointer
+    .split('/')
+    .slice(1)
+    .reduce<unknown>((at, key) => (at as Json | undefined)?.[key.replaceAll('~1', '/').replaceAll('~0', '~')], document);
+
+/** Everything that is wrong with an OpenAPI document, one line each. */
+function faultsOf(document: Document): string[] {
+  const faults: string[] = [];
+  for (const [pointer, part] of partsOf(document))
+    if (typeof part.$ref === 'string' && resolve(document, part.$ref) === undefined) faults.push(`${pointer}: ${part.$ref} is nowhere`);
+  const seen = new Set<string>();
+  const shapes = new Map<string, string>();
+  for (const [path, item] of Object.entries(document.paths)) {
+    const shape = path.replace(/\{\w+\}/g, '{}');
+    if (shapes.has(shape)) faults.push(`${path}: the same as ${shapes.get(shape)}`);
+    shapes.set(shape, path);
+    for (const [method, operation] of Object.entries(item)) {
+      const at = `${method} ${path}`;
+      if (!methods.has(method)) faults.push(`${at}: no method`);
+      if (seen.has(operation.operationId)) faults.push(`${at}: ${operation.operationId} is taken`);
+      seen.add(operation.operationId);
+      if (!/^[a-z][A-Za-z0-9]+$/.test(operation.operationId)) faults.push(`${at}: operationId ${operation.operationId}`);
+      const holes = [...path.matchAll(/\{(\w+)\}/g)].map(([, hole]) => hole);
+      const declared = operation.parameters.filter((one) => one.in === 'path').map((one) => one.name);
+      if (holes.join() !== declared.join()) faults.push(`${at}: holes ${holes.join()} but declared ${declared.join()}`);
+      if (!Object.keys(operation.responses).some((status) => status.startsWith('2'))) faults.push(`${at}: never succeeds`);
+      for (const scheme of operation.security.flatMap(Object.keys))
+        if (!document.components.securitySchemes?.[scheme]) faults.push(`${at}: ${scheme} is no security scheme`);
+      for (const [status, answer] of Object.entries(operation.responses))
+        if (answer.$ref === undefined && typeof answer.description !== 'string') faults.push(`${at}: ${status} has no description`);
+    }
+  }
+  return faults;
+}
+
+const render = (): Document => JSON.parse(JSON.stringify(renderOpenApi(routes, 'http://localhost:8080')));
+const operationOf = (document: Document, method: string, path: string): Operation => document.paths[path]?.[method] as Operation;
+
+describe('OpenAPI', () => {
+  it('is valid', () => expect(faultsOf(render())).to.deep.equal([]));
+
+  it('holds every route once', () => {
+    const operations = Object.values(render().paths).flatMap((item) => Object.keys(item));
+    expect(operations).to.have.length(routes.length);
+  });
+
+  it('schemas compile as JSON Schema 2020-12', () => {
+    const document = render();
+    const ajv = new Ajv2020({ strict: false, formats: { 'date-time': true } });
+    ajv.addSchema({ $id: 'api', components: document.components });
+    for (const name of Object.keys(document.components.schemas ?? {}))
+      expect(() => ajv.compile({ $ref: `api#/components/schemas/${name}` }), name).not.to.throw();
+    expect(Object.keys(document.components.schemas ?? {})).to.include.members(['Error', 'Message', 'Id', 'MessageInput']);
+  });
+
+  it('tells all of a create: body, key, headers, and every refusal by status', () => {
+    const { requestBody, parameters, responses, security } = operationOf(render(), 'post', '/api/channels/{channelId}/messages');
+    expect(requestBody?.content).to.deep.equal({ 'application/json': { schema: { $ref: '#/components/schemas/MessageInput' } } });
+    expect(parameters.map((one) => one.$ref)).to.include('#/components/parameters/IdempotencyKey');
+    expect(Object.keys(responses)).to.include.members(['201', '400', '401', '403', '404', '409', '413', '415', '429', '503', 'default']);
+    expect(Object.keys(responses['201']?.headers as Json)).to.include.members(['X-RateLimit-Remaining', 'X-Request-Id']);
+    expect(JSON.stringify(responses['403'])).to.contain('missing_permission');
+    expect(security).to.deep.equal([{ Bot: [] }, { Bearer: [] }, { Cookie: [] }]);
+  });
+
+  it('queries say their bounds', () => {
+    const { parameters } = operationOf(render(), 'get', '/api/channels/{channelId}/messages');
+    expect(parameters.find((one) => one.name === 'limit')).to.deep.include({
+      in: 'query',
+      required: false,
+      schema: { type: 'integer', minimum: 1, maximum: 100 },
+    });
+  });
+
+  const spoilt: [what: string, spoil: (document: Document) => void, fault: RegExp][] = [
+    ['a reference to nothing', (all) => delete all.components.schemas?.Message, /schemas\/Message is nowhere/],
+    [
+      'an undeclared hole',
+      (all) => operationOf(all, 'get', '/api/channels/{channelId}/messages').parameters.shift(),
+      /holes channelId but/,
+    ],
+    [
+      'a name used twice',
+      (all) => {
+        operationOf(all, 'get', '/api/gateway').operationId = operationOf(all, 'get', '/api/openapi.json').operationId;
+      },
+      /is taken/,
+    ],
+    ['an unknown scheme', (all) => delete all.components.securitySchemes?.Bot, /Bot is no security scheme/],
+  ];
+  for (const [what, spoil, fault] of spoilt)
+    it(`the check would see ${what}`, () => {
+      const document = render();
+      spoil(document);
+      expect(faultsOf(document).join('\n')).to.match(fault);
+    });
+});
