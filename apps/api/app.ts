@@ -7,7 +7,7 @@ import { lengthOf } from '../../lib/base/text.ts';
 import { type KeptAnswer, runOnce } from '../../lib/domain/idempotency.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
 import { readBody } from './middleware/body.ts';
-import { type Identified, identify } from './middleware/identify.ts';
+import { type Identified, identify, loginBucket, takeFrom } from './middleware/identify.ts';
 import { requests } from './middleware/request.ts';
 import { setSession } from './middleware/session-cookie.ts';
 import { OrElse, type Route } from './route.ts';
@@ -35,6 +35,7 @@ async function runRoute(
       newId,
       address: who.address,
       tokenId: who.tokenId,
+      takeLogin: (username: string) => takeFrom(ctx, platform, loginBucket(`account:${username}`), 'login'),
       setSession: (token: string | null) => setSession(ctx, platform.config.baseUrl, token),
     };
     const result = await route.run(platform, who.actor as never, input as never);

@@ -30,6 +30,8 @@ export interface Input<P extends string, Q, B> {
   /** The id that a create gives to its resource; the same again when the request is taken up after a crash (decisions 1). */
   newId: string;
   address: string;
+  /** Takes one try from the strict bucket of a username, beside that of the address. Refuses `rate_limited` (decisions 1). */
+  takeLogin(username: string): Promise<void>;
   /** Sets the cookie of a fresh session, or clears it. */
   setSession(token: string | null): void;
   /** The credential's token id, for logging out. */

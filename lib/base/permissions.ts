@@ -60,7 +60,8 @@ export function permissionsOf(server: ServerRules, member: MemberRules, overwrit
   for (const overwrite of overwrites) {
     if (overwrite.id === server._id) bits = (bits & ~overwrite.deny) | overwrite.allow;
     else if (overwrite.id === member.userId) own = overwrite;
-    else if (member.roles.includes(overwrite.id)) {
+    // A role deleted in a process that died may still stand on a member and in a channel: it counts for nothing.
+    else if (member.roles.includes(overwrite.id) && server.roles.some((role) => role.id === overwrite.id)) {
       roleAllow |= overwrite.allow;
       roleDeny |= overwrite.deny;
     }

@@ -1,4 +1,118 @@
-import type { Route } from '../route.ts';
+import { Type } from 'typebox';
+import {
+  Application,
+  ApplicationInput,
+  ApplicationPatch,
+  Authorized,
+  AuthorizeInput,
+  NewApplication,
+} from '../../../lib/contract/application.ts';
+import {
+  createApplication,
+  deleteApplication,
+  getApplication,
+  listApplications,
+  resetSigningSecret,
+  resetToken,
+  updateApplication,
+} from '../../../lib/domain/applications.ts';
+import { authorizeBot } from '../../../lib/domain/authorizations.ts';
+import { List, OrElse, type Route, route } from '../route.ts';
 
-/** Spec, Applications. */
-export const applicationsRoutes: readonly Route[] = [];
+const owned = ['unauthorized', 'bots_not_allowed', 'not_owner', 'not_found', 'rate_limited'] as const;
+
+/** Spec, Applications, and decisions 3: the portal of an application's owner. */
+export const applicationsRoutes: readonly Route[] = [
+  route({
+    method: 'POST',
+    path: '/api/applications/{id}/authorize',
+    auth: 'person',
+    about: 'Adds a bot, with a role of its own, to a server that the caller manages.',
+    body: AuthorizeInput,
+    reply: { status: 201, body: Authorized },
+    orElse: { status: 200, about: 'The bot is in the server already; nothing changed.' },
+    creates: 'resource',
+    errors: [
+      'invalid_request',
+      'unauthorized',
+      'missing_permission',
+      'bots_not_allowed',
+      'not_owner',
+      'banned',
+      'not_found',
+      'too_many_roles',
+      'idempotency_conflict',
+      'rate_limited',
+    ],
+    run: async (platform, actor, { params, body, newId }) => {
+      const { added, authorized } = await authorizeBot(platform, actor, params.id, body, newId);
+      return added ? authorized : new OrElse(authorized);
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/api/applications',
+    auth: 'person',
+    about: 'Makes an application with its bot. The token is shown here and by a reset only.',
+    body: ApplicationInput,
+    reply: { status: 201, body: NewApplication },
+    creates: 'secret',
+    errors: ['invalid_request', 'unauthorized', 'bots_not_allowed', 'too_many_applications', 'idempotency_conflict', 'rate_limited'],
+    run: (platform, actor, { body, newId }) => createApplication(platform, actor, body, newId),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/applications',
+    auth: 'person',
+    about: 'The caller’s applications, oldest first.',
+    reply: { status: 200, body: List(Application) },
+    errors: ['unauthorized', 'bots_not_allowed', 'rate_limited'],
+    run: (platform, actor) => listApplications(platform, actor),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/applications/{id}',
+    auth: 'person',
+    about: 'One application, for its owner.',
+    reply: { status: 200, body: Application },
+    errors: owned,
+    run: (platform, actor, { params }) => getApplication(platform, actor, params.id),
+  }),
+  route({
+    method: 'PATCH',
+    path: '/api/applications/{id}',
+    auth: 'person',
+    about: 'Changes an application; renaming it renames its bot and the bot’s own roles.',
+    body: ApplicationPatch,
+    reply: { status: 200, body: Application },
+    errors: ['invalid_request', ...owned],
+    run: (platform, actor, { params, body }) => updateApplication(platform, actor, params.id, body),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/api/applications/{id}',
+    auth: 'person',
+    about: 'Deletes an application with its bot, which leaves every server.',
+    reply: { status: 204 },
+    errors: owned,
+    run: (platform, actor, { params }) => deleteApplication(platform, actor, params.id),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/applications/{id}/token',
+    auth: 'person',
+    about: 'Gives the bot a new token; the old one dies at once, and its sockets close with 4004.',
+    reply: { status: 200, body: Type.Object({ token: Type.String() }) },
+    errors: owned,
+    run: (platform, actor, { params }) => resetToken(platform, actor, params.id),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/applications/{id}/signing-secret',
+    auth: 'person',
+    about: 'Gives the application a new signing secret.',
+    reply: { status: 200, body: Type.Object({ signingSecret: Type.String() }) },
+    errors: owned,
+    run: (platform, actor, { params }) => resetSigningSecret(platform, actor, params.id),
+  }),
+];

@@ -1,4 +1,61 @@
-import type { Route } from '../route.ts';
+import { LoginInput, Me, RegisterInput, Session } from '../../../lib/contract/user.ts';
+import { login, logout, meOf, register } from '../../../lib/domain/accounts.ts';
+import { type Route, route } from '../route.ts';
 
-/** Spec, Authentication. */
-export const authRoutes: readonly Route[] = [];
+/** Spec, Users (`GET /api/auth/me`) and decisions 3: how people register, log in and log out. */
+export const authRoutes: readonly Route[] = [
+  route({
+    method: 'POST',
+    path: '/api/auth/register',
+    auth: 'none',
+    about: 'Makes a person’s account and logs it in: the token goes in `Authorization: Bearer`, and is set as a cookie as well.',
+    body: RegisterInput,
+    reply: { status: 201, body: Session },
+    creates: 'secret',
+    rateLimit: 'login',
+    errors: ['invalid_request', 'username_taken', 'idempotency_conflict', 'rate_limited'],
+    run: async (platform, _actor, { body, newId, takeLogin, setSession }) => {
+      await takeLogin(body.username);
+      const session = await register(platform, body, newId);
+      setSession(session.token);
+      return session;
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/api/auth/login',
+    auth: 'none',
+    about: 'Logs a person in: a new token, also set as a cookie. Ten tries a minute for each address and each username.',
+    body: LoginInput,
+    reply: { status: 200, body: Session },
+    rateLimit: 'login',
+    errors: ['invalid_request', 'unauthorized', 'rate_limited'],
+    run: async (platform, _actor, { body, takeLogin, setSession }) => {
+      await takeLogin(body.username);
+      const session = await login(platform, body);
+      setSession(session.token);
+      return session;
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/api/auth/logout',
+    auth: 'person',
+    about: 'Ends the session of the token that is sent, and clears the cookie.',
+    reply: { status: 204 },
+    errors: ['unauthorized', 'bots_not_allowed', 'rate_limited'],
+    run: async (platform, actor, { tokenId, setSession }) => {
+      if (tokenId !== null) await logout(platform, actor, tokenId);
+      setSession(null);
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/auth/me',
+    auth: 'account',
+    about: 'The caller’s own account.',
+    reply: { status: 200, body: Me },
+    errors: ['unauthorized', 'rate_limited'],
+    run: async (_platform, actor) => meOf(actor.account),
+  }),
+];

@@ -1,4 +1,55 @@
-import type { Route } from '../route.ts';
+import { Server, ServerInput, ServerPatch, ServerSummary } from '../../../lib/contract/server.ts';
+import { createServer, deleteServer, getServer, listServers, updateServer } from '../../../lib/domain/servers.ts';
+import { List, type Route, route } from '../route.ts';
 
-/** Spec, Servers. */
-export const serversRoutes: readonly Route[] = [];
+/** Spec, Servers; decisions 3 for making, changing and deleting one. */
+export const serversRoutes: readonly Route[] = [
+  route({
+    method: 'POST',
+    path: '/api/servers',
+    auth: 'person',
+    about: 'Makes a server with `@everyone` and a text channel `general`; the caller owns it.',
+    body: ServerInput,
+    reply: { status: 201, body: Server },
+    creates: 'resource',
+    errors: ['invalid_request', 'unauthorized', 'bots_not_allowed', 'too_many_servers', 'idempotency_conflict', 'rate_limited'],
+    run: (platform, actor, { body, newId }) => createServer(platform, actor, body, newId),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/servers',
+    auth: 'account',
+    about: 'The servers that the caller is in, oldest first.',
+    reply: { status: 200, body: List(ServerSummary) },
+    errors: ['unauthorized', 'rate_limited'],
+    run: (platform, actor) => listServers(platform, actor),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/servers/{serverId}',
+    auth: 'account',
+    about: 'A server in full, with the channels that the caller can see.',
+    reply: { status: 200, body: Server },
+    errors: ['unauthorized', 'not_found', 'rate_limited'],
+    run: (platform, actor, { params }) => getServer(platform, actor, params.serverId),
+  }),
+  route({
+    method: 'PATCH',
+    path: '/api/servers/{serverId}',
+    auth: 'account',
+    about: 'Changes a server: needs Manage Server; handing it over with `ownerId` is for the owner.',
+    body: ServerPatch,
+    reply: { status: 200, body: Server },
+    errors: ['invalid_request', 'unauthorized', 'missing_permission', 'not_owner', 'not_found', 'rate_limited'],
+    run: (platform, actor, { params, body }) => updateServer(platform, actor, params.serverId, body),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/api/servers/{serverId}',
+    auth: 'account',
+    about: 'Deletes a server with all that is in it; the owner only.',
+    reply: { status: 204 },
+    errors: ['unauthorized', 'not_owner', 'not_found', 'rate_limited'],
+    run: (platform, actor, { params }) => deleteServer(platform, actor, params.serverId),
+  }),
+];

@@ -14,8 +14,6 @@ export interface AccountDoc {
   applicationId: string | null;
   status: ChosenStatus;
   customStatus: string | null;
-  /** Servers the account is in; the cap of 100 is a condition on it (spec, Limits). */
-  serverCount: number;
   createdAt: Date;
 }
 
@@ -31,14 +29,16 @@ export const accountSchema = new Schema<AccountDoc>(
     applicationId: String,
     status: String,
     customStatus: String,
-    serverCount: Number,
     createdAt: Date,
   },
   { collection: 'accounts', versionKey: false, minimize: false },
 );
 accountSchema.index({ username: 1 }, { unique: true, partialFilterExpression: { kind: 'person' } });
 
-/** A credential: a bot's token or a session of a person. Only the SHA-256 of the whole token is kept. */
+/**
+ * A credential: a bot's token or a session of a person. Only the SHA-256 of the whole token is kept. A bot's `_id` is its account's id, so that a bot has
+ * one token at any time and a reset is one write.
+ */
 export interface TokenDoc {
   _id: string;
   accountId: string;

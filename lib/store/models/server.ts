@@ -21,16 +21,14 @@ export interface ServerDoc {
   iconUrl: string | null;
   ownerId: string;
   roles: RoleDoc[];
+  /** Grows with each change of `roles`: a change is written only over the list that it was made from. */
+  rolesVersion: number;
   invitesPaused: boolean;
   types: ServerType[];
   community: boolean;
   listed: boolean;
-  /** Channels there are, threads apart: the cap of 500 is a condition on it. */
-  channelCount: number;
   /** Position that the next new or moved channel gets; grows only, so no two channels share one. */
   nextPosition: number;
-  /** Invites there are, dead ones not yet removed included: the cap of 1,000 is a condition on it. */
-  inviteCount: number;
   memberCount: number;
   createdAt: Date;
 }
@@ -47,13 +45,12 @@ export const serverSchema = new Schema<ServerDoc>(
     iconUrl: String,
     ownerId: String,
     roles: [roleSchema],
+    rolesVersion: Number,
     invitesPaused: Boolean,
     types: [String],
     community: Boolean,
     listed: Boolean,
-    channelCount: Number,
     nextPosition: Number,
-    inviteCount: Number,
     memberCount: Number,
     createdAt: Date,
   },
@@ -63,6 +60,8 @@ export const serverSchema = new Schema<ServerDoc>(
 /** A channel, category or thread of a server. `serverId` never changes. */
 export interface ChannelDoc {
   _id: string;
+  /** Place among the server's channels, 0-499: the unique index on it is the cap of 500. Threads have none. */
+  slot?: number;
   serverId: string;
   kind: ChannelKind;
   name: string;
@@ -80,6 +79,7 @@ export interface ChannelDoc {
 export const channelSchema = new Schema<ChannelDoc>(
   {
     _id: String,
+    slot: Number,
     serverId: String,
     kind: String,
     name: String,
@@ -96,6 +96,7 @@ export const channelSchema = new Schema<ChannelDoc>(
   { collection: 'channels', versionKey: false, minimize: false },
 );
 channelSchema.index({ serverId: 1, position: 1 });
+channelSchema.index({ serverId: 1, slot: 1 }, { unique: true, partialFilterExpression: { slot: { $exists: true } } });
 
 /** One account in one server; `_id` is `<serverId>:<userId>`, which makes the pair unique. */
 export interface MemberDoc {
@@ -103,17 +104,20 @@ export interface MemberDoc {
   serverId: string;
   userId: string;
   bot: boolean;
+  /** Place among a person's servers, 0-99: the unique index on it is the cap of 100. Bots have none. */
+  slot?: number;
   /** Role ids, `@everyone` left out. */
   roles: string[];
   joinedAt: Date;
 }
 
 export const memberSchema = new Schema<MemberDoc>(
-  { _id: String, serverId: String, userId: String, bot: Boolean, roles: [String], joinedAt: Date },
+  { _id: String, serverId: String, userId: String, bot: Boolean, slot: Number, roles: [String], joinedAt: Date },
   { collection: 'members', versionKey: false, minimize: false },
 );
 memberSchema.index({ userId: 1, serverId: 1 });
 memberSchema.index({ serverId: 1, userId: 1 });
+memberSchema.index({ userId: 1, slot: 1 }, { unique: true, partialFilterExpression: { slot: { $exists: true } } });
 memberSchema.index({ serverId: 1 }, { name: 'bots_of_server', partialFilterExpression: { bot: true } });
 
 /** An account that may not join a server; `_id` is `<serverId>:<userId>`. */
@@ -136,6 +140,8 @@ export interface InviteDoc {
   _id: string;
   serverId: string;
   creatorId: string;
+  /** Place among the server's invites, 0-999: the unique index on it is the cap of 1,000. */
+  slot: number;
   maxAgeSecs: number;
   maxUses: number;
   uses: number;
@@ -144,10 +150,20 @@ export interface InviteDoc {
 }
 
 export const inviteSchema = new Schema<InviteDoc>(
-  { _id: String, serverId: String, creatorId: String, maxAgeSecs: Number, maxUses: Number, uses: Number, expiresAt: Date, createdAt: Date },
+  {
+    _id: String,
+    serverId: String,
+    creatorId: String,
+    slot: Number,
+    maxAgeSecs: Number,
+    maxUses: Number,
+    uses: Number,
+    expiresAt: Date,
+    createdAt: Date,
+  },
   { collection: 'invites', versionKey: false },
 );
-inviteSchema.index({ serverId: 1, createdAt: 1 });
+inviteSchema.index({ serverId: 1, slot: 1 }, { unique: true });
 inviteSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });
 
 /** One moderation or Manage-something write (decisions 3). */

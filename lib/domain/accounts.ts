@@ -1,0 +1,77 @@
+import { hash, type Options, verify } from '@node-rs/argon2';
+import { refuse } from '../base/errors.ts';
+import type { LoginInput, Me, RegisterInput, Session } from '../contract/user.ts';
+import { insertNew } from '../store/insert.ts';
+import type { AccountDoc } from '../store/models/account.ts';
+import type { Platform } from '../store/platform.ts';
+import type { Actor } from './access.ts';
+import { newToken, sessionLifeMs } from './credentials.ts';
+import { faceOf, tagOf } from './faces.ts';
+
+/** Argon2id (the library's default kind) at 19 MiB and two passes. */
+export const hashing: Options = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
+
+/** What a login of an unknown name is checked against, so that it takes as long as one of a known name. Of the same cost as `hashing`. */
+export const nobodysHash = '$argon2id$v=19$m=19456,t=2,p=1$2ANkgg8Sx7p6SEWfDE6uCg$gim1Kn4TNaJsWgt6eC6J8yiz+RciW11Du5dijwGjItM';
+
+/** An account as itself sees it: `GET /api/auth/me` (decisions 3). */
+export const meOf = (account: AccountDoc): Me => ({
+  ...faceOf(account),
+  tag: tagOf(account),
+  status: account.status,
+  customStatus: account.customStatus,
+  bot: account.kind === 'bot',
+  ...(account.applicationId === null ? {} : { applicationId: account.applicationId }),
+  createdAt: account.createdAt.toISOString(),
+});
+
+/** Opens a session of a person: a new token, good for 90 days. */
+async function openSession(platform: Platform, account: AccountDoc): Promise<Session> {
+  const now = platform.now();
+  const _id = platform.ids.next();
+  const { token, hash: tokenHash } = newToken(_id);
+  const expiresAt = new Date(now + sessionLifeMs);
+  await insertNew(platform.db.tokens, {
+    _id,
+    accountId: account._id,
+    kind: 'session',
+    hash: tokenHash,
+    createdAt: new Date(now),
+    expiresAt,
+  });
+  return { user: meOf(account), token };
+}
+
+/** Makes a person's account with the id `newId` and opens its first session. Refuses `username_taken`, also when two register one name at once. */
+export async function register(platform: Platform, input: RegisterInput, newId: string): Promise<Session> {
+  const account: AccountDoc = {
+    _id: newId,
+    kind: 'person',
+    username: input.username,
+    displayName: input.displayName?.trim() ?? input.username,
+    avatarUrl: null,
+    tag: null,
+    passwordHash: await hash(input.password, hashing),
+    applicationId: null,
+    status: 'online',
+    customStatus: null,
+    createdAt: new Date(platform.now()),
+  };
+  if (await insertNew(platform.db.accounts, account)) return openSession(platform, account);
+  const own = await platform.db.accounts.findOne({ _id: newId, username: input.username }).lean();
+  return own ? openSession(platform, own) : refuse('username_taken');
+}
+
+/** Opens a session for a username and its password. Refuses 401, alike and after the same time for an unknown name and a wrong password. */
+export async function login(platform: Platform, input: LoginInput): Promise<Session> {
+  const account = await platform.db.accounts.findOne({ username: input.username, kind: 'person' }).lean();
+  const right = await verify(account?.passwordHash ?? nobodysHash, input.password);
+  return account && right ? openSession(platform, account) : refuse('unauthorized', { hint: 'a username and its password' });
+}
+
+/** Ends the session that `tokenId` belongs to, on every node at once. */
+export async function logout(platform: Platform, actor: Actor, tokenId: string): Promise<void> {
+  await platform.versions.changing({ accounts: [actor.id], credentials: true }, () =>
+    platform.db.tokens.deleteOne({ _id: tokenId, accountId: actor.id }),
+  );
+}

@@ -1,0 +1,153 @@
+import { refuse } from '../base/errors.ts';
+import { isId } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
+import type { Application, ApplicationInput, ApplicationPatch, NewApplication } from '../contract/application.ts';
+import { trusted } from '../store/database.ts';
+import { insertInSlot, insertNew } from '../store/insert.ts';
+import type { AccountDoc, ApplicationDoc } from '../store/models/account.ts';
+import type { Platform } from '../store/platform.ts';
+import { newSecret, seal, unseal } from '../store/seal.ts';
+import type { Actor } from './access.ts';
+import { newToken } from './credentials.ts';
+import { authorOf } from './faces.ts';
+import { removeMember } from './membership.ts';
+
+/** The account of an application's bot. It has the application's id, so that a create taken up after a crash finds its own. */
+const botOf = ({ _id, botId, name, iconUrl, createdAt }: ApplicationDoc): AccountDoc => ({
+  _id: botId,
+  kind: 'bot',
+  username: name,
+  displayName: name,
+  avatarUrl: iconUrl,
+  tag: null,
+  passwordHash: null,
+  applicationId: _id,
+  status: 'online',
+  customStatus: null,
+  createdAt,
+});
+
+async function applicationOf(platform: Platform, doc: ApplicationDoc): Promise<Application> {
+  const bot = await platform.db.accounts.findOne({ _id: doc.botId }).lean();
+  return {
+    id: doc._id,
+    name: doc.name,
+    description: doc.description,
+    iconUrl: doc.iconUrl,
+    public: doc.public,
+    inDirectory: doc.inDirectory,
+    interactionsEndpointUrl: doc.interactionsEndpointUrl,
+    bot: authorOf(bot ?? botOf(doc)),
+    signingSecret: unseal(platform.config.APP_KEY, doc.signingSecret),
+    createdAt: doc.createdAt.toISOString(),
+  };
+}
+
+/** The application `id` of the caller. 404 when there is none, `not_owner` when it is someone else's. */
+export async function ownApplication(platform: Platform, actor: Actor, id: string): Promise<ApplicationDoc> {
+  const found = isId(id) ? await platform.db.applications.findOne({ _id: id }).lean() : null;
+  if (!found) return refuse('not_found', { what: 'application' });
+  return found.ownerId === actor.id ? found : refuse('not_owner');
+}
+
+/** Gives a bot a new token in place of the one it had, in one write; sockets and requests with the old one end at once. */
+async function giveToken(platform: Platform, botId: string): Promise<string> {
+  const { token, hash } = newToken(botId);
+  const doc = { _id: botId, accountId: botId, kind: 'bot' as const, hash, createdAt: new Date(platform.now()), expiresAt: null };
+  await platform.versions.changing({ accounts: [botId], credentials: true }, () =>
+    platform.db.tokens.replaceOne({ _id: botId }, doc, { upsert: true }),
+  );
+  return token;
+}
+
+/** Makes an application of the caller with its bot. People only. Refuses `too_many_applications`. The answer alone shows the token. */
+export async function createApplication(platform: Platform, actor: Actor, input: ApplicationInput, newId: string): Promise<NewApplication> {
+  const fresh = {
+    _id: newId,
+    ownerId: actor.id,
+    botId: newId,
+    name: input.name.trim(),
+    description: input.description ?? '',
+    iconUrl: null,
+    public: false,
+    inDirectory: false,
+    interactionsEndpointUrl: null,
+    signingSecret: seal(platform.config.APP_KEY, newSecret()),
+    createdAt: new Date(platform.now()),
+  };
+  const scope = { ownerId: actor.id };
+  const inserted = await insertInSlot(platform.db.applications, scope, limits.applicationsPerPerson, fresh);
+  if (inserted.end === 'full') return refuse('too_many_applications', { limit: limits.applicationsPerPerson });
+  await insertNew(platform.db.accounts, botOf(inserted.doc));
+  const token = await giveToken(platform, newId);
+  return { ...(await applicationOf(platform, inserted.doc)), token };
+}
+
+/** The caller's applications, oldest first. */
+export async function listApplications(platform: Platform, actor: Actor): Promise<Application[]> {
+  const found = await platform.db.applications.find({ ownerId: actor.id }).sort({ _id: 1 }).lean();
+  return Promise.all(found.map((one) => applicationOf(platform, one)));
+}
+
+/** One application, for its owner. */
+export const getApplication = async (platform: Platform, actor: Actor, id: string): Promise<Application> =>
+  applicationOf(platform, await ownApplication(platform, actor, id));
+
+/** Changes an application, for its owner; what is left out stays. A new name is its bot's too, and that of the bot's own roles; a private one leaves the directory. */
+export async function updateApplication(platform: Platform, actor: Actor, id: string, patch: ApplicationPatch): Promise<Application> {
+  const { _id, botId } = await ownApplication(platform, actor, id);
+  const name = patch.name?.trim();
+  const set = {
+    ...(name === undefined ? {} : { name }),
+    ...(patch.description === undefined ? {} : { description: patch.description }),
+    ...(patch.public === undefined ? {} : { public: patch.public }),
+    ...(patch.public === false ? { inDirectory: false } : {}),
+  };
+  const after = await platform.db.applications
+    .findOneAndUpdate({ _id, ownerId: actor.id }, { $set: set }, { returnDocument: 'after' })
+    .lean();
+  if (!after) return refuse('not_found', { what: 'application' });
+  if (name !== undefined) await renameBot(platform, botId, name);
+  return applicationOf(platform, after);
+}
+
+const serversOf = async (platform: Platform, botId: string): Promise<string[]> =>
+  (await platform.db.members.find({ userId: botId }, { serverId: 1 }).sort({ serverId: 1 }).lean()).map((one) => one.serverId);
+
+/** Gives a bot, and its own role in each server, the name of its application. */
+async function renameBot(platform: Platform, botId: string, name: string): Promise<void> {
+  const servers = await serversOf(platform, botId);
+  await platform.versions.changing({ servers, accounts: [botId] }, async () => {
+    await platform.db.accounts.updateOne({ _id: botId }, { $set: { username: name, displayName: name } });
+    await platform.db.servers.updateMany(
+      { _id: trusted({ $in: servers }), 'roles.botId': botId },
+      { $set: { 'roles.$[own].name': name }, $inc: { rolesVersion: 1 } },
+      { arrayFilters: [{ 'own.botId': botId }] },
+    );
+  });
+}
+
+/** Deletes an application with its bot: its token first, then its memberships, its commands and itself. Its messages stay. */
+export async function deleteApplication(platform: Platform, actor: Actor, id: string): Promise<void> {
+  const { _id, botId } = await ownApplication(platform, actor, id);
+  const { db } = platform;
+  await platform.versions.changing({ accounts: [botId], credentials: true }, () => db.tokens.deleteMany({ accountId: botId }));
+  for (const serverId of await serversOf(platform, botId)) await removeMember(platform, serverId, botId);
+  await db.commands.deleteMany({ applicationId: _id });
+  await platform.versions.changing({ accounts: [botId], credentials: true }, () => db.accounts.deleteOne({ _id: botId }));
+  await db.applications.deleteOne({ _id, ownerId: actor.id });
+}
+
+/** A new bot token, for the owner: the old one is dead with the answer (decisions 3). */
+export async function resetToken(platform: Platform, actor: Actor, id: string): Promise<{ token: string }> {
+  const { botId } = await ownApplication(platform, actor, id);
+  return { token: await giveToken(platform, botId) };
+}
+
+/** A new signing secret, for the owner. */
+export async function resetSigningSecret(platform: Platform, actor: Actor, id: string): Promise<{ signingSecret: string }> {
+  const { _id } = await ownApplication(platform, actor, id);
+  const signingSecret = newSecret();
+  await platform.db.applications.updateOne({ _id }, { $set: { signingSecret: seal(platform.config.APP_KEY, signingSecret) } });
+  return { signingSecret };
+}

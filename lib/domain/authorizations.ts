@@ -1,0 +1,96 @@
+import { refuse, refuseField } from '../base/errors.ts';
+import { isId } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
+import { permissionsOf } from '../base/permissions.ts';
+import type { Authorized, AuthorizeInput } from '../contract/application.ts';
+import { trusted } from '../store/database.ts';
+import type { ApplicationDoc } from '../store/models/account.ts';
+import type { RoleDoc, ServerDoc } from '../store/models/server.ts';
+import type { Platform } from '../store/platform.ts';
+import { type Actor, loadServerNow, require } from './access.ts';
+import { writeAudit } from './audit.ts';
+import { newMember, settleJoin } from './membership.ts';
+
+/** The server that a bot is to be added to, with what the person holds there. An id that the person may not know of is 400, as it stands in a body. */
+async function placeFor(
+  platform: Platform,
+  actor: Actor,
+  application: ApplicationDoc,
+  serverId: string,
+): Promise<{ server: ServerDoc; held: number }> {
+  const access = await loadServerNow(platform, serverId);
+  const member = access && (await access.member(actor.id));
+  if (!access || !member) return refuseField('/serverId', 'is not a server that you are in');
+  const held = permissionsOf(access.server, member);
+  require(held, 'Manage Server');
+  if (!application.public && application.ownerId !== actor.id) refuse('not_owner');
+  if (access.server.types.includes('developer') && access.server.ownerId !== actor.id) refuse('not_owner');
+  return { server: access.server, held };
+}
+
+/** The bot's own role in the server, made now unless it stands. One conditional write: a bot has one role of its own, also when added twice at once. */
+async function ownRole(platform: Platform, serverId: string, role: RoleDoc & { botId: string }): Promise<RoleDoc> {
+  const { servers } = platform.db;
+  for (;;) {
+    const { modifiedCount } = await servers.updateOne(
+      { _id: serverId, 'roles.botId': trusted({ $ne: role.botId }), [`roles.${limits.rolesPerServer}`]: trusted({ $exists: false }) },
+      { $push: { roles: { $each: [role], $position: 1 } }, $inc: { rolesVersion: 1 } },
+    );
+    if (modifiedCount === 1) return role;
+    const server = await servers.findOne({ _id: serverId }).lean();
+    if (!server) return refuseField('/serverId', 'is not a server that you are in');
+    const standing = server.roles.find((one) => one.botId === role.botId);
+    if (standing) return standing;
+    if (server.roles.length > limits.rolesPerServer) return refuse('too_many_roles', { limit: limits.rolesPerServer });
+  }
+}
+
+/** What authorizing gave, and whether the bot was added by this call. */
+export interface AuthorizeResult {
+  added: boolean;
+  authorized: Authorized;
+}
+
+/**
+ * Adds an application's bot to a server that the caller manages, with a role of its own at position 1 that holds the permissions asked for as far as the
+ * caller holds them (decisions 4). A bot that is in already stays as it is. Refuses `missing_permission` without Manage Server, `not_owner` for a bot
+ * that is not public or a developer server, `banned`, `too_many_roles`.
+ */
+export async function authorizeBot(
+  platform: Platform,
+  actor: Actor,
+  applicationId: string,
+  input: AuthorizeInput,
+  newId: string,
+): Promise<AuthorizeResult> {
+  const { db } = platform;
+  const application = isId(applicationId) ? await db.applications.findOne({ _id: applicationId }).lean() : null;
+  if (!application) return refuse('not_found', { what: 'application' });
+  const { serverId } = input;
+  const { botId, name } = application;
+  const { server, held } = await placeFor(platform, actor, application, serverId);
+  const permissions = (input.permissions ?? 0) & held;
+  const member = newMember(platform, serverId, botId, true);
+  if (await db.bans.exists({ _id: member._id })) refuse('banned');
+  const answer = (role: RoleDoc) => ({ applicationId, serverId, roleId: role.id, permissions: role.permissions });
+  const standing = server.roles.find((role) => role.botId === botId);
+  const there = await db.members.findOne({ _id: member._id }).lean();
+  if (standing && there?.roles.includes(standing.id)) return { added: standing.id === newId, authorized: answer(standing) };
+  const role = { id: newId, name, color: null, hoist: false, permissions, botId };
+  const [own, added] = await platform.versions.changing({ servers: [serverId], accounts: [botId] }, async () => {
+    const given = await ownRole(platform, serverId, role);
+    const { roles: _none, ...fields } = member;
+    const { upsertedCount } = await db.members.updateOne(
+      { _id: member._id },
+      { $setOnInsert: fields, $addToSet: { roles: given.id } },
+      { upsert: true },
+    );
+    if (upsertedCount === 1) await settleJoin(platform, member, 'server');
+    return [given, upsertedCount === 1] as const;
+  });
+  if (added) {
+    const changes = { permissions: { from: null, to: own.permissions } };
+    await writeAudit(platform, actor, { id: newId, serverId, action: 'bot_add', targetId: botId, changes });
+  }
+  return { added, authorized: answer(own) };
+}

@@ -1,0 +1,146 @@
+import { refuse, refuseField } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import type { Channel, ChannelInput, ChannelPatch } from '../contract/channel.ts';
+import { trusted } from '../store/database.ts';
+import { insertInSlot } from '../store/insert.ts';
+import type { ChannelDoc } from '../store/models/server.ts';
+import type { Platform } from '../store/platform.ts';
+import { type Actor, type InServer, inChannel, inServer, mayView } from './access.ts';
+import { changesOf, writeAudit } from './audit.ts';
+import { deleteMessages } from './message-removal.ts';
+import { channelOf } from './server-view.ts';
+
+/** A fresh channel: what `fixed` does not say has its default. */
+export const newChannel = (fixed: Pick<ChannelDoc, '_id' | 'serverId' | 'kind' | 'name' | 'position' | 'createdAt'>): ChannelDoc => ({
+  parentId: null,
+  topic: null,
+  slowmodeSecs: 0,
+  contentMode: 'default',
+  autoArchiveMinutes: null,
+  archived: false,
+  overwrites: [],
+  ...fixed,
+});
+
+/** What each kind of channel lets be changed; the rest does not apply to it. */
+const changeable: Record<ChannelDoc['kind'], readonly (keyof ChannelPatch)[]> = {
+  category: ['name'],
+  text: ['name', 'topic', 'slowmodeSecs', 'contentMode', 'parentId', 'kind', 'autoArchiveMinutes'],
+  announcement: ['name', 'topic', 'slowmodeSecs', 'contentMode', 'parentId', 'kind', 'autoArchiveMinutes'],
+  voice: ['name', 'parentId'],
+  thread: ['name', 'slowmodeSecs', 'autoArchiveMinutes', 'archived'],
+};
+
+/** Refuses a `parentId` that is not a category of this server which the caller can see. */
+async function requireCategory({ access, member }: InServer, parentId: string): Promise<void> {
+  const category = await access.channel(parentId);
+  if (category?.kind !== 'category' || !(await mayView(access, member.userId, parentId)))
+    refuseField('/parentId', 'is not a category of this server');
+}
+
+/** Takes the next position of a server: a new or moved channel goes last (decisions 5). 404 when the server is gone. */
+async function nextPosition(platform: Platform, serverId: string): Promise<number> {
+  const before = await platform.db.servers
+    .findOneAndUpdate({ _id: serverId }, { $inc: { nextPosition: 1 } }, { returnDocument: 'before' })
+    .lean();
+  return before?.nextPosition ?? refuse('not_found', { what: 'server' });
+}
+
+/** A category deleted at the moment a channel was put into it leaves that channel outside any, as it does all others. */
+async function settleParent(platform: Platform, channel: ChannelDoc): Promise<ChannelDoc> {
+  const { _id, parentId } = channel;
+  if (parentId === null || channel.kind === 'thread' || (await platform.db.channels.exists({ _id: parentId }))) return channel;
+  await platform.db.channels.updateOne({ _id, parentId }, { $set: { parentId: null } });
+  return { ...channel, parentId: null };
+}
+
+/** Makes a channel, last in its category. Needs Manage Channels. Refuses `too_many_channels`, and a `parentId` that is no category of this server. */
+export async function createChannel(
+  platform: Platform,
+  actor: Actor,
+  serverId: string,
+  input: ChannelInput,
+  newId: string,
+): Promise<Channel> {
+  const place = await inServer(platform, actor, serverId, 'Manage Channels');
+  const parentId = input.parentId ?? null;
+  if (parentId !== null) {
+    if (input.kind === 'category') refuseField('/parentId', 'does not apply to a category');
+    await requireCategory(place, parentId);
+  }
+  const channel = await platform.versions.changing({ servers: [serverId] }, async () => {
+    const position = await nextPosition(platform, serverId);
+    const fresh = { _id: newId, serverId, kind: input.kind, name: input.name.trim(), position, createdAt: new Date(platform.now()) };
+    const inserted = await insertInSlot(platform.db.channels, { serverId }, limits.channelsPerServer, { ...newChannel(fresh), parentId });
+    return inserted.end === 'full'
+      ? refuse('too_many_channels', { limit: limits.channelsPerServer })
+      : settleParent(platform, inserted.doc);
+  });
+  const { name, kind } = channel;
+  const changes = { name: { from: null, to: name }, kind: { from: null, to: kind } };
+  await writeAudit(platform, actor, { id: newId, serverId, action: 'channel_create', targetId: newId, changes });
+  return channelOf(channel);
+}
+
+/** One channel. Needs View Channel. */
+export const getChannel = async (platform: Platform, actor: Actor, channelId: string): Promise<Channel> =>
+  channelOf((await inChannel(platform, actor, channelId)).channel);
+
+/**
+ * Changes a channel; what is left out stays. Needs Manage Channels. Refuses fields that do not apply to its kind, a `parentId` that is no category of
+ * this server, and a `kind` other than text and announcement. A moved channel goes last.
+ */
+export async function updateChannel(platform: Platform, actor: Actor, channelId: string, patch: ChannelPatch): Promise<Channel> {
+  const place = await inChannel(platform, actor, channelId, 'Manage Channels');
+  const { channel, server } = place;
+  const fields = (['name', 'topic', 'slowmodeSecs', 'contentMode', 'parentId', 'kind', 'autoArchiveMinutes', 'archived'] as const).filter(
+    (field) => patch[field] !== undefined,
+  );
+  const foreign = fields.find((field) => !changeable[channel.kind].includes(field));
+  if (foreign) refuseField(`/${foreign}`, `does not apply to a ${channel.kind} channel`);
+  if (patch.parentId) await requireCategory(place, patch.parentId);
+  const given = Object.fromEntries(fields.map((field) => [field, patch[field]])) as Partial<ChannelDoc>;
+  const set: Partial<ChannelDoc> = { ...given, ...(patch.name === undefined ? {} : { name: patch.name.trim() }) };
+  if (Object.keys(changesOf(channel, set)).length === 0) return channelOf(channel);
+  const [before, after] = await platform.versions.changing({ servers: [server._id] }, async () => {
+    const moved = set.parentId !== undefined && set.parentId !== channel.parentId;
+    const position = moved ? { position: await nextPosition(platform, server._id) } : {};
+    const filter = { _id: channelId, serverId: server._id };
+    const found = await platform.db.channels
+      .findOneAndUpdate(filter, { $set: { ...set, ...position } }, { returnDocument: 'before' })
+      .lean();
+    if (!found) return refuse('not_found', { what: 'channel' });
+    return [found, await settleParent(platform, { ...found, ...set, ...position })] as const;
+  });
+  await writeAudit(platform, actor, {
+    serverId: server._id,
+    action: 'channel_update',
+    targetId: channelId,
+    changes: changesOf(before, set),
+  });
+  return channelOf(after);
+}
+
+/**
+ * Deletes a channel with its threads and messages; the channels of a category stay, outside any. Needs Manage Channels. The channel's own document goes
+ * first, so that nothing of it can be read from then on.
+ */
+export async function deleteChannel(platform: Platform, actor: Actor, channelId: string): Promise<void> {
+  const { channel, server } = await inChannel(platform, actor, channelId, 'Manage Channels');
+  const { channels } = platform.db;
+  const serverId = server._id;
+  const threads = await platform.versions.changing({ servers: [serverId] }, async () => {
+    const { deletedCount } = await channels.deleteOne({ _id: channelId, serverId });
+    if (deletedCount === 0) refuse('not_found', { what: 'channel' });
+    if (channel.kind === 'category') {
+      await channels.updateMany({ serverId, parentId: channelId, kind: trusted({ $ne: 'thread' }) }, { $set: { parentId: null } });
+      return [];
+    }
+    const found = await channels.find({ serverId, parentId: channelId, kind: 'thread' }, { _id: 1 }).sort({ _id: 1 }).lean();
+    await channels.deleteMany({ serverId, parentId: channelId, kind: 'thread' });
+    return found.map((one) => one._id);
+  });
+  const changes = { name: { from: channel.name, to: null }, kind: { from: channel.kind, to: null } };
+  await writeAudit(platform, actor, { serverId, action: 'channel_delete', targetId: channelId, changes });
+  await deleteMessages(platform, [channelId, ...threads]);
+}

@@ -1,0 +1,72 @@
+import { holds } from '../base/permissions.ts';
+import type { Channel } from '../contract/channel.ts';
+import type { Role, Server, ServerSummary } from '../contract/server.ts';
+import type { ChannelDoc, MemberDoc, ServerDoc } from '../store/models/server.ts';
+import { permissionsIn, type ServerAccess } from './access.ts';
+
+/** A channel as it is shown: what does not apply to its kind is null (decisions 4). */
+export function channelOf(channel: ChannelDoc): Channel {
+  const { kind } = channel;
+  const thread = kind === 'thread';
+  const posts = kind === 'text' || kind === 'announcement';
+  return {
+    id: channel._id,
+    serverId: channel.serverId,
+    name: channel.name,
+    position: thread ? null : channel.position,
+    kind,
+    parentId: channel.parentId,
+    topic: posts ? channel.topic : null,
+    slowmodeSecs: posts || thread ? channel.slowmodeSecs : null,
+    contentMode: posts ? channel.contentMode : null,
+    autoArchiveMinutes: posts || thread ? channel.autoArchiveMinutes : null,
+    archived: thread ? channel.archived : null,
+    threadOwnerId: null,
+    threadStarterId: null,
+    messageCount: null,
+    overwrites: thread ? [] : channel.overwrites.map(({ id, allow, deny }) => ({ id, allow, deny })),
+  };
+}
+
+/** A server's roles as they are shown: highest first, `@everyone` last (spec, Server). */
+export const rolesOf = (server: ServerDoc): Role[] =>
+  server.roles.map(({ id, name, color, hoist, permissions }, position) => ({ id, name, color, hoist, position, permissions })).toReversed();
+
+/** The ids of a member's roles, highest first; `@everyone` is never listed (edge case 51), nor is a role that is gone. */
+export const roleIdsOf = (server: ServerDoc, member: MemberDoc): string[] =>
+  server.roles
+    .filter((role, position) => position > 0 && member.roles.includes(role.id))
+    .map((role) => role.id)
+    .toReversed();
+
+/** A server in a list. */
+export const summaryOf = ({ _id, name, iconUrl, types, community, listed }: ServerDoc): ServerSummary => ({
+  id: _id,
+  name,
+  iconUrl,
+  types,
+  community,
+  listed,
+});
+
+/** A server in full, as `member` sees it: only the channels that are visible to it, by position (spec, Server). */
+export async function serverOf(access: ServerAccess, member: MemberDoc): Promise<Server> {
+  const { server } = access;
+  const visible: ChannelDoc[] = [];
+  for (const channel of await access.channels())
+    if (holds(await permissionsIn(access, member, channel), 'View Channel')) visible.push(channel);
+  const { id, name, iconUrl, types, community, listed } = summaryOf(server);
+  return {
+    id,
+    name,
+    iconUrl,
+    ownerId: server.ownerId,
+    channels: visible.map(channelOf),
+    roles: rolesOf(server),
+    myRoles: roleIdsOf(server, member),
+    invitesPaused: server.invitesPaused,
+    types,
+    community,
+    listed,
+  };
+}

@@ -1,0 +1,138 @@
+import { refuse, refuseField } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import { everyoneDefault } from '../base/permissions.ts';
+import type { Server, ServerInput, ServerPatch, ServerSummary } from '../contract/server.ts';
+import { trusted } from '../store/database.ts';
+import { insertInSlot, insertNew } from '../store/insert.ts';
+import type { MemberDoc, ServerDoc } from '../store/models/server.ts';
+import type { Platform } from '../store/platform.ts';
+import { type Actor, inServer, loadServerNow } from './access.ts';
+import { changesOf, writeAudit } from './audit.ts';
+import { newChannel } from './channels.ts';
+import { deleteMessages } from './message-removal.ts';
+import { serverOf, summaryOf } from './server-view.ts';
+
+/** The server as `userId` sees it now, read under its present version. 404 when it is gone or the account is not in it. */
+export async function serverNow(platform: Platform, serverId: string, userId: string): Promise<Server> {
+  const access = await loadServerNow(platform, serverId);
+  const member = access && (await access.member(userId));
+  return access && member ? serverOf(access, member) : refuse('not_found', { what: 'server' });
+}
+
+/**
+ * Makes a server of the caller with `@everyone` and a text channel `general`; people only. Refuses `too_many_servers`. The membership comes last: until
+ * then nobody can see the server, so one that was begun in a process that died shows nowhere.
+ */
+export async function createServer(platform: Platform, actor: Actor, input: ServerInput, newId: string): Promise<Server> {
+  const { db } = platform;
+  const now = new Date(platform.now());
+  const member: MemberDoc = { _id: `${newId}:${actor.id}`, serverId: newId, userId: actor.id, bot: false, roles: [], joinedAt: now };
+  const server: ServerDoc = {
+    _id: newId,
+    name: input.name.trim(),
+    iconUrl: null,
+    ownerId: actor.id,
+    roles: [{ id: newId, name: '@everyone', color: null, hoist: false, permissions: everyoneDefault, botId: null }],
+    rolesVersion: 0,
+    invitesPaused: false,
+    types: [],
+    community: false,
+    listed: false,
+    nextPosition: 1,
+    memberCount: 1,
+    createdAt: now,
+  };
+  await platform.versions.changing({ servers: [newId], accounts: [actor.id] }, async () => {
+    await insertNew(db.servers, server);
+    const general = newChannel({ _id: platform.ids.next(), serverId: newId, kind: 'text', name: 'general', position: 0, createdAt: now });
+    await insertNew(db.channels, { ...general, slot: 0 });
+    const { end } = await insertInSlot(db.members, { userId: actor.id }, limits.serversPerPerson, member);
+    if (end !== 'full') return;
+    await db.channels.deleteMany({ serverId: newId });
+    await db.servers.deleteOne({ _id: newId });
+    refuse('too_many_servers', { limit: limits.serversPerPerson });
+  });
+  return serverNow(platform, newId, actor.id);
+}
+
+/** The caller's servers, oldest first. */
+export async function listServers(platform: Platform, actor: Actor): Promise<ServerSummary[]> {
+  const places = await platform.db.members.find({ userId: actor.id }, { serverId: 1 }).sort({ serverId: 1 }).lean();
+  const ids = places.map((place) => place.serverId);
+  const servers = await platform.db.servers
+    .find({ _id: trusted({ $in: ids }) })
+    .sort({ _id: 1 })
+    .lean();
+  return servers.map(summaryOf);
+}
+
+/** A server in full. */
+export async function getServer(platform: Platform, actor: Actor, serverId: string): Promise<Server> {
+  const { access, member } = await inServer(platform, actor, serverId);
+  return serverOf(access, member);
+}
+
+/**
+ * Changes a server: `name` and `invitesPaused` with Manage Server, `ownerId` by the owner only, to a person who is in the server (400 otherwise).
+ * What is left out stays.
+ */
+export async function updateServer(platform: Platform, actor: Actor, serverId: string, patch: ServerPatch): Promise<Server> {
+  const { server } = await inServer(platform, actor, serverId, 'Manage Server');
+  const { ownerId } = patch;
+  const set = {
+    ...(patch.name === undefined ? {} : { name: patch.name.trim() }),
+    ...(patch.invitesPaused === undefined ? {} : { invitesPaused: patch.invitesPaused }),
+    ...(ownerId === undefined ? {} : { ownerId }),
+  };
+  if (ownerId !== undefined) {
+    if (server.ownerId !== actor.id) refuse('not_owner');
+    const heir = await platform.db.members.findOne({ _id: `${serverId}:${ownerId}`, bot: false }).lean();
+    if (!heir) refuseField('/ownerId', 'is not a person in this server');
+  }
+  if (Object.keys(changesOf(server, set)).length === 0) return serverNow(platform, serverId, actor.id);
+  const before = await platform.versions.changing({ servers: [serverId] }, async () => {
+    const held = ownerId === undefined ? {} : { ownerId: actor.id };
+    const found = await platform.db.servers
+      .findOneAndUpdate({ _id: serverId, ...held }, { $set: set }, { returnDocument: 'before' })
+      .lean();
+    if (!found) return ownerId === undefined ? refuse('not_found', { what: 'server' }) : refuse('not_owner');
+    await returnIfGone(platform, serverId, ownerId, actor.id);
+    return found;
+  });
+  await writeAudit(platform, actor, { serverId, action: 'server_update', targetId: serverId, changes: changesOf(before, set) });
+  return serverNow(platform, serverId, actor.id);
+}
+
+/** Whoever became owner may have left at the same moment: then the server goes back, as it always has an owner who is in it. */
+async function returnIfGone(platform: Platform, serverId: string, heirId: string | undefined, ownerId: string): Promise<void> {
+  if (heirId === undefined || (await platform.db.members.exists({ _id: `${serverId}:${heirId}` }))) return;
+  await platform.db.servers.updateOne({ _id: serverId, ownerId: heirId }, { $set: { ownerId } });
+  refuseField('/ownerId', 'is not a person in this server');
+}
+
+/** Deletes a server with all that is in it; the owner only. The server's own document goes first, so that nothing of it can be seen from then on. */
+export async function deleteServer(platform: Platform, actor: Actor, serverId: string): Promise<void> {
+  const { server } = await inServer(platform, actor, serverId);
+  if (server.ownerId !== actor.id) refuse('not_owner');
+  const { db } = platform;
+  const { deletedCount } = await platform.versions.changing({ servers: [serverId] }, () =>
+    db.servers.deleteOne({ _id: serverId, ownerId: actor.id }),
+  );
+  if (deletedCount === 0) refuse('not_found', { what: 'server' });
+  const members = await db.members.find({ serverId }, { userId: 1 }).sort({ _id: 1 }).lean();
+  await platform.versions.changing({ servers: [serverId], accounts: members.map((one) => one.userId) }, () =>
+    db.members.deleteMany({ serverId }),
+  );
+  const channels = await db.channels.find({ serverId }, { _id: 1 }).sort({ _id: 1 }).lean();
+  await deleteMessages(
+    platform,
+    channels.map((one) => one._id),
+  );
+  await Promise.all([
+    db.channels.deleteMany({ serverId }),
+    db.invites.deleteMany({ serverId }),
+    db.bans.deleteMany({ serverId }),
+    db.audit.deleteMany({ serverId }),
+    db.commands.deleteMany({ serverId }),
+  ]);
+}
