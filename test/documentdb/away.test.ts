@@ -12,6 +12,8 @@ describe('the gateway without Postgres', () => {
       const { postgres } = database.stores.processes;
       if (!postgres) throw new Error('no postgres');
       process.kill(postgres, 'SIGKILL');
+      // The server's processes outlive its head for a moment, and what they acknowledge counts.
+      while ((await c.updateOne({ _id: 1 }, { $set: { b: 1 } }).catch(() => undefined)) !== undefined);
       const started = Date.now();
       const refusals = await Promise.all([
         refusal(c.insertOne({ _id: 2 })),
@@ -23,7 +25,7 @@ describe('the gateway without Postgres', () => {
         expect(error.code ?? error.name).to.be.oneOf([91, 'MongoNetworkError', 'MongoPoolClearedError', 'PoolClearedOnNetworkError']);
       expect(refusals.map(({ code }) => code)).to.include(91);
       await database.stores.restart('database');
-      expect(await c.findOne({ _id: 1 })).to.deep.equal({ _id: 1 });
+      expect(await c.findOne({ _id: 1 })).to.include({ _id: 1 });
       await c.insertOne({ _id: 2 });
     } finally {
       await database.close();

@@ -22,7 +22,7 @@ describe('errors in MongoDB’s terms', () => {
     it(`${sqlState} is ${code} ${codeName}`, () => expect(fromSqlState(sqlState, 'text')).to.include({ code, codeName }));
 
   it('a packed SQLSTATE is unpacked, a plain code is not', () => {
-    const packed = [...'23P01'].reduceRight((code, char) => (code << 6) | (char.charCodeAt(0) - 48), 0);
+    const packed = '23P01'.split('').reduceRight((code, char) => (code << 6) | (char.charCodeAt(0) - 48), 0);
     expect(unpackSqlState(packed)).to.equal('23P01');
     expect(unpackSqlState(11000)).to.equal(undefined);
   });

@@ -97,7 +97,8 @@ describe('cursors and transactions', () => {
   it('rolls back when the client goes', async () => {
     const c = inGateway('left');
     await c.insertOne({ _id: 1, n: 0 });
-    const other = await mongoose.createConnection(gateway.url, { dbName: 'test' }).asPromise();
+    // This gateway would wait a minute before it called the transaction idle.
+    const other = await mongoose.createConnection(database.stores.mongodbUrl, { dbName: 'test' }).asPromise();
     const session = await other.startSession();
     session.startTransaction();
     await other.collection<Doc>('left').updateOne({ _id: 1 }, { $inc: { n: 1 } }, { session });

@@ -21,7 +21,7 @@ export class PostgresError extends Error {
 /** Postgres cannot be reached, or went away before it answered. */
 export class PostgresAway extends Error {}
 
-const openMs = 600;
+const openMs = 450;
 
 interface Pending {
   statement: Statement;

@@ -9,7 +9,7 @@ export interface PoolOptions {
   socketDir: string;
   /** Most connections at once; who comes then waits for one. */
   max: number;
-  /** How long a refused connection is tried again, default 600 ms. */
+  /** How long a refused connection is tried again, default 450 ms. */
   connectMs?: number;
 }
 
@@ -78,7 +78,7 @@ export class ConnectionPool {
   }
 
   async #open(): Promise<Connection> {
-    const giveUpAt = Date.now() + (this.#options.connectMs ?? 600);
+    const giveUpAt = Date.now() + (this.#options.connectMs ?? 450);
     for (;;) {
       try {
         return await PostgresConnection.open(this.#options.socketDir, sessionOptions);
