@@ -92,7 +92,7 @@ export function createAppender(redis: Redis, keys: Keys, generation: Generation)
 
   const appendToShard = async (shard: number, event: Append, bots: readonly string[], others: string): Promise<Reply> => {
     const { server } = event;
-    const topics = shard === 0 ? event.topics.map(keys.topic) : [];
+    const topics = shard === 0 ? event.topics.map((topic) => keys.topic(topic)) : [];
     const head = openHead({
       e: event.eventId,
       t: event.name,

@@ -72,7 +72,7 @@ export async function createTopics(redis: Redis, keys: Keys, listener: Listener)
     if (!away) return;
     // From here on joins subscribe for themselves; those made before are in the list.
     away = false;
-    redis.subscribe(...[...wanted.keys()].map(keys.topic)).then(
+    redis.subscribe(...[...wanted.keys()].map((topic) => keys.topic(topic))).then(
       () => listener.onRestored(),
       () => undefined, // away again: the next `ready` tries anew
     );

@@ -1,0 +1,98 @@
+import { loadServer, mayView, type ServerAccess } from '../../lib/domain/access.ts';
+import type { Envelope } from '../../lib/store/bus/envelope.ts';
+import { type EventFrame, frameOf } from './frames.ts';
+import { invalidate } from './leave.ts';
+import { sendEvent } from './outlet.ts';
+import type { GatewayNode, LocalAccount } from './state.ts';
+
+/** How many events of one server may wait for its people's permissions; past that they are told to begin anew. */
+const waitingMost = 1_000;
+
+/** The way of a server's events to the people on this node: one after another, as who may see them is read from the database at times. */
+export interface People {
+  /** An event of a server: to its people here who may see it. */
+  hearServer(serverId: string, event: Envelope): void;
+  /** An event for one person. */
+  hearUser(account: LocalAccount, event: Envelope): void;
+}
+
+type Verdicts = Map<string, boolean>;
+
+/** Binds the people of `node`. */
+export function createPeople(node: GatewayNode): People {
+  const queues = new Map<string, Envelope[]>();
+  // Under one version of a server's access data a verdict does not change; the version goes, and its verdicts with it.
+  const verdicts = new WeakMap<ServerAccess, Map<string, Verdicts>>();
+
+  const verdictsOf = (access: ServerAccess, channelId: string): Verdicts => {
+    const channels = verdicts.get(access) ?? new Map<string, Verdicts>();
+    verdicts.set(access, channels);
+    const known = channels.get(channelId) ?? new Map<string, boolean>();
+    channels.set(channelId, known);
+    return known;
+  };
+
+  const judge = async (access: ServerAccess, channelId: string | undefined, people: ReadonlySet<LocalAccount>): Promise<Verdicts> => {
+    const known = verdictsOf(access, channelId ?? '');
+    const unknown = [...people].filter(({ id }) => !known.has(id)).map(({ id }) => id);
+    if (unknown.length === 0) return known;
+    await access.preload(unknown);
+    for (const id of unknown) known.set(id, channelId ? await mayView(access, id, channelId) : (await access.member(id)) !== null);
+    return known;
+  };
+
+  const give = (account: LocalAccount, frame: EventFrame): number => {
+    let sent = 0;
+    for (const session of account.sessions) {
+      if (session.busy) continue; // before READY: they fetch after it
+      sendEvent(node, session.socket, frame, ++session.last);
+      sent++;
+    }
+    return sent;
+  };
+
+  const deliver = async (serverId: string, event: Envelope): Promise<void> => {
+    const access = await loadServer(node.platform, serverId, event.head.v ?? null);
+    const people = node.people.get(serverId);
+    if (!access || !people) return;
+    const verdict = await judge(access, event.head.ch, people);
+    const frame = frameOf(event, node.platform.config.APP_KEY);
+    let sent = 0;
+    for (const account of people) if (verdict.get(account.id)) sent += give(account, frame);
+    node.metrics.deliveries.inc({ event: event.head.t }, sent);
+  };
+
+  /** What a person missed cannot be told: they fetch anew. */
+  const giveUp = (serverId: string, reason: string): void => {
+    queues.get(serverId)?.splice(0);
+    for (const account of node.people.get(serverId) ?? []) for (const session of account.sessions) invalidate(node, session, reason);
+  };
+
+  const run = async (serverId: string, queue: Envelope[]): Promise<void> => {
+    for (let event = queue.shift(); event; event = queue.shift())
+      try {
+        await deliver(serverId, event);
+      } catch (error) {
+        node.platform.log.warn({ err: error, serverId }, 'who may see an event is not known: its people begin anew');
+        giveUp(serverId, 'events were lost');
+      }
+    queues.delete(serverId);
+  };
+
+  return {
+    hearServer(serverId, event) {
+      if (event.head.t === 'INTERACTION_CREATE' || !node.people.has(serverId)) return;
+      const queue = queues.get(serverId);
+      if (!queue) {
+        const fresh = [event];
+        queues.set(serverId, fresh);
+        void run(serverId, fresh);
+      } else if (queue.length < waitingMost) queue.push(event);
+      else giveUp(serverId, 'too many events at once');
+    },
+    hearUser(account, event) {
+      if (event.head.t === 'INTERACTION_CREATE') return;
+      node.metrics.deliveries.inc({ event: event.head.t }, give(account, frameOf(event, node.platform.config.APP_KEY)));
+    },
+  };
+}
