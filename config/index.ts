@@ -23,6 +23,11 @@ const url =
       throw new Error(`must be a URL that begins with ${schemes.join(' or ')}//`);
     return value.replace(/\/$/, '');
   };
+/** Also with several hosts, which a plain URL cannot have. */
+const mongodbUrl = (value: string): string => {
+  if (!/^mongodb(\+srv)?:\/\/[^\s/]+(\/\S*)?$/.test(value)) throw new Error('must be a URL that begins with mongodb:// or mongodb+srv://');
+  return value;
+};
 const oneOf =
   <T extends string>(...values: T[]) =>
   (value: string): T => {
@@ -37,7 +42,7 @@ const appKey = (value: string): Buffer => {
 };
 const rateLimit = (value: string): { perSecond: number; burst: number } | null => {
   if (value === 'off') return null;
-  const [, rate, burst] = /^(\d{1,6})\/(\d{1,6})$/.exec(value) ?? [];
+  const [, rate, burst] = /^(\d{1,7})\/(\d{1,7})$/.exec(value) ?? [];
   if (!Number(rate) || !Number(burst)) throw new Error('must be `requests a second/burst`, such as 50/100, or off');
   return { perSecond: Number(rate), burst: Number(burst) };
 };
@@ -58,7 +63,7 @@ export const settings = {
   OPS_PASSWORD: setting('Password of the operators’ pages (user `ops`). Without it they listen on loopback only.', '', text),
   BASE_URL: setting('Address under which people and bots reach the API. Empty: http://localhost:PORT.', '', url('http:', 'https:')),
   GATEWAY_URL: setting('Address under which bots reach the gateway. Empty: ws://localhost:GATEWAY_PORT.', '', url('ws:', 'wss:')),
-  MONGODB_URL: setting('The MongoDB database, with its name in the path.', undefined, url('mongodb:', 'mongodb+srv:')),
+  MONGODB_URL: setting('The MongoDB database, with its name in the path.', undefined, mongodbUrl),
   REDIS_URL: setting('Redis 7 or newer, with AOF and noeviction.', undefined, url('redis:', 'rediss:')),
   REDIS_PREFIX: setting('First part of every Redis key, so that several installations can share one Redis.', 'parlance', text),
   REDIS_SHARDS: setting('In how many hash slots gateway sessions are spread; more than 1 only on a Redis Cluster.', '1', whole(1, 64)),
