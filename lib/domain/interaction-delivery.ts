@@ -43,7 +43,7 @@ async function tellBot(platform: WorkerPlatform, interaction: InteractionDoc, en
       bots: [botId],
       reach: 'newest',
       topics: [`user:${botId}`],
-      ...(access ? { server: { id: access.server._id, version: access.version as string } } : {}),
+      ...(access ? { server: { id: access.server._id, version: access.version } } : {}),
       channelId,
     });
     if (outcome !== 'stale') return;

@@ -1,0 +1,143 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { createLog } from '../../lib/base/log.ts';
+import type { CommandInput } from '../../lib/contract/command.ts';
+import type { Envelope } from '../../lib/store/bus/envelope.ts';
+import type { InteractionDoc } from '../../lib/store/models/interaction.ts';
+import type { MessageDoc } from '../../lib/store/models/message.ts';
+import { type GatewayPlatform, openGatewayPlatform, openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
+import { interactionTokenOf } from '../../lib/store/seal.ts';
+import { type Answer, startTestApi, type TestApi } from './api.ts';
+import { makeWorld, type World } from './world.ts';
+
+/** An event as it was heard: its name and payload. */
+export interface Heard {
+  name: string;
+  data: Record<string, unknown>;
+}
+
+/** An API, a worker's powers without running queues, and a world with one bot that is connected and has the command `hello`; jobs run only when a test runs them. */
+export interface Scene {
+  api: TestApi;
+  worker: WorkerPlatform;
+  gateway: GatewayPlatform;
+  world: World;
+  bot: World['bots'][number];
+  /** Authorization values. */
+  asPerson: string;
+  asBot: string;
+  channelId: string;
+  /** The ids of the bot's commands by name. */
+  commands: Record<string, string>;
+  /** What the topic of the person said so far. */
+  personal: Heard[];
+  /** Replaces the bot's commands. */
+  register(commands: CommandInput[]): Promise<void>;
+  /** Uses a command, `hello` by default, and answers its interaction's id. */
+  use(options?: { command?: string; body?: unknown }): Promise<string>;
+  /** Sends to an interaction's route under its true token. */
+  send(route: 'callback' | 'followup', id: string, body: unknown, headers?: Record<string, string>): Promise<Answer>;
+  tokenOf(id: string): string;
+  stored(id: string): Promise<InteractionDoc>;
+  messages(): Promise<MessageDoc[]>;
+  /** Makes the interaction so much older. */
+  age(id: string, ms: number, field?: 'createdAt' | 'openedAt' | 'obAt'): Promise<void>;
+  /** Everything stored that jobs touch, to compare. */
+  snapshot(): Promise<string>;
+  /** The events in the bot's stream. */
+  botEvents(): Promise<Heard[]>;
+  connect(): Promise<void>;
+  disconnect(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const heard = ({ head, payload }: Envelope): Heard => ({ name: head.t, data: JSON.parse(payload.toString()) as Record<string, unknown> });
+
+/** Builds a scene on a fresh database. */
+export async function startScene(overrides: Record<string, string> = {}): Promise<Scene> {
+  const api = await startTestApi(overrides);
+  const { config, db } = api.platform;
+  const log = createLog('test', config.LOG_LEVEL);
+  const worker = await openWorkerPlatform(config, log);
+  const gateway = await openGatewayPlatform(config, log);
+  const world = await makeWorld(api.platform, { bots: 2, channels: 2 });
+  const [bot] = world.bots;
+  const [channelId] = world.channelIds;
+  if (!bot || !channelId) throw new Error('an empty world');
+  const personal: Heard[] = [];
+  const topics = await gateway.listen({
+    onEvent: (topic, event) => void (topic === `user:${world.ownerId}` && personal.push(heard(event))),
+    onControl: () => undefined,
+    onRestored: () => undefined,
+  });
+  await topics.join(`user:${world.ownerId}`);
+  const node = 'test-node';
+  const session = { id: 'session-1', accountId: bot.id, owner: 'socket-1' };
+  const beat = setInterval(() => void gateway.sessions.renewLease(node).catch(() => undefined), 1_000);
+  const tokenOf = (id: string): string => interactionTokenOf(config.APP_KEY, id);
+  const scene: Scene = {
+    api,
+    worker,
+    gateway,
+    world,
+    bot,
+    asPerson: `Bearer ${world.ownerToken}`,
+    asBot: `Bot ${bot.token}`,
+    channelId,
+    commands: {},
+    personal,
+    tokenOf,
+    async register(commands) {
+      const path = `/api/applications/${bot.applicationId}/commands`;
+      const { status, body } = await api.call<{ id: string; name: string }[]>('PUT', path, { as: scene.asBot, body: commands });
+      if (status !== 200) throw new Error(JSON.stringify(body));
+      scene.commands = Object.fromEntries(body.map((one) => [one.name, one.id]));
+    },
+    async use({ command = 'hello', body = {} } = {}) {
+      const path = `/api/channels/${channelId}/commands/${scene.commands[command]}/invoke`;
+      const answer = await api.call('POST', path, { as: scene.asPerson, body });
+      if (answer.status !== 202) throw new Error(JSON.stringify(answer.body));
+      return String(answer.body.id);
+    },
+    send: (route, id, body, headers = {}) => api.call('POST', `/api/interactions/${id}/${tokenOf(id)}/${route}`, { body, headers }),
+    async stored(id) {
+      const found = await db.interactions.findOne({ _id: id }).lean();
+      if (!found) throw new Error(`no interaction ${id}`);
+      return found;
+    },
+    messages: async () => await db.messages.find({ channelId }).sort({ _id: 1 }).lean(),
+    async age(id, ms, field = 'createdAt') {
+      await db.interactions.collection.updateOne({ _id: id as never }, [{ $set: { [field]: { $subtract: [`$${field}`, ms] } } }]);
+    },
+    async snapshot() {
+      const [interactions, messages] = await Promise.all([
+        db.interactions.find().sort({ _id: 1 }).lean(),
+        db.messages.find().sort({ _id: 1 }).lean(),
+      ]);
+      return JSON.stringify({ interactions, messages, bot: await scene.botEvents() });
+    },
+    botEvents: async () =>
+      (await gateway.sessions.read(session, 0, 1_000)).flatMap(({ event }) => (event && event.head.e ? [heard(event)] : [])),
+    async connect() {
+      await gateway.sessions.renewLease(node);
+      await gateway.sessions.open({ ...session, node, events: ['MESSAGE_CREATE', 'INTERACTION_CREATE'], kind: 'bot' });
+    },
+    disconnect: () => gateway.sessions.leave(session, 'wait'),
+    async close() {
+      clearInterval(beat);
+      await topics.close();
+      await Promise.all([gateway.close(), worker.close(), api.close()]);
+    },
+  };
+  await scene.register([{ name: 'hello', description: 'Says hello' }]);
+  await scene.connect();
+  return scene;
+}
+
+/** Waits until `probe` is true; throws after 10 s. For what another process or Redis does in its own time. */
+export async function until(probe: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  const began = performance.now();
+  while (!(await probe())) {
+    if (performance.now() - began > 10_000) throw new Error(`waited in vain: ${what}`);
+    await pause(10);
+  }
+}

@@ -1,0 +1,199 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { CommandOption, InvokeInput, OptionType } from '../../lib/contract/command.ts';
+import { parseOptions } from '../../lib/domain/option-parsing.ts';
+
+const option = (name: string, type: OptionType = 'string', required = false): CommandOption => ({
+  name,
+  description: 'x',
+  type,
+  required,
+});
+const id = '1234567890123456789';
+const two = [option('reason'), option('url')];
+
+/** The values by name, or the paths of the errors. */
+const read = (options: CommandOption[], input: InvokeInput): Record<string, unknown> | string[] => {
+  const { values, errors } = parseOptions(options, input);
+  return errors.length ? errors.map((error) => error.path) : Object.fromEntries(values.map(({ name, value }) => [name, value]));
+};
+
+describe('option parser: how text is split', () => {
+  const rows: [about: string, options: CommandOption[], text: string, result: Record<string, unknown> | string[]][] = [
+    ['nothing', two, '', {}],
+    ['white space only', two, ' \n ', {}],
+    ['one by name', two, 'reason: because', { reason: 'because' }],
+    ['any order', two, 'url: x reason: because', { reason: 'because', url: 'x' }],
+    ['no space after the colon', two, 'reason:because url:x', { reason: 'because', url: 'x' }],
+    ['only at known names', two, 'reason: see link: x', { reason: 'see link: x' }],
+    ['at known names inside', two, 'reason: see url: x', { reason: 'see', url: 'x' }],
+    ['not inside a word', two, 'reason: my-url: x', { reason: 'my-url: x' }],
+    ['in a link, if a name is the same word', [...two, option('https')], 'reason: at https://x.test', { reason: 'at', https: '//x.test' }],
+    ['line breaks stay in a value', two, 'reason: a\nb url: x', { reason: 'a\nb', url: 'x' }],
+    ['other case is not the name', two, 'reason: a URL: x', { reason: 'a URL: x' }],
+    ['twice', two, 'reason: a reason: b', ['reason']],
+    ['an unknown name first', two, 'other: a', ['other']],
+    ['an unknown name before a known one', two, 'other: a url: x', ['other']],
+    ['bare text with two options', two, 'because', ['/text']],
+    ['bare text before a name', two, 'because url: x', ['/text']],
+    ['text for a command without options', [], 'because', ['/text']],
+    ['an empty value', two, 'reason:', ['reason']],
+    ['an empty value before another', two, 'reason: url: x', ['reason']],
+    ['one option takes the rest', [option('reason')], 'because of: this', { reason: 'because of: this' }],
+    ['one option, its name inside', [option('reason')], 'the reason: x', { reason: 'the reason: x' }],
+    ['one option by name', [option('reason')], 'reason: because', { reason: 'because' }],
+    ['one option by name, twice', [option('reason')], 'reason: a reason: b', ['reason']],
+    ['required and absent', [option('reason', 'string', true), option('url')], 'url: x', ['reason']],
+    ['optional and absent is left out', [option('reason', 'string', true), option('url')], 'reason: x', { reason: 'x' }],
+    ['names of an object’s own', [option('constructor'), option('__proto__')], 'constructor: a', { constructor: 'a' }],
+  ];
+  for (const [about, options, text, result] of rows) it(about, () => expect(read(options, { text })).to.deep.equal(result));
+
+  it('neither text nor options means none', () => expect(read(two, {})).to.deep.equal({}));
+  it('values come in the order of the command', () =>
+    expect(parseOptions(two, { text: 'url: x reason: y' }).values.map(({ name }) => name)).to.deep.equal(['reason', 'url']));
+});
+
+describe('option parser: types', () => {
+  const bad = Symbol('refused');
+  const rows: [OptionType, string, unknown][] = [
+    ['string', 'a', 'a'],
+    ['string', '$answer', '$answer'],
+    ['string', '😀'.repeat(2000), '😀'.repeat(2000)],
+    ['string', '😀'.repeat(2001), bad],
+    ['integer', '0', 0],
+    ['integer', '-0', 0],
+    ['integer', '-42', -42],
+    ['integer', '9007199254740991', 9007199254740991],
+    ['integer', '9007199254740992', bad],
+    ['integer', '9007199254740993', bad],
+    ['integer', '1.5', bad],
+    ['integer', '1.0', bad],
+    ['integer', '1e3', bad],
+    ['integer', '0x10', bad],
+    ['integer', '1 2', bad],
+    ['integer', '１', bad],
+    ['number', '1.5', 1.5],
+    ['number', '-.5', -0.5],
+    ['number', '3', 3],
+    ['number', 'NaN', bad],
+    ['number', 'Infinity', bad],
+    ['number', '1e999', bad],
+    ['number', '1,5', bad],
+    ['number', '.', bad],
+    ['boolean', 'true', true],
+    ['boolean', 'Yes', true],
+    ['boolean', 'ON', true],
+    ['boolean', 'false', false],
+    ['boolean', 'nO', false],
+    ['boolean', 'off', false],
+    ['boolean', '1', bad],
+    ['boolean', 'y', bad],
+    ['user', `<@${id}>`, id],
+    ['user', id, bad],
+    ['user', `<@&${id}>`, bad],
+    ['user', '<@1>', bad],
+    ['user', `<@${id}> x`, bad],
+    ['role', `<@&${id}>`, id],
+    ['role', `<@${id}>`, bad],
+    ['channel', id, id],
+    ['channel', '12', bad],
+    ['channel', `<#${id}>`, bad],
+  ];
+  for (const [type, text, value] of rows)
+    it(`${type}: ${text.length > 30 ? `${[...text].length} characters` : text} ${value === bad ? 'is refused' : 'is read'}`, () => {
+      const expected = value === bad ? ['it'] : { it: value };
+      expect(read([option('it', type)], { text: `it: ${text}` })).to.deep.equal(expected);
+      expect(read([option('it', type)], { text })).to.deep.equal(expected);
+    });
+});
+
+describe('option parser: options one by one', () => {
+  const send = (type: OptionType, value: string | number | boolean) => read([option('it', type)], { options: [{ name: 'it', value }] });
+  const good: [OptionType, string | number | boolean, unknown][] = [
+    ['string', ' a ', ' a '],
+    ['integer', 5, 5],
+    ['number', 1.5, 1.5],
+    ['boolean', true, true],
+    ['boolean', false, false],
+    ['boolean', 'Off', false],
+    ['user', id, id],
+    ['user', `<@${id}>`, id],
+    ['role', `<@&${id}>`, id],
+    ['channel', id, id],
+  ];
+  for (const [type, value, result] of good) it(`${type} takes ${value}`, () => expect(send(type, value)).to.deep.equal({ it: result }));
+  const refused: [OptionType, string | number | boolean][] = [
+    ['string', 5],
+    ['string', ''],
+    ['integer', '5'],
+    ['integer', 1.5],
+    ['integer', 2 ** 53],
+    ['number', '1.5'],
+    ['number', Number.POSITIVE_INFINITY],
+    ['number', Number.NaN],
+    ['boolean', 1],
+    ['user', 5],
+    ['user', `<@&${id}>`],
+    ['channel', true],
+  ];
+  for (const [type, value] of refused)
+    it(`${type} refuses ${JSON.stringify(value)}`, () => expect(send(type, value)).to.deep.equal(['it']));
+
+  it('unknown, twice and missing are told by name', () => {
+    const options = [option('need', 'string', true), option('a')];
+    const given = ['a', 'a', 'b'].map((name) => ({ name, value: 'x' }));
+    expect(read(options, { options: given })).to.deep.equal(['a', 'b', 'need']);
+  });
+  it('an empty list means none', () => expect(read(two, { options: [] })).to.deep.equal({}));
+});
+
+describe('option parser: properties', () => {
+  const name = fc.stringMatching(/^[a-z0-9_-]{1,8}$/);
+  const names = fc.uniqueArray(name, { minLength: 1, maxLength: 25 });
+
+  it('takes any text without a fault of its own, and answers only known options', () => {
+    fc.assert(
+      fc.property(names, fc.string({ unit: 'binary', maxLength: 200 }), (known, text) => {
+        const { values, errors } = parseOptions(
+          known.map((one) => option(one)),
+          { text },
+        );
+        for (const { name: one, value } of values) {
+          expect(known).to.include(one);
+          expect(text).to.include(String(value));
+        }
+        expect(new Set(values.map((one) => one.name)).size).to.equal(values.length);
+        expect(errors.every((error) => error.message !== '')).to.equal(true);
+      }),
+    );
+  });
+
+  it('reads back what is written as `name: value` in any order', () => {
+    const filled = names.chain((known) =>
+      fc.record({
+        known: fc.constant(known),
+        order: fc.shuffledSubarray(known),
+        words: fc.array(fc.stringMatching(/^[A-Z!?. ]{0,10}[A-Z!?.]$/), { minLength: 25, maxLength: 25 }),
+      }),
+    );
+    fc.assert(
+      fc.property(filled, ({ known, order, words }) => {
+        const text = order.map((one, at) => `${one}: ${words[at]}`).join(' ');
+        const expected = Object.fromEntries(order.map((one, at) => [one, String(words[at]).trim()]));
+        expect(
+          read(
+            known.map((one) => option(one)),
+            { text },
+          ),
+        ).to.deep.equal(expected);
+      }),
+    );
+  });
+
+  it('needs time that grows with the text only', () => {
+    const options = Array.from({ length: 25 }, (_, at) => option(`o${at}`, at % 2 ? 'number' : 'integer'));
+    const hard = ['o1: '.repeat(15_000), '1'.repeat(60_000), `o1: ${'1'.repeat(59_000)}x`, 'a'.repeat(60_000), `o0:${' '.repeat(59_000)}`];
+    for (const text of hard) parseOptions(options, { text });
+  });
+});
