@@ -1,0 +1,111 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path/posix';
+import { expect } from 'chai';
+import { routes } from '../../apps/api/routes/index.ts';
+import { catalogue, type ErrorCode, Refusal, refuse } from '../../lib/base/errors.ts';
+
+/** Every code of the decisions with its status; those of parts that are not built yet are `pending`, and the part that brings one moves it. */
+const decided = {
+  built: {
+    invalid_request: 400,
+    too_many_servers: 400,
+    too_many_channels: 400,
+    too_many_roles: 400,
+    too_many_applications: 400,
+    too_many_invites: 400,
+    not_answered: 400,
+    invalid_options: 400,
+    unauthorized: 401,
+    missing_permission: 403,
+    not_author: 403,
+    role_hierarchy: 403,
+    bots_not_allowed: 403,
+    not_owner: 403,
+    banned: 403,
+    invites_paused: 403,
+    not_found: 404,
+    method_not_allowed: 405,
+    already_answered: 409,
+    bot_offline: 409,
+    username_taken: 409,
+    idempotency_conflict: 409,
+    interaction_expired: 410,
+    payload_too_large: 413,
+    unsupported_media_type: 415,
+    rate_limited: 429,
+    slowmode: 429,
+    unavailable: 503,
+  },
+  pending: {
+    too_many_reactions: 400,
+    too_many_pins: 400,
+    too_many_webhooks: 400,
+    too_many_followers: 400,
+    already_crossposted: 400,
+    thread_exists: 400,
+    endpoint_unverified: 400,
+    team_server: 400,
+    not_public: 400,
+    no_shared_server: 403,
+  },
+} as const;
+
+/** Codes that a later part throws although their text stands already. */
+const unusedYet: readonly ErrorCode[] = ['slowmode'];
+
+const codes = Object.keys(catalogue) as ErrorCode[];
+const holesOf = (text: string): string[] => [...text.matchAll(/\{(\w+)\}/g)].map(([, hole = '']) => hole);
+
+describe('error catalogue', () => {
+  it('holds every decided code under its status, and no other', () => {
+    const statuses = Object.fromEntries(codes.map((code) => [code, catalogue[code].status]));
+    expect(statuses).to.deep.equal(decided.built);
+  });
+
+  it('holds no code of a part that is not built', () => {
+    for (const code of Object.keys(decided.pending)) expect(catalogue).not.to.have.property(code);
+  });
+
+  it('the specification’s own codes are marked so', () => {
+    const marked = codes.filter((code) => catalogue[code].from === 'spec');
+    expect(marked).to.have.members(['already_answered', 'interaction_expired', 'banned', 'invites_paused', 'too_many_servers']);
+  });
+
+  for (const code of codes)
+    it(`${code}: a sentence whose holes are filled`, () => {
+      const { text, status } = catalogue[code];
+      expect(code).to.match(/^[a-z]+(_[a-z]+)*$/);
+      expect(text).to.match(/^[A-Z].*\.$/);
+      expect(text.replace(/\{\w+\}/g, '')).not.to.match(/[{}]/);
+      const fill = Object.fromEntries(holesOf(text).map((hole) => [hole, `<${hole}>`]));
+      const fault = (() => {
+        try {
+          return (refuse as (code: ErrorCode, fill: object) => never)(code, fill);
+        } catch (error) {
+          return error;
+        }
+      })();
+      expect(fault).to.be.instanceOf(Refusal).and.include({ code, status });
+      const { message } = fault as Refusal;
+      expect(message).not.to.match(/[{}]|undefined/);
+      for (const hole of holesOf(text)) expect(message).to.contain(`<${hole}>`);
+    });
+
+  it('every route refuses by codes of the catalogue, each named once', () => {
+    for (const { method, path, errors } of routes) {
+      expect(codes, `${method} ${path}`).to.include.members([...errors]);
+      expect(new Set(errors).size, `${method} ${path}`).to.equal(errors.length);
+    }
+  });
+
+  it('every code is thrown somewhere', () => {
+    const sources = ['lib', 'apps/api', 'workers']
+      .flatMap((top) => readdirSync(top, { recursive: true, encoding: 'utf8' }).map((file) => join(top, file.replaceAll('\\', '/'))))
+      .filter((file) => file.endsWith('.ts') && file !== 'lib/base/errors.ts')
+      .map((file) => readFileSync(file, 'utf8'))
+      .join('\n');
+    const thrown = (code: string): boolean => new RegExp(`(?:refuse|Refusal)\\(\\s*'${code}'`).test(sources);
+    const viaField = (code: string): boolean => code === 'invalid_request' && sources.includes('refuseField(');
+    expect(codes.filter((code) => !thrown(code) && !viaField(code))).to.have.members([...unusedYet]);
+  });
+});

@@ -1,0 +1,167 @@
+/** What builds an endpoint: this tree has it, or a later part of the work. */
+export type Part =
+  | 'built'
+  | 'messages in full'
+  | 'interactions over HTTPS'
+  | 'servers, people, moderation, Community, Discovery'
+  | 'webhooks';
+
+/** One endpoint that we promise: its method and path, who chose it, and the part that builds it. */
+export interface Endpoint {
+  method: string;
+  path: string;
+  from: 'spec' | 'house';
+  part: Part;
+}
+
+const rows = (from: Endpoint['from'], part: Part, lines: string): Endpoint[] =>
+  lines
+    .trim()
+    .split('\n')
+    .map((line) => {
+      const [method = '', path = ''] = line.trim().split(' ');
+      return { method, path, from, part };
+    });
+
+/** Every endpoint of the specification and of our decisions. A part that builds one moves its line to `built`. */
+export const surface: readonly Endpoint[] = [
+  ...rows(
+    'spec',
+    'built',
+    `GET /api/channels/{channelId}/messages
+     POST /api/channels/{channelId}/messages
+     PATCH /api/channels/{channelId}/messages/{messageId}
+     DELETE /api/channels/{channelId}/messages/{messageId}
+     POST /api/interactions/{id}/{token}/callback
+     POST /api/interactions/{id}/{token}/followup
+     GET /api/applications/{appId}/commands
+     PUT /api/applications/{appId}/commands
+     GET /api/applications/{appId}/servers/{serverId}/commands
+     PUT /api/applications/{appId}/servers/{serverId}/commands
+     DELETE /api/applications/{appId}/commands/{commandId}
+     GET /api/auth/me
+     GET /api/servers
+     GET /api/servers/{serverId}
+     GET /api/servers/{serverId}/members
+     POST /api/servers/{serverId}/channels
+     PATCH /api/channels/{channelId}
+     DELETE /api/channels/{channelId}
+     PUT /api/servers/{serverId}/members/{userId}/roles/{roleId}
+     DELETE /api/servers/{serverId}/members/{userId}/roles/{roleId}
+     POST /api/applications/{id}/authorize
+     PATCH /api/applications/{id}`,
+  ),
+  ...rows(
+    'spec',
+    'messages in full',
+    `GET /api/channels/{channelId}/pins
+     PUT /api/channels/{channelId}/messages/{messageId}/reactions/{emoji}
+     DELETE /api/channels/{channelId}/messages/{messageId}/reactions/{emoji}
+     GET /api/channels/{channelId}/messages/{messageId}/reactions/{emoji}
+     PUT /api/channels/{channelId}/pins/{messageId}
+     DELETE /api/channels/{channelId}/pins/{messageId}
+     POST /api/channels/{channelId}/typing
+     POST /api/channels/{channelId}/messages/{messageId}/crosspost
+     POST /api/channels/{channelId}/threads
+     GET /api/channels/{channelId}/threads
+     POST /api/users/@me/channels
+     GET /api/users/@me/channels`,
+  ),
+  ...rows(
+    'spec',
+    'servers, people, moderation, Community, Discovery',
+    `PATCH /api/users/@me/presence
+     GET /api/users/{userId}/profile
+     DELETE /api/users/@me/servers/{serverId}
+     DELETE /api/servers/{serverId}/members/{userId}
+     PUT /api/servers/{serverId}/bans/{userId}
+     DELETE /api/servers/{serverId}/bans/{userId}
+     GET /api/servers/{serverId}/bans
+     GET /api/servers/{serverId}/community
+     PUT /api/servers/{serverId}/community
+     PUT /api/servers/{serverId}/discovery
+     GET /api/discovery/servers
+     POST /api/discovery/servers/{serverId}/join
+     GET /api/discovery/apps`,
+  ),
+  ...rows(
+    'spec',
+    'webhooks',
+    `POST /api/channels/{channelId}/webhooks
+     GET /api/channels/{channelId}/webhooks
+     PATCH /api/webhooks/{id}
+     DELETE /api/webhooks/{id}
+     POST /api/webhooks/{webhook_id}/{webhook_token}
+     POST /api/webhooks/{webhook_id}/{webhook_token}/codehost`,
+  ),
+  ...rows(
+    'house',
+    'built',
+    `GET /api/gateway
+     GET /api/openapi.json
+     POST /api/auth/register
+     POST /api/auth/login
+     POST /api/auth/logout
+     POST /api/servers
+     PATCH /api/servers/{id}
+     DELETE /api/servers/{id}
+     POST /api/servers/{id}/invites
+     GET /api/servers/{id}/invites
+     DELETE /api/invites/{code}
+     GET /api/invites/{code}
+     POST /api/invites/{code}
+     GET /api/servers/{id}/roles
+     POST /api/servers/{id}/roles
+     PATCH /api/servers/{id}/roles/{roleId}
+     DELETE /api/servers/{id}/roles/{roleId}
+     GET /api/servers/{id}/members/{userId}
+     GET /api/servers/{id}/audit-log
+     GET /api/channels/{id}
+     GET /api/channels/{id}/messages/{messageId}
+     PUT /api/channels/{id}/overwrites/{roleOrUserId}
+     DELETE /api/channels/{id}/overwrites/{roleOrUserId}
+     GET /api/channels/{id}/commands
+     POST /api/channels/{id}/commands/{commandId}/invoke
+     GET /api/interactions/{id}
+     PATCH /api/interactions/{id}/{token}/original
+     DELETE /api/interactions/{id}/{token}/original
+     POST /api/applications
+     GET /api/applications
+     GET /api/applications/{id}
+     DELETE /api/applications/{id}
+     POST /api/applications/{id}/token
+     POST /api/applications/{id}/signing-secret`,
+  ),
+  ...rows(
+    'house',
+    'messages in full',
+    `PUT /api/channels/{id}/read
+     GET /api/users/@me/reads
+     POST /api/channels/{id}/followers
+     GET /api/channels/{id}/followers
+     DELETE /api/channels/{id}/followers/{targetId}`,
+  ),
+  ...rows(
+    'house',
+    'interactions over HTTPS',
+    `GET /api/applications/{id}/deliveries
+     POST /api/applications/{id}/interactions-endpoint/test`,
+  ),
+  ...rows(
+    'house',
+    'servers, people, moderation, Community, Discovery',
+    `PATCH /api/users/@me
+     PUT /api/users/@me/avatar
+     DELETE /api/users/@me/avatar
+     PUT /api/servers/{id}/icon
+     DELETE /api/servers/{id}/icon
+     PUT /api/applications/{id}/icon
+     DELETE /api/applications/{id}/icon`,
+  ),
+  ...rows(
+    'house',
+    'webhooks',
+    `GET /api/webhooks/{id}
+     GET /api/webhooks/{id}/deliveries`,
+  ),
+];
