@@ -43,9 +43,11 @@ export interface Scene {
   age(id: string, ms: number, field?: 'createdAt' | 'openedAt' | 'obAt'): Promise<void>;
   /** Everything stored that jobs touch, to compare. */
   snapshot(): Promise<string>;
-  /** The events in the bot's stream. */
+  /** The events in the stream of the bot's session. */
   botEvents(): Promise<Heard[]>;
+  /** Opens a new session of the bot. */
   connect(): Promise<void>;
+  /** Leaves it as a lost socket does: to be resumed. */
   disconnect(): Promise<void>;
   close(): Promise<void>;
 }
@@ -71,7 +73,8 @@ export async function startScene(overrides: Record<string, string> = {}): Promis
   });
   await topics.join(`user:${world.ownerId}`);
   const node = 'test-node';
-  const session = { id: 'session-1', accountId: bot.id, owner: 'socket-1' };
+  const session = { id: 'session-0', accountId: bot.id, owner: 'socket-1' };
+  let sessions = 0;
   const beat = setInterval(() => void gateway.sessions.renewLease(node).catch(() => undefined), 1_000);
   const tokenOf = (id: string): string => interactionTokenOf(config.APP_KEY, id);
   const scene: Scene = {
@@ -119,6 +122,7 @@ export async function startScene(overrides: Record<string, string> = {}): Promis
       (await gateway.sessions.read(session, 0, 1_000)).flatMap(({ event }) => (event && event.head.e ? [heard(event)] : [])),
     async connect() {
       await gateway.sessions.renewLease(node);
+      session.id = `session-${++sessions}`;
       await gateway.sessions.open({ ...session, node, events: ['MESSAGE_CREATE', 'INTERACTION_CREATE'], kind: 'bot' });
     },
     disconnect: () => gateway.sessions.leave(session, 'wait'),
