@@ -40,9 +40,18 @@ async function ownRole(platform: Platform, serverId: string, role: RoleDoc & { b
     const server = await servers.findOne({ _id: serverId }).lean();
     if (!server) return refuseField('/serverId', 'is not a server that you are in');
     const standing = server.roles.find((one) => one.botId === role.botId);
-    if (standing) return standing;
+    if (standing) return adoptRole(platform, serverId, { ...role, id: standing.id });
     if (server.roles.length > limits.rolesPerServer) return refuse('too_many_roles', { limit: limits.rolesPerServer });
   }
+}
+
+/** Takes a role of the bot's that a leave or an authorize cut short left behind, with what is granted now instead of then. */
+async function adoptRole(platform: Platform, serverId: string, role: RoleDoc): Promise<RoleDoc> {
+  await platform.db.servers.updateOne(
+    { _id: serverId, 'roles.id': role.id },
+    { $set: { 'roles.$.permissions': role.permissions, 'roles.$.name': role.name }, $inc: { rolesVersion: 1 } },
+  );
+  return role;
 }
 
 /** What authorizing gave, and whether the bot was added by this call. */

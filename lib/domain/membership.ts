@@ -27,6 +27,10 @@ export async function settleJoin(platform: Platform, member: MemberDoc, what: st
   refuse('not_found', { what });
 }
 
+/** Whether a person is in 100 servers. Says so before anything is used up; the slot of the membership is what holds. */
+export const isFull = async (platform: Platform, userId: string): Promise<boolean> =>
+  (await platform.db.members.countDocuments({ userId, slot: trusted({ $gte: 0 }) })) >= limits.serversPerPerson;
+
 /** Puts a person into a server; false for who is in it already. Refuses `too_many_servers`. Called inside `versions.changing` of the server and the account. */
 export async function addPerson(platform: Platform, serverId: string, userId: string): Promise<boolean> {
   const member = newMember(platform, serverId, userId, false);

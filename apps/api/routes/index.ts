@@ -1,11 +1,15 @@
 import type { Route } from '../route.ts';
 import { applicationsRoutes } from './applications.ts';
 import { authRoutes } from './auth.ts';
+import { channelsRoutes } from './channels.ts';
 import { commandsRoutes } from './commands.ts';
 import { gatewayRoutes } from './gateway.ts';
 import { interactionsRoutes } from './interactions.ts';
+import { invitesRoutes } from './invites.ts';
+import { membersRoutes } from './members.ts';
 import { messageRoutes } from './messages.ts';
 import { metaRoutes } from './meta.ts';
+import { rolesRoutes } from './roles.ts';
 import { serversRoutes } from './servers.ts';
 
 const sections: readonly Route[] = [
@@ -13,6 +17,10 @@ const sections: readonly Route[] = [
   ...interactionsRoutes,
   ...commandsRoutes,
   ...serversRoutes,
+  ...membersRoutes,
+  ...channelsRoutes,
+  ...rolesRoutes,
+  ...invitesRoutes,
   ...authRoutes,
   ...applicationsRoutes,
   ...gatewayRoutes,

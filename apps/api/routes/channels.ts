@@ -1,0 +1,68 @@
+import { Channel, ChannelInput, ChannelPatch, OverwriteInput } from '../../../lib/contract/channel.ts';
+import { createChannel, deleteChannel, getChannel, updateChannel } from '../../../lib/domain/channels.ts';
+import { deleteOverwrite, setOverwrite } from '../../../lib/domain/overwrites.ts';
+import { type Route, route } from '../route.ts';
+
+const changing = ['unauthorized', 'missing_permission', 'not_found', 'rate_limited'] as const;
+
+/** Spec, Servers, channels; decisions 3 for single reads and overwrites. */
+export const channelsRoutes: readonly Route[] = [
+  route({
+    method: 'POST',
+    path: '/api/servers/{serverId}/channels',
+    auth: 'account',
+    about: 'Makes a channel, last in its category. Needs Manage Channels.',
+    body: ChannelInput,
+    reply: { status: 201, body: Channel },
+    creates: 'resource',
+    errors: ['invalid_request', 'too_many_channels', 'idempotency_conflict', ...changing],
+    run: (platform, actor, { params, body, newId }) => createChannel(platform, actor, params.serverId, body, newId),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/channels/{channelId}',
+    auth: 'account',
+    about: 'One channel. Needs View Channel.',
+    reply: { status: 200, body: Channel },
+    errors: changing,
+    run: (platform, actor, { params }) => getChannel(platform, actor, params.channelId),
+  }),
+  route({
+    method: 'PATCH',
+    path: '/api/channels/{channelId}',
+    auth: 'account',
+    about: 'Changes a channel. Needs Manage Channels.',
+    body: ChannelPatch,
+    reply: { status: 200, body: Channel },
+    errors: ['invalid_request', ...changing],
+    run: (platform, actor, { params, body }) => updateChannel(platform, actor, params.channelId, body),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/api/channels/{channelId}',
+    auth: 'account',
+    about: 'Deletes a channel with its messages and threads; the channels of a category stay. Needs Manage Channels.',
+    reply: { status: 204 },
+    errors: changing,
+    run: (platform, actor, { params }) => deleteChannel(platform, actor, params.channelId),
+  }),
+  route({
+    method: 'PUT',
+    path: '/api/channels/{channelId}/overwrites/{roleOrUserId}',
+    auth: 'account',
+    about: 'Sets what a channel allows and denies to a role or member below the caller’s highest role. Needs Manage Roles.',
+    body: OverwriteInput,
+    reply: { status: 200, body: Channel },
+    errors: ['invalid_request', 'role_hierarchy', ...changing],
+    run: (platform, actor, { params, body }) => setOverwrite(platform, actor, params.channelId, params.roleOrUserId, body),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/api/channels/{channelId}/overwrites/{roleOrUserId}',
+    auth: 'account',
+    about: 'Removes what a channel changes for a role or member. Needs Manage Roles.',
+    reply: { status: 204 },
+    errors: ['invalid_request', 'role_hierarchy', ...changing],
+    run: (platform, actor, { params }) => deleteOverwrite(platform, actor, params.channelId, params.roleOrUserId),
+  }),
+];

@@ -1,0 +1,48 @@
+import { Role, RoleInput, RolePatch } from '../../../lib/contract/server.ts';
+import { createRole, deleteRole, listRoles, updateRole } from '../../../lib/domain/roles.ts';
+import { List, type Route, route } from '../route.ts';
+
+const changing = ['invalid_request', 'unauthorized', 'missing_permission', 'role_hierarchy', 'not_found', 'rate_limited'] as const;
+
+/** Decisions 3: the roles of a server. */
+export const rolesRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/servers/{serverId}/roles',
+    auth: 'account',
+    about: 'The server’s roles, highest first, `@everyone` last.',
+    reply: { status: 200, body: List(Role) },
+    errors: ['unauthorized', 'not_found', 'rate_limited'],
+    run: (platform, actor, { params }) => listRoles(platform, actor, params.serverId),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/servers/{serverId}/roles',
+    auth: 'account',
+    about: 'Makes a role at position 1, or at `position`, below the caller’s highest. Needs Manage Roles and the permissions it hands out.',
+    body: RoleInput,
+    reply: { status: 201, body: Role },
+    creates: 'resource',
+    errors: ['too_many_roles', 'idempotency_conflict', ...changing],
+    run: (platform, actor, { params, body, newId }) => createRole(platform, actor, params.serverId, body, newId),
+  }),
+  route({
+    method: 'PATCH',
+    path: '/api/servers/{serverId}/roles/{roleId}',
+    auth: 'account',
+    about: 'Changes a role below the caller’s highest, or moves it. Needs Manage Roles and the permissions that change.',
+    body: RolePatch,
+    reply: { status: 200, body: Role },
+    errors: changing,
+    run: (platform, actor, { params, body }) => updateRole(platform, actor, params.serverId, params.roleId, body),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/api/servers/{serverId}/roles/{roleId}',
+    auth: 'account',
+    about: 'Deletes a role below the caller’s highest. Needs Manage Roles.',
+    reply: { status: 204 },
+    errors: changing,
+    run: (platform, actor, { params }) => deleteRole(platform, actor, params.serverId, params.roleId),
+  }),
+];

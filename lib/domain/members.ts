@@ -1,0 +1,125 @@
+import { refuse } from '../base/errors.ts';
+import { isId } from '../base/ids.ts';
+import { rankOf } from '../base/permissions.ts';
+import type { Member } from '../contract/server.ts';
+import type { AccountDoc } from '../store/models/account.ts';
+import type { MemberDoc, RoleDoc, ServerDoc } from '../store/models/server.ts';
+import type { Platform } from '../store/platform.ts';
+import { type Actor, type InServer, inServer } from './access.ts';
+import { writeAudit } from './audit.ts';
+import { accountsOf, faceOf } from './faces.ts';
+import { removeMember } from './membership.ts';
+import { positionOf } from './roles.ts';
+import { roleIdsOf } from './server-view.ts';
+
+/** Accounts asked about in one call to the store. */
+const batch = 1_000;
+
+/** Which of the accounts are connected now; none while Redis is away (edge case 45). */
+async function connectedOf(platform: Platform, ids: readonly string[]): Promise<Set<string>> {
+  try {
+    const live = await platform.connected(ids);
+    return new Set(ids.filter((_, at) => live[at]));
+  } catch {
+    return new Set();
+  }
+}
+
+/** A member as others see it: offline unless connected, and when invisible (spec, Bot presence). */
+function memberOf(server: ServerDoc, member: MemberDoc, account: AccountDoc, connected: boolean): Member {
+  return {
+    user: faceOf(account),
+    status: connected && account.status !== 'invisible' ? account.status : 'offline',
+    customStatus: account.customStatus,
+    isOwner: server.ownerId === member.userId,
+    roles: roleIdsOf(server, member),
+  };
+}
+
+async function membersOf(platform: Platform, server: ServerDoc, members: readonly MemberDoc[]): Promise<Member[]> {
+  const shown: Member[] = [];
+  for (let start = 0; start < members.length; start += batch) {
+    const part = members.slice(start, start + batch);
+    const ids = part.map((one) => one.userId);
+    const [accounts, connected] = await Promise.all([accountsOf(platform, ids), connectedOf(platform, ids)]);
+    for (const one of part) {
+      const account = accounts.get(one.userId);
+      if (account) shown.push(memberOf(server, one, account, connected.has(one.userId)));
+    }
+  }
+  return shown;
+}
+
+/** Everyone in the server, in the order of their ids. */
+export async function listMembers(platform: Platform, actor: Actor, serverId: string): Promise<Member[]> {
+  const { server } = await inServer(platform, actor, serverId);
+  return membersOf(platform, server, await platform.db.members.find({ serverId }).sort({ userId: 1 }).lean());
+}
+
+/** The member `userId` of a server; 404 for who is not in it. */
+async function memberIn({ access }: InServer, userId: string): Promise<MemberDoc> {
+  return (isId(userId) ? await access.member(userId) : null) ?? refuse('not_found', { what: 'member' });
+}
+
+/** One member. */
+export async function getMember(platform: Platform, actor: Actor, serverId: string, userId: string): Promise<Member> {
+  const place = await inServer(platform, actor, serverId);
+  const [shown] = await membersOf(platform, place.server, [await memberIn(place, userId)]);
+  return shown ?? refuse('not_found', { what: 'member' });
+}
+
+/** A role that members can be given and lose: not `@everyone`, no bot's own (400), and below the caller's highest (edge case 48). */
+function requireAssignable({ server, member }: InServer, roleId: string): void {
+  const position = positionOf(server, roleId);
+  const role = server.roles[position] as RoleDoc;
+  if (position === 0) refuse('invalid_request', { reason: 'everyone has @everyone' });
+  if (role.botId !== null) refuse('invalid_request', { reason: 'the own role of a bot is given and taken by nobody' });
+  if (position >= rankOf(server, member)) refuse('role_hierarchy');
+}
+
+/** Gives a member a role, or takes it; repeating it changes nothing. Needs Manage Roles. */
+export async function setMemberRole(
+  platform: Platform,
+  actor: Actor,
+  serverId: string,
+  target: { userId: string; roleId: string; has: boolean },
+): Promise<void> {
+  const place = await inServer(platform, actor, serverId, 'Manage Roles');
+  const { userId, roleId, has } = target;
+  const { _id } = await memberIn(place, userId);
+  requireAssignable(place, roleId);
+  const change = has ? { $addToSet: { roles: roleId } } : { $pull: { roles: roleId } };
+  const { matchedCount, modifiedCount } = await platform.versions.changing({ servers: [serverId], accounts: [userId] }, () =>
+    platform.db.members.updateOne({ _id }, change),
+  );
+  if (matchedCount === 0) refuse('not_found', { what: 'member' });
+  if (modifiedCount === 0) return;
+  const changes = { roles: has ? { from: null, to: roleId } : { from: roleId, to: null } };
+  const action = has ? 'member_role_add' : 'member_role_remove';
+  await writeAudit(platform, actor, { serverId, action, targetId: userId, changes });
+}
+
+/** Kicks a member whose highest role is below the caller's. Needs Kick Members. Refuses oneself (400), the owner and equals (`role_hierarchy`). */
+export async function kickMember(platform: Platform, actor: Actor, serverId: string, userId: string): Promise<void> {
+  const place = await inServer(platform, actor, serverId, 'Kick Members');
+  const target = await memberIn(place, userId);
+  if (userId === actor.id) refuse('invalid_request', { reason: 'you cannot kick yourself; leave instead' });
+  if (rankOf(place.server, target) >= rankOf(place.server, place.member)) refuse('role_hierarchy');
+  if (!(await removeMember(platform, serverId, userId))) refuse('not_found', { what: 'member' });
+  await writeAudit(platform, actor, { serverId, action: 'member_kick', targetId: userId });
+}
+
+/** Takes the caller out of a server. Refuses the owner (400), who hands it over or deletes it. */
+export async function leaveServer(platform: Platform, actor: Actor, serverId: string): Promise<void> {
+  const { server, member } = await inServer(platform, actor, serverId);
+  const stay = (): never => refuse('invalid_request', { reason: 'the owner cannot leave a server: hand it over or delete it' });
+  if (server.ownerId === actor.id) stay();
+  if (!(await removeMember(platform, serverId, actor.id))) refuse('not_found', { what: 'server' });
+  const left = await platform.db.servers.findOne({ _id: serverId }, { ownerId: 1 }).lean();
+  if (left?.ownerId !== actor.id) return;
+  // The server was handed to the caller at the same moment: its owner is always in it.
+  await platform.versions.changing({ servers: [serverId], accounts: [actor.id] }, () =>
+    platform.db.members.updateOne({ _id: member._id }, { $setOnInsert: member }, { upsert: true }),
+  );
+  stay();
+}

@@ -1,0 +1,87 @@
+import { refuse, refuseField } from '../base/errors.ts';
+import { isId } from '../base/ids.ts';
+import { type Overwrite, rankOf } from '../base/permissions.ts';
+import type { Channel, OverwriteInput } from '../contract/channel.ts';
+import type { ChannelDoc } from '../store/models/server.ts';
+import type { Platform } from '../store/platform.ts';
+import { type Actor, type InChannel, inChannel, requireGrantable } from './access.ts';
+import { changesOf, writeAudit } from './audit.ts';
+import { channelOf } from './server-view.ts';
+
+const nothing = { allow: 0, deny: 0 };
+
+/**
+ * The channel of an overwrite for `targetId`, a role or member below the caller's highest; `@everyone` is below all. Needs Manage Roles. 404 for what is
+ * neither, 403 `role_hierarchy`, 400 in a thread, which uses its channel's. `standing` is what the channel changes for it now.
+ */
+async function placeOf(
+  platform: Platform,
+  actor: Actor,
+  channelId: string,
+  targetId: string,
+): Promise<InChannel & { standing: Overwrite | undefined }> {
+  const place = await inChannel(platform, actor, channelId, 'Manage Roles');
+  const { access, server, member, channel } = place;
+  if (channel.kind === 'thread') refuse('invalid_request', { reason: 'a thread uses the overwrites of its channel' });
+  const standing = channel.overwrites.find((one) => one.id === targetId);
+  const position = server.roles.findIndex((role) => role.id === targetId);
+  const target = position < 0 && isId(targetId) ? await access.member(targetId) : null;
+  if (position < 0 && !target && !standing) refuse('not_found', { what: 'role or member' });
+  const rank = target ? rankOf(server, target) : Math.max(position, 0);
+  if (position !== 0 && rank >= rankOf(server, member)) refuse('role_hierarchy');
+  return { ...place, standing };
+}
+
+/** Every bit that `now` changes must be the caller's: taking a denial away gives as much as allowing does. */
+const requireOwnBits = (permissions: number, before: { allow: number; deny: number }, now: { allow: number; deny: number }): void =>
+  requireGrantable(permissions, (before.allow ^ now.allow) | (before.deny ^ now.deny));
+
+/** The overwrites without `targetId`'s, and with `added`: one update, so that none of two at once is lost or doubled. */
+async function replaceOverwrite(
+  platform: Platform,
+  { channel, server }: InChannel,
+  targetId: string,
+  added: Overwrite[],
+): Promise<ChannelDoc> {
+  const others = { $filter: { input: '$overwrites', as: 'one', cond: { $ne: ['$$one.id', { $literal: targetId }] } } };
+  const after = await platform.versions.changing({ servers: [server._id] }, () =>
+    platform.db.channels.collection.findOneAndUpdate(
+      { _id: channel._id as never, serverId: server._id },
+      [{ $set: { overwrites: { $concatArrays: [others, { $literal: added }] } } }],
+      { returnDocument: 'after' },
+    ),
+  );
+  return (after as unknown as ChannelDoc | null) ?? refuse('not_found', { what: 'channel' });
+}
+
+/** Sets what a channel changes for a role or member (decisions 3). Refuses `missing_permission` for bits that the caller lacks. */
+export async function setOverwrite(
+  platform: Platform,
+  actor: Actor,
+  channelId: string,
+  targetId: string,
+  input: OverwriteInput,
+): Promise<Channel> {
+  const place = await placeOf(platform, actor, channelId, targetId);
+  const { channel, server, permissions, standing } = place;
+  const { allow, deny } = input;
+  if (allow & deny) refuseField('/deny', 'holds a bit that allow holds as well');
+  requireOwnBits(permissions, standing ?? nothing, input);
+  const changes = changesOf<{ allow: number; deny: number }>(standing ?? nothing, { allow, deny });
+  if (standing && Object.keys(changes).length === 0) return channelOf(channel);
+  const after = await replaceOverwrite(platform, place, targetId, [{ id: targetId, allow, deny }]);
+  const target = { channelId: { from: channelId, to: channelId } };
+  await writeAudit(platform, actor, { serverId: server._id, action: 'overwrite_set', targetId, changes: { ...changes, ...target } });
+  return channelOf(after);
+}
+
+/** Removes what a channel changes for a role or member; nothing happens when that is nothing. */
+export async function deleteOverwrite(platform: Platform, actor: Actor, channelId: string, targetId: string): Promise<void> {
+  const place = await placeOf(platform, actor, channelId, targetId);
+  const { server, permissions, standing } = place;
+  if (!standing) return;
+  requireOwnBits(permissions, standing, nothing);
+  await replaceOverwrite(platform, place, targetId, []);
+  const changes = { ...changesOf<{ allow: number; deny: number }>(standing, nothing), channelId: { from: channelId, to: channelId } };
+  await writeAudit(platform, actor, { serverId: server._id, action: 'overwrite_delete', targetId, changes });
+}

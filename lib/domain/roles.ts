@@ -1,0 +1,177 @@
+import { refuse, refuseField } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import { permissionsOf, rankOf } from '../base/permissions.ts';
+import type { Role, RoleInput, RolePatch } from '../contract/server.ts';
+import { trusted } from '../store/database.ts';
+import type { MemberDoc, RoleDoc, ServerDoc } from '../store/models/server.ts';
+import type { Platform } from '../store/platform.ts';
+import { type Actor, inServer, require, requireGrantable } from './access.ts';
+import { changesOf, writeAudit } from './audit.ts';
+import { forgetRoles } from './membership.ts';
+import { rolesOf } from './server-view.ts';
+
+/** The server as it stands in the database, with the caller's place among its roles: what a change of roles is decided on. */
+interface Standing {
+  server: ServerDoc;
+  member: MemberDoc;
+  /** The position of the caller's highest role. */
+  rank: number;
+  bits: number;
+}
+
+async function standingOf(platform: Platform, actor: Actor, serverId: string): Promise<Standing> {
+  const { servers, members } = platform.db;
+  const [server, member] = await Promise.all([
+    servers.findOne({ _id: serverId }).lean(),
+    members.findOne({ _id: `${serverId}:${actor.id}` }).lean(),
+  ]);
+  if (!server || !member) return refuse('not_found', { what: 'server' });
+  const bits = permissionsOf(server, member);
+  require(bits, 'Manage Roles');
+  return { server, member, rank: rankOf(server, member), bits };
+}
+
+/**
+ * Writes the roles that `change` makes of those that stand, over exactly those: when others changed them meanwhile it is asked again, so hierarchy and
+ * order hold whatever happens at the same moment. null from `change`: nothing to do.
+ */
+async function changeRoles(
+  platform: Platform,
+  actor: Actor,
+  serverId: string,
+  change: (standing: Standing) => RoleDoc[] | null,
+): Promise<RoleDoc[] | null> {
+  for (;;) {
+    const standing = await standingOf(platform, actor, serverId);
+    const roles = change(standing);
+    if (roles === null) return null;
+    const { modifiedCount } = await platform.db.servers.updateOne(
+      { _id: serverId, rolesVersion: standing.server.rolesVersion },
+      { $set: { roles }, $inc: { rolesVersion: 1 } },
+    );
+    if (modifiedCount === 1) return roles;
+  }
+}
+
+/** The position of `roleId`; 404 when the server has no such role. */
+export function positionOf(server: ServerDoc, roleId: string): number {
+  const position = server.roles.findIndex((role) => role.id === roleId);
+  return position < 0 ? refuse('not_found', { what: 'role' }) : position;
+}
+
+const shown = (server: ServerDoc, roleId: string): Role =>
+  rolesOf(server).find((role) => role.id === roleId) ?? refuse('not_found', { what: 'role' });
+
+/** A server's roles, highest first. */
+export const listRoles = async (platform: Platform, actor: Actor, serverId: string): Promise<Role[]> =>
+  rolesOf((await inServer(platform, actor, serverId)).server);
+
+/** Where a role goes that is asked to stand at `position`; the owner's wish is cut to `top`. Refuses `role_hierarchy` from `bound` on. */
+function placeAt(position: number, top: number, bound: number): number {
+  const place = Math.min(position, bound === Number.POSITIVE_INFINITY ? top : position);
+  return place >= bound ? refuse('role_hierarchy') : place;
+}
+
+/**
+ * Makes a role at position 1, or at `position`, below the caller's highest. Needs Manage Roles and every bit it hands out. Refuses `too_many_roles`:
+ * the cap is a condition of the one write.
+ */
+export async function createRole(platform: Platform, actor: Actor, serverId: string, input: RoleInput, newId: string): Promise<Role> {
+  await inServer(platform, actor, serverId, 'Manage Roles');
+  const role: RoleDoc = {
+    id: newId,
+    name: input.name.trim(),
+    color: input.color?.toLowerCase() ?? null,
+    hoist: input.hoist ?? false,
+    permissions: input.permissions ?? 0,
+    botId: null,
+  };
+  const server = await platform.versions.changing({ servers: [serverId] }, () =>
+    insertRole(platform, actor, serverId, role, input.position),
+  );
+  const changes = { name: { from: null, to: role.name }, permissions: { from: null, to: role.permissions } };
+  await writeAudit(platform, actor, { id: newId, serverId, action: 'role_create', targetId: newId, changes });
+  return shown(server, newId);
+}
+
+async function insertRole(platform: Platform, actor: Actor, serverId: string, role: RoleDoc, wanted = 1): Promise<ServerDoc> {
+  for (;;) {
+    const { server, rank, bits } = await standingOf(platform, actor, serverId);
+    if (server.roles.some((one) => one.id === role.id)) return server;
+    requireGrantable(bits, role.permissions);
+    const position = placeAt(wanted, server.roles.length, rank + 1);
+    if (rank === 0) refuse('role_hierarchy');
+    if (server.roles.length > limits.rolesPerServer) refuse('too_many_roles', { limit: limits.rolesPerServer });
+    // At the bottom no other change of the roles matters; anywhere else the order must be the one that was looked at.
+    const unchanged = position === 1 ? {} : { rolesVersion: server.rolesVersion };
+    const after = await platform.db.servers
+      .findOneAndUpdate(
+        { _id: serverId, ...unchanged, [`roles.${limits.rolesPerServer}`]: trusted({ $exists: false }) },
+        { $push: { roles: { $each: [role], $position: position } }, $inc: { rolesVersion: 1 } },
+        { returnDocument: 'after' },
+      )
+      .lean();
+    if (after) return after;
+  }
+}
+
+/**
+ * Changes a role below the caller's highest; what is left out stays. Needs Manage Roles and every bit that changes. Of `@everyone` only the permissions
+ * change, of a bot's own role not the name. `position` moves it there and shifts the others.
+ */
+export async function updateRole(platform: Platform, actor: Actor, serverId: string, roleId: string, patch: RolePatch): Promise<Role> {
+  positionOf((await inServer(platform, actor, serverId, 'Manage Roles')).server, roleId);
+  const set: Partial<RoleDoc> = {
+    ...(patch.name === undefined ? {} : { name: patch.name.trim() }),
+    ...(patch.color === undefined ? {} : { color: patch.color?.toLowerCase() ?? null }),
+    ...(patch.hoist === undefined ? {} : { hoist: patch.hoist }),
+    ...(patch.permissions === undefined ? {} : { permissions: patch.permissions }),
+  };
+  let seen: { server: ServerDoc; changes: ReturnType<typeof changesOf> } | null = null;
+  await platform.versions.changing({ servers: [serverId] }, () =>
+    changeRoles(platform, actor, serverId, ({ server, rank, bits }) => {
+      const from = positionOf(server, roleId);
+      const role = server.roles[from] as RoleDoc;
+      const changes = changesOf(role, set);
+      if (from === 0) requireEveryoneField(patch, changes);
+      else if (from >= rank) refuse('role_hierarchy');
+      if (role.botId !== null && changes.name) refuseField('/name', 'is that of the bot which this role belongs to');
+      requireGrantable(bits, role.permissions ^ (set.permissions ?? role.permissions));
+      const to = from === 0 || patch.position === undefined ? from : placeAt(patch.position, server.roles.length - 1, rank);
+      if (to !== from) changes.position = { from, to };
+      const roles = server.roles.toSpliced(from, 1).toSpliced(to, 0, { ...role, ...set });
+      seen = { server: { ...server, roles }, changes };
+      return Object.keys(changes).length === 0 ? null : roles;
+    }),
+  );
+  const { server, changes } = seen as unknown as { server: ServerDoc; changes: ReturnType<typeof changesOf> };
+  if (Object.keys(changes).length > 0) await writeAudit(platform, actor, { serverId, action: 'role_update', targetId: roleId, changes });
+  return shown(server, roleId);
+}
+
+/** Refuses to change anything but the permissions of `@everyone`. */
+function requireEveryoneField(patch: RolePatch, changes: ReturnType<typeof changesOf>): void {
+  const field = Object.keys(changes).find((name) => name !== 'permissions') ?? (patch.position === undefined ? undefined : 'position');
+  if (field !== undefined) refuseField(`/${field}`, 'cannot be changed of @everyone');
+}
+
+/**
+ * Deletes a role below the caller's highest; whoever had it loses it. Needs Manage Roles. Refuses 400 for `@everyone` and for the own role of a bot that is
+ * in the server.
+ */
+export async function deleteRole(platform: Platform, actor: Actor, serverId: string, roleId: string): Promise<void> {
+  const { server, access } = await inServer(platform, actor, serverId, 'Manage Roles');
+  const role = server.roles[positionOf(server, roleId)] as RoleDoc;
+  if (roleId === serverId) refuse('invalid_request', { reason: '@everyone cannot be deleted' });
+  if (role.botId !== null && (await access.member(role.botId)))
+    refuse('invalid_request', { reason: 'the own role of a bot goes when the bot leaves' });
+  await platform.versions.changing({ servers: [serverId] }, async () => {
+    await changeRoles(platform, actor, serverId, (standing) => {
+      const position = positionOf(standing.server, roleId);
+      return position >= standing.rank ? refuse('role_hierarchy') : standing.server.roles.toSpliced(position, 1);
+    });
+    await forgetRoles(platform, serverId, [roleId]);
+  });
+  const changes = { name: { from: role.name, to: null }, permissions: { from: role.permissions, to: null } };
+  await writeAudit(platform, actor, { serverId, action: 'role_delete', targetId: roleId, changes });
+}
