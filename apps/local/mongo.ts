@@ -7,6 +7,7 @@ import { MongoBinaryDownloadUrl } from 'mongodb-memory-server-core/lib/util/Mong
 import { type Child, type Owner, startChild } from './child.ts';
 import { debianRuntime, debianRuntimeFolder, findOnPath, hasDebianTools, type Report } from './debian.ts';
 import { clusterCommand, copyTemplate, makeTemplate, probeCluster, templateRevision } from './documentdb/cluster.ts';
+import { probeGateway } from './documentdb/probe.ts';
 import { documentdbRecipe } from './documentdb/recipe.ts';
 import { gatewayUrl } from './documentdb/server.ts';
 import { cacheFolder, reachableFolder, socketFolder, unprivilegedOwner } from './folders.ts';
@@ -127,7 +128,7 @@ async function startDocumentdb(options: MongoOptions): Promise<MongoStore> {
   });
   try {
     const port = await freePort();
-    const gateway = await startChild({ ...gatewayCommand(socketDir, port), name: 'gateway', supervise, ready: () => probePort(port) });
+    const gateway = await startChild({ ...gatewayCommand(socketDir, port), name: 'gateway', supervise, ready: () => probeGateway(port) });
     return { url: gatewayUrl('127.0.0.1', port), postgres, gateway };
   } catch (error) {
     await postgres.stop();

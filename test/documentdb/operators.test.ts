@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { PostgresConnection } from '../../apps/local/documentdb/postgres/connection.ts';
-import { openDatabase, type TestDatabase } from './database.ts';
+import { openDatabase, refusal, type TestDatabase } from './database.ts';
 
 describe('DocumentDB behind the gateway', () => {
   let database: TestDatabase;
@@ -136,6 +136,7 @@ describe('DocumentDB behind the gateway', () => {
 
   it('creates indexes at once, and again without harm', async () => {
     const c = database.fresh();
+    await c.insertOne({ _id: 1, a: 1 });
     const indexes = [
       { key: { a: 1 }, unique: true },
       { key: { ch: 1, _id: -1 }, partialFilterExpression: { obAt: { $exists: true } } },
@@ -144,6 +145,7 @@ describe('DocumentDB behind the gateway', () => {
     const started = Date.now();
     const names = await c.createIndexes(indexes);
     expect(Date.now() - started).to.be.lessThan(500);
+    expect(await refusal(c.insertOne({ _id: 2, a: 1 }))).to.include({ code: 11000 });
     expect(await c.createIndexes(indexes)).to.deep.equal(names);
     expect((await c.indexes()).map(({ name }) => name)).to.have.members(['_id_', 'a_1', 'ch_1__id_-1', 'at_1']);
     await c.dropIndex('at_1');

@@ -78,11 +78,13 @@ describe('races in the database', () => {
   ];
   for (const [what, upsert] of upserts)
     it(`50 upserts of one unique value by ${what}: one document, no refusal, none lost`, async () => {
-      const c = database.fresh();
-      await c.createIndex({ name: 1 }, { unique: true });
-      const results = await atOnce(50, (n) => upsert(c, n));
-      expect(results.flatMap((result) => (result.status === 'rejected' ? [String(result.reason)] : []))).to.deep.equal([]);
-      for (const document of await c.find().toArray()) expect(document.n).to.equal(50);
+      for (let round = 0; round < 5; round++) {
+        const c = database.fresh();
+        await c.createIndex({ name: 1 }, { unique: true });
+        const results = await atOnce(50, (n) => upsert(c, n));
+        expect(results.flatMap((result) => (result.status === 'rejected' ? [String(result.reason)] : []))).to.deep.equal([]);
+        for (const document of await c.find().toArray()) expect(document.n).to.equal(50);
+      }
     });
 
   it('updates that lock two documents crosswise are all done', async () => {

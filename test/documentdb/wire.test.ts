@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { type Document, deserialize, serialize } from 'bson';
 import { expect } from 'chai';
+import { parseCommand } from '../../apps/local/documentdb/command.ts';
 import { FrameReader } from '../../apps/local/documentdb/frames.ts';
 import { startWireGateway, type WireGateway } from '../../apps/local/documentdb/server.ts';
 import { openDatabase, type TestDatabase } from './database.ts';
@@ -92,21 +93,31 @@ describe('the wire protocol', () => {
     expect(replies[0]).to.include({ to: 2, n: 1 });
   });
 
-  it('strips what belongs to sessions and API versions', async () => {
+  it('strips what belongs to sessions, transactions, time limits and API versions', async () => {
     const plumbing = {
       lsid: { id: 1 },
+      txnNumber: 1,
       $clusterTime: { x: 1 },
       $readPreference: { mode: 'primary' },
+      recoveryToken: {},
+      maxTimeMS: 5000,
       apiVersion: '1',
       apiStrict: true,
       apiDeprecationErrors: true,
     };
-    const { replies } = await exchange(
-      gateway.port,
-      (s) => s.write(message({ insert: 'stripped', documents: [{ _id: 1 }], $db: 'test', ...plumbing })),
-      1,
-    );
+    const body = { insert: 'stripped', documents: [{ _id: 1 }], $db: 'test' };
+    expect(deserialize(parseCommand(Buffer.from(serialize({ ...body, ...plumbing })), undefined).spec)).to.deep.equal(body);
+    const { replies } = await exchange(gateway.port, (s) => s.write(message({ ...body, ...plumbing })), 1);
     expect(replies[0]).to.include({ ok: 1, n: 1 });
+  });
+
+  it('rolls back the transaction of a client that went', async () => {
+    const c = database.fresh();
+    await c.insertOne({ _id: 1, n: 0 });
+    const change = { update: c.collectionName, updates: [{ q: { _id: 1 }, u: { $inc: { n: 1 } } }], $db: 'test' };
+    const begin = { ...change, lsid: { id: 'gone' }, txnNumber: 1, autocommit: false, startTransaction: true };
+    expect((await exchange(gateway.port, (s) => s.write(message(begin)), 1)).replies[0]).to.include({ ok: 1, nModified: 1 });
+    expect((await c.findOneAndUpdate({ _id: 1 }, { $inc: { n: 10 } }, { returnDocument: 'after' }))?.n).to.equal(10);
   });
 
   const bad: [what: string, bytes: Buffer][] = [
