@@ -1,61 +1,23 @@
 import { expect } from 'chai';
 import { permissionBits } from '../../lib/base/permissions.ts';
-import { type Answer, startTestApi, type TestApi } from '../harness/api.ts';
+import type { TestApi } from '../harness/api.ts';
 import { makeWorld, type World } from '../harness/world.ts';
+import { crowd, type Failure, type MessageFixture, messageFixture, type Shown } from './message-fixture.ts';
 
-interface Shown {
-  id: string;
-  content: string;
-  mentions: string[];
-  mentionRoles: string[];
-  mentionEveryone: boolean;
-  editedAt: string | null;
-  embeds: { title?: string }[];
-  reply?: { id: string; content: string; author: { id: string }; hasAttachments: boolean };
-  replyDeleted: boolean;
-  nonce?: string;
-  serverId?: string;
-  author: { id: string; tag?: string };
-}
-interface Failure {
-  code: string;
-  errors?: { path: string; message: string }[];
-  missing?: string[];
-}
-
-describe('messages', () => {
+describe('posting messages', () => {
   let api: TestApi;
   let world: World;
   let bot: string;
   let other: string;
   let person: string;
   let path: string;
-  const crowd = (count: number): string => '😀'.repeat(count);
+  let post: MessageFixture['post'];
+  let withPermissions: MessageFixture['withPermissions'];
 
   before(async () => {
-    api = await startTestApi();
-    world = await makeWorld(api.platform, { bots: 2, channels: 3 });
-    bot = `Bot ${world.bots[0]?.token}`;
-    other = `Bot ${world.bots[1]?.token}`;
-    person = `Bearer ${world.ownerToken}`;
-    path = `/api/channels/${world.channelIds[0]}/messages`;
+    ({ api, world, bot, other, person, path, post, withPermissions } = await messageFixture());
   });
   after(() => api.close());
-
-  const post = <T = Shown>(body: unknown, as = bot, headers?: Record<string, string>): Promise<Answer<T>> =>
-    api.call<T>('POST', path, { as, body, ...(headers ? { headers } : {}) });
-  const setEveryone = (permissions: number): Promise<unknown> =>
-    api.platform.versions.changing({ servers: [world.serverId] }, () =>
-      api.platform.db.servers.updateOne({ _id: world.serverId }, { $set: { 'roles.0.permissions': permissions } }),
-    );
-  const withPermissions = async (permissions: number, act: () => Promise<void>): Promise<void> => {
-    await setEveryone(permissions);
-    try {
-      await act();
-    } finally {
-      await setEveryone(15);
-    }
-  };
 
   describe('POST /api/channels/{channelId}/messages', () => {
     const refused: [string, unknown, string][] = [
@@ -228,119 +190,5 @@ describe('messages', () => {
             ).status,
           ).to.equal(400);
       });
-  });
-
-  describe('GET /api/channels/{channelId}/messages', () => {
-    const list = (query: string): Promise<Answer<Shown[]>> =>
-      api.call<Shown[]>('GET', `/api/channels/${world.channelIds[1]}/messages${query}`, { as: bot });
-    let ids: string[];
-    before(async () => {
-      ids = [];
-      for (let n = 0; n < 60; n++)
-        ids.push(
-          (await api.call<Shown>('POST', `/api/channels/${world.channelIds[1]}/messages`, { as: bot, body: { content: `n ${n}` } })).body
-            .id,
-        );
-    });
-
-    it('the newest page of 50, oldest first', async () => {
-      expect((await list('')).body.map((one) => one.id)).to.deep.equal(ids.slice(-50));
-    });
-    it('before is exclusive, and works for a deleted id', async () => {
-      expect((await list(`?before=${ids[20]}&limit=5`)).body.map((one) => one.id)).to.deep.equal(ids.slice(15, 20));
-      await api.call('DELETE', `/api/channels/${world.channelIds[1]}/messages/${ids[20]}`, { as: bot });
-      expect((await list(`?before=${ids[20]}&limit=2`)).body.map((one) => one.id)).to.deep.equal(ids.slice(18, 20));
-      expect((await list('?limit=100')).body.map((one) => one.id)).to.not.include(ids[20]);
-    });
-    it('after is exclusive, oldest first', async () => {
-      expect((await list(`?after=${ids[30]}&limit=3`)).body.map((one) => one.id)).to.deep.equal(ids.slice(31, 34));
-    });
-    for (const query of [
-      'limit=0',
-      'limit=101',
-      'limit=abc',
-      'limit=',
-      'limit=1.5',
-      'limit=5&limit=6',
-      'before=x',
-      'before=1000000000000000000&after=1000000000000000000',
-    ])
-      it(`400 for ${query}`, async () => {
-        expect((await list(`?${query}`)).status).to.equal(400);
-      });
-  });
-
-  describe('PATCH /api/channels/{channelId}/messages/{messageId}', () => {
-    const edit = <T = Shown>(id: string, body: unknown, as = bot): Promise<Answer<T>> =>
-      api.call<T>('PATCH', `${path}/${id}`, { as, body });
-
-    it('changes what is given, keeps the rest, sets editedAt', async () => {
-      const { body } = await post({ content: 'a', embeds: [{ title: 't' }] });
-      const content = await edit(body.id, { content: 'b' });
-      expect([content.body.content, content.body.embeds.length]).to.deep.equal(['b', 1]);
-      expect(content.body.editedAt).to.be.a('string');
-      const embeds = await edit(body.id, { embeds: [] });
-      expect([embeds.body.content, embeds.body.embeds]).to.deep.equal(['b', []]);
-    });
-    it('200 unchanged for {}', async () => {
-      const { body } = await post({ content: 'a' });
-      const answer = await edit(body.id, {});
-      expect([answer.status, answer.body.editedAt, answer.body.content]).to.deep.equal([200, null, 'a']);
-    });
-    it('400 when nothing would be left', async () => {
-      const { body } = await post({ content: 'a' });
-      expect((await edit(body.id, { content: '' })).status).to.equal(400);
-      const embed = await post({ embeds: [{ title: 't' }] });
-      expect((await edit(embed.body.id, { embeds: [] })).status).to.equal(400);
-    });
-    it('two edits at once never leave nothing together', async () => {
-      for (let round = 0; round < 10; round++) {
-        const { body } = await post({ content: 'a', embeds: [{ title: 't' }] });
-        const [one, two] = await Promise.all([edit(body.id, { content: '' }), edit(body.id, { embeds: [] })]);
-        expect([one.status, two.status].sort()).to.deep.equal([200, 400]);
-      }
-    });
-    it('recomputes mentions', async () => {
-      const { body } = await post({ content: 'a' });
-      expect((await edit(body.id, { content: `<@${world.ownerId}>` })).body.mentions).to.deep.equal([world.ownerId]);
-    });
-    it('403 not_author for another’s, even for the owner; 404 in another channel', async () => {
-      const { body } = await post({ content: 'a' });
-      const answer = await edit<Failure>(body.id, { content: 'b' }, person);
-      expect([answer.status, answer.body.code]).to.deep.equal([403, 'not_author']);
-      expect(
-        (await api.call('PATCH', `/api/channels/${world.channelIds[1]}/messages/${body.id}`, { as: bot, body: { content: 'b' } })).status,
-      ).to.equal(404);
-    });
-    it('keeps text that looks like an operator or a variable as it was typed', async () => {
-      for (const content of ['$answer', '$$NOW', '$set']) {
-        const { body } = await post({ content });
-        expect((await edit(body.id, { content: `${content} ${content}` })).body.content).to.equal(`${content} ${content}`);
-      }
-    });
-  });
-
-  describe('DELETE /api/channels/{channelId}/messages/{messageId}', () => {
-    const remove = (id: string, as: string): Promise<Answer<Failure>> => api.call<Failure>('DELETE', `${path}/${id}`, { as });
-
-    it('204 for one’s own without Send Messages; then 404', async () => {
-      const { body } = await post({ content: 'a' });
-      await withPermissions(permissionBits['View Channel'], async () => {
-        expect((await remove(body.id, bot)).status).to.equal(204);
-      });
-      expect((await remove(body.id, bot)).status).to.equal(404);
-    });
-    it('403 missing_permission for another’s, 204 with Manage Messages', async () => {
-      const { body } = await post({ content: 'a' });
-      const answer = await remove(body.id, other);
-      expect([answer.status, answer.body.missing]).to.deep.equal([403, ['Manage Messages']]);
-      expect((await remove(body.id, person)).status).to.equal(204);
-    });
-    it('leaves nothing of the message but its ids', async () => {
-      const { body } = await post({ content: `secret <@${world.ownerId}>` });
-      await remove(body.id, bot);
-      const grave = await api.platform.db.messages.findOne({ _id: body.id }).lean();
-      expect(grave).to.deep.include({ content: '', mentions: [], deleted: true });
-    });
   });
 });
