@@ -11,6 +11,7 @@ import { createTopics, earOptions, type Listener, type Topics } from './bus/topi
 import { type Database, openDatabase } from './database.ts';
 import { createMetricsFeeds, type MetricsFeeds } from './metrics-feed.ts';
 import { leaseNode } from './node-lease.ts';
+import { createNudge } from './nudge.ts';
 import type { Handlers, JobEnded } from './queue.ts';
 import { type Enqueue, openConsumers, openProducer, type Producer } from './queue.ts';
 import { impatient, openRedis } from './redis.ts';
@@ -120,25 +121,7 @@ async function openCommon(config: Config, log: Logger, role: string): Promise<Op
 
 function withQueue(common: Opened): EnqueuePlatform & { producer: Producer; close(): Promise<void> } {
   const producer = openProducer(common.config, common.log);
-  const waiting = new Map<string, 'in flight' | 'again'>();
-  // Nudges of one job while one is under way become a single further one: a drain finds all there is anyway.
-  const nudge: EnqueuePlatform['nudge'] = (name, data) => {
-    const key = `${name} ${Object.values(data).join(' ')}`;
-    if (waiting.has(key)) {
-      waiting.set(key, 'again');
-      return;
-    }
-    waiting.set(key, 'in flight');
-    producer
-      .enqueue(name, data)
-      .catch(() => undefined)
-      .finally(() => {
-        const again = waiting.get(key) === 'again';
-        waiting.delete(key);
-        if (again) nudge(name, data);
-      })
-      .catch(() => undefined);
-  };
+  const nudge = createNudge(producer.enqueue);
   return {
     ...common,
     producer,

@@ -11,14 +11,15 @@ export async function postRows(bench: Bench): Promise<Row[]> {
   const rows: Row[] = [];
   try {
     await swarm.ask({ kind: 'connect', urls: [setting.stack.gatewayUrl()], tokens: world.bots.map((bot) => bot.token) });
-    const urls = (base: string): string[] => world.channelIds.map((id) => `${base}/api/channels/${id}/messages`);
+    const urls = (base: string, clients: number): string[] =>
+      world.channelIds.slice(0, clients).map((id) => `${base}/api/channels/${id}/messages`);
     const bodies = {
       method: 'POST',
       authorization: `Bot ${world.bots[0]?.token}`,
       body: JSON.stringify({ content: 'a message of a usual length, as people write them' }),
     };
     const round = (base: string, clients: number, seconds: number): Promise<LoadResult> =>
-      load.ask({ ...bodies, urls: urls(base), clients, seconds });
+      load.ask({ ...bodies, urls: urls(base, clients), clients, seconds });
     const [ours, limit] = [setting.stack.apiUrl(), `http://127.0.0.1:${bare.port}`];
     for (const clients of [1, 32]) {
       await round(ours, clients, 1);
