@@ -1,0 +1,12 @@
+import type { WorkerPlatform } from '../lib/store/platform.ts';
+import type { Handlers } from '../lib/store/queue.ts';
+import { deliverInteractionJob } from './deliver-interaction.ts';
+import { drainChannelJob } from './drain-channel.ts';
+import { expireInteractionJob } from './expire-interaction.ts';
+
+/** What each kind of job does. Every job can run twice: the second time changes nothing. */
+export const handlers: Handlers<WorkerPlatform> = {
+  'drain-channel': drainChannelJob,
+  'deliver-interaction': deliverInteractionJob,
+  'expire-interaction': expireInteractionJob,
+};

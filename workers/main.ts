@@ -1,0 +1,27 @@
+import { configOrExit } from '../config/index.ts';
+import { createLog } from '../lib/base/log.ts';
+import { createMetrics } from '../lib/base/metrics.ts';
+import { runRole } from '../lib/base/process.ts';
+import { startMetricsFeed } from '../lib/store/metrics-feed.ts';
+import { openWorkerPlatform } from '../lib/store/platform.ts';
+import { warnOfRedis } from '../lib/store/redis-facts.ts';
+import { startWorker } from './start.ts';
+
+const config = configOrExit();
+const log = createLog('worker', config.LOG_LEVEL);
+
+await runRole(log, async () => {
+  const platform = await openWorkerPlatform(config, log);
+  await platform.db.prepare();
+  await warnOfRedis(platform);
+  const metrics = createMetrics('worker');
+  const worker = startWorker(platform, metrics);
+  const feed = startMetricsFeed(platform, 'worker', metrics.registry);
+  return {
+    close: async () => {
+      await worker.close();
+      await feed.close();
+      await platform.close();
+    },
+  };
+});
