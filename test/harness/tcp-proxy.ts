@@ -1,0 +1,54 @@
+import type { AddressInfo } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
+
+/** A TCP proxy in front of a store, so that a test can take the store away from one process alone. */
+export interface TcpProxy {
+  /** `url` with the proxy's address in place of the store's. */
+  url: string;
+  /** Breaks every connection and refuses new ones. */
+  cut(): void;
+  /** Lets connections through again. */
+  mend(): void;
+  close(): Promise<void>;
+}
+
+/** Starts a proxy to the host and port of `url`, or to `fallbackPort` where it names none. */
+export async function startTcpProxy(url: string, fallbackPort: number): Promise<TcpProxy> {
+  const target = new URL(url);
+  const sockets = new Set<Socket>();
+  let open = true;
+  const hold = (socket: Socket): Socket => {
+    sockets.add(socket);
+    return socket.on('error', () => socket.destroy()).on('close', () => sockets.delete(socket));
+  };
+  const server = createServer((near) => {
+    if (!open) return near.destroy();
+    const far = hold(connect(Number(target.port || fallbackPort), target.hostname));
+    hold(near).pipe(far).pipe(near);
+    near.on('close', () => far.destroy());
+    far.on('close', () => near.destroy());
+    return undefined;
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const proxied = new URL(url);
+  proxied.hostname = '127.0.0.1';
+  proxied.port = String((server.address() as AddressInfo).port);
+  const breakAll = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
+  return {
+    url: proxied.href,
+    cut: () => {
+      open = false;
+      breakAll();
+    },
+    mend: () => {
+      open = true;
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        breakAll();
+      }),
+  };
+}
