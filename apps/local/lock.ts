@@ -8,23 +8,36 @@ const pollMs = 100;
  * of a dead process is taken over.
  */
 export async function withLock<T>(path: string, work: () => Promise<T>): Promise<T> {
+  let release = await tryLock(path);
+  for (; !release; release = await tryLock(path)) await sleep(pollMs);
+  return work().finally(release);
+}
+
+/** Takes the lock file `path` and gives what releases it; undefined while a living process holds it. */
+export async function tryLock(path: string): Promise<(() => Promise<void>) | undefined> {
   // The file appears with its content (a link to a written one), so nobody reads a lock without a holder.
   const mine = `${path}.${process.pid}.${Math.random().toString(36).slice(2)}`;
-  await writeFile(mine, String(process.pid));
+  await writeFile(mine, await identityOf(process.pid));
   try {
-    while (!(await taken(mine, path))) {
-      const holder = Number(await readFile(path, 'utf8').catch(() => '0'));
-      if (holder > 0 && !isAlive(holder)) await rm(path, { force: true });
-      else await sleep(pollMs);
-    }
+    if (!(await taken(mine, path)) && !(await takeOver(mine, path))) return undefined;
   } finally {
     await rm(mine, { force: true });
   }
-  try {
-    return await work();
-  } finally {
-    await rm(path, { force: true });
-  }
+  return () => rm(path, { force: true });
+}
+
+async function takeOver(mine: string, path: string): Promise<boolean> {
+  const holder = await readFile(path, 'utf8').catch(() => '');
+  const pid = Number(holder.split(' ')[0]);
+  if (holder && isAlive(pid) && (await identityOf(pid)) === holder) return false;
+  await rm(path, { force: true });
+  return taken(mine, path);
+}
+
+/** A process by id and start: a container gives the same ids again after each start. */
+async function identityOf(pid: number): Promise<string> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  return `${pid} ${stat.slice(stat.lastIndexOf(')')).split(' ')[20] ?? ''}`;
 }
 
 /** Whether a process with this id exists, of whatever user. */

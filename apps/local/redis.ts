@@ -1,9 +1,13 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Child, startChild } from './child.ts';
 import { debianRuntime, findOnPath, hasDebianTools, type Recipe, type Report } from './debian.ts';
 import { cacheFolder } from './folders.ts';
+import { isAlive } from './lock.ts';
 import { freePort, probePort } from './probe.ts';
+
+const formerMs = 5000;
 
 /** A Redis to use; `child` is absent when it is not ours. */
 export interface RedisStore {
@@ -70,6 +74,8 @@ export async function openRedis(options: RedisOptions): Promise<RedisStore> {
 async function startRedis(command: string, options: RedisOptions): Promise<RedisStore> {
   const folder = join(options.dataDir, 'redis');
   await mkdir(folder, { recursive: true, mode: 0o700 });
+  const pidFile = join(folder, 'redis.pid');
+  await formerGone(pidFile);
   const port = await freePort();
   const settings: Record<string, string> = {
     bind: '127.0.0.1',
@@ -80,6 +86,7 @@ async function startRedis(command: string, options: RedisOptions): Promise<Redis
     appendfsync: 'everysec',
     'maxmemory-policy': 'noeviction',
     daemonize: 'no',
+    pidfile: pidFile,
   };
   const child = await startChild({
     name: 'redis',
@@ -90,4 +97,10 @@ async function startRedis(command: string, options: RedisOptions): Promise<Redis
     ready: () => probePort(port, 'PING\r\n', '+PONG'),
   });
   return { url: `redis://127.0.0.1:${port}`, child };
+}
+
+/** After its parent was killed a Redis still ends in order; two must not write one log. */
+async function formerGone(pidFile: string): Promise<void> {
+  const pid = Number(await readFile(pidFile, 'utf8').catch(() => '0'));
+  for (const giveUpAt = Date.now() + formerMs; pid > 0 && isAlive(pid) && Date.now() < giveUpAt; ) await sleep(20);
 }

@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Child } from './child.ts';
+import { tryLock } from './lock.ts';
 import { type MongoStore, openMongo } from './mongo.ts';
 import { openRedis, type RedisStore } from './redis.ts';
 
@@ -49,12 +50,15 @@ export async function startStores(options: StoreOptions): Promise<Stores> {
   const { durable, report = () => undefined, only, supervise = true } = options;
   await mkdir(options.dataDir, { recursive: true, mode: 0o711 });
   const shared = { dataDir: resolve(options.dataDir), durable, supervise, report };
+  const release = await holdFolder(shared.dataDir, only ? [only] : ['mongo', 'redis']);
   const opening = [only === 'redis' ? nothing : openMongo(shared), only === 'mongo' ? nothing : openRedis(shared)] as const;
   try {
     const [mongo, redis] = await Promise.all(opening);
-    return new RunningStores(mongo, redis);
+    if (childrenOf(mongo).length + childrenOf(redis).length === 0) await release();
+    return new RunningStores(mongo, redis, release);
   } catch (error) {
     for (const result of await Promise.allSettled(opening)) if (result.status === 'fulfilled') await stop(result.value);
+    await release();
     throw error;
   }
 }
@@ -67,7 +71,10 @@ class RunningStores implements Stores {
   readonly #mongo: MongoStore;
   readonly #redis: RedisStore;
 
-  constructor(mongo: MongoStore, redis: RedisStore) {
+  readonly #release: () => Promise<void>;
+
+  constructor(mongo: MongoStore, redis: RedisStore, release: () => Promise<void>) {
+    this.#release = release;
     this.#mongo = mongo;
     this.#redis = redis;
     this.mongodbUrl = mongo.url;
@@ -88,7 +95,26 @@ class RunningStores implements Stores {
 
   async close(): Promise<void> {
     await Promise.all([stop(this.#mongo), stop(this.#redis)]);
+    await this.#release();
   }
+}
+
+/** Two supervisors of one folder would write over each other's data; the second is refused. */
+async function holdFolder(dataDir: string, kinds: ('mongo' | 'redis')[]): Promise<() => Promise<void>> {
+  const held: (() => Promise<void>)[] = [];
+  const release = async () => {
+    for (const one of held.splice(0)) await one();
+  };
+  for (const kind of kinds) {
+    const path = join(dataDir, `${kind}.lock`);
+    const one = await tryLock(path);
+    if (one) held.push(one);
+    else {
+      await release();
+      throw new Error(`${dataDir} is in use by another process (${path}): stop it, or set DATA_DIR.`);
+    }
+  }
+  return release;
 }
 
 /** In the order of starting. */

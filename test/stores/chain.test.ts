@@ -87,6 +87,14 @@ describe('the chain of stores', () => {
     expect(await refusalOf('mongo')).to.match(/PARLANCE_MONGO is one of mongod, download, documentdb/);
   });
 
+  it('two do not share a data folder; it is free again after close', async () => {
+    await install('redis-server', '--port');
+    const stores = await start('redis');
+    expect(await refusalOf('redis')).to.match(/is in use by another process/);
+    await stores.close();
+    await (await start('redis')).close();
+  });
+
   it('a program that does not come up is an error with its complaint', async () => {
     process.env.PATH = folder;
     await writeFile(join(folder, 'redis-server'), '#!/bin/sh\necho bad luck >&2\nexit 3\n', { mode: 0o755 });

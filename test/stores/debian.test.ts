@@ -88,6 +88,9 @@ describe('a lock', () => {
     const { pid } = spawnSync('true');
     await writeFile(join(folder, 'lock'), String(pid));
     expect(await withLock(join(folder, 'lock'), () => Promise.resolve('in'))).to.equal('in');
+    // An id that was given again: this process, but started at another time.
+    await writeFile(join(folder, 'lock'), `${process.pid} 1`);
+    expect(await withLock(join(folder, 'lock'), () => Promise.resolve('in'))).to.equal('in');
   });
 });
 
