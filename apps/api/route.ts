@@ -31,9 +31,9 @@ export interface Input<P extends string, Q, B> {
   newId: string;
   address: string;
   /** Takes one try from the strict bucket of a username, beside that of the address. Refuses `rate_limited` (decisions 1). */
-  takeLogin(username: string): Promise<void>;
+  takeLogin: (username: string) => Promise<void>;
   /** Sets the cookie of a fresh session, or clears it. */
-  setSession(token: string | null): void;
+  setSession: (token: string | null) => void;
   /** The credential's token id, for logging out. */
   tokenId: string | null;
 }

@@ -1,6 +1,6 @@
 import { refuse, refuseField } from '../base/errors.ts';
 import { isId } from '../base/ids.ts';
-import { type Overwrite, rankOf } from '../base/permissions.ts';
+import { type Overwrite, permissionsOf, rankOf } from '../base/permissions.ts';
 import type { Channel, OverwriteInput } from '../contract/channel.ts';
 import type { ChannelDoc } from '../store/models/server.ts';
 import type { Platform } from '../store/platform.ts';
@@ -8,7 +8,9 @@ import { type Actor, type InChannel, inChannel, requireGrantable } from './acces
 import { changesOf, writeAudit } from './audit.ts';
 import { channelOf } from './server-view.ts';
 
-const nothing = { allow: 0, deny: 0 };
+type Bits = Pick<Overwrite, 'allow' | 'deny'>;
+
+const nothing: Bits = { allow: 0, deny: 0 };
 
 /**
  * The channel of an overwrite for `targetId`, a role or member below the caller's highest; `@everyone` is below all. Needs Manage Roles. 404 for what is
@@ -32,9 +34,13 @@ async function placeOf(
   return { ...place, standing };
 }
 
-/** Every bit that `now` changes must be the caller's: taking a denial away gives as much as allowing does. */
-const requireOwnBits = (permissions: number, before: { allow: number; deny: number }, now: { allow: number; deny: number }): void =>
-  requireGrantable(permissions, (before.allow ^ now.allow) | (before.deny ^ now.deny));
+/**
+ * Every bit that `now` changes must be the caller's, in the server or in this channel: taking a denial away gives as much as allowing does, and who
+ * denies a bit to `@everyone`, and so to themselves, can take that back.
+ */
+function requireOwnBits({ server, member, permissions }: InChannel, before: Bits, now: Bits): void {
+  requireGrantable(permissions | permissionsOf(server, member), (before.allow ^ now.allow) | (before.deny ^ now.deny));
+}
 
 /** The overwrites without `targetId`'s, and with `added`: one update, so that none of two at once is lost or doubled. */
 async function replaceOverwrite(
@@ -63,11 +69,11 @@ export async function setOverwrite(
   input: OverwriteInput,
 ): Promise<Channel> {
   const place = await placeOf(platform, actor, channelId, targetId);
-  const { channel, server, permissions, standing } = place;
+  const { channel, server, standing } = place;
   const { allow, deny } = input;
   if (allow & deny) refuseField('/deny', 'holds a bit that allow holds as well');
-  requireOwnBits(permissions, standing ?? nothing, input);
-  const changes = changesOf<{ allow: number; deny: number }>(standing ?? nothing, { allow, deny });
+  requireOwnBits(place, standing ?? nothing, input);
+  const changes = changesOf<Bits>(standing ?? nothing, { allow, deny });
   if (standing && Object.keys(changes).length === 0) return channelOf(channel);
   const after = await replaceOverwrite(platform, place, targetId, [{ id: targetId, allow, deny }]);
   const target = { channelId: { from: channelId, to: channelId } };
@@ -78,10 +84,10 @@ export async function setOverwrite(
 /** Removes what a channel changes for a role or member; nothing happens when that is nothing. */
 export async function deleteOverwrite(platform: Platform, actor: Actor, channelId: string, targetId: string): Promise<void> {
   const place = await placeOf(platform, actor, channelId, targetId);
-  const { server, permissions, standing } = place;
+  const { server, standing } = place;
   if (!standing) return;
-  requireOwnBits(permissions, standing, nothing);
+  requireOwnBits(place, standing, nothing);
   await replaceOverwrite(platform, place, targetId, []);
-  const changes = { ...changesOf<{ allow: number; deny: number }>(standing, nothing), channelId: { from: channelId, to: channelId } };
+  const changes = { ...changesOf<Bits>(standing, nothing), channelId: { from: channelId, to: channelId } };
   await writeAudit(platform, actor, { serverId: server._id, action: 'overwrite_delete', targetId, changes });
 }

@@ -38,6 +38,27 @@ export async function send<T>(api: TestApi, status: number, as: Caller | null, m
   return answer.body;
 }
 
+/** Sends a request and expects the refusal `status` with `code`; answers the error body. */
+export async function refused(
+  api: TestApi,
+  [status, code]: readonly [status: number, code: string],
+  as: Caller | null,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<{ code: string; message: string; missing?: string[]; errors?: { path: string; message: string }[]; retryAfter?: number }> {
+  const error = await send<Awaited<ReturnType<typeof refused>>>(api, status, as, method, path, body);
+  expect(error.code, `${method} ${path} ${JSON.stringify(error)}`).to.equal(code);
+  return error;
+}
+
+/** How many of the answers had each status. */
+export function tally(answers: readonly { status: number }[]): Record<number, number> {
+  const counts: Record<number, number> = {};
+  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}
+
 /** Registers a person. */
 export async function makePerson(api: TestApi, username = word('person')): Promise<Caller> {
   const { user, token } = await send<Session>(api, 201, null, 'POST', '/api/auth/register', { username, password });
