@@ -1,5 +1,6 @@
 import { newToken } from '../../lib/domain/credentials.ts';
 import type { Platform } from '../../lib/store/platform.ts';
+import { newSecret, seal } from '../../lib/store/seal.ts';
 
 /** A server with people, bots and text channels, made by direct writes: for benches and fault runs that need many at once. */
 export interface World {
@@ -57,7 +58,7 @@ export async function makeWorld(platform: Platform, counts: { bots: number; chan
       public: true,
       inDirectory: false,
       interactionsEndpointUrl: null,
-      signingSecret: '',
+      signingSecret: seal(platform.config.APP_KEY, newSecret()),
       slot: bot.slot,
       createdAt: now,
     })),

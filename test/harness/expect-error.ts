@@ -1,0 +1,14 @@
+import { expect } from 'chai';
+import type { Answer } from './api.ts';
+
+const allowedFields = ['code', 'message', 'requestId', 'errors', 'missing', 'retryAfter'];
+
+/** Expects a refusal as every one of ours is (decisions 1): its shape, its type, and the request id in body and header. */
+export function expectError(answer: Answer, status: number, code: string): void {
+  expect([answer.status, answer.body.code], JSON.stringify(answer.body)).to.deep.equal([status, code]);
+  expect(answer.headers.get('Content-Type')).to.match(/^application\/json/);
+  expect(answer.headers.get('X-Content-Type-Options')).to.equal('nosniff');
+  expect(answer.body.message).to.be.a('string').and.match(/\S/);
+  expect(answer.body.requestId).to.equal(answer.headers.get('X-Request-Id'));
+  expect(allowedFields).to.include.members(Object.keys(answer.body));
+}

@@ -1,0 +1,72 @@
+import type { TSchema } from 'typebox';
+import type { Route } from '../../apps/api/route.ts';
+import type { World } from './world.ts';
+
+/** What a test reads of a JSON schema. */
+interface Shape {
+  type?: string;
+  const?: unknown;
+  anyOf?: Shape[];
+  properties?: Record<string, Shape>;
+  required?: string[];
+  minLength?: number;
+  minimum?: number;
+  pattern?: string;
+}
+
+/** A smallest value that fits `schema`: required fields only, or all of them with `full`. */
+export function sampleOf(schema: TSchema, full = false): unknown {
+  const shape = schema as Shape;
+  if (shape.const !== undefined) return shape.const;
+  if (shape.anyOf) return sampleOf(shape.anyOf[0] as TSchema, full);
+  switch (shape.type) {
+    case 'object': {
+      const names = full ? Object.keys(shape.properties ?? {}) : (shape.required ?? []);
+      return Object.fromEntries(names.map((name) => [name, sampleOf(shape.properties?.[name] as TSchema, full)]));
+    }
+    case 'array':
+      return [];
+    case 'string':
+      if (shape.pattern?.startsWith('^[0-9]{19}')) return '1000000000000000001';
+      if (shape.pattern?.startsWith('^#')) return '#abcdef';
+      if (shape.pattern?.startsWith('^https?')) return 'https://example.org/';
+      return 'a'.repeat(Math.max(8, shape.minLength ?? 0)).slice(0, 8);
+    case 'integer':
+    case 'number':
+      return shape.minimum ?? 0;
+    case 'boolean':
+      return false;
+    default:
+      return null;
+  }
+}
+
+/** The holes of a route's path, in order. */
+export const holesOf = (path: string): string[] => [...path.matchAll(/\{(\w+)\}/g)].map(([, hole]) => hole as string);
+
+/** `path` with each hole filled by `fill`, which is told the hole's name and the word before it. */
+export const fillPath = (path: string, fill: (hole: string, before: string) => string): string =>
+  path
+    .split('/')
+    .map((part, at, parts) => (/^\{\w+\}$/.test(part) ? fill(part.slice(1, -1), parts[at - 1] ?? '') : part))
+    .join('/');
+
+/** Something of `world` that a hole may name, or of `more` (by the word before the hole); an id of nothing where neither has one. */
+export function realOf(world: World, hole: string, before: string, more: Record<string, string> = {}): string {
+  const [bot] = world.bots;
+  const byPlace: Record<string, string | undefined> = {
+    channels: world.channelIds[0],
+    servers: world.serverId,
+    applications: bot?.applicationId,
+    members: bot?.id,
+    users: bot?.id,
+    bans: bot?.id,
+    roles: world.serverId,
+    overwrites: world.serverId,
+    ...more,
+  };
+  return byPlace[before] ?? (hole === 'emoji' ? '%F0%9F%91%8D' : '1000000000000000001');
+}
+
+/** A route's name in a test. */
+export const nameOf = ({ method, path }: Pick<Route, 'method' | 'path'>): string => `${method} ${path}`;
