@@ -1,0 +1,76 @@
+import { startGateway } from '../../apps/gateway/node.ts';
+import { createLog } from '../../lib/base/log.ts';
+import { createMetrics } from '../../lib/base/metrics.ts';
+import { openGatewayPlatform, openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
+import { startWorker } from '../../workers/start.ts';
+import { startTestApi, type TestApi } from './api.ts';
+import { type BotClient, connectBot, type Dispatch } from './bot-client.ts';
+
+/** Everything in one process: the API, a worker and a gateway node on one fresh database. */
+export interface Whole extends TestApi {
+  worker: WorkerPlatform;
+  gatewayUrl: string;
+  close(): Promise<void>;
+}
+
+/** Starts all roles under `overrides`. */
+export async function startWhole(overrides: Record<string, string> = {}): Promise<Whole> {
+  const api = await startTestApi(overrides);
+  const { config } = api.platform;
+  const [worker, gatewayPlatform] = await Promise.all([
+    openWorkerPlatform(config, createLog('worker', config.LOG_LEVEL)),
+    openGatewayPlatform(config, createLog('gateway', config.LOG_LEVEL)),
+  ]);
+  const jobs = startWorker(worker, createMetrics('worker'));
+  const gateway = await startGateway(gatewayPlatform, createMetrics('gateway'));
+  return {
+    ...api,
+    worker,
+    gatewayUrl: `ws://127.0.0.1:${gateway.port}/gateway?v=1`,
+    async close() {
+      await gateway.close();
+      await jobs.close();
+      await gatewayPlatform.close();
+      await worker.close();
+      await api.close();
+    },
+  };
+}
+
+/** A connected session that keeps what it hears and can be waited on. */
+export interface Ear {
+  client: BotClient;
+  heard: Dispatch[];
+  /** The first event heard, or to come, for which `wanted` holds. */
+  hears(wanted: (event: Dispatch) => boolean): Promise<Dispatch>;
+}
+
+/** Connects a bot or a person and waits until it is ready. */
+export async function listenAs(whole: Whole, token: string, events?: string[]): Promise<Ear> {
+  const heard: Dispatch[] = [];
+  const waiting = new Set<{ wanted: (event: Dispatch) => boolean; found: (event: Dispatch) => void }>();
+  const client = connectBot({
+    urlOf: () => whole.gatewayUrl,
+    token,
+    ...(events ? { events } : {}),
+    reconnects: false,
+    onEvent: (event) => {
+      heard.push(event);
+      for (const one of waiting)
+        if (one.wanted(event)) {
+          waiting.delete(one);
+          one.found(event);
+        }
+    },
+  });
+  await client.ready;
+  return {
+    client,
+    heard,
+    hears: (wanted) => {
+      const known = heard.find(wanted);
+      if (known) return Promise.resolve(known);
+      return new Promise((found) => waiting.add({ wanted, found }));
+    },
+  };
+}
