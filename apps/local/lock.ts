@@ -10,7 +10,11 @@ const pollMs = 100;
 export async function withLock<T>(path: string, work: () => Promise<T>): Promise<T> {
   let release = await tryLock(path);
   for (; !release; release = await tryLock(path)) await sleep(pollMs);
-  return work().finally(release);
+  try {
+    return await work();
+  } finally {
+    await release();
+  }
 }
 
 /** Takes the lock file `path` and gives what releases it; undefined while a living process holds it. */

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, type Handler, type Lease, option, parseCommand, type Reply } from './command.ts';
 import { adminHandlers } from './commands/admin.ts';
 import { CursorTable } from './commands/cursors.ts';
@@ -8,12 +7,12 @@ import { localReply } from './commands/server-info.ts';
 import { insert, remove, update } from './commands/writes.ts';
 import { CommandError, isLostRace, toCommandError } from './errors.ts';
 import { ConnectionPool } from './postgres/pool.ts';
+import { inSingleFile, raceAttempts } from './single-file.ts';
 import { TransactionTable } from './transactions.ts';
 import type { Request } from './wire.ts';
 
 const plainConnections = 24;
 const transactionConnections = 24;
-const raceAttempts = 10;
 const transactionIdleMs = 60_000;
 const setTimeoutStatement = { name: 'set_timeout', text: "SELECT set_config('statement_timeout', $1, false)" };
 
@@ -58,16 +57,20 @@ export class Dispatcher {
 
   async #runPlain(command: Command): Promise<Reply> {
     const handler = this.#handlerOf(command);
-    for (let attempt = 1; ; attempt++) {
+    const once = async () => {
       const lease: Lease = { connection: await this.#pool.acquire(), inTransaction: false, isKept: false, pool: this.#pool };
       try {
         return await runTimed(handler, command, lease);
-      } catch (error) {
-        if (!isLostRace(error) || attempt >= raceAttempts) throw error;
       } finally {
         if (!lease.isKept) this.#pool.release(lease.connection);
       }
-      await sleep(Math.random() * 4 * attempt);
+    };
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await (attempt === 1 ? once() : inSingleFile(`${command.db}.${command.target}`, once));
+      } catch (error) {
+        if (!isLostRace(error) || attempt >= raceAttempts) throw error;
+      }
     }
   }
 

@@ -1,11 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Document } from 'bson';
 import { arrayDocuments, numberField, scanFields, splitDocuments, withoutFields } from '../bson-scan.ts';
 import { type Command, type Lease, queryDocument } from '../command.ts';
 import type { Statement } from '../postgres/messages.ts';
+import { inSingleFile, raceAttempts } from '../single-file.ts';
 import { hasWriteErrors, readWriteReply, type WriteError, type WriteReply } from './write-errors.ts';
 
-const attempts = 10;
+const upsertAttempts = 10;
 const lostRaceCode = 112;
 
 /** A write that carries several statements. */
@@ -32,18 +32,20 @@ export async function runBulkWrite(command: Command, lease: Lease, write: BulkWr
   const statements = command.sequence ? splitDocuments(command.sequence) : arrayDocuments(command.spec, fields.get(write.field));
   const isOrdered = numberField(command.spec, fields.get('ordered')) !== 0;
   const spec = withoutFields(command.spec, fields, new Set([write.field]));
+  let attempt = 1;
   const isLost = (error: WriteError) => {
     const statement = statements[error.index];
-    return error.code === lostRaceCode || (statement !== undefined && write.mayRepeat?.(error, statement) === true);
+    if (error.code === lostRaceCode) return true;
+    return attempt < upsertAttempts && statement !== undefined && write.mayRepeat?.(error, statement) === true;
   };
-  for (let attempt = 1; attempt < attempts && !lease.inTransaction; attempt++) {
+  for (; attempt < raceAttempts && !lease.inTransaction; attempt++) {
     const lost = reply.writeErrors.filter(isLost).map(({ index }) => index);
     const first = lost[0];
     if (first === undefined) break;
     const again = isOrdered ? statements.map((_, index) => index).slice(first) : lost;
-    if (attempt > 1) await sleep(Math.random() * 4 * attempt);
     const sequence = Buffer.concat(again.flatMap((index) => statements[index] ?? []));
-    merge(reply, readWriteReply(await queryDocument(lease, write.statement, [command.db, spec, sequence])), again);
+    const run = () => queryDocument(lease, write.statement, [command.db, spec, sequence]);
+    merge(reply, readWriteReply(await inSingleFile(`${command.db}.${command.target} writes`, run)), again);
   }
   return { reply, statements };
 }
