@@ -76,6 +76,6 @@ export async function deliverInteraction(platform: WorkerPlatform, id: string): 
     else if (interaction.state === 'created' && !late) await tellBot(platform, interaction, entry);
   }
   const ids = entries.map((entry) => entry.id);
-  await platform.db.interactions.collection.updateOne({ _id: id as never }, settled(ids) as never);
+  await platform.db.interactions.collection.updateOne({ _id: id as never }, settled(ids));
   await platform.forget(ids);
 }

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { lengthOf } from '../../lib/base/text.ts';
 import type { CommandOption, InvokeInput, OptionType } from '../../lib/contract/command.ts';
 import { parseOptions } from '../../lib/domain/option-parsing.ts';
 
@@ -101,7 +102,7 @@ describe('option parser: types', () => {
     ['channel', `<#${id}>`, bad],
   ];
   for (const [type, text, value] of rows)
-    it(`${type}: ${text.length > 30 ? `${[...text].length} characters` : text} ${value === bad ? 'is refused' : 'is read'}`, () => {
+    it(`${type}: ${text.length > 30 ? `${lengthOf(text)} characters` : text} ${value === bad ? 'is refused' : 'is read'}`, () => {
       const expected = value === bad ? ['it'] : { it: value };
       expect(read([option('it', type)], { text: `it: ${text}` })).to.deep.equal(expected);
       expect(read([option('it', type)], { text })).to.deep.equal(expected);

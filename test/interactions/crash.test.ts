@@ -1,0 +1,109 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import type { Failpoint } from '../../lib/base/failpoint.ts';
+import { sweepInteractions } from '../../lib/domain/interaction-sweeps.ts';
+import { type Scene, startScene, until } from '../harness/scene.ts';
+import { freePort } from '../harness/stack.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+describe('Interaction: an api process killed between write and enqueue', function () {
+  this.timeout(60_000); // a process starts in each
+  let scene: Scene;
+  let child: ChildProcess;
+  let url: string;
+  before(async () => {
+    scene = await startScene();
+  });
+  after(() => scene.close());
+  afterEach(() => {
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+  });
+
+  /** An api process of its own over the same stores, that dies at `failpoint`. */
+  const startChild = async (failpoint: Failpoint): Promise<void> => {
+    const { MONGODB_URL, REDIS_URL, REDIS_PREFIX, APP_KEY, LOG_LEVEL } = scene.api.platform.config;
+    const port = await freePort();
+    const own = { MONGODB_URL, REDIS_URL, REDIS_PREFIX, LOG_LEVEL, APP_KEY: APP_KEY.toString('base64'), PORT: String(port) };
+    child = spawn(process.execPath, ['--import=tsx', 'apps/api/main.ts'], {
+      cwd: root,
+      env: { ...process.env, ...own, RATE_LIMIT: 'off', FAILPOINTS: failpoint },
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    await once(child, 'message');
+    url = `http://127.0.0.1:${port}`;
+  };
+  /** Sends a request to the process that dies of it. */
+  const lastWords = async (path: string, body: unknown, headers: Record<string, string> = {}): Promise<void> => {
+    const died = once(child, 'exit');
+    const init = { method: 'POST', headers: { 'Content-Type': 'application/json', ...headers }, body: JSON.stringify(body) };
+    const answered = await fetch(url + path, init).then(
+      (response) => response.status,
+      () => null,
+    );
+    expect(answered).to.equal(null);
+    const [, signal] = (await died) as [number | null, string | null];
+    expect(signal).to.equal('SIGKILL');
+  };
+  const sweepAgain = async (): Promise<void> => {
+    const before = await scene.snapshot();
+    await sweepInteractions(scene.worker);
+    expect(await scene.snapshot()).to.equal(before);
+  };
+
+  it('the use of a command stands, the sweep tells the bot, and it can answer', async () => {
+    await startChild('after-invoke-write');
+    await lastWords(`/api/channels/${scene.channelId}/commands/${scene.commands.hello}/invoke`, {}, { Authorization: scene.asPerson });
+    const [interaction] = await scene.api.platform.db.interactions.find({ state: 'created' }).lean();
+    const id = String(interaction?._id);
+    // Its age is set, not waited for: owed for 2 s, with most of the 3 s left.
+    await scene.api.platform.db.interactions.collection.updateOne({ _id: id as never }, [
+      { $set: { createdAt: '$$NOW', obAt: { $subtract: ['$$NOW', 2_000] } } },
+    ]);
+    await sweepInteractions(scene.worker);
+    expect((await scene.botEvents()).map(({ data }) => data.id)).to.deep.equal([id]);
+    await sweepAgain();
+    expect((await scene.send('callback', id, { type: 'message', content: 'x' })).status).to.equal(201);
+  });
+
+  it('without an answer the sweep ends it, and the person is told', async () => {
+    await startChild('after-invoke-write');
+    await lastWords(`/api/channels/${scene.channelId}/commands/${scene.commands.hello}/invoke`, {}, { Authorization: scene.asPerson });
+    const [interaction] = await scene.api.platform.db.interactions.find({ state: 'created' }).lean();
+    const id = String(interaction?._id);
+    const known = (await scene.botEvents()).length;
+    await scene.age(id, 3_000);
+    await sweepInteractions(scene.worker);
+    const told = () => scene.personal.map(({ data }) => data).filter((data) => data.id === id);
+    await until(() => told().length > 0, 'INTERACTION_UPDATE');
+    expect(told()).to.deep.equal([{ id, channelId: scene.channelId, state: 'expired' }]);
+    expect(await scene.botEvents()).to.have.length(known);
+    await sweepAgain();
+  });
+
+  it('a decided answer gets its message from the sweep, once; the caller may take the request up again', async () => {
+    await startChild('after-answer-write');
+    const id = await scene.use();
+    const path = `/api/interactions/${id}/${scene.tokenOf(id)}/callback`;
+    const body = { type: 'message', content: '$answer' };
+    const headers = { 'Idempotency-Key': 'crash' };
+    await lastWords(path, body, headers);
+    const { state, messageId, answer } = await scene.stored(id);
+    expect([state, answer?._id]).to.deep.equal(['answered', messageId]);
+    expect((await scene.messages()).map(({ _id }) => _id)).not.to.include(messageId);
+    await scene.age(id, 2_000, 'obAt');
+    await sweepInteractions(scene.worker);
+    const standing = (await scene.messages()).filter(({ interaction }) => interaction?.id === id);
+    expect(standing.map(({ _id, content }) => [_id, content])).to.deep.equal([[messageId, '$answer']]);
+    expect((await scene.stored(id)).answer).to.equal(undefined);
+    await sweepAgain();
+    expect((await scene.send('callback', id, body)).body.code).to.equal('already_answered');
+    // The claim of the key is taken over once its holder is silent for 30 s (decisions 1).
+    await scene.api.platform.db.idempotency.updateMany({}, { $set: { claimedAt: new Date(0) } });
+    const again = await scene.send('callback', id, body, headers);
+    expect([again.status, again.body.id]).to.deep.equal([201, messageId]);
+    expect((await scene.messages()).filter(({ interaction }) => interaction?.id === id)).to.have.length(1);
+  });
+});
