@@ -48,6 +48,8 @@ export const surface: readonly Endpoint[] = [
      DELETE /api/channels/{channelId}
      PUT /api/servers/{serverId}/members/{userId}/roles/{roleId}
      DELETE /api/servers/{serverId}/members/{userId}/roles/{roleId}
+     DELETE /api/users/@me/servers/{serverId}
+     DELETE /api/servers/{serverId}/members/{userId}
      POST /api/applications/{id}/authorize
      PATCH /api/applications/{id}`,
   ),
@@ -72,8 +74,6 @@ export const surface: readonly Endpoint[] = [
     'servers, people, moderation, Community, Discovery',
     `PATCH /api/users/@me/presence
      GET /api/users/{userId}/profile
-     DELETE /api/users/@me/servers/{serverId}
-     DELETE /api/servers/{serverId}/members/{userId}
      PUT /api/servers/{serverId}/bans/{userId}
      DELETE /api/servers/{serverId}/bans/{userId}
      GET /api/servers/{serverId}/bans
