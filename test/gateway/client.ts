@@ -1,0 +1,98 @@
+import { WebSocket } from 'ws';
+
+/** A frame from the gateway. */
+export interface Frame {
+  op: number;
+  d: Record<string, unknown>;
+  s?: number;
+  t?: string;
+}
+
+/** A gateway client under test: it keeps every frame, and waits for those that a test asks for. */
+export class Client {
+  readonly ws: WebSocket;
+  readonly frames: Frame[] = [];
+  /** Resolves with the code when the socket is closed. */
+  readonly closed: Promise<number>;
+  private taken = 0;
+  private wake = (): void => undefined;
+  private gone = false;
+
+  constructor(port: number, path = '/gateway', headers: Record<string, string> = {}) {
+    this.ws = new WebSocket(`ws://127.0.0.1:${port}${path}`, { headers });
+    this.ws.on('message', (data: Buffer) => {
+      this.frames.push(JSON.parse(data.toString()) as Frame);
+      this.wake();
+    });
+    this.ws.on('error', () => undefined);
+    this.closed = new Promise((resolve) => {
+      this.ws.on('close', (code) => {
+        this.gone = true;
+        this.wake();
+        resolve(code);
+      });
+    });
+  }
+
+  /** The next frame, in order. Throws when the socket closes first. */
+  async next(): Promise<Frame> {
+    for (;;) {
+      const frame = this.frames[this.taken];
+      if (frame) {
+        this.taken++;
+        return frame;
+      }
+      if (this.gone) throw new Error(`closed with ${await this.closed}; frames: ${JSON.stringify(this.frames.slice(-3))}`);
+      await new Promise<void>((resolve) => {
+        this.wake = resolve;
+      });
+    }
+  }
+
+  /** The next frame with `op`; those before it are passed over. */
+  async until(op: number, t?: string): Promise<Frame> {
+    for (;;) {
+      const frame = await this.next();
+      if (frame.op === op && (t === undefined || frame.t === t)) return frame;
+    }
+  }
+
+  /** The next `count` events, without READY and RESUMED. */
+  async events(count: number): Promise<Frame[]> {
+    const found: Frame[] = [];
+    while (found.length < count) {
+      const frame = await this.until(0);
+      if (frame.t !== 'READY' && frame.t !== 'RESUMED') found.push(frame);
+    }
+    return found;
+  }
+
+  send(frame: unknown): void {
+    this.ws.send(typeof frame === 'string' ? frame : JSON.stringify(frame));
+  }
+
+  /** Identifies and waits for READY. */
+  async identify(token: string, events?: string[]): Promise<Frame & { d: { sessionId: string; servers: string[] } }> {
+    await this.until(10);
+    this.send({ op: 2, d: { token, ...(events ? { events } : {}) } });
+    return (await this.until(0, 'READY')) as Frame & { d: { sessionId: string; servers: string[] } };
+  }
+
+  /** Asks to resume, after hello. */
+  async resume(token: string, sessionId: string, seq: number): Promise<void> {
+    await this.until(10);
+    this.send({ op: 6, d: { token, sessionId, seq } });
+  }
+
+  /** Sends a heartbeat and waits for its ack. */
+  async heartbeat(): Promise<void> {
+    this.send({ op: 1, d: null });
+    await this.until(11);
+  }
+
+  /** Cuts the connection without a close frame. */
+  cut(): Promise<number> {
+    this.ws.terminate();
+    return this.closed;
+  }
+}

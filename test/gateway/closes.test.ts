@@ -1,0 +1,199 @@
+import { expect } from 'chai';
+import { Client } from './client.ts';
+import { type Someone, startWorld, type World } from './world.ts';
+
+describe('gateway: what closes a socket', () => {
+  let world: World;
+  let server: string;
+  let channel: string;
+  let bot: Someone;
+  before(async () => {
+    world = await startWorld(1, { BASE_URL: 'https://chat.example' });
+    server = await world.server();
+    channel = await world.channel(server);
+    bot = await world.someone('bot', server);
+  });
+  after(() => world.close());
+
+  const refused: [what: string, code: number, frames: unknown[]][] = [
+    ['an unknown op', 4001, [{ op: 3, d: null }]],
+    ['an op that is no number', 4001, [{ op: '1' }]],
+    ['text that is no JSON', 4002, ['{']],
+    ['JSON that is no object', 4002, ['[1]']],
+    ['null', 4002, ['null']],
+    ['no op', 4002, [{ d: 1 }]],
+    ['a wrong token', 4004, [{ op: 2, d: { token: '0000000000000000000.'.padEnd(63, 'x') } }]],
+    ['a token that is no text', 4004, [{ op: 2, d: { token: 7 } }]],
+    ['no token', 4004, [{ op: 2, d: {} }]],
+    ['an identify without data', 4004, [{ op: 2 }]],
+    ['a resume with a wrong token', 4004, [{ op: 6, d: { token: 'x', sessionId: 'x', seq: 0 } }]],
+    ['a negative seq', 4007, [{ op: 6, d: { token: 'x', sessionId: 'x', seq: -1 } }]],
+    ['a broken seq', 4007, [{ op: 6, d: { token: 'x', sessionId: 'x', seq: 1.5 } }]],
+    ['a seq as text', 4007, [{ op: 6, d: { token: 'x', sessionId: 'x', seq: '1' } }]],
+    ['no seq', 4007, [{ op: 6, d: { token: 'x', sessionId: 'x' } }]],
+    ['a heartbeat with a bad seq', 4007, [{ op: 1, d: 'x' }]],
+    ['120 frames and one more', 4008, Array.from({ length: 121 }, () => ({ op: 1, d: null }))],
+    ['a frame over 16 KiB', 1009, ['x'.repeat(16 * 1024 + 1)]],
+  ];
+  for (const [what, code, frames] of refused)
+    it(`${code} for ${what}`, async () => {
+      const client = world.connect();
+      await client.until(10);
+      for (const frame of frames) client.send(frame);
+      expect(await client.closed).to.equal(code);
+    });
+
+  it('4002 for a binary frame', async () => {
+    const client = world.connect();
+    await client.until(10);
+    client.ws.send(Buffer.from('{"op":1}'));
+    expect(await client.closed).to.equal(4002);
+  });
+
+  it('allows 120 frames', async () => {
+    const client = world.connect();
+    await client.until(10);
+    for (let i = 0; i < 120; i++) client.send({ op: 1, d: null });
+    for (let i = 0; i < 120; i++) expect((await client.next()).op).to.equal(11);
+  });
+
+  it('4005 for a second identify, also while the first is under way, and for a resume after it', async () => {
+    for (const op of [2, 6]) {
+      const client = world.connect();
+      await client.until(10);
+      client.send({ op: 2, d: { token: bot.token } });
+      client.send({ op, d: { token: bot.token, sessionId: 'x', seq: 0 } });
+      expect(await client.closed).to.equal(4005);
+    }
+    const client = world.connect();
+    await client.identify(`Bearer ${bot.token}`);
+    client.send({ op: 2, d: { token: bot.token } });
+    expect(await client.closed).to.equal(4005);
+    expect(await world.worker.connected([bot.id])).to.deep.equal([false]);
+  });
+
+  it('4012 for a version that it does not speak; 1 is the default', async () => {
+    expect(await world.connect(0, '/?v=2').closed).to.equal(4012);
+    expect(await world.connect(0, '/gateway?v=').closed).to.equal(4012);
+    expect((await world.connect(0, '/?v=1').next()).op).to.equal(10);
+    expect((await world.connect(0, '/anything/at/all').next()).op).to.equal(10);
+  });
+
+  it('4003 when not identified in time', async () => {
+    const client = world.connect();
+    await client.until(10);
+    const { node } = world.nodes[0] ?? expect.fail();
+    const [socket] = [...node.sockets].slice(-1);
+    if (!socket) expect.fail();
+    expect(socket.deadline - performance.now()).to.be.within(25_000, 30_000);
+    socket.deadline = 0;
+    expect(await client.closed).to.equal(4003);
+  });
+
+  it('4009 without a heartbeat for one and a half intervals, and the session can be resumed', async () => {
+    const node = await world.addNode({ HEARTBEAT_INTERVAL_MS: 500 });
+    const client = new Client(node.port);
+    const beating = new Client(node.port);
+    const { d } = await client.identify(bot.token);
+    await beating.identify(bot.token);
+    const began = performance.now();
+    const beats = setInterval(() => beating.send({ op: 1, d: null }), 200);
+    expect(await client.closed).to.equal(4009);
+    expect(performance.now() - began).to.be.within(600, 2_000);
+    clearInterval(beats);
+    expect(beating.ws.readyState).to.equal(beating.ws.OPEN);
+    const again = new Client(node.port);
+    await again.resume(bot.token, d.sessionId, 0);
+    expect(await again.next()).to.include({ t: 'RESUMED' });
+    for (const one of [beating, again]) await one.cut();
+  });
+
+  it('4010 for a reader more than 1 MiB behind; what it holds for it is bounded, and it resumes without a loss', async () => {
+    const client = world.connect();
+    const { d } = await client.identify(bot.token);
+    client.ws.pause();
+    const { node } = world.nodes[0] ?? expect.fail();
+    const session = node.sessions.get(d.sessionId);
+    let posted = 0;
+    let held = 0;
+    while (session?.open) {
+      await world.post(server, channel, `${posted++} ${'x'.repeat(200_000)}`);
+      held = Math.max(held, session.socket.raw.writableLength);
+      if (posted > 500) expect.fail('never closed');
+    }
+    expect(held).to.be.lessThan(4 * 1024 * 1024);
+    client.ws.resume();
+    expect(await client.closed).to.equal(4010);
+    const got = client.frames.filter(({ t }) => t === 'MESSAGE_CREATE').length;
+    const again = world.connect();
+    await again.resume(bot.token, d.sessionId, got);
+    const rest = await again.events(posted - got);
+    expect(rest.map(({ s }) => s)).to.deep.equal(Array.from({ length: posted - got }, (_, i) => got + i + 1));
+  }).timeout(30_000);
+
+  it('4004 on every node within a second after the token was reset, and for a resume with the old one', async () => {
+    const victim = await world.someone('bot', server);
+    const client = world.connect();
+    const { d } = await client.identify(victim.token);
+    await world.changing(null, [victim.id], () => world.worker.db.tokens.deleteMany({ accountId: victim.id }), true);
+    const began = performance.now();
+    expect(await client.closed).to.equal(4004);
+    expect(performance.now() - began).to.be.lessThan(1_000);
+    const again = world.connect();
+    await again.resume(victim.token, d.sessionId, 0);
+    expect(await again.closed).to.equal(4004);
+  });
+
+  it('a change of credentials that spares the token closes nothing', async () => {
+    const client = world.connect();
+    await client.identify(bot.token);
+    await world.changing(null, [bot.id], async () => undefined, true);
+    await world.post(server, channel, 'still here');
+    expect(await client.events(1)).to.have.length(1);
+  });
+
+  it('lets a person in by cookie, from our origin or without one, and not from another', async () => {
+    const person = await world.someone('person', server);
+    const cookie = `theme=dark; parlance_session=${person.token}`;
+    for (const headers of [{ cookie }, { cookie, origin: 'https://chat.example' }]) {
+      const client = world.connect(0, '/', headers);
+      await client.until(10);
+      client.send({ op: 2, d: {} });
+      expect((await client.next()).d.user).to.include({ id: person.id, tag: null });
+    }
+    const foreign = world.connect(0, '/', { cookie, origin: 'https://evil.example' });
+    await foreign.until(10);
+    foreign.send({ op: 2, d: {} });
+    expect(await foreign.closed).to.equal(4004);
+  });
+
+  it('takes at most 200 unidentified sockets from one address', async () => {
+    const node = await world.addNode({ TRUST_PROXY: 1 });
+    const at = (address: string): Client => new Client(node.port, '/', { 'x-forwarded-for': `9.9.9.9, ${address}` });
+    const many = Array.from({ length: 200 }, () => at('192.0.2.1'));
+    for (const client of many) await client.until(10);
+    const refusedOne = at('192.0.2.1');
+    expect(await refusedOne.closed).to.equal(1006);
+    const other = at('192.0.2.2');
+    expect((await other.next()).op).to.equal(10);
+    many[0]?.send({ op: 2, d: { token: bot.token } });
+    await many[0]?.until(0, 'READY');
+    const next = at('192.0.2.1');
+    expect((await next.next()).op).to.equal(10);
+    for (const client of [...many, other, next]) client.ws.terminate();
+  });
+
+  it('answers GET /healthz, and tells who asks for anything else to upgrade', async () => {
+    const base = `http://127.0.0.1:${world.nodes[0]?.port}`;
+    expect((await fetch(`${base}/healthz`)).status).to.equal(200);
+    expect((await fetch(`${base}/`)).status).to.equal(426);
+  });
+
+  it('forgets everything about sockets that are gone', async () => {
+    const { node } = world.nodes[0] ?? expect.fail();
+    for (const client of world.clients) client.ws.terminate();
+    await Promise.all(world.clients.map((client) => client.closed));
+    while (node.sockets.size > 0) await new Promise((resolve) => setImmediate(resolve));
+    expect(node.sessions.size + node.accounts.size + node.people.size + node.strangers.size + node.owed.size).to.equal(0);
+  });
+});

@@ -1,0 +1,136 @@
+import { expect } from 'chai';
+import type { Client } from './client.ts';
+import { contents, type Someone, startWorld, type World } from './world.ts';
+
+describe('gateway: people', () => {
+  let world: World;
+  let server: string;
+  let channel: string;
+  before(async () => {
+    world = await startWorld(1);
+    server = await world.server();
+    channel = await world.channel(server);
+  });
+  after(() => world.close());
+
+  const person = async (...servers: string[]): Promise<Someone & { client: Client; sessionId: string }> => {
+    const one = await world.someone('person', ...servers);
+    const client = world.connect();
+    const { d } = await client.identify(one.token);
+    return { ...one, client, sessionId: d.sessionId };
+  };
+
+  it('hear every kind of event of their servers, numbered by the node', async () => {
+    const { client } = await person(server);
+    await world.post(server, channel, 'a');
+    await world.post(server, channel, 'b', { name: 'MESSAGE_UPDATE' });
+    await world.post(server, channel, 'c', { name: 'MESSAGE_DELETE' });
+    expect((await client.events(3)).map(({ t, s, d }) => [t, s, d.content])).to.deep.equal([
+      ['MESSAGE_CREATE', 1, 'a'],
+      ['MESSAGE_UPDATE', 2, 'b'],
+      ['MESSAGE_DELETE', 3, 'c'],
+    ]);
+  });
+
+  it('hear only channels that they may view, judged by the access data the event was made with', async () => {
+    const [sees, blind] = [await person(server), await person(server)];
+    const hidden = await world.channel(server, [
+      { id: server, allow: 0, deny: 1 },
+      { id: sees.id, allow: 1, deny: 0 },
+    ]);
+    await world.post(server, hidden, 'hidden');
+    await world.post(server, channel, 'open');
+    expect(contents(await sees.client.events(2))).to.deep.equal(['hidden', 'open']);
+    expect(contents(await blind.client.events(1))).to.deep.equal(['open']);
+    await world.overwrite(server, hidden, []);
+    await world.post(server, hidden, 'shown');
+    await world.overwrite(server, hidden, [{ id: sees.id, allow: 0, deny: 1 }]);
+    await world.post(server, hidden, 'turned');
+    await world.post(server, channel, 'end');
+    expect(contents(await sees.client.events(2))).to.deep.equal(['shown', 'end']);
+    expect(contents(await blind.client.events(3))).to.deep.equal(['shown', 'turned', 'end']);
+  });
+
+  it('hear nothing more of a server that they left, and of one that they joined at once', async () => {
+    const { id, client } = await person(server);
+    const other = await world.server();
+    const there = await world.channel(other);
+    await world.leave(server, id);
+    await world.post(server, channel, 'gone');
+    await world.join(other, id, false);
+    const { node } = world.nodes[0] ?? expect.fail();
+    while (!node.people.has(other)) await new Promise((resolve) => setImmediate(resolve));
+    await node.accounts.get(id)?.refreshing;
+    await world.post(other, there, 'here');
+    expect(contents(await client.events(1))).to.deep.equal(['here']);
+  });
+
+  it('hear what is theirs alone, on every session, and nobody else does', async () => {
+    const [one, two] = [await person(server), await person(server)];
+    const second = world.connect();
+    await second.identify(one.token);
+    const update = { id: world.worker.ids.next(), channelId: channel, state: 'answered' };
+    await world.tell(one.id, 'INTERACTION_UPDATE', update);
+    await world.tell(one.id, 'MESSAGE_CREATE', { id: '1', ephemeral: true, content: 'psst' });
+    for (const client of [one.client, second])
+      expect((await client.events(2)).map(({ t, d }) => [t, d.state ?? d.content])).to.deep.equal([
+        ['INTERACTION_UPDATE', 'answered'],
+        ['MESSAGE_CREATE', 'psst'],
+      ]);
+    await world.post(server, channel, 'for all');
+    expect(contents(await two.client.events(1))).to.deep.equal(['for all']);
+  });
+
+  it('keep the order of a server’s events although permissions are read meanwhile', async () => {
+    const { client } = await person(server);
+    const channels = await Promise.all(Array.from({ length: 10 }, () => world.channel(server)));
+    for (let i = 0; i < 100; i++) await world.post(server, channels[i % 10] ?? '', String(i));
+    expect(contents(await client.events(100))).to.deep.equal(Array.from({ length: 100 }, (_, i) => String(i)));
+  });
+
+  it('never hear a bot’s interactions', async () => {
+    const { id, client } = await person(server);
+    await world.tell(id, 'INTERACTION_CREATE', { id: world.worker.ids.next() }, { topics: [`user:${id}`, `server:${server}`], bots: [] });
+    await world.post(server, channel, 'next');
+    expect((await client.events(1))[0]).to.include({ t: 'MESSAGE_CREATE', s: 1 });
+  });
+
+  it('are connected while they have a socket', async () => {
+    const { id, client } = await person(server);
+    expect(await world.worker.connected([id])).to.deep.equal([true]);
+    client.ws.close(3000);
+    await client.closed;
+    const { node } = world.nodes[0] ?? expect.fail();
+    while (node.accounts.has(id)) await new Promise((resolve) => setImmediate(resolve));
+    expect(await world.worker.connected([id])).to.deep.equal([false]);
+  });
+
+  it('4004 for the session that was logged out, the other one stays', async () => {
+    const one = await world.someone('person', server);
+    const { token, _id } = await world.anotherToken(one.id);
+    const [stays, goes] = [world.connect(), world.connect()];
+    await stays.identify(one.token);
+    await goes.identify(token);
+    await world.changing(null, [one.id], () => world.worker.db.tokens.deleteOne({ _id }), true);
+    expect(await goes.closed).to.equal(4004);
+    await world.post(server, channel, 'to who stays');
+    expect(contents(await stays.events(1))).to.deep.equal(['to who stays']);
+  });
+
+  it('op 9 and a close when their permissions cannot be read', async () => {
+    const { client } = await person(server);
+    const { platform } = world.nodes[0] ?? expect.fail();
+    const fresh = await world.channel(server);
+    const { findOne } = platform.db.servers;
+    platform.db.servers.findOne = (() => {
+      throw new Error('the database is away');
+    }) as unknown as typeof findOne;
+    try {
+      await world.post(server, fresh, 'who may see this?');
+      expect(await client.next()).to.deep.equal({ op: 9, d: false });
+      expect(await client.closed).to.equal(4000);
+    } finally {
+      platform.db.servers.findOne = findOne;
+    }
+  });
+});
