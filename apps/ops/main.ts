@@ -4,7 +4,7 @@ import { createMetrics } from '../../lib/base/metrics.ts';
 import { runRole } from '../../lib/base/process.ts';
 import { startMetricsFeed } from '../../lib/store/metrics-feed.ts';
 import { openOpsPlatform } from '../../lib/store/platform.ts';
-import { warnOfRedis } from '../../lib/store/redis-facts.ts';
+import { watchRedis } from '../../lib/store/redis-facts.ts';
 import { startOps } from './start.ts';
 
 const config = configOrExit();
@@ -12,13 +12,14 @@ const log = createLog('ops', config.LOG_LEVEL);
 
 await runRole(log, async () => {
   const platform = await openOpsPlatform(config, log);
-  await warnOfRedis(platform);
+  const watch = await watchRedis(platform);
   const feed = startMetricsFeed(platform, 'ops', createMetrics('ops').registry);
   const ops = await startOps(platform);
   log.info({ port: ops.port, open: config.OPS_PASSWORD !== '' }, 'listening');
   return {
     close: async () => {
       await ops.close();
+      watch.close();
       await feed.close();
       await platform.close();
     },

@@ -39,8 +39,27 @@ export function redisWarnings(facts: RedisFacts): string[] {
   return warnings;
 }
 
-/** Logs one warning for each thing that is wrong with Redis; nothing while it is away. For the start of a process. */
-export async function warnOfRedis(platform: { redisFacts(): Promise<RedisFacts>; log: Logger }): Promise<void> {
+interface Watched {
+  redisFacts(): Promise<RedisFacts>;
+  log: Logger;
+}
+
+/** Logs one warning for each thing that is wrong with Redis and not in `told`; nothing while it is away. Answers what is wrong now, by kind. */
+export async function warnOfRedis(platform: Watched, told: ReadonlySet<string> = new Set()): Promise<ReadonlySet<string>> {
   const facts = await platform.redisFacts().catch(() => null);
-  for (const warning of facts ? redisWarnings(facts) : []) platform.log.warn(warning);
+  if (!facts) return told;
+  const found = new Map(redisWarnings(facts).map((warning) => [warning.replace(/\d+/g, ''), warning]));
+  for (const [kind, warning] of found) if (!told.has(kind)) platform.log.warn(warning);
+  return new Set(found.keys());
+}
+
+/** Warns at once, then every 10 s of what has gone wrong with Redis since, such as a memory that fills (quality 4). Resolves after the first look. */
+export async function watchRedis(platform: Watched, everyMs = 10_000): Promise<{ close(): void }> {
+  let told = await warnOfRedis(platform);
+  const timer = setInterval(() => {
+    void warnOfRedis(platform, told).then((now) => {
+      told = now;
+    });
+  }, everyMs);
+  return { close: () => clearInterval(timer) };
 }
