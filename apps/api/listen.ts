@@ -13,8 +13,11 @@ export interface Api extends Running {
 
 /** Serves every route on `config.PORT` (0: any free port). `close` stops taking connections, lets requests end, and closes idle connections. */
 export async function startApi(platform: ApiPlatform, metrics: Metrics): Promise<Api> {
-  const app = createApp(platform, metrics, routes);
-  const server: Server = createServer({ keepAliveTimeout: 65_000, headersTimeout: 10_000, requestTimeout: 120_000 }, app.callback());
+  const answer = createApp(platform, metrics, routes).callback();
+  const server: Server = createServer(
+    { keepAliveTimeout: 65_000, headersTimeout: 10_000, requestTimeout: 120_000 },
+    (request, response) => void answer(request, response),
+  );
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(platform.config.PORT, resolve);
