@@ -8,7 +8,6 @@ import {
   makeChannel,
   makeMember,
   makePerson,
-  makeRole,
   makeServer,
   type Place,
   refused,
@@ -17,7 +16,7 @@ import {
   tally,
 } from '../harness/factories.ts';
 
-const [view, post, manageChannels, manageRoles] = [1, 2, 1 << 6, 1 << 7];
+const [view, post, manageChannels] = [1, 2, 1 << 6];
 const unknownId = '1000000000000000000';
 
 describe('channels', () => {
@@ -242,80 +241,5 @@ describe('channels', () => {
       const { channels } = await send<Server>(api, 200, owner, 'GET', `/api/servers/${server.id}`);
       expect(channels.filter((one) => one.parentId === category.id)).to.deep.equal([]);
     });
-  });
-
-  describe('PUT /api/channels/{channelId}/overwrites/{roleOrUserId}', () => {
-    let keeper: Caller;
-    let high: string;
-    let low: string;
-    let channel: Channel;
-    const path = (target: string, id = channel.id): string => `/api/channels/${id}/overwrites/${target}`;
-    before(async () => {
-      high = (await makeRole(api, owner, server.id)).id;
-      keeper = await makeMember(api, owner, server.id, view | post | manageRoles);
-      low = (await makeRole(api, owner, server.id)).id;
-      await send(api, 200, owner, 'PATCH', `/api/servers/${server.id}/roles/${high}`, { position: 3 });
-    });
-    beforeEach(async () => {
-      channel = await makeChannel(api, owner, server.id);
-    });
-
-    it('200 with the channel; it is replaced, not doubled, and taken away by 204, twice', async () => {
-      const first = await setOverwrite(api, keeper, channel.id, low, view, post);
-      expect(first.overwrites).to.deep.equal([{ id: low, allow: view, deny: post }]);
-      expect((await setOverwrite(api, keeper, channel.id, low, post, 0)).overwrites).to.deep.equal([{ id: low, allow: post, deny: 0 }]);
-      for (const status of [204, 204]) await send(api, status, keeper, 'DELETE', path(low));
-      expect((await read(owner, channel.id)).overwrites).to.deep.equal([]);
-    });
-
-    it('takes effect on the next request', async () => {
-      await send(api, 201, member, 'POST', `/api/channels/${channel.id}/messages`, { content: 'x' });
-      await setOverwrite(api, keeper, channel.id, server.id, 0, post);
-      await refused(api, [403, 'missing_permission'], member, 'POST', `/api/channels/${channel.id}/messages`, { content: 'x' });
-      await setOverwrite(api, keeper, channel.id, member.id, post, 0);
-      await send(api, 201, member, 'POST', `/api/channels/${channel.id}/messages`, { content: 'x' });
-      await send(api, 204, keeper, 'DELETE', path(member.id));
-      await refused(api, [403, 'missing_permission'], member, 'POST', `/api/channels/${channel.id}/messages`, { content: 'x' });
-    });
-
-    it('20 at once for different members all stand', async () => {
-      const roles = await Promise.all(Array.from({ length: 20 }, () => makeRole(api, owner, server.id)));
-      await Promise.all(roles.map((role) => setOverwrite(api, owner, channel.id, role.id, 0, view)));
-      const { overwrites } = await read(owner, channel.id);
-      expect(overwrites.map((one) => one.id)).to.have.members(roles.map((one) => one.id));
-    });
-
-    it('403 role_hierarchy for a role or member that is not below the caller, 403 for the owner and oneself', async () => {
-      for (const target of [high, owner.id, keeper.id])
-        for (const [method, body] of [
-          ['PUT', { allow: 0, deny: 0 }],
-          ['DELETE', undefined],
-        ] as const)
-          await refused(api, [403, 'role_hierarchy'], keeper, method, path(target), body);
-    });
-
-    it('403 missing_permission for bits that the caller lacks, allowed, denied or taken back', async () => {
-      for (const body of [
-        { allow: manageChannels, deny: 0 },
-        { allow: 0, deny: manageChannels },
-      ]) {
-        const { missing } = await refused(api, [403, 'missing_permission'], keeper, 'PUT', path(low), body);
-        expect(missing).to.deep.equal(['Manage Channels']);
-      }
-      await setOverwrite(api, owner, channel.id, low, 0, manageChannels);
-      await refused(api, [403, 'missing_permission'], keeper, 'PUT', path(low), { allow: 0, deny: 0 });
-      await refused(api, [403, 'missing_permission'], keeper, 'DELETE', path(low));
-      await setOverwrite(api, keeper, channel.id, low, view, manageChannels);
-    });
-
-    it('403 missing_permission without Manage Roles, 404 for an unknown target', async () => {
-      const { missing } = await refused(api, [403, 'missing_permission'], member, 'PUT', path(low), { allow: 0, deny: 0 });
-      expect(missing).to.deep.equal(['Manage Roles']);
-      for (const target of [unknownId, 'x', '$one', outsider.id])
-        await refused(api, [404, 'not_found'], keeper, 'PUT', path(target), { allow: 0, deny: 0 });
-    });
-
-    for (const body of [{ allow: 1 }, { allow: -1, deny: 0 }, { allow: 8192, deny: 0 }, { allow: '1', deny: 0 }, { allow: 1, deny: 1 }])
-      it(`400 invalid_request for ${JSON.stringify(body)}`, () => refused(api, [400, 'invalid_request'], keeper, 'PUT', path(low), body));
   });
 });
