@@ -12,6 +12,8 @@ export const impatient = {
   maxRetriesPerRequest: 1,
   commandTimeout: 300,
   connectTimeout: 2_000,
+  // Without it a connection that has gone silent (a dropped route, a stopped proxy) would be kept, and every command on it fail, for many minutes.
+  socketTimeout: 2_000,
   retryStrategy: (times: number) => Math.min(50 * times, 500),
 } satisfies ConnectOptions;
 

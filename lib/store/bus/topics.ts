@@ -32,8 +32,8 @@ export interface Listener {
   onRestored(): void;
 }
 
-/** How often the connection must show that it lives, in milliseconds; without an answer for as long again and a half it is cut and made anew. */
-const pingMs = 2_000;
+/** How often the connection must show that it lives, in milliseconds. */
+const pingMs = 1_000;
 
 /**
  * Options of a subscribing connection. A command that the connection dies under fails at once: what must be heard is subscribed anew as a whole. One
@@ -44,7 +44,7 @@ export const earOptions: ConnectOptions = {
   autoResubscribe: false,
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
-  socketTimeout: pingMs * 1.5,
+  socketTimeout: impatient.socketTimeout,
   connectTimeout: impatient.connectTimeout,
   retryStrategy: impatient.retryStrategy,
 };
