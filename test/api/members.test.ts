@@ -21,6 +21,7 @@ import {
   send,
   tally,
 } from '../harness/factories.ts';
+import { meet } from '../harness/meet.ts';
 
 const [view, post, manageRoles, kick] = [1, 2, 1 << 7, 1 << 10];
 const unknownId = '1000000000000000000';
@@ -207,6 +208,12 @@ describe('members', () => {
       await refused(api, [400, 'invalid_request'], owner, 'DELETE', leave());
       await refused(api, [404, 'not_found'], await makePerson(api), 'DELETE', leave());
       await refused(api, [404, 'not_found'], owner, 'DELETE', '/api/users/@me/servers/x');
+    });
+
+    it('400 for handing over to someone who has just left', async () => {
+      meet(api.platform.db.servers, 'findOneAndUpdate', () => send(api, 204, member, 'DELETE', leave()));
+      await refused(api, [400, 'invalid_request'], owner, 'PATCH', `/api/servers/${server.id}`, { ownerId: member.id });
+      expect((await send<Server>(api, 200, owner, 'GET', `/api/servers/${server.id}`)).ownerId).to.equal(owner.id);
     });
 
     it('a server keeps an owner who is in it, also when the heir leaves at the same moment', async () => {

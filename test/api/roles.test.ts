@@ -16,6 +16,7 @@ import {
   setOverwrite,
   tally,
 } from '../harness/factories.ts';
+import { meet } from '../harness/meet.ts';
 
 const [view, post, manageChannels, manageRoles, administrator] = [1, 2, 1 << 6, 1 << 7, 1 << 12];
 const unknownId = '1000000000000000000';
@@ -202,6 +203,12 @@ describe('roles', () => {
       const own = roles.find((role) => role.permissions === (view | post | manageRoles)) as Role;
       expect(roles.find((role) => role.id === low.id)?.position).to.be.lessThan(own.position);
     });
+  });
+
+  it('POST with a position is decided on the order that it is written over', async () => {
+    const own = (await send<Role[]>(api, 200, owner, 'GET', path()))[1] as Role;
+    meet(api.platform.db.servers, 'findOneAndUpdate', () => send(api, 200, owner, 'PATCH', path(own.id), { position: 1 }));
+    await refused(api, [403, 'role_hierarchy'], keeper, 'POST', path(), { name: 'x', position: 3 });
   });
 
   describe('DELETE /api/servers/{serverId}/roles/{roleId}', () => {
