@@ -83,7 +83,7 @@ export const isDuplicate = (error: unknown): boolean => (error as { code?: unkno
 export function isUnavailable(error: unknown): boolean {
   const { name, code } = (error ?? {}) as { name?: string; code?: unknown };
   return (
-    /^(MongoNetwork|MongoServerSelection|MongoPoolCleared|MongoWaitQueueTimeout|MongoNotConnected|MongooseServerSelection|MongoTopologyClosed|MongoWriteConcern|MongoOperationTimeout|MongoExpiredSession)/.test(
+    /^(MongoNetwork|MongoServerSelection|MongoPoolCleared|PoolCleared|MongoWaitQueueTimeout|MongoNotConnected|MongooseServerSelection|MongoTopologyClosed|MongoWriteConcern|MongoOperationTimeout|MongoExpiredSession)/.test(
       name ?? '',
     ) ||
     code === 91 ||

@@ -7,7 +7,9 @@ export interface TcpProxy {
   url: string;
   /** Breaks every connection and refuses new ones. */
   cut(): void;
-  /** Lets connections through again. */
+  /** Passes nothing on in either direction and closes nothing: a peer that hangs. */
+  freeze(): void;
+  /** Lets connections, and what waits on frozen ones, through again. */
   mend(): void;
   close(): Promise<void>;
 }
@@ -17,6 +19,7 @@ export async function startTcpProxy(url: string, fallbackPort: number): Promise<
   const target = new URL(url);
   const sockets = new Set<Socket>();
   let open = true;
+  let frozen = false;
   const hold = (socket: Socket): Socket => {
     sockets.add(socket);
     return socket.on('error', () => socket.destroy()).on('close', () => sockets.delete(socket));
@@ -25,6 +28,7 @@ export async function startTcpProxy(url: string, fallbackPort: number): Promise<
     if (!open) return near.destroy();
     const far = hold(connect(Number(target.port || fallbackPort), target.hostname));
     hold(near).pipe(far).pipe(near);
+    if (frozen) for (const socket of [near, far]) socket.pause();
     near.on('close', () => far.destroy());
     far.on('close', () => near.destroy());
     return undefined;
@@ -42,8 +46,15 @@ export async function startTcpProxy(url: string, fallbackPort: number): Promise<
       open = false;
       breakAll();
     },
+    freeze: () => {
+      frozen = true;
+      for (const socket of sockets) socket.pause();
+    },
     mend: () => {
       open = true;
+      if (!frozen) return;
+      frozen = false;
+      for (const socket of sockets) socket.resume();
     },
     close: () =>
       new Promise((resolve) => {
