@@ -111,7 +111,9 @@ describe('gateway: delivery to bots', () => {
     await world.post(server, channel, 'after');
     const [given] = await young.events(1);
     expect(given).to.deep.equal({
-      ...{ op: 0, t: 'INTERACTION_CREATE', s: 1 },
+      op: 0,
+      t: 'INTERACTION_CREATE',
+      s: 1,
       d: { id, name: 'roll', token: interactionTokenOf(world.config.APP_KEY, id) },
     });
     expect(contents(await old.events(1))).to.deep.equal(['after']);

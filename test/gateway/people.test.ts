@@ -122,16 +122,19 @@ describe('gateway: people', () => {
     const { client } = await person(server);
     const { platform } = world.nodes[0] ?? expect.fail();
     const fresh = await world.channel(server);
-    const { findOne } = platform.db.servers;
-    platform.db.servers.findOne = (() => {
-      throw new Error('the database is away');
-    }) as unknown as typeof findOne;
+    const real = platform.db.servers;
+    const away = new Proxy(real, {
+      get: () => () => {
+        throw new Error('the database is away');
+      },
+    });
+    Object.assign(platform.db, { servers: away });
     try {
       await world.post(server, fresh, 'who may see this?');
       expect(await client.next()).to.deep.equal({ op: 9, d: false });
       expect(await client.closed).to.equal(4000);
     } finally {
-      platform.db.servers.findOne = findOne;
+      Object.assign(platform.db, { servers: real });
     }
   });
 });

@@ -54,8 +54,15 @@ export class World {
     const { ids, db } = this.worker;
     const id = ids.next();
     await db.accounts.collection.insertOne({
-      ...{ _id: id, kind, username: `u${id}`, displayName: 'Someone', avatarUrl: null, tag: null, passwordHash: null },
-      ...{ applicationId: kind === 'bot' ? ids.next() : null, status: 'online', customStatus: null, serverCount: 0, createdAt: new Date() },
+      _id: id,
+      kind,
+      username: `u${id}`,
+      displayName: 'Someone',
+      avatarUrl: null,
+      tag: null,
+      applicationId: kind === 'bot' ? ids.next() : null,
+      status: 'online',
+      createdAt: new Date(),
     } as never);
     const { token } = await this.anotherToken(id, kind);
     for (const serverId of serverIds) await this.join(serverId, id, kind === 'bot');
@@ -138,8 +145,13 @@ export class World {
   /** Appends an event for one account. */
   tell(userId: string, name: EventName, data: object, options: Partial<Append> = {}): Promise<Appended> {
     return this.worker.append({
-      ...{ eventId: this.worker.ids.next(), name, payload: JSON.stringify(data), bots: [userId], reach: 'all' },
-      ...{ topics: [`user:${userId}`], ...options },
+      eventId: this.worker.ids.next(),
+      name,
+      payload: JSON.stringify(data),
+      bots: [userId],
+      reach: 'all',
+      topics: [`user:${userId}`],
+      ...options,
     });
   }
 
