@@ -1,11 +1,6 @@
 import { limits } from '../../lib/base/limits.ts';
 import { closeCode, type EventFrame, plainBytes, writeNumbered } from './frames.ts';
-import { type GatewayNode, type GatewaySocket, monotonic } from './state.ts';
-
-/** The node's way out: what is written in one turn of the event loop leaves each socket in one write, as a send costs by write, not by message. */
-export interface Outlet {
-  write(socket: GatewaySocket, bytes: Buffer): void;
-}
+import { type GatewayNode, type GatewaySocket, monotonic, type Outlet } from './state.ts';
 
 /** An outlet; `onSlow` is told of a socket whose reader is more than 1 MiB behind (quality 5, WebSocket). */
 export function createOutlet(onSlow: (socket: GatewaySocket) => void): Outlet {

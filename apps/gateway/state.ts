@@ -3,7 +3,6 @@ import { WebSocket } from 'ws';
 import type { Metrics } from '../../lib/base/metrics.ts';
 import type { Topics } from '../../lib/store/bus/topics.ts';
 import type { GatewayPlatform } from '../../lib/store/platform.ts';
-import type { Outlet } from './outlet.ts';
 
 /** A client's socket. Times are milliseconds of the monotonic clock. One timer of the node watches all deadlines: an idle socket holds no timer. */
 export class GatewaySocket extends WebSocket {
@@ -56,6 +55,11 @@ export interface LocalAccount {
   /** The reading of its servers that is under way, and whether another was asked for meanwhile. */
   refreshing: Promise<void> | null;
   again: boolean;
+}
+
+/** The node's way out: what is written in one turn of the event loop leaves each socket in one write, as a send costs by write, not by message. */
+export interface Outlet {
+  write(socket: GatewaySocket, bytes: Buffer): void;
 }
 
 /** A session to be given up in Redis as soon as Redis answers. */
