@@ -6,7 +6,7 @@ import { trusted } from '../store/database.ts';
 import type { MemberDoc, RoleDoc, ServerDoc } from '../store/models/server.ts';
 import type { Platform } from '../store/platform.ts';
 import { type Actor, inServer, require, requireGrantable } from './access.ts';
-import { changesOf, writeAudit } from './audit.ts';
+import { type Changes, changesOf, writeAudit } from './audit.ts';
 import { forgetRoles } from './membership.ts';
 import { rolesOf } from './server-view.ts';
 
@@ -31,25 +31,32 @@ async function standingOf(platform: Platform, actor: Actor, serverId: string): P
   return { server, member, rank: rankOf(server, member), bits };
 }
 
+/** Roles as they shall stand, with what that changes of one of them; nothing is written when that is nothing. */
+interface Change {
+  roles: RoleDoc[];
+  changes: Changes;
+}
+
 /**
  * Writes the roles that `change` makes of those that stand, over exactly those: when others changed them meanwhile it is asked again, so hierarchy and
- * order hold whatever happens at the same moment. null from `change`: nothing to do.
+ * order hold whatever happens at the same moment. Answers the server with its roles as they stand now.
  */
 async function changeRoles(
   platform: Platform,
   actor: Actor,
   serverId: string,
-  change: (standing: Standing) => RoleDoc[] | null,
-): Promise<RoleDoc[] | null> {
+  change: (standing: Standing) => Change,
+): Promise<{ server: ServerDoc; changes: Changes }> {
   for (;;) {
     const standing = await standingOf(platform, actor, serverId);
-    const roles = change(standing);
-    if (roles === null) return null;
+    const { roles, changes } = change(standing);
+    const server = { ...standing.server, roles };
+    if (Object.keys(changes).length === 0) return { server, changes };
     const { modifiedCount } = await platform.db.servers.updateOne(
       { _id: serverId, rolesVersion: standing.server.rolesVersion },
       { $set: { roles }, $inc: { rolesVersion: 1 } },
     );
-    if (modifiedCount === 1) return roles;
+    if (modifiedCount === 1) return { server, changes };
   }
 }
 
@@ -127,30 +134,28 @@ export async function updateRole(platform: Platform, actor: Actor, serverId: str
     ...(patch.hoist === undefined ? {} : { hoist: patch.hoist }),
     ...(patch.permissions === undefined ? {} : { permissions: patch.permissions }),
   };
-  let seen: { server: ServerDoc; changes: ReturnType<typeof changesOf> } | null = null;
-  await platform.versions.changing({ servers: [serverId] }, () =>
-    changeRoles(platform, actor, serverId, ({ server, rank, bits }) => {
-      const from = positionOf(server, roleId);
-      const role = server.roles[from] as RoleDoc;
-      const changes = changesOf(role, set);
-      if (from === 0) requireEveryoneField(patch, changes);
+  const { server, changes } = await platform.versions.changing({ servers: [serverId] }, () =>
+    changeRoles(platform, actor, serverId, (standing) => {
+      const { rank, bits } = standing;
+      const { roles } = standing.server;
+      const from = positionOf(standing.server, roleId);
+      const role = roles[from] as RoleDoc;
+      const wanted = changesOf(role, set);
+      if (from === 0) requireEveryoneField(patch, wanted);
       else if (from >= rank) refuse('role_hierarchy');
-      if (role.botId !== null && changes.name) refuseField('/name', 'is that of the bot which this role belongs to');
+      if (role.botId !== null && wanted.name) refuseField('/name', 'is that of the bot which this role belongs to');
       requireGrantable(bits, role.permissions ^ (set.permissions ?? role.permissions));
-      const to = from === 0 || patch.position === undefined ? from : placeAt(patch.position, server.roles.length - 1, rank);
-      if (to !== from) changes.position = { from, to };
-      const roles = server.roles.toSpliced(from, 1).toSpliced(to, 0, { ...role, ...set });
-      seen = { server: { ...server, roles }, changes };
-      return Object.keys(changes).length === 0 ? null : roles;
+      const to = from === 0 || patch.position === undefined ? from : placeAt(patch.position, roles.length - 1, rank);
+      const moved: Changes = to === from ? {} : { position: { from, to } };
+      return { roles: roles.toSpliced(from, 1).toSpliced(to, 0, { ...role, ...set }), changes: { ...wanted, ...moved } };
     }),
   );
-  const { server, changes } = seen as unknown as { server: ServerDoc; changes: ReturnType<typeof changesOf> };
   if (Object.keys(changes).length > 0) await writeAudit(platform, actor, { serverId, action: 'role_update', targetId: roleId, changes });
   return shown(server, roleId);
 }
 
 /** Refuses to change anything but the permissions of `@everyone`. */
-function requireEveryoneField(patch: RolePatch, changes: ReturnType<typeof changesOf>): void {
+function requireEveryoneField(patch: RolePatch, changes: Changes): void {
   const field = Object.keys(changes).find((name) => name !== 'permissions') ?? (patch.position === undefined ? undefined : 'position');
   if (field !== undefined) refuseField(`/${field}`, 'cannot be changed of @everyone');
 }
@@ -165,13 +170,14 @@ export async function deleteRole(platform: Platform, actor: Actor, serverId: str
   if (roleId === serverId) refuse('invalid_request', { reason: '@everyone cannot be deleted' });
   if (role.botId !== null && (await access.member(role.botId)))
     refuse('invalid_request', { reason: 'the own role of a bot goes when the bot leaves' });
+  const gone = { name: { from: role.name, to: null }, permissions: { from: role.permissions, to: null } };
   await platform.versions.changing({ servers: [serverId] }, async () => {
-    await changeRoles(platform, actor, serverId, (standing) => {
-      const position = positionOf(standing.server, roleId);
-      return position >= standing.rank ? refuse('role_hierarchy') : standing.server.roles.toSpliced(position, 1);
+    await changeRoles(platform, actor, serverId, ({ server: now, rank }) => {
+      const position = positionOf(now, roleId);
+      if (position >= rank) refuse('role_hierarchy');
+      return { roles: now.roles.toSpliced(position, 1), changes: gone };
     });
     await forgetRoles(platform, serverId, [roleId]);
   });
-  const changes = { name: { from: role.name, to: null }, permissions: { from: role.permissions, to: null } };
-  await writeAudit(platform, actor, { serverId, action: 'role_delete', targetId: roleId, changes });
+  await writeAudit(platform, actor, { serverId, action: 'role_delete', targetId: roleId, changes: gone });
 }

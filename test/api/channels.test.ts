@@ -53,7 +53,7 @@ describe('channels', () => {
         ['category', silent],
       ] as const) {
         const made = await makeChannel(api, manager, server.id, { name: ` ${kind} `, kind });
-        const { id, position, ...rest } = made;
+        const { id, position: _anywhere, ...rest } = made;
         expect(rest).to.deep.equal({ name: kind, kind, messageCount: null, ...shared, ...fields });
         expect(await read(member, id)).to.deep.equal(made);
       }

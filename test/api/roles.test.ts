@@ -225,6 +225,17 @@ describe('roles', () => {
       await refused(api, [404, 'not_found'], keeper, 'DELETE', path(low.id));
     });
 
+    it('counts for nothing where a process that died left it', async () => {
+      await send(api, 204, owner, 'DELETE', path(low.id));
+      await setOverwrite(api, owner, server.general, server.id, 0, post);
+      const { versions, db } = api.platform;
+      await versions.changing({ servers: [server.id] }, async () => {
+        await db.members.updateOne({ _id: `${server.id}:${member.id}` }, { $set: { roles: [low.id] } });
+        await db.channels.updateOne({ _id: server.general }, { $push: { overwrites: { id: low.id, allow: post, deny: 0 } } });
+      });
+      await refused(api, [403, 'missing_permission'], member, 'POST', `/api/channels/${server.general}/messages`, { content: 'x' });
+    });
+
     it('400 for @everyone and for a bot’s own role', async () => {
       for (const id of [server.id, bot.roleId]) await refused(api, [400, 'invalid_request'], owner, 'DELETE', path(id));
     });
