@@ -1,0 +1,126 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createConnection } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import type { Config } from '../../config/index.ts';
+import { createLog } from '../../lib/base/log.ts';
+import { openApiPlatform } from '../../lib/store/platform.ts';
+import { connectBot } from '../harness/bot-client.ts';
+import { freePort } from '../harness/stack.ts';
+import { testConfig } from '../harness/stores.ts';
+import { makeWorld } from '../harness/world.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const entries = { api: 'apps/api/main', gateway: 'apps/gateway/main', worker: 'workers/main', ops: 'apps/ops/main' } as const;
+type Role = keyof typeof entries;
+
+/** A role as its users run it: compiled, with its settings in the environment. */
+describe('a role as a process', () => {
+  const children: ChildProcess[] = [];
+  let config: Config;
+  let env: Record<string, string>;
+
+  before(() => {
+    config = testConfig();
+    env = {
+      MONGODB_URL: config.MONGODB_URL,
+      REDIS_URL: config.REDIS_URL,
+      REDIS_PREFIX: config.REDIS_PREFIX,
+      APP_KEY: config.APP_KEY.toString('base64'),
+      RATE_LIMIT: 'off',
+    };
+  });
+  after(() => {
+    for (const child of children) child.kill('SIGKILL');
+  });
+
+  const run = (role: Role, more: Record<string, string> = {}): { child: ChildProcess; output: () => string } => {
+    const child = spawn(process.execPath, [`${root}dist/${entries[role]}.js`], {
+      env: { PATH: process.env.PATH ?? '', ...env, ...more },
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    });
+    children.push(child);
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    return { child, output: () => output };
+  };
+  const ready = async (role: Role, more: Record<string, string> = {}): Promise<ReturnType<typeof run>> => {
+    const running = run(role, more);
+    const [what] = await Promise.race([once(running.child, 'message'), once(running.child, 'exit')]);
+    expect(what, running.output()).to.equal('ready');
+    return running;
+  };
+  const ports = async (): Promise<Record<string, string>> => ({
+    PORT: String(await freePort()),
+    GATEWAY_PORT: String(await freePort()),
+    OPS_PORT: String(await freePort()),
+  });
+
+  for (const role of Object.keys(entries) as Role[]) {
+    it(`${role} says on one line each what is wrong with its settings, without their values, and ends with 78`, async () => {
+      const { child, output } = run(role, { APP_KEY: 'not-a-key', PORT: '99999', REDIS_URL: 'http://secret@x' });
+      const [code] = await once(child, 'exit');
+      expect(code).to.equal(78);
+      for (const name of ['APP_KEY', 'PORT', 'REDIS_URL']) expect(output()).to.match(new RegExp(`^.*${name} `, 'm'));
+      expect(output()).to.not.include('not-a-key').and.not.include('secret@x');
+    });
+
+    it(`${role} drains on SIGTERM and ends with 0`, async () => {
+      const { child, output } = await ready(role, await ports());
+      child.kill('SIGTERM');
+      const [code] = await once(child, 'exit');
+      expect(code, output()).to.equal(0);
+    });
+
+    it(`${role} ends when the process that started it is gone`, async () => {
+      const { child } = await ready(role, await ports());
+      child.disconnect();
+      const [code] = await once(child, 'exit');
+      expect(code).to.equal(0);
+    });
+  }
+
+  it('the API ends what it has begun to answer before it goes', async () => {
+    const given = await ports();
+    const platform = await openApiPlatform(config, createLog('test', 'silent'));
+    const world = await makeWorld(platform, { bots: 1, channels: 1 });
+    const { child } = await ready('api', given);
+    const body = JSON.stringify({ content: 'in flight' });
+    const socket = createConnection(Number(given.PORT), '127.0.0.1');
+    let answer = '';
+    socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
+    const head = `POST /api/channels/${world.channelIds[0]}/messages HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bot ${world.bots[0]?.token}\r\n`;
+    socket.write(`${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`);
+    // The request is known to be inside once another one, sent later, was answered.
+    await (await fetch(`http://127.0.0.1:${given.PORT}/api/gateway`)).arrayBuffer();
+    child.kill('SIGTERM');
+    socket.write(body.slice(5));
+    await Promise.all([once(socket, 'close'), once(child, 'exit')]);
+    expect(answer).to.match(/^HTTP\/1\.1 201 /);
+    expect(await platform.db.messages.countDocuments({ content: 'in flight' })).to.equal(1);
+    await platform.close();
+  });
+
+  it('a gateway sends its clients away with op 7, and their sessions resume on another node', async () => {
+    const platform = await openApiPlatform(config, createLog('test', 'silent'));
+    const world = await makeWorld(platform, { bots: 1, channels: 1 });
+    const [one, two] = [await ports(), await ports()];
+    const first = await ready('gateway', one);
+    const second = await ready('gateway', two);
+    const bot = connectBot({
+      urlOf: (attempt) => `ws://127.0.0.1:${attempt === 0 ? one.GATEWAY_PORT : two.GATEWAY_PORT}/?v=1`,
+      token: String(world.bots[0]?.token),
+    });
+    await bot.ready;
+    first.child.kill('SIGTERM');
+    const [code] = await once(first.child, 'exit');
+    expect(code).to.equal(0);
+    while (bot.stats.resumes === 0 && bot.stats.invalidated === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(bot.stats).to.deep.include({ resumes: 1, invalidated: 0 });
+    await bot.close();
+    second.child.kill('SIGTERM');
+    await once(second.child, 'exit');
+    await platform.close();
+  });
+});
