@@ -32,7 +32,7 @@ export function startSweeps(platform: WorkerPlatform, everyMs = 1_000): { close(
     await Promise.all([
       once('channels', () => sweepChannels(platform)),
       once('interactions', () => sweepInteractions(platform)),
-      once('beat', platform.beat),
+      once('beat', () => platform.beat()),
     ]);
     if (!closed) timer = setTimeout(next, everyMs);
   };

@@ -38,7 +38,7 @@ async function runRoute(
       takeLogin: (username: string) => takeFrom(ctx, platform, loginBucket(`account:${username}`), 'login'),
       setSession: (token: string | null) => setSession(ctx, platform.config.baseUrl, token),
     };
-    const result = await route.run(platform, who.actor as never, input as never);
+    const result = await route.run(platform, who.actor, input);
     const usual = !(result instanceof OrElse);
     const value = usual ? result : result.body;
     return { status: usual ? route.reply.status : (route.orElse?.status ?? 200), body: value === undefined ? '' : JSON.stringify(value) };
@@ -57,9 +57,9 @@ function serve(platform: ApiPlatform, route: Route): (ctx: Koa.ParameterizedCont
   return async (ctx) => {
     ctx.state.route = route.path;
     const params = ctx.params as Record<string, string>;
-    const who = await identify(ctx as unknown as Context, platform, route, params);
+    const who = await identify(ctx, platform, route, params);
     ctx.state.actor = who.actor;
-    const { status, body } = await runRoute(platform, route, ctx as unknown as Context, who, params);
+    const { status, body } = await runRoute(platform, route, ctx, who, params);
     ctx.status = status;
     if (body === '') {
       ctx.body = null;

@@ -79,7 +79,7 @@ export const route = <
   R extends TSchema = ReturnType<typeof Type.Void>,
 >(
   entry: Route<P, Q, B, R, A>,
-): Route => entry as unknown as Route;
+): Route => entry;
 
 /** A list of `schema`. */
 export const List = <S extends TSchema>(schema: S): TArray<S> => Type.Array(schema);

@@ -110,7 +110,7 @@ export async function drainChannel(platform: WorkerPlatform, channelId: string):
 async function settle(platform: WorkerPlatform, messages: readonly MessageDoc[]): Promise<void> {
   const eventIds = messages.flatMap((message) => (message.ob ?? []).map((entry) => entry.id));
   const ids = messages.map((message) => message._id);
-  await platform.db.messages.collection.updateMany({ _id: { $in: ids } } as never, settled(eventIds) as never);
+  await platform.db.messages.collection.updateMany({ _id: { $in: ids } } as never, settled(eventIds));
   const graves = messages.filter((message) => message.deleted).map((message) => message._id);
   if (graves.length)
     await platform.db.messages.deleteMany({ _id: trusted({ $in: graves }), deleted: true, obAt: trusted({ $exists: false }) });

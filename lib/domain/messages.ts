@@ -129,7 +129,7 @@ export async function applyEdit(
   const owed = owing([{ id: platform.ids.next(), name: 'MESSAGE_UPDATE' }], now);
   const unchanged = content === undefined ? { content: message.content } : embeds === undefined ? { embeds: message.embeds } : {};
   const updated = await platform.db.messages.collection.findOneAndUpdate(
-    { _id: message._id as never, deleted: { $exists: false }, ...unchanged } as never,
+    { _id: message._id as never, deleted: { $exists: false }, ...unchanged },
     {
       $push: owed.$push,
       $set: {
@@ -139,7 +139,7 @@ export async function applyEdit(
         ...mentions,
         editedAt: now,
       },
-    } as never,
+    },
     { returnDocument: 'after' },
   );
   platform.nudge('drain-channel', { channelId: message.channelId });

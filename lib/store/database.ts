@@ -74,7 +74,7 @@ export async function openDatabase(config: Config, log: Logger): Promise<Databas
 }
 
 /** Marks a filter's operators as ours: `{ _id: trusted({ $in: ids }) }`. Without it an object in a filter is taken as a plain value (`sanitizeFilter`). */
-export const trusted = <const T extends object>(operators: T): T => mongoose.trusted(operators) as T;
+export const trusted = <const T extends object>(operators: T): T => mongoose.trusted<T>(operators);
 
 /** Whether `error` is a unique index refusing a second document. */
 export const isDuplicate = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === 11000;
@@ -90,6 +90,6 @@ export function isUnavailable(error: unknown): boolean {
     code === 189 ||
     code === 11600 ||
     code === 50 ||
-    /buffering timed out|before initial connection/.test(String((error as Error | null)?.message ?? ''))
+    /buffering timed out|before initial connection/.test((error as Error | null)?.message ?? '')
   );
 }

@@ -29,7 +29,7 @@ export interface Platform {
   /** Cached access data by server and account id, each entry with its version; emptied when Redis was away. Entries live 30 s. */
   readonly cache: LRUCache<string, object>;
   /** The process' clock, in Unix milliseconds. */
-  now(): number;
+  now: () => number;
   /** Whether Redis answers now. */
   redisUp(): boolean;
   /** Round trip to Redis; rejects when it is away. */
@@ -183,6 +183,6 @@ export async function openGatewayPlatform(config: Config, log: Logger): Promise<
 /** Opens the operators' platform. */
 export async function openOpsPlatform(config: Config, log: Logger): Promise<OpsPlatform> {
   const common = await openCommon(config, log, 'ops');
-  const { producer, close } = withQueue(common);
-  return { ...common, queues: producer.queues, close };
+  const queued = withQueue(common);
+  return { ...common, queues: queued.producer.queues, close: () => queued.close() };
 }

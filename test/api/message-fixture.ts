@@ -33,9 +33,9 @@ export interface MessageFixture {
   person: string;
   /** Path of the first channel's messages. */
   path: string;
-  post<T = Shown>(body: unknown, as?: string): Promise<Answer<T>>;
+  post: <T = Shown>(body: unknown, as?: string) => Promise<Answer<T>>;
   /** Runs `act` while `@everyone` has just these permissions. */
-  withPermissions(permissions: number, act: () => Promise<void>): Promise<void>;
+  withPermissions: (permissions: number, act: () => Promise<void>) => Promise<void>;
 }
 
 /** Starts an API with such a world. */

@@ -98,7 +98,7 @@ describe('posting messages', () => {
         `Bot  ${token}`,
         token,
         `Bot ${token}x`,
-        `Bot ${token.slice(0, -1)}A${'A'}`,
+        `Bot ${token.slice(0, -1)}AA`,
       ]) {
         const answer = await api.call<Failure>('POST', path, { as, body: { content: 'x' } });
         expect([as, answer.status, answer.body.code]).to.deep.equal([as, 401, 'unauthorized']);

@@ -33,7 +33,7 @@ const percentile = (sorted: readonly number[], share: number): number =>
 export function createLedger(bots: number, channels: number): Ledger {
   const acknowledgedAt = Array.from({ length: channels }, () => new Map<number, number>());
   const seen = Array.from({ length: bots }, () => Array.from({ length: channels }, () => new Map<number, number>()));
-  const latest = Array.from({ length: bots }, () => new Array<number>(channels).fill(-1));
+  const latest = Array.from({ length: bots }, () => Array.from({ length: channels }, () => -1));
   let dup = 0;
   let ooo = 0;
   let delivered = 0;

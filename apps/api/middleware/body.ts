@@ -17,7 +17,7 @@ const parse: Middleware = koaBody({
     if (status === 413 || httpCode === 413) refuse('payload_too_large', { limit: '1 MiB' });
     refuse('invalid_request', { reason: 'the body is not valid JSON' });
   },
-}) as Middleware;
+});
 
 /** Whether the request brings a body at all. */
 const hasBody = (ctx: Context): boolean => ctx.get('Transfer-Encoding') !== '' || Number(ctx.get('Content-Length') || 0) > 0;

@@ -208,7 +208,7 @@ export function createSessions(redis: Redis, keys: Keys): Sessions {
     },
     async read(session, after, count) {
       const rows = await call(read, session.accountId, session.id, after, count);
-      return rows.map(([s, message]) => ({ s: Number(s), event: message ? readEnvelope(message) : null }));
+      return rows.map(([s, message]) => ({ s, event: message ? readEnvelope(message) : null }));
     },
     async renewLease(node) {
       const pipeline = redis.pipeline();

@@ -53,10 +53,15 @@ async function inSlices<T>(items: readonly T[], act: (item: T, at: number) => Pr
   for (let at = 0; at < items.length; at += 50) await Promise.all(items.slice(at, at + 50).map((item, i) => act(item, at + i)));
 }
 
+const done = (): void => void process.send?.('done');
+const answer = async (work: Promise<void>): Promise<void> => {
+  await work;
+  done();
+};
+
 process.on('message', (ask: Ask) => {
-  const done = (): void => void process.send?.('done');
-  if (ask.kind === 'connect') void inSlices(ask.tokens, (token, at) => connect(ask.urls[at % ask.urls.length] as string, token)).then(done);
-  else if (ask.kind === 'connectPlain') void inSlices(Array.from({ length: ask.count }), () => connect(ask.url, null)).then(done);
+  if (ask.kind === 'connect') void answer(inSlices(ask.tokens, (token, at) => connect(ask.urls[at % ask.urls.length] as string, token)));
+  else if (ask.kind === 'connectPlain') void answer(inSlices(Array.from({ length: ask.count }), () => connect(ask.url, null)));
   else if (ask.kind === 'expect') {
     seen = 0;
     wanted = ask.events;
