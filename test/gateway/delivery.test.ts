@@ -146,6 +146,23 @@ describe('gateway: delivery to bots', () => {
     expect((await client.events(1)).map(({ s, d }) => [s, d.content])).to.deep.equal([[2, 'still here']]);
   });
 
+  it('reads what was said in a new server before its topic was heard', async () => {
+    const bot = await world.someone('bot');
+    const client = world.connect();
+    await client.identify(bot.token);
+    const other = await world.server();
+    const there = await world.channel(other);
+    const { node } = world.nodes[0] ?? expect.fail();
+    const join = node.topics.join.bind(node.topics);
+    node.topics.join = async (topic) => {
+      await world.post(other, there, 'too early to be heard');
+      await join(topic);
+    };
+    await world.join(other, bot.id, true);
+    expect(contents(await client.events(1))).to.deep.equal(['too early to be heard']);
+    node.topics.join = join;
+  });
+
   it('counts sockets, deliveries and their latency', async () => {
     const bot = await world.someone('bot', server);
     const client = world.connect();

@@ -125,7 +125,7 @@ export class World {
     serverId: string,
     channelId: string,
     content: string,
-    { name = 'MESSAGE_CREATE' as EventName, silent = false } = {},
+    { name = 'MESSAGE_CREATE', silent = false }: { name?: EventName; silent?: boolean } = {},
   ): Promise<Appended> {
     const access = await loadServerNow(this.worker, serverId);
     if (!access?.version) throw new Error('no access data');
