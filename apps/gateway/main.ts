@@ -2,6 +2,7 @@ import { configOrExit } from '../../config/index.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import { runRole } from '../../lib/base/process.ts';
+import { startMetricsFeed } from '../../lib/store/metrics-feed.ts';
 import { openGatewayPlatform } from '../../lib/store/platform.ts';
 import { startGateway } from './node.ts';
 
@@ -10,11 +11,14 @@ const log = createLog('gateway', config.LOG_LEVEL);
 
 await runRole(log, async () => {
   const platform = await openGatewayPlatform(config, log);
-  const gateway = await startGateway(platform, createMetrics('gateway'));
+  const metrics = createMetrics('gateway');
+  const gateway = await startGateway(platform, metrics);
+  const feed = startMetricsFeed(platform, 'gateway', metrics.registry);
   log.info({ port: gateway.port }, 'listening');
   return {
     close: async () => {
       await gateway.close();
+      await feed.close();
       await platform.close();
     },
   };

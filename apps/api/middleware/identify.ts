@@ -1,4 +1,5 @@
 import type { Context } from 'koa';
+import { clientAddress } from '../../../lib/base/client-address.ts';
 import { refuse } from '../../../lib/base/errors.ts';
 import { type Actor, serverOfChannelHint } from '../../../lib/domain/access.ts';
 import { actorOf, type Credential, checkToken, hintOfToken } from '../../../lib/domain/credentials.ts';
@@ -13,16 +14,6 @@ export interface Identified {
   tokenId: string | null;
   newId: string;
   address: string;
-}
-
-/** The client's address: the one that the outermost believed proxy saw (TRUST_PROXY). */
-export function addressOf(ctx: Context, trusted: number): string {
-  const seen = ctx
-    .get('X-Forwarded-For')
-    .split(',')
-    .map((one) => one.trim())
-    .filter(Boolean);
-  return (trusted > 0 && seen[Math.max(0, seen.length - trusted)]) || (ctx.req.socket.remoteAddress ?? 'unknown');
 }
 
 function tell(ctx: Context, bucketName: string, verdict: Verdict): void {
@@ -59,7 +50,7 @@ function bucketFor(platform: ApiPlatform, route: Route, accountId: string | null
  * (quality 2). Refuses `rate_limited`, `unauthorized` and `bots_not_allowed`.
  */
 export async function identify(ctx: Context, platform: ApiPlatform, route: Route, params: Record<string, string>): Promise<Identified> {
-  const address = addressOf(ctx, platform.config.TRUST_PROXY);
+  const address = clientAddress(ctx.get('X-Forwarded-For'), ctx.req.socket.remoteAddress, platform.config.TRUST_PROXY);
   const token = route.auth === 'none' ? null : tokenOf(ctx, platform.config.baseUrl);
   const hint = token && hintOfToken(platform, token);
   const serverId = params.serverId ?? (params.channelId ? serverOfChannelHint(platform, params.channelId) : null);
