@@ -30,6 +30,8 @@ export interface MongoOptions {
   /** False: quicker writes that may be lost with the process, for throw-away data. */
   durable: boolean;
   supervise: boolean;
+  /** Leaves a database that `MONGODB_URL` names alone. */
+  own?: boolean;
   report: Report;
 }
 
@@ -46,7 +48,7 @@ export async function openMongo(options: MongoOptions): Promise<MongoStore> {
   const forced = process.env.PARLANCE_MONGO;
   if (forced && !choices.some((choice) => choice === forced))
     throw new Error(`PARLANCE_MONGO is one of ${choices.join(', ')}, not ${forced}.`);
-  if (process.env.MONGODB_URL && !forced) return { url: process.env.MONGODB_URL };
+  if (process.env.MONGODB_URL && !forced && !options.own) return { url: process.env.MONGODB_URL };
   const reasons: string[] = [];
   const attempt = async (choice: (typeof choices)[number], start: () => Promise<MongoStore>) => {
     if (forced && forced !== choice) return undefined;

@@ -22,6 +22,8 @@ export interface RedisOptions {
   /** False: nothing is written to disk. */
   durable: boolean;
   supervise: boolean;
+  /** Leaves a Redis that `REDIS_URL` names alone. */
+  own?: boolean;
   report: Report;
 }
 
@@ -53,7 +55,7 @@ export const redisRecipe: Recipe = {
  */
 export async function openRedis(options: RedisOptions): Promise<RedisStore> {
   const forced = process.env.PARLANCE_REDIS;
-  if (process.env.REDIS_URL && !forced) return { url: process.env.REDIS_URL };
+  if (process.env.REDIS_URL && !forced && !options.own) return { url: process.env.REDIS_URL };
   const reasons: string[] = [];
   if (forced !== 'package') {
     const program = await findOnPath(['redis-server', 'valkey-server']);

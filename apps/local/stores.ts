@@ -37,6 +37,8 @@ export interface StoreOptions {
   report?: (line: string) => void;
   /** Default: both. */
   only?: 'mongo' | 'redis';
+  /** Only stores that this starts, whatever `MONGODB_URL` and `REDIS_URL` name: for tests that kill them. Default false. */
+  own?: boolean;
   /** Start again what crashes; default true. */
   supervise?: boolean;
 }
@@ -47,9 +49,9 @@ export interface StoreOptions {
  * line that names the choices.
  */
 export async function startStores(options: StoreOptions): Promise<Stores> {
-  const { durable, report = () => undefined, only, supervise = true } = options;
+  const { durable, report = () => undefined, only, own = false, supervise = true } = options;
   await mkdir(options.dataDir, { recursive: true, mode: 0o711 });
-  const shared = { dataDir: resolve(options.dataDir), durable, supervise, report };
+  const shared = { dataDir: resolve(options.dataDir), durable, own, supervise, report };
   const release = await holdFolder(shared.dataDir, only ? [only] : ['mongo', 'redis']);
   const opening = [only === 'redis' ? nothing : openMongo(shared), only === 'mongo' ? nothing : openRedis(shared)] as const;
   try {

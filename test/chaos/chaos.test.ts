@@ -23,7 +23,7 @@ describe('chaos: 100 posts/s × 10 bots under SIGKILL', () => {
   before(async function () {
     this.timeout(120_000);
     dataDir = await mkdtemp(join(tmpdir(), 'parlance-chaos-'));
-    stores = await startStores({ dataDir, durable: true });
+    stores = await startStores({ dataDir, durable: true, own: true });
   });
   after(async function () {
     this.timeout(60_000);

@@ -14,7 +14,7 @@ const { values } = parseArgs({
 });
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const dataDir = await mkdtemp(join(tmpdir(), 'parlance-chaos-'));
-const stores = await startStores({ dataDir, durable: true, report: say });
+const stores = await startStores({ dataDir, durable: true, own: true, report: say });
 try {
   const plan = { postsPerSec: Number(values.posts), bots: Number(values.bots), channels: 10, killEveryMs: 3_000, report: say };
   const result = await runChaos(stores, { ...plan, seconds: Number(values.seconds), killStores: true, replay: true });

@@ -24,7 +24,7 @@ describe('stores that are killed', () => {
   before(async () => {
     process.env.PARLANCE_MONGO = 'documentdb';
     dataDir = await mkdtemp(join(tmpdir(), 'parlance-kill-'));
-    stores = await startStores({ dataDir, durable: true });
+    stores = await startStores({ dataDir, durable: true, own: true });
   });
   after(async () => {
     await stores.close();
@@ -92,7 +92,7 @@ describe('stores that are killed', () => {
     await before.close();
     await stores.close();
     const started = Date.now();
-    stores = await startStores({ dataDir, durable: true });
+    stores = await startStores({ dataDir, durable: true, own: true });
     expect(Date.now() - started).to.be.lessThan(2000);
     const connection = await mongoose.createConnection(stores.mongodbUrl, { dbName: 'ledger' }).asPromise();
     expect(await connection.collection('kept').countDocuments()).to.equal(1);
