@@ -1,7 +1,12 @@
 import { expect } from 'chai';
 import mongoose from 'mongoose';
+import { PostgresConnection } from '../../apps/local/documentdb/postgres/connection.ts';
 import { startWireGateway } from '../../apps/local/documentdb/server.ts';
 import { atOnce, type Doc, openDatabase, refusal } from './database.ts';
+
+/** What a driver makes of 91: the first refusal as it is, the others by the pool it clears. */
+const refusedAs = [91, 'MongoNetworkError', 'MongoPoolClearedError', 'PoolClearedOnNetworkError'];
+const codeOf = (error: Error & { code?: unknown }) => error.code ?? error.name;
 
 describe('the gateway without Postgres', () => {
   it('answers within a second with 91, and serves again by itself when Postgres is back', async () => {
@@ -21,8 +26,7 @@ describe('the gateway without Postgres', () => {
         refusal(c.updateOne({ _id: 1 }, { $set: { a: 1 } })),
       ]);
       expect(Date.now() - started).to.be.lessThan(1000);
-      for (const error of refusals)
-        expect(error.code ?? error.name).to.be.oneOf([91, 'MongoNetworkError', 'MongoPoolClearedError', 'PoolClearedOnNetworkError']);
+      for (const error of refusals) expect(codeOf(error)).to.be.oneOf(refusedAs);
       expect(refusals.map(({ code }) => code)).to.include(91);
       await database.stores.restart('database');
       expect(await c.findOne({ _id: 1 })).to.include({ _id: 1 });
@@ -43,6 +47,52 @@ describe('the gateway without Postgres', () => {
     } finally {
       await connection.close();
       await gateway.close();
+    }
+  });
+
+  it('bounds what waits for a Postgres that takes connections and says nothing', async () => {
+    const database = await openDatabase({ supervise: false });
+    const gateway = await startWireGateway({ socketDir: database.socketDir });
+    const connection = await mongoose.createConnection(gateway.url, { dbName: 'test', maxPoolSize: 80, retryReads: false }).asPromise();
+    const { postgres } = database.stores.processes;
+    if (!postgres) throw new Error('no postgres');
+    const c = connection.collection<Doc>('x');
+    try {
+      process.kill(postgres, 'SIGSTOP');
+      const started = Date.now();
+      const results = await atOnce(80, (n) => c.insertOne({ _id: n }));
+      expect(Date.now() - started).to.be.lessThan(1500);
+      for (const result of results) expect(result.status === 'rejected' && codeOf(result.reason as Error)).to.be.oneOf(refusedAs);
+      process.kill(postgres, 'SIGCONT');
+      await c.insertOne({ _id: 'back' });
+    } finally {
+      process.kill(postgres, 'SIGCONT');
+      await connection.close();
+      await gateway.close();
+      await database.close();
+    }
+  });
+
+  it('outlives the end of every connection to Postgres, used or idle', async () => {
+    const database = await openDatabase();
+    const c = database.fresh();
+    const postgres = await PostgresConnection.open(database.socketDir);
+    const text = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
+    try {
+      for (let round = 0; round < 10; round++) {
+        const load = atOnce(40, (n) => c.insertOne({ _id: `${round} ${n}` }));
+        if (round % 2) await load;
+        await postgres.query({ name: 'terminate', text }, []);
+        for (const result of await load) if (result.status === 'rejected') expect(codeOf(result.reason as Error)).to.be.oneOf(refusedAs);
+        // A connection may be found broken only when it is used.
+        while ((await c.insertOne({ _id: `after ${round}` }).catch((error: Error) => error)) instanceof Error);
+        expect((await atOnce(24, () => c.findOne({ _id: 1 }))).map(({ status }) => status)).to.include('fulfilled');
+      }
+      const settled = await atOnce(60, () => c.countDocuments());
+      expect(settled.filter(({ status }) => status === 'rejected')).to.deep.equal([]);
+    } finally {
+      postgres.destroy();
+      await database.close();
     }
   });
 });

@@ -160,7 +160,7 @@ describe('DocumentDB behind the gateway', () => {
       { _id: 1, at: new Date(Date.now() - 60_000) },
       { _id: 2, at: new Date(Date.now() + 60_000) },
     ]);
-    const postgres = await PostgresConnection.open(database.socketDir, '');
+    const postgres = await PostgresConnection.open(database.socketDir);
     const text = "SELECT cron.alter_job(jobid, schedule := '1 second')::text FROM cron.job WHERE jobname = 'documentdb_ttl_task'";
     await postgres.query({ name: 'sooner', text }, []);
     postgres.destroy();

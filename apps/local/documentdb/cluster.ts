@@ -89,7 +89,7 @@ export async function clusterCommand(
 
 /** Resolves when the server behind `socketDir` answers a query. Rejects with `PostgresAway` or what the server says. */
 export async function probeCluster(socketDir: string): Promise<void> {
-  const connection = await PostgresConnection.open(socketDir, '');
+  const connection = await PostgresConnection.open(socketDir);
   await connection.query({ name: 'probe', text: 'SELECT 1' }, []).finally(() => connection.destroy());
 }
 
@@ -104,7 +104,7 @@ async function ownFolder(path: string, owner?: ClusterOwner): Promise<void> {
 
 async function connected(socketDir: string, server: ChildProcess, complaint: () => string): Promise<PostgresConnection> {
   for (;;) {
-    const connection = await PostgresConnection.open(socketDir, '').catch(() => undefined);
+    const connection = await PostgresConnection.open(socketDir).catch(() => undefined);
     if (connection) return connection;
     if (server.exitCode !== null || server.signalCode !== null) throw new Error(`Postgres does not start: ${complaint().trim()}`);
     await sleep(20);

@@ -1,8 +1,6 @@
 import { type Fields, numberField, scanFields, stringField, withoutFields } from './bson-scan.ts';
 import { withNow } from './now.ts';
-import type { PostgresConnection, Row } from './postgres/connection.ts';
-import type { Parameter, Statement } from './postgres/messages.ts';
-import type { ConnectionPool } from './postgres/pool.ts';
+import type { Parameter, PostgresConnection, Row, Statement } from './postgres/connection.ts';
 
 /** A reply: BSON as the engine made it, or a document to encode. */
 export type Reply = Buffer | Record<string, unknown>;
@@ -27,8 +25,6 @@ export interface Lease {
   inTransaction: boolean;
   /** Set by a handler that keeps the connection for a cursor. */
   isKept: boolean;
-  /** For look-ups beside the connection. */
-  pool: ConnectionPool;
 }
 
 /** Runs one command. */
@@ -79,14 +75,14 @@ export function option(command: Command, name: string): number | undefined {
 }
 
 /** Runs a statement that gives one row. */
-export async function queryRow(lease: Lease, statement: Statement, parameters: readonly Parameter[]): Promise<Row> {
+export async function queryRow(lease: Lease, statement: Statement, parameters: Parameter[]): Promise<Row> {
   const rows = await lease.connection.query(statement, parameters);
   return rows[0] ?? [];
 }
 
 /** Runs a statement that gives one document. */
-export async function queryDocument(lease: Lease, statement: Statement, parameters: readonly Parameter[]): Promise<Buffer> {
+export async function queryDocument(lease: Lease, statement: Statement, parameters: Parameter[]): Promise<Buffer> {
   const [document] = await queryRow(lease, statement, parameters);
-  if (!document) throw new Error(`no answer to ${statement.name}`);
+  if (!Buffer.isBuffer(document)) throw new Error(`no answer to ${statement.name}`);
   return document;
 }

@@ -58,11 +58,11 @@ export class Dispatcher {
   async #runPlain(command: Command): Promise<Reply> {
     const handler = this.#handlerOf(command);
     const once = async () => {
-      const lease: Lease = { connection: await this.#pool.acquire(), inTransaction: false, isKept: false, pool: this.#pool };
+      const lease: Lease = { connection: await this.#pool.acquire(), inTransaction: false, isKept: false };
       try {
         return await runTimed(handler, command, lease);
       } finally {
-        if (!lease.isKept) this.#pool.release(lease.connection);
+        if (!lease.isKept) lease.connection.release();
       }
     };
     for (let attempt = 1; ; attempt++) {
@@ -86,7 +86,7 @@ export class Dispatcher {
     const handler = this.#handlerOf(command);
     const connection = await this.transactions.connectionFor(command, owner);
     try {
-      return await runTimed(handler, command, { connection, inTransaction: true, isKept: false, pool: this.#pool });
+      return await runTimed(handler, command, { connection, inTransaction: true, isKept: false });
     } catch (error) {
       await this.transactions.abort(command);
       throw error;
@@ -100,15 +100,14 @@ export class Dispatcher {
   }
 }
 
-/** Bounds the command alone by its `maxTimeMS`: the limit is set and taken back on its connection, sent together with it. */
+/** Bounds the command alone by its `maxTimeMS`: the limit is set and taken back on its connection. */
 async function runTimed(handler: Handler, command: Command, lease: Lease): Promise<Reply> {
   const limitMs = option(command, 'maxTimeMS');
   if (!limitMs || !(limitMs > 0)) return handler(command, lease);
   const { connection } = lease;
-  const set = connection.query(setTimeoutStatement, [String(Math.ceil(limitMs))]);
+  await connection.query(setTimeoutStatement, [String(Math.ceil(limitMs))]);
   try {
-    const [reply] = await Promise.all([handler(command, lease), set]);
-    return reply;
+    return await handler(command, lease);
   } finally {
     await connection.query(setTimeoutStatement, ['0']).catch(() => undefined);
   }

@@ -1,6 +1,5 @@
 import { type Document, deserialize } from 'bson';
-import type { Row } from './postgres/connection.ts';
-import type { Parameter, Statement } from './postgres/messages.ts';
+import type { Parameter, Row, Statement } from './postgres/connection.ts';
 
 /** What MongoDB says about a duplicate key. */
 export interface DuplicateKey {
@@ -10,7 +9,7 @@ export interface DuplicateKey {
 }
 
 /** Runs a look-up; the pool's or a connection's `query`. */
-export type LookUp = (statement: Statement, parameters: readonly Parameter[]) => Promise<Row[]>;
+export type LookUp = (statement: Statement, parameters: Parameter[]) => Promise<Row[]>;
 
 const from = `SELECT (i.index_spec).index_name, (i.index_spec).index_key FROM documentdb_api_catalog.collection_indexes i
 JOIN documentdb_api_catalog.collections k USING (collection_id) WHERE k.database_name = $1 AND k.collection_name = $2 AND `;
@@ -57,7 +56,7 @@ async function violatedIndex(lookUp: LookUp, { db, collection }: { db: string; c
   if (!id && !name) return undefined;
   const [row] = await lookUp(id ? byId : byName, [db, collection, id ?? name ?? '']);
   const [indexName, key] = row ?? [];
-  return indexName && key ? { name: indexName.toString(), key: deserialize(key) } : undefined;
+  return typeof indexName === 'string' && Buffer.isBuffer(key) ? { name: indexName, key: deserialize(key) } : undefined;
 }
 
 function valueAt(document: Document, path: string): unknown {

@@ -1,7 +1,6 @@
 import { type Command, option } from './command.ts';
 import { CommandError } from './errors.ts';
-import type { PostgresConnection } from './postgres/connection.ts';
-import type { Statement } from './postgres/messages.ts';
+import type { PostgresConnection, Statement } from './postgres/connection.ts';
 import type { ConnectionPool } from './postgres/pool.ts';
 
 // READ COMMITTED would lose updates.
@@ -73,7 +72,7 @@ export class TransactionTable {
       await connection.query(rollback, []).catch(() => undefined);
       throw error;
     } finally {
-      this.#pool.release(connection);
+      connection.release();
     }
   }
 
@@ -91,7 +90,7 @@ export class TransactionTable {
     found.connection = undefined;
     if (!connection) return;
     await connection.query(rollback, []).catch(() => connection.destroy());
-    this.#pool.release(connection);
+    connection.release();
   }
 }
 

@@ -1,11 +1,11 @@
 import { deserialize } from 'bson';
 import { scanFields } from '../bson-scan.ts';
-import { type Command, type Handler, option, queryDocument } from '../command.ts';
+import { type Command, type Handler, option, queryDocument, queryRow } from '../command.ts';
 import { CommandError } from '../errors.ts';
 
-const call = (name: string, call: string) => ({ name, text: `SELECT documentdb_api.${call}` });
-const count = { name: 'count', text: 'SELECT document FROM documentdb_api.count_query($1, $2)' };
-const distinct = { name: 'distinct', text: 'SELECT document FROM documentdb_api.distinct_query($1, $2)' };
+const call = (name: string, text: string) => ({ name, text: `SELECT documentdb_api.${text}` });
+const count = { name: 'count', text: 'SELECT document::bytea FROM documentdb_api.count_query($1, $2)' };
+const distinct = { name: 'distinct', text: 'SELECT document::bytea FROM documentdb_api.distinct_query($1, $2)' };
 const create = call('create', 'create_collection_view($1, $2)');
 const collMod = call('coll_mod', 'coll_mod($1, $2, $3)');
 const drop = call('drop', 'drop_collection($1, $2)');
@@ -49,8 +49,8 @@ export const adminHandlers: Record<string, Handler> = {
   explain: async (command, lease) => {
     const [kind, inner] = explained(command);
     const text = `EXPLAIN (FORMAT JSON, VERBOSE false) SELECT document FROM documentdb_api_catalog.bson_aggregation_${kind}($1, $2)`;
-    const plan = await queryDocument(lease, { name: `explain_${kind}`, text }, [command.db, inner]);
-    return { queryPlanner: { plan: JSON.parse(plan.toString()) as unknown }, ok: 1 };
+    const [plan] = await queryRow(lease, { name: `explain_${kind}`, text }, [command.db, inner]);
+    return { queryPlanner: { plan: JSON.parse(String(plan)) as unknown }, ok: 1 };
   },
 };
 

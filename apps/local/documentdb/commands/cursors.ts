@@ -7,14 +7,17 @@ import type { ConnectionPool } from '../postgres/pool.ts';
 
 const idleMs = 600_000;
 const maxCursors = 1000;
-const pageColumns = 'cursorpage, continuation, persistconnection, cursorid';
+const pageColumns = 'cursorpage::bytea, continuation::bytea, persistconnection, cursorid';
 const firstPages = {
   find: 'find_cursor_first_page',
   aggregate: 'aggregate_cursor_first_page',
   listCollections: 'list_collections_cursor_first_page',
   listIndexes: 'list_indexes_cursor_first_page',
 } as const;
-const getMoreStatement = { name: 'get_more', text: 'SELECT cursorpage, continuation FROM documentdb_api.cursor_get_more($1, $2, $3)' };
+const getMoreStatement = {
+  name: 'get_more',
+  text: 'SELECT cursorpage::bytea, continuation::bytea FROM documentdb_api.cursor_get_more($1, $2, $3)',
+};
 const deleteStatement = { name: 'delete_cursor', text: 'SELECT documentdb_api_internal.delete_cursors(ARRAY[$1::int8])' };
 
 interface Cursor {
@@ -47,8 +50,8 @@ export class CursorTable {
       const statement = { name, text: `SELECT ${pageColumns} FROM documentdb_api.${firstPages[name]}($1, $2)` };
       return async (command, lease) => {
         const [page, continuation, persist, id] = await queryRow(lease, statement, [command.db, command.spec]);
-        if (!page) throw new Error(`no page of ${name}`);
-        if (continuation && id) this.#add(id.readBigInt64BE(0), command.db, continuation, persist?.[0] === 1, lease);
+        if (!Buffer.isBuffer(page)) throw new Error(`no page of ${name}`);
+        if (Buffer.isBuffer(continuation) && typeof id === 'bigint') this.#add(id, command.db, continuation, persist === true, lease);
         return page;
       };
     };
@@ -75,8 +78,7 @@ export class CursorTable {
   #add(id: bigint, db: string, continuation: Buffer, isPersistent: boolean, lease: Lease): void {
     const isHeld = isPersistent && !lease.inTransaction;
     if (isHeld) lease.isKept = true;
-    // A view would keep the whole reply it is part of in memory.
-    this.#cursors.set(id, { db, continuation: Buffer.from(continuation), held: isHeld ? lease.connection : undefined, usedAt: Date.now() });
+    this.#cursors.set(id, { db, continuation, held: isHeld ? lease.connection : undefined, usedAt: Date.now() });
     const [oldest] = this.#cursors;
     if (this.#cursors.size > maxCursors && oldest) this.#drop(...oldest);
   }
@@ -89,11 +91,11 @@ export class CursorTable {
     cursor.usedAt = Date.now();
     const source = cursor.held ? { ...lease, connection: cursor.held } : lease;
     const [page, continuation] = await queryRow(source, getMoreStatement, [cursor.db, command.spec, cursor.continuation]);
-    if (!page) throw new Error('no page of getMore');
+    if (!Buffer.isBuffer(page)) throw new Error('no page of getMore');
     // Used cursors move to the end, so the first is the longest idle.
     this.#cursors.delete(id);
-    if (continuation) this.#cursors.set(id, { ...cursor, continuation: Buffer.from(continuation) });
-    else if (cursor.held) this.#pool.release(cursor.held);
+    if (Buffer.isBuffer(continuation)) this.#cursors.set(id, { ...cursor, continuation });
+    else cursor.held?.release();
     return page;
   }
 
@@ -112,9 +114,7 @@ export class CursorTable {
   #drop(id: bigint, cursor: Cursor): void {
     this.#cursors.delete(id);
     // What the engine keeps of a held cursor ends with its connection.
-    if (cursor.held) cursor.held.destroy();
-    const key = Buffer.alloc(8);
-    key.writeBigInt64BE(id);
-    this.#pool.use((connection) => connection.query(deleteStatement, [key])).catch(() => undefined);
+    cursor.held?.destroy();
+    this.#pool.use((connection) => connection.query(deleteStatement, [String(id)])).catch(() => undefined);
   }
 }

@@ -3,7 +3,7 @@ import { type Handler, option, queryDocument } from '../command.ts';
 import { describeDuplicate, writtenValues } from '../duplicate-key.ts';
 import { isDuplicate, toCommandError } from '../errors.ts';
 
-const statement = { name: 'find_and_modify', text: 'SELECT p_result FROM documentdb_api.find_and_modify($1, $2, NULL)' };
+const statement = { name: 'find_and_modify', text: 'SELECT p_result::bytea FROM documentdb_api.find_and_modify($1, $2, NULL)' };
 const upsertAttempts = 5;
 
 /** `findAndModify`; an upsert that lost the race for a unique key is run again and finds the winner's document. */

@@ -1,7 +1,7 @@
 import type { Document } from 'bson';
 import { arrayDocuments, numberField, scanFields, splitDocuments, withoutFields } from '../bson-scan.ts';
 import { type Command, type Lease, queryDocument } from '../command.ts';
-import type { Statement } from '../postgres/messages.ts';
+import type { Statement } from '../postgres/connection.ts';
 import { inSingleFile, raceAttempts } from '../single-file.ts';
 import { hasWriteErrors, readWriteReply, type WriteError, type WriteReply } from './write-errors.ts';
 

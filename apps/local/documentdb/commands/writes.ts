@@ -6,17 +6,17 @@ import { type BulkWrite, runBulkWrite } from './repeat.ts';
 import { sendWriteReply } from './write-errors.ts';
 
 const inserting: BulkWrite = {
-  statement: { name: 'insert', text: 'SELECT p_result FROM documentdb_api.insert($1, $2, $3, NULL)' },
+  statement: { name: 'insert', text: 'SELECT p_result::bytea FROM documentdb_api.insert($1, $2, $3, NULL)' },
   field: 'documents',
 };
 const deleting: BulkWrite = {
-  statement: { name: 'delete', text: 'SELECT p_result FROM documentdb_api.delete($1, $2, $3, NULL)' },
+  statement: { name: 'delete', text: 'SELECT p_result::bytea FROM documentdb_api.delete($1, $2, $3, NULL)' },
   field: 'deletes',
 };
 // Unique indexes are exclusion constraints, so of two upserts that race one is refused as a duplicate; run again it finds the other's
 // document, as it does in mongod.
 const updating: BulkWrite = {
-  statement: { name: 'update', text: 'SELECT p_result FROM documentdb_api.update($1, $2, $3, NULL)' },
+  statement: { name: 'update', text: 'SELECT p_result::bytea FROM documentdb_api.update($1, $2, $3, NULL)' },
   field: 'updates',
   mayRepeat: (error, statement) => error.code === 11000 && Boolean(numberField(statement, scanFields(statement).get('upsert'))),
 };

@@ -1,20 +1,28 @@
-import { connect, type Socket } from 'node:net';
-import { join } from 'node:path';
-import { FrameReader } from '../frames.ts';
-import { errorFields, executeMessage, type Parameter, parseMessage, rowColumns, type Statement, startupMessage } from './messages.ts';
+import { Client, type ClientConfig, type CustomTypesConfig, DatabaseError } from 'pg';
+import { JoiningSocket } from './joining-socket.ts';
 
-/** One row of a result: columns in Postgres' binary form, `null` for NULL. */
-export type Row = (Buffer | null)[];
+/** A statement to prepare once a connection: a name that is unique among all statements, and its text. */
+export interface Statement {
+  name: string;
+  text: string;
+}
+
+/** A parameter: buffers are sent in Postgres' binary form, strings as text, `null` as NULL. */
+export type Parameter = Buffer | string | null;
+
+/** A column of a result: BSON as a buffer, the rest as what it is or its text. */
+type Value = Buffer | string | bigint | boolean | null;
+
+/** One row of a result. */
+export type Row = Value[];
 
 /** An error Postgres reported; `sqlState` is its five characters. */
 export class PostgresError extends Error {
   readonly sqlState: string;
-  readonly detail: string;
 
-  constructor(sqlState: string, message: string, detail = '') {
+  constructor(sqlState: string, message: string) {
     super(message);
     this.sqlState = sqlState;
-    this.detail = detail;
   }
 }
 
@@ -22,118 +30,102 @@ export class PostgresError extends Error {
 export class PostgresAway extends Error {}
 
 const openMs = 450;
+const oid = { bool: 16, bytea: 17, int8: 20, text: 25, json: 114 } as const;
+const byteaPrefix = String.raw`\x`;
+const bsonPrefix = 'BSONHEX';
 
-interface Pending {
-  statement: Statement;
-  rows: Row[];
-  error: PostgresError | undefined;
-  done: (rows: Row[]) => void;
-  failed: (error: Error) => void;
-}
+const toText = (value: string): Value => value;
+const toBool = (value: string): Value => value === 't';
+const toBigInt = (value: string): Value => BigInt(value);
+const fromHex = (value: string, prefix: string): Buffer => Buffer.from(value.slice(prefix.length), 'hex');
+const toBytes = (value: string): Value => fromHex(value, byteaPrefix);
+const toDocument = (value: string): Value => (value.startsWith(bsonPrefix) ? fromHex(value, bsonPrefix) : value);
 
 /**
- * A connection that speaks the part of Postgres' protocol the gateway uses: named prepared statements with binary parameters and results,
- * answered in order. (The usual client reads results as text, which would double every document and convert it twice.)
+ * Statements that run often select their BSON as bytea, for the engine is slower at writing its own text form. That form remains for the
+ * rest; its type has another number in each database.
  */
-export class PostgresConnection {
-  readonly #socket: Socket;
-  readonly #prepared = new Set<string>();
-  readonly #pending: Pending[] = [];
-  #head = 0;
-  #closed = false;
-  /** Called once when the connection is gone. */
-  onClose: () => void = () => undefined;
+function parserOf(type: number): (value: string) => Value {
+  switch (type) {
+    case oid.bool:
+      return toBool;
+    case oid.bytea:
+      return toBytes;
+    case oid.int8:
+      return toBigInt;
+    case oid.text:
+    case oid.json:
+      return toText;
+    default:
+      return toDocument;
+  }
+}
 
-  private constructor(socket: Socket) {
-    this.#socket = socket;
+/** How to reach the server behind the unix socket in `socketDir` as the cluster's owner. */
+export function clientConfig(socketDir: string, options: string): ClientConfig {
+  const types = { getTypeParser: parserOf as CustomTypesConfig['getTypeParser'] };
+  return { host: socketDir, port: 5432, user: 'postgres', database: 'postgres', ssl: false, options, types };
+}
+
+/** A client that gives up connecting by itself: a pool given this limit would apply it also to waiting for a free connection. */
+export class ImpatientClient extends Client {
+  constructor(config?: ClientConfig) {
+    super({ ...config, connectionTimeoutMillis: openMs, stream: () => new JoiningSocket() });
+    // What a connection dies of is told to its query, or else to the next one.
+    this.on('error', () => undefined);
+  }
+}
+
+/** A connection in the sole use of its holder. */
+export class PostgresConnection {
+  readonly #client: Client;
+  readonly #giveBack: (isBroken: boolean) => void;
+  #isBroken = false;
+  #isOver = false;
+
+  constructor(client: Client, giveBack: (isBroken: boolean) => void) {
+    this.#client = client;
+    this.#giveBack = giveBack;
   }
 
-  /** Opens a connection through the unix socket in `socketDir` as the cluster's owner. Rejects with `PostgresAway`. */
-  static open(socketDir: string, options: string): Promise<PostgresConnection> {
+  /** Opens a connection outside of any pool. Rejects with `PostgresAway`. */
+  static async open(socketDir: string): Promise<PostgresConnection> {
+    const client = new ImpatientClient(clientConfig(socketDir, ''));
+    try {
+      await client.connect();
+    } catch (error) {
+      throw new PostgresAway((error as Error).message);
+    }
+    return new PostgresConnection(client, () => void client.end().catch(() => undefined));
+  }
+
+  /** Runs a statement, preparing it on first use. Rejects with `PostgresError`, or with `PostgresAway` when the outcome is unknown. */
+  query({ name, text }: Statement, values: Parameter[]): Promise<Row[]> {
     return new Promise((done, failed) => {
-      const socket = connect(join(socketDir, '.s.PGSQL.5432'));
-      const connection = new PostgresConnection(socket);
-      const away = (reason: string) => failed(new PostgresAway(reason));
-      let isReady = false;
-      socket.setTimeout(openMs, () => !isReady && socket.destroy());
-      const reader = new FrameReader(5, (chunk, at) => 1 + chunk.readInt32BE(at + 1));
-      socket.on('connect', () => socket.write(startupMessage({ user: 'postgres', database: 'postgres', options })));
-      socket.on('data', (chunk: Buffer) =>
-        reader.push(chunk, (frame) => {
-          if (isReady) connection.#take(frame);
-          else if (frame[0] === 0x5a) {
-            isReady = true;
-            socket.setTimeout(0);
-            done(connection);
-          } else if (frame[0] === 0x45) away(errorFields(frame).M ?? 'refused');
-        }),
-      );
-      socket.on('error', (error) => away(error.message));
-      socket.on('close', () => {
-        away('closed');
-        connection.#end();
+      this.#client.query<Row, Parameter[]>({ name, text, values, rowMode: 'array' }, (error: Error | null, result) => {
+        if (error) failed(this.#failure(error));
+        else done(result.rows);
       });
     });
   }
 
-  get isClosed(): boolean {
-    return this.#closed;
+  /** Ends its use: back to its pool, or closed when it has none. Once is enough. */
+  release(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#giveBack(this.#isBroken);
   }
 
-  /** Runs a statement, preparing it on first use. Rejects with `PostgresError`, or with `PostgresAway` when the outcome is unknown. */
-  query(statement: Statement, parameters: readonly Parameter[]): Promise<Row[]> {
-    if (this.#closed) return Promise.reject(new PostgresAway('closed'));
-    return new Promise((done, failed) => {
-      this.#pending.push({ statement, rows: [], error: undefined, done, failed });
-      const execute = executeMessage(statement.name, parameters);
-      this.#socket.write(this.#prepared.has(statement.name) ? execute : Buffer.concat([parseMessage(statement), execute]));
-    });
-  }
-
-  /** Closes it at once; the server rolls back what is open. */
+  /** Ends its use and closes it; the server rolls back what is open. */
   destroy(): void {
-    this.#socket.destroy();
-    this.#end();
+    this.#isBroken = true;
+    this.release();
   }
 
-  #take(frame: Buffer): void {
-    const current = this.#pending[this.#head];
-    if (!current) return;
-    switch (frame[0]) {
-      case 0x44:
-        current.rows.push(rowColumns(frame));
-        break;
-      case 0x31:
-        this.#prepared.add(current.statement.name);
-        break;
-      case 0x45: {
-        const fields = errorFields(frame);
-        current.error = new PostgresError(fields.C ?? 'XX000', fields.M ?? 'unknown error', fields.D);
-        break;
-      }
-      case 0x5a:
-        this.#next();
-        if (current.error) current.failed(current.error);
-        else current.done(current.rows);
-        break;
-      default:
-        break;
-    }
-  }
-
-  #next(): void {
-    this.#head++;
-    if (this.#head < this.#pending.length) return;
-    this.#pending.length = 0;
-    this.#head = 0;
-  }
-
-  #end(): void {
-    if (this.#closed) return;
-    this.#closed = true;
-    const left = this.#pending.splice(0).slice(this.#head);
-    // A FATAL error, such as a shutdown, comes before the close and says more than the close.
-    for (const { error, failed } of left) failed(error ?? new PostgresAway('the connection to Postgres was lost'));
-    this.onClose();
+  #failure(error: Error): Error {
+    // Of a FATAL error, such as a shutdown, the close of the connection comes only later.
+    const isReported = error instanceof DatabaseError;
+    if (!isReported || error.severity !== 'ERROR') this.#isBroken = true;
+    return isReported ? new PostgresError(error.code ?? 'XX000', error.message) : new PostgresAway(error.message);
   }
 }
