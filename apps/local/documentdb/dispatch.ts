@@ -7,12 +7,14 @@ import { localReply } from './commands/server-info.ts';
 import { insert, remove, update } from './commands/writes.ts';
 import { CommandError, isLostRace, toCommandError } from './errors.ts';
 import { ConnectionPool } from './postgres/pool.ts';
+import { isRelaxedWrite } from './relaxed.ts';
 import { inSingleFile, raceAttempts } from './single-file.ts';
 import { TransactionTable } from './transactions.ts';
 import type { Request } from './wire.ts';
 
 const plainConnections = 24;
 const transactionConnections = 24;
+const relaxedConnections = 8;
 const transactionIdleMs = 60_000;
 const setTimeoutStatement = { name: 'set_timeout', text: "SELECT set_config('statement_timeout', $1, false)" };
 
@@ -20,6 +22,7 @@ const setTimeoutStatement = { name: 'set_timeout', text: "SELECT set_config('sta
 export class Dispatcher {
   readonly #pool: ConnectionPool;
   readonly #transactionPool: ConnectionPool;
+  readonly #relaxedPool: ConnectionPool;
   readonly #handlers: Map<string, Handler>;
   readonly cursors: CursorTable;
   readonly transactions: TransactionTable;
@@ -27,6 +30,7 @@ export class Dispatcher {
   constructor(socketDir: string, idleMs = transactionIdleMs) {
     this.#pool = new ConnectionPool({ socketDir, max: plainConnections });
     this.#transactionPool = new ConnectionPool({ socketDir, max: transactionConnections });
+    this.#relaxedPool = new ConnectionPool({ socketDir, max: relaxedConnections, isRelaxed: true });
     this.cursors = new CursorTable(this.#pool);
     this.transactions = new TransactionTable(this.#transactionPool, idleMs);
     const named = { insert, update, delete: remove, findAndModify, findandmodify: findAndModify, createIndexes, dropIndexes };
@@ -53,12 +57,14 @@ export class Dispatcher {
     this.cursors.close();
     this.#pool.close();
     this.#transactionPool.close();
+    this.#relaxedPool.close();
   }
 
   async #runPlain(command: Command): Promise<Reply> {
     const handler = this.#handlerOf(command);
+    const pool = isRelaxedWrite(command) ? this.#relaxedPool : this.#pool;
     const once = async () => {
-      const lease: Lease = { connection: await this.#pool.acquire(), inTransaction: false, isKept: false };
+      const lease: Lease = { connection: await pool.acquire(), inTransaction: false, isKept: false };
       try {
         return await runTimed(handler, command, lease);
       } finally {

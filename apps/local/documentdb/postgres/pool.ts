@@ -10,6 +10,8 @@ export interface PoolOptions {
   socketDir: string;
   /** Most connections at once; who comes then waits for one. */
   max: number;
+  /** True: commits do not wait for the disk. A crash of Postgres may lose the last of them, never one that a durable commit followed. */
+  isRelaxed?: boolean;
 }
 
 interface Waiter {
@@ -23,8 +25,9 @@ export class ConnectionPool {
   readonly #pool: Pool;
   readonly #waiting = new Set<Waiter>();
 
-  constructor({ socketDir, max }: PoolOptions) {
-    this.#pool = new Pool({ ...clientConfig(socketDir, searchPath), max, idleTimeoutMillis: 0, Client: ImpatientClient });
+  constructor({ socketDir, max, isRelaxed = false }: PoolOptions) {
+    const options = isRelaxed ? `${searchPath} -c synchronous_commit=off` : searchPath;
+    this.#pool = new Pool({ ...clientConfig(socketDir, options), max, idleTimeoutMillis: 0, Client: ImpatientClient });
     // An idle connection that broke is already forgotten.
     this.#pool.on('error', () => undefined);
   }
