@@ -40,10 +40,12 @@ function canonical(value: unknown): unknown {
 /** The claim's key. Hashed: a path may hold a secret, such as an interaction's token, and that stands in no store. */
 const claimOf = ({ caller, route, key }: KeyedCreate): string => sha256(`${caller}:${route}:${key}`);
 
-async function claim(platform: Platform, create: KeyedCreate): Promise<{ resourceId: string; holder: string } | KeptAnswer> {
+/** Marks the claims of calls that failed in this process: whoever repeats such a call need not wait for the 30 s of a dead process. */
+const failedCall = (holder: string): string => `failed-call:${holder}`;
+
+async function claim(platform: Platform, create: KeyedCreate, holder: string): Promise<{ resourceId: string } | KeptAnswer> {
   const now = platform.now();
   const _id = claimOf(create);
-  const holder = randomUUID();
   const fresh: IdempotencyDoc = {
     _id,
     bodyHash: sha256(JSON.stringify(canonical(create.body ?? null))),
@@ -55,7 +57,7 @@ async function claim(platform: Platform, create: KeyedCreate): Promise<{ resourc
   };
   try {
     await platform.db.idempotency.collection.insertOne(fresh as never);
-    return { resourceId: create.newId, holder };
+    return { resourceId: create.newId };
   } catch (error) {
     if (!isDuplicate(error)) throw error;
   }
@@ -64,16 +66,16 @@ async function claim(platform: Platform, create: KeyedCreate): Promise<{ resourc
   const { resourceId, answer, bodyHash } = held;
   if (held.expiresAt.getTime() <= now) {
     const { modifiedCount } = await platform.db.idempotency.replaceOne({ _id, holder: held.holder }, fresh);
-    if (modifiedCount) return { resourceId: create.newId, holder };
+    if (modifiedCount) return { resourceId: create.newId };
   }
   if (bodyHash !== fresh.bodyHash) return refuse('idempotency_conflict', { reason: 'was used with another body' });
   if (answer) return { status: answer.status, body: answer.sealed ? unseal(platform.config.APP_KEY, answer.body) : answer.body };
-  if (now - held.claimedAt.getTime() >= limits.idempotencyTakeoverMs) {
+  if (now - held.claimedAt.getTime() >= limits.idempotencyTakeoverMs || platform.cache.has(failedCall(held.holder))) {
     const { modifiedCount } = await platform.db.idempotency.updateOne(
       { _id, holder: held.holder },
       { $set: { holder, claimedAt: new Date(now) } },
     );
-    if (modifiedCount) return { resourceId, holder };
+    if (modifiedCount) return { resourceId };
   }
   return refuse('idempotency_conflict', { reason: 'belongs to a call that still runs' });
 }
@@ -84,20 +86,21 @@ async function claim(platform: Platform, create: KeyedCreate): Promise<{ resourc
  * Refuses `idempotency_conflict` for another body, or while the first call runs.
  */
 export async function runOnce(platform: Platform, create: KeyedCreate, run: (id: string) => Promise<KeptAnswer>): Promise<KeptAnswer> {
-  const held = await claim(platform, create);
-  if ('status' in held) return held;
-  const _id = claimOf(create);
-  const mine = { _id, holder: held.holder };
+  const holder = randomUUID();
+  const mine = { _id: claimOf(create), holder };
   try {
+    const held = await claim(platform, create, holder);
+    if ('status' in held) return held;
     const answer = await run(held.resourceId);
     const body = create.secret ? seal(platform.config.APP_KEY, answer.body) : answer.body;
     await platform.db.idempotency.updateOne(mine, { $set: { answer: { status: answer.status, body, sealed: create.secret } } });
     return answer;
   } catch (error) {
     // A refusal stored nothing: the key is free again. Any other fault may have stored something: the same id must be used, by whoever comes next.
-    if (isUnavailable(error) || !(error instanceof Error && error.name.startsWith('Refusal')))
+    if (isUnavailable(error) || !(error instanceof Error && error.name.startsWith('Refusal'))) {
+      platform.cache.set(failedCall(holder), {});
       await platform.db.idempotency.updateOne(mine, { $set: { claimedAt: new Date(0) } }).catch(() => undefined);
-    else await platform.db.idempotency.deleteOne(mine).catch(() => undefined);
+    } else await platform.db.idempotency.deleteOne(mine).catch(() => undefined);
     throw error;
   }
 }
