@@ -1,7 +1,7 @@
 import type { Message } from '../contract/message.ts';
 import { trusted } from '../store/database.ts';
 import type { MessageDoc } from '../store/models/message.ts';
-import { type OutboxEntry, settled } from '../store/models/outbox.ts';
+import { type OutboxEntry, settled, undeliveredIndex } from '../store/models/outbox.ts';
 import type { WorkerPlatform } from '../store/platform.ts';
 import { botsThatView, loadServerNow } from './access.ts';
 import { presentMessages } from './present.ts';
@@ -92,6 +92,7 @@ export async function drainChannel(platform: WorkerPlatform, channelId: string):
       .find({ channelId, obAt: { $exists: true } } as never)
       .sort({ _id: 1 })
       .limit(batchDocuments)
+      .hint(undeliveredIndex)
       .toArray();
     const messages = found as unknown as MessageDoc[];
     const [first] = messages;
@@ -106,11 +107,17 @@ export async function drainChannel(platform: WorkerPlatform, channelId: string):
   }
 }
 
+/**
+ * Not waited for until it is on disk: when a crash of the database takes it back, the events are found again and their marks say that they were
+ * delivered.
+ */
+const bookkeeping = { writeConcern: { w: 1, journal: false } } as const;
+
 /** Takes delivered events off their documents, then lets their marks expire; a tombstone that owes nothing more goes. */
 async function settle(platform: WorkerPlatform, messages: readonly MessageDoc[]): Promise<void> {
   const eventIds = messages.flatMap((message) => (message.ob ?? []).map((entry) => entry.id));
   const ids = messages.map((message) => message._id);
-  await platform.db.messages.collection.updateMany({ _id: { $in: ids } } as never, settled(eventIds));
+  await platform.db.messages.collection.updateMany({ _id: { $in: ids } } as never, settled(eventIds), bookkeeping);
   const graves = messages.filter((message) => message.deleted).map((message) => message._id);
   if (graves.length)
     await platform.db.messages.deleteMany({ _id: trusted({ $in: graves }), deleted: true, obAt: trusted({ $exists: false }) });

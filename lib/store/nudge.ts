@@ -4,7 +4,7 @@ import type { Enqueue } from './queue.ts';
  * How long after a nudge the next one for the same job waits, in milliseconds. A quiet channel is drained at once; a busy one in batches, as one drain
  * takes all there is: that halves what a post costs the whole machine, for at most so much delay of the event.
  */
-const spacingMs = 10;
+const spacingMs = 25;
 
 /** Asks for a job without waiting and without failing: the stored document is the truth, and a sweep finds what was not nudged (quality 2). */
 export type Nudge = (...job: Parameters<Enqueue>) => void;

@@ -78,6 +78,8 @@ type Reply = ['boot' | 'stale' | 'early' | 'offline'] | ['appended', string, str
 /** How long a settled event's mark stays, in milliseconds: a paused process that comes back later finds its batch too old (quality 2). */
 const markKeptMs = 10 * 60_000;
 
+const forgetLua = `for i = 2, #ARGV do redis.call('PEXPIRE', ARGV[1]..'mark:'..ARGV[i], ${markKeptMs}) end`;
+
 /** The worker's power over the bus. */
 export interface Appender {
   /** Hands one event over, once however often it is called. Calls made one after another without waiting reach Redis in that order. Rejects while Redis is away. */
@@ -89,6 +91,7 @@ export interface Appender {
 /** Binds the append script to `redis`. */
 export function createAppender(redis: Redis, keys: Keys, generation: Generation): Appender {
   const script = bindScript<Reply>(redis, 'parlanceAppend', lua);
+  const forgetScript = bindScript<null>(redis, 'parlanceForget', forgetLua);
 
   const appendToShard = async (shard: number, event: Append, bots: readonly string[], others: string): Promise<Reply> => {
     const { server } = event;
@@ -151,10 +154,8 @@ export function createAppender(redis: Redis, keys: Keys, generation: Generation)
       return second;
     },
     async forget(eventIds) {
-      const pipeline = redis.pipeline();
-      for (const id of eventIds)
-        for (let shard = 0; shard < keys.shards; shard++) pipeline.pexpire(`${keys.shard(shard)}mark:${id}`, markKeptMs);
-      await pipeline.exec().catch(() => undefined);
+      for (let shard = 0; shard < keys.shards; shard++)
+        await forgetScript([`${keys.shard(shard)}mark`], [keys.shard(shard), ...eventIds]).catch(() => undefined);
     },
   };
 }
