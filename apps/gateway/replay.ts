@@ -7,8 +7,8 @@ import { drop, invalidate } from './leave.ts';
 import { closeSocket, drained, sendEvent } from './outlet.ts';
 import { type GatewayNode, monotonic, type Session } from './state.ts';
 
-/** How many stored events are read at once. */
-const pageEvents = 100;
+/** How many stored events are read at once; a page is bounded in bytes too. */
+const pageEvents = 1_000;
 
 type Servers = Map<string, ServerAccess | null>;
 

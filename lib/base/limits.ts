@@ -60,6 +60,7 @@ export const limits = {
   resumeWindowMs: 5 * 60_000,
   sessionKeptMs: 6 * 60_000,
   replayEvents: 2000,
+  replayPageBytes: 1024 * 1024,
   gatewayFrameBytes: 16 * 1024,
   gatewayIdentifyMs: 30_000,
   gatewayFramesPerMinute: 120,

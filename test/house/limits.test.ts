@@ -73,6 +73,7 @@ const others: Limits = {
   resumeWindowMs: 300_000,
   sessionKeptMs: 360_000,
   replayEvents: 2000,
+  replayPageBytes: 1024 * 1024,
   gatewayFrameBytes: 16_384,
   gatewayIdentifyMs: 30_000,
   gatewayFramesPerMinute: 120,

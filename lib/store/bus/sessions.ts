@@ -90,12 +90,17 @@ return 1
 `;
 
 // The next events of a session after position ARGV[3], at most ARGV[4]: [s, message or false] each. Entries are `<s>-0`; the one that opens a stream
-// is 0-1, and reading from `-1` on leaves it out.
+// is 0-1, and reading from `-1` on leaves it out. A page ends with the event that makes it too large.
 const readLua = `
-local P, out = ARGV[1], {}
+local P, out, bytes = ARGV[1], {}, 0
 for _, entry in ipairs(redis.call('XRANGE', P..'str:'..ARGV[2], '('..ARGV[3]..'-1', '+', 'COUNT', ARGV[4])) do
   local s = string.match(entry[1], '^(%d+)-0$')
-  if s then out[#out + 1] = { tonumber(s), redis.call('GET', P..'pay:'..entry[2][2]) } end
+  if s then
+    local message = redis.call('GET', P..'pay:'..entry[2][2])
+    bytes = bytes + (message and #message or 0)
+    out[#out + 1] = { tonumber(s), message }
+    if bytes > ${limits.replayPageBytes} then break end
+  end
 end
 return out
 `;
@@ -135,7 +140,7 @@ export interface Sessions {
   refresh(session: { id: string; accountId: string; owner: string }): Promise<number | null>;
   /** Gives the session up: ended for good, or left to be resumed. */
   leave(session: { id: string; accountId: string; owner: string }, how: 'end' | 'wait'): Promise<void>;
-  /** Stored events after `after`, oldest first, at most `count`. */
+  /** Stored events after `after`, oldest first, at most `count` and about 1 MiB; empty only when there is none. */
   read(session: { id: string; accountId: string }, after: number, count: number): Promise<Stored[]>;
   /** Says that `node` lives, for 5 s. */
   renewLease(node: string): Promise<void>;
