@@ -28,13 +28,23 @@ async function maySee({ head }: Envelope, servers: Servers, accountId: string): 
   return head.ch ? await mayView(access, accountId, head.ch) : (await access.member(accountId)) !== null;
 }
 
+/** What a verdict on an event depends on: its server and channel. */
+const placeOf = ({ head }: Envelope): string => `${head.srv ?? ''} ${head.ch ?? ''}`;
+
 /** Sends a page in order; -1 when an event is missing before or inside it, else how many were sent. */
 async function sendPage(node: GatewayNode, session: Session, page: readonly Stored[]): Promise<number> {
   const servers = await serversOf(node, page);
+  // A page is judged on one state of access data: what holds for a channel holds for all its events here.
+  const verdicts = new Map<string, boolean>();
+  const seeing = async (event: Envelope): Promise<boolean> => {
+    const seen = await maySee(event, servers, session.account.id);
+    verdicts.set(placeOf(event), seen);
+    return seen;
+  };
   let sent = 0;
   for (const { s, event } of page) {
     if (s !== session.last + 1 || !event) return -1;
-    const seen = await maySee(event, servers, session.account.id);
+    const seen = verdicts.get(placeOf(event)) ?? (await seeing(event));
     if (!session.open) return sent;
     if (seen) {
       sendEvent(node, session.socket, frameOf(event, node.platform.config.APP_KEY), s);
