@@ -1,0 +1,21 @@
+import { request } from 'node:http';
+import { expect } from 'chai';
+
+describe('the network outside', () => {
+  it('is off for fetch', async () => {
+    const fault = await fetch('http://example.invalid/').then(
+      () => null,
+      (error: Error) => error,
+    );
+    expect(String(fault?.cause ?? fault)).to.match(/NetConnectNotAllowed|Nock: Disallowed/);
+  });
+
+  it('is off for node:http', async () => {
+    const fault = await new Promise<Error>((resolve, reject) => {
+      request('http://example.invalid/', () => reject(new Error('it answered')))
+        .on('error', resolve)
+        .end();
+    });
+    expect(fault.message).to.match(/Disallowed net connect/);
+  });
+});
