@@ -1,3 +1,4 @@
+import './offline.ts';
 import { randomBytes } from 'node:crypto';
 import { type Config, readConfig } from '../../config/index.ts';
 

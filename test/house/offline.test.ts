@@ -1,3 +1,4 @@
+import '../harness/offline.ts';
 import { request } from 'node:http';
 import { expect } from 'chai';
 
