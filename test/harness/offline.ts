@@ -1,5 +1,20 @@
-import nock from 'nock';
+import { Socket } from 'node:net';
 
-// Loaded with the configuration of every test: a request that leaves this machine fails at once, whoever made it (house, Habits 8).
-nock.disableNetConnect();
-nock.enableNetConnect(/^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/);
+// Loaded with the configuration of every test: a connection that would leave this machine fails at once, whoever opens it (house, Habits 8).
+const loopback = /^(localhost|127(\.\d+){3}|::1|0\.0\.0\.0|::)?$/;
+const prototype = Socket.prototype as unknown as { connect: (this: Socket, ...args: unknown[]) => Socket };
+const { connect } = prototype;
+
+/** The host that `connect(options | port, host?)` was asked for; empty for a path or this machine. Node wraps its own calls in an array. */
+function hostOf([first, second]: readonly unknown[]): string {
+  if (Array.isArray(first)) return hostOf(first);
+  if (typeof first === 'object' && first !== null) return 'host' in first ? String(first.host ?? '') : '';
+  return typeof first === 'number' && typeof second === 'string' ? second : '';
+}
+
+prototype.connect = function guarded(...args) {
+  const host = hostOf(args);
+  if (loopback.test(host)) return connect.apply(this, args);
+  process.nextTick(() => this.destroy(new Error(`a test may not connect to ${host}`)));
+  return this;
+};
