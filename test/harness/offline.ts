@@ -8,7 +8,7 @@ const { connect } = prototype;
 /** The host that `connect(options | port, host?)` was asked for; empty for a path or this machine. Node wraps its own calls in an array. */
 function hostOf([first, second]: readonly unknown[]): string {
   if (Array.isArray(first)) return hostOf(first);
-  if (typeof first === 'object' && first !== null) return 'host' in first ? String(first.host ?? '') : '';
+  if (typeof first === 'object' && first !== null) return 'host' in first && typeof first.host === 'string' ? first.host : '';
   return typeof first === 'number' && typeof second === 'string' ? second : '';
 }
 
