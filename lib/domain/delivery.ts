@@ -133,11 +133,12 @@ export async function overdueChannels(platform: WorkerPlatform): Promise<string[
   return platform.db.messages.distinct('channelId', { obAt: trusted({ $lt: before }) });
 }
 
-/** How old the oldest undelivered event is, in milliseconds; 0 when there is none. For the operators' metrics. */
-export async function outboxAgeMs(platform: Pick<WorkerPlatform, 'db' | 'now'>): Promise<number> {
-  const oldest = await platform.db.messages
-    .findOne({ obAt: trusted({ $exists: true }) }, { obAt: 1 })
-    .sort({ obAt: 1 })
-    .lean();
-  return oldest?.obAt ? Math.max(0, platform.now() - oldest.obAt.getTime()) : 0;
+/** How old the oldest undelivered event is, of a message or an interaction, in milliseconds; 0 when there is none. For the operators' metrics. */
+export async function outboxAgeMs({ db, now }: Pick<WorkerPlatform, 'db' | 'now'>): Promise<number> {
+  const due = { obAt: trusted({ $exists: true }) };
+  const oldest = await Promise.all([
+    db.messages.findOne(due, { obAt: 1 }).sort({ obAt: 1 }).lean(),
+    db.interactions.findOne(due, { obAt: 1 }).sort({ obAt: 1 }).lean(),
+  ]);
+  return Math.max(0, ...oldest.map((one) => (one?.obAt ? now() - one.obAt.getTime() : 0)));
 }

@@ -102,6 +102,38 @@ describe('a role as a process', () => {
     await platform.close();
   });
 
+  it('the API’s log holds no token, no password and no message', async () => {
+    const given: Record<string, string> = { ...(await ports()), LOG_LEVEL: 'trace' };
+    const { child, output } = await ready('api', given);
+    const call = async (path: string, body: object, token?: string): Promise<Record<string, unknown>> => {
+      const headers = { 'Content-Type': 'application/json', ...(token ? { Authorization: `Bearer ${token}` } : {}) };
+      const response = await fetch(`http://127.0.0.1:${given.PORT}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+      return (await response.json()) as Record<string, unknown>;
+    };
+    const password = 'a-password-to-look-for';
+    const { token } = await call('/api/auth/register', { username: 'logged', password });
+    await call('/api/auth/login', { username: 'logged', password: `${password}-wrong` });
+    const server = await call('/api/servers', { name: 'x' }, String(token));
+    const [channel] = server.channels as { id: string }[];
+    await call(`/api/channels/${channel?.id}/messages`, { content: 'words-to-look-for' }, String(token));
+    await call(`/api/channels/${channel?.id}/messages`, { content: 5, hidden: 'words-to-look-for' }, String(token));
+    const application = await call('/api/applications', { name: 'x' }, String(token));
+    await fetch(`http://127.0.0.1:${given.PORT}/api/interactions/1000000000000000000/path-token-to-look-for/callback`, { method: 'POST' });
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+    expect(output()).to.include('/api/channels/{channelId}/messages');
+    for (const secret of [
+      token,
+      password,
+      'words-to-look-for',
+      application.token,
+      application.signingSecret,
+      'path-token-to-look-for',
+      config.APP_KEY.toString('base64'),
+    ])
+      expect(output()).to.not.include(String(secret));
+  });
+
   it('a gateway sends its clients away with op 7, and their sessions resume on another node', async () => {
     const platform = await openApiPlatform(config, createLog('test', 'silent'));
     const world = await makeWorld(platform, { bots: 1, channels: 1 });
