@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { createKeys } from '../../lib/store/bus/keys.ts';
-import { type Proxy, startProxy } from './proxy.ts';
+import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
 import { contents, type Someone, startWorld, type TestNode, type World } from './world.ts';
 
 describe('gateway: faults', () => {
   let world: World;
-  let proxy: Proxy;
+  let proxy: TcpProxy;
   /** The node behind the proxy. */
   let node: TestNode;
   let server: string;
@@ -14,15 +14,15 @@ describe('gateway: faults', () => {
   let bot: Someone;
   before(async () => {
     world = await startWorld(1);
-    proxy = await startProxy(world.config.REDIS_URL);
-    node = await world.addNode({ REDIS_URL: `redis://127.0.0.1:${proxy.port}` });
+    proxy = await startTcpProxy(world.config.REDIS_URL, 6379);
+    node = await world.addNode({ REDIS_URL: proxy.url });
     server = await world.server();
     channel = await world.channel(server);
     bot = await world.someone('bot', server);
   });
   after(async () => {
     await world.close();
-    proxy.close();
+    await proxy.close();
   });
 
   it('reads what was missed while its Redis connections were away, and people begin anew', async () => {
@@ -31,9 +31,9 @@ describe('gateway: faults', () => {
     const person = await world.someone('person', server);
     const human = world.connect(1);
     await human.identify(person.token);
-    proxy.cut(false);
+    proxy.cut();
     for (const content of ['a', 'b', 'c']) await world.post(server, channel, content);
-    proxy.cut(true);
+    proxy.mend();
     expect((await client.events(3)).map(({ s, d }) => [s, d.content])).to.deep.equal([
       [1, 'a'],
       [2, 'b'],
@@ -50,11 +50,11 @@ describe('gateway: faults', () => {
     const [one, two] = [world.connect(1), world.connect(1)];
     await one.identify(joins.token);
     await two.identify(loses.token);
-    proxy.cut(false);
+    proxy.cut();
     await world.join(server, joins.id, true);
     await world.changing(null, [loses.id], () => world.worker.db.tokens.deleteMany({ accountId: loses.id }), true);
     await world.post(server, channel, 'joined');
-    proxy.cut(true);
+    proxy.mend();
     expect(contents(await one.events(1))).to.deep.equal(['joined']);
     expect(await two.closed).to.equal(4004);
   });
@@ -63,19 +63,19 @@ describe('gateway: faults', () => {
     const [client, human] = [world.connect(1), world.connect(1)];
     await client.identify(bot.token);
     await human.identify((await world.someone('person', server)).token);
-    proxy.freeze();
+    proxy.freeze('open');
     await world.post(server, channel, 'unheard');
     expect(contents(await client.events(1))).to.deep.equal(['unheard']);
     expect(await human.next()).to.deep.equal({ op: 9, d: false });
   });
 
   it('1013 for an identify while Redis is away; the next one passes', async () => {
-    proxy.cut(false);
+    proxy.cut();
     const client = world.connect(1);
     await client.until(10);
     client.send({ op: 2, d: { token: bot.token } });
     expect(await client.closed).to.equal(1013);
-    proxy.cut(true);
+    proxy.mend();
     while (!node.platform.redisUp()) await new Promise((resolve) => setImmediate(resolve));
     const again = world.connect(1);
     expect((await again.identify(bot.token)).s).to.equal(0);
@@ -86,12 +86,12 @@ describe('gateway: faults', () => {
     const gone = await world.someone('bot', server);
     const client = world.connect(1);
     await client.identify(gone.token);
-    proxy.cut(false);
+    proxy.cut();
     client.ws.close(1000);
     await client.closed;
     while (node.node.owed.size === 0) await new Promise((resolve) => setImmediate(resolve));
     expect(await world.worker.connected([gone.id])).to.deep.equal([true]);
-    proxy.cut(true);
+    proxy.mend();
     while (node.node.owed.size > 0) await new Promise((resolve) => setTimeout(resolve, 10));
     expect(await world.worker.connected([gone.id])).to.deep.equal([false]);
   });

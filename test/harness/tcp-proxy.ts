@@ -7,8 +7,8 @@ export interface TcpProxy {
   url: string;
   /** Breaks every connection and refuses new ones. */
   cut(): void;
-  /** Passes nothing on in either direction and closes nothing: a peer that hangs. */
-  freeze(): void;
+  /** Passes nothing on in either direction and closes nothing: a peer that hangs. Connections to come hang too, unless only those `open` now shall. */
+  freeze(which?: 'all' | 'open'): void;
   /** Lets connections, and what waits on frozen ones, through again. */
   mend(): void;
   close(): Promise<void>;
@@ -46,13 +46,12 @@ export async function startTcpProxy(url: string, fallbackPort: number): Promise<
       open = false;
       breakAll();
     },
-    freeze: () => {
-      frozen = true;
+    freeze: (which = 'all') => {
+      frozen = which === 'all';
       for (const socket of sockets) socket.pause();
     },
     mend: () => {
       open = true;
-      if (!frozen) return;
       frozen = false;
       for (const socket of sockets) socket.resume();
     },

@@ -30,7 +30,6 @@ export async function makeWorld(platform: Platform, counts: { bots: number; chan
     applicationId,
     status: 'online' as const,
     customStatus: null,
-    serverCount: 1,
     createdAt: now,
   });
   const credential = (accountId: string, kind: 'bot' | 'session') => {
@@ -75,9 +74,7 @@ export async function makeWorld(platform: Platform, counts: { bots: number; chan
       types: [],
       community: false,
       listed: false,
-      channelCount: counts.channels,
       nextPosition: counts.channels,
-      inviteCount: 0,
       memberCount: counts.bots + 1,
       createdAt: now,
     },

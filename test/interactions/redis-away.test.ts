@@ -1,54 +1,25 @@
-import { once } from 'node:events';
-import { connect, createServer, type Server, type Socket } from 'node:net';
 import { expect } from 'chai';
 import { sweepInteractions } from '../../lib/domain/interaction-sweeps.ts';
 import { type Scene, startScene, until } from '../harness/scene.ts';
 import { testConfig } from '../harness/stores.ts';
+import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
 
 describe('Interaction: Redis away', () => {
   let scene: Scene;
-  let door: Server;
-  let port: number;
-  const open = new Set<Socket>();
-
-  const openDoor = async (): Promise<void> => {
-    const redis = new URL(testConfig().REDIS_URL);
-    door = createServer((client) => {
-      const server = connect(Number(redis.port), redis.hostname);
-      client.pipe(server).pipe(client);
-      for (const socket of [client, server]) {
-        open.add(socket);
-        socket.on('error', () => undefined);
-        socket.on('close', () => {
-          open.delete(socket);
-          client.destroy();
-          server.destroy();
-        });
-      }
-    });
-    door.listen(port ?? 0, '127.0.0.1');
-    await once(door, 'listening');
-    port = (door.address() as { port: number }).port;
-  };
-  const shutDoor = async (): Promise<void> => {
-    const closed = once(door, 'close');
-    door.close();
-    for (const socket of open) socket.destroy();
-    await closed;
-  };
+  let redis: TcpProxy;
 
   before(async () => {
-    await openDoor();
-    scene = await startScene({ REDIS_URL: `redis://127.0.0.1:${port}`, LOG_LEVEL: 'silent' });
+    redis = await startTcpProxy(testConfig().REDIS_URL, 6379);
+    scene = await startScene({ REDIS_URL: redis.url, LOG_LEVEL: 'silent' });
   });
   after(async () => {
     await scene.close();
-    await shutDoor();
+    await redis.close();
   });
 
   it('using a command is 503 and makes nothing; callbacks and follow-ups work, and are told later', async () => {
     const ids = [await scene.use(), await scene.use()] as const;
-    await shutDoor();
+    redis.cut();
     await until(() => !scene.api.platform.redisUp() && !scene.worker.redisUp(), 'the loss of Redis');
     const before = await scene.api.platform.db.interactions.countDocuments();
     const path = `/api/channels/${scene.channelId}/commands/${scene.commands.hello}/invoke`;
@@ -68,7 +39,7 @@ describe('Interaction: Redis away', () => {
     expect(failed).to.equal(true);
     for (const id of ids) expect((await scene.stored(id)).ob?.length).to.be.greaterThan(0);
 
-    await openDoor();
+    redis.mend();
     await until(() => scene.api.platform.redisUp() && scene.worker.redisUp() && scene.gateway.redisUp(), 'Redis');
     await until(async () => {
       await sweepInteractions(scene.worker).catch(() => undefined);
