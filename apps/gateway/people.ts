@@ -1,6 +1,7 @@
-import { loadServer, mayView, type ServerAccess } from '../../lib/domain/access.ts';
-import type { Envelope } from '../../lib/store/bus/envelope.ts';
+import { loadServer, type ServerAccess } from '../../lib/domain/access.ts';
+import type { Envelope, EnvelopeHead } from '../../lib/store/bus/envelope.ts';
 import { type EventFrame, frameOf } from './frames.ts';
+import { mayHear } from './hearers.ts';
 import { invalidate } from './leave.ts';
 import { sendEvent } from './outlet.ts';
 import type { GatewayNode, LocalAccount } from './state.ts';
@@ -32,12 +33,12 @@ export function createPeople(node: GatewayNode): People {
     return known;
   };
 
-  const judge = async (access: ServerAccess, channelId: string | undefined, people: ReadonlySet<LocalAccount>): Promise<Verdicts> => {
-    const known = verdictsOf(access, channelId ?? '');
+  const judge = async (access: ServerAccess, head: EnvelopeHead, people: ReadonlySet<LocalAccount>): Promise<Verdicts> => {
+    const known: Verdicts = head.ow ? new Map() : verdictsOf(access, head.ch ?? '');
     const unknown = [...people].filter(({ id }) => !known.has(id)).map(({ id }) => id);
     if (unknown.length === 0) return known;
     await access.preload(unknown);
-    for (const id of unknown) known.set(id, channelId ? await mayView(access, id, channelId) : (await access.member(id)) !== null);
+    for (const id of unknown) known.set(id, await mayHear(access, head, id));
     return known;
   };
 
@@ -55,10 +56,10 @@ export function createPeople(node: GatewayNode): People {
     const access = await loadServer(node.platform, serverId, event.head.v ?? null);
     const people = node.people.get(serverId);
     if (!access || !people) return;
-    const verdict = await judge(access, event.head.ch, people);
+    const verdict = await judge(access, event.head, people);
     const frame = frameOf(event, node.platform.config.APP_KEY);
     let sent = 0;
-    for (const account of people) if (verdict.get(account.id)) sent += give(account, frame);
+    for (const account of people) if (account.id !== event.head.no && verdict.get(account.id)) sent += give(account, frame);
     node.metrics.deliveries.inc({ event: event.head.t }, sent);
   };
 
@@ -91,7 +92,7 @@ export function createPeople(node: GatewayNode): People {
       else giveUp(serverId, 'too many events at once');
     },
     hearUser(account, event) {
-      if (event.head.t === 'INTERACTION_CREATE') return;
+      if (event.head.t === 'INTERACTION_CREATE' || event.head.no === account.id) return;
       node.metrics.deliveries.inc({ event: event.head.t }, give(account, frameOf(event, node.platform.config.APP_KEY)));
     },
   };

@@ -8,6 +8,11 @@ interface Entry {
 /** Every refusal the service can answer (decisions 1). Holes in a text are the keys that `refuse` asks for. */
 export const catalogue = {
   invalid_request: { status: 400, text: 'The request is not valid: {reason}.', from: 'house' },
+  too_many_reactions: { status: 400, text: 'A message holds at most {limit}. Remove one first.', from: 'house' },
+  too_many_pins: { status: 400, text: 'A channel holds at most {limit} pins. Unpin one first.', from: 'house' },
+  too_many_followers: { status: 400, text: 'A channel has at most {limit} followers.', from: 'house' },
+  already_crossposted: { status: 400, text: 'This message was crossposted already.', from: 'house' },
+  thread_exists: { status: 400, text: 'This message has a thread already.', from: 'house' },
   too_many_servers: { status: 400, text: 'An account can be in at most {limit} servers.', from: 'spec' },
   too_many_channels: { status: 400, text: 'A server holds at most {limit} channels. Delete one first.', from: 'house' },
   too_many_roles: { status: 400, text: 'A server holds at most {limit} roles. Delete one first.', from: 'house' },
@@ -18,6 +23,7 @@ export const catalogue = {
   unauthorized: { status: 401, text: 'This needs a valid credential: {hint}.', from: 'house' },
   missing_permission: { status: 403, text: 'This needs the permission {permissions}.', from: 'house' },
   not_author: { status: 403, text: 'Only the author can edit a message.', from: 'house' },
+  no_shared_server: { status: 403, text: 'You share no server with this account.', from: 'house' },
   role_hierarchy: { status: 403, text: 'The target stands as high as your highest role, or higher.', from: 'house' },
   bots_not_allowed: { status: 403, text: 'Bots cannot use this route; log in as a person.', from: 'house' },
   not_owner: { status: 403, text: 'Only the owner can do this.', from: 'house' },

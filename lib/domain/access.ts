@@ -3,6 +3,7 @@ import { isId } from '../base/ids.ts';
 import { holds, type Overwrite, type Permission, permissionNames, permissionsOf } from '../base/permissions.ts';
 import { trusted } from '../store/database.ts';
 import type { AccountDoc } from '../store/models/account.ts';
+import type { DmDoc } from '../store/models/dm.ts';
 import type { ChannelDoc, MemberDoc, ServerDoc } from '../store/models/server.ts';
 import type { Platform } from '../store/platform.ts';
 
@@ -176,23 +177,39 @@ export async function inServer(platform: Platform, actor: Actor, serverId: strin
   return { access, server: access.server, member, permissions };
 }
 
-/** The server that a channel belongs to, which never changes; null when there is no such channel. */
-export async function serverOfChannel(platform: Platform, channelId: string): Promise<string | null> {
+/** Where a channel belongs, which never changes: to a server, or it is a DM. */
+export type ChannelHome = { serverId: string; dm: null } | { serverId: null; dm: DmDoc };
+
+/** The home of a channel; null when there is no such channel. */
+export async function homeOfChannel(platform: Platform, channelId: string): Promise<ChannelHome | null> {
   if (!isId(channelId)) return null;
   const key = `channel:${channelId}`;
-  const known = platform.cache.get(key) as { serverId: string } | undefined;
-  if (known) return known.serverId;
+  const known = platform.cache.get(key) as ChannelHome | undefined;
+  if (known) return known;
   const found = await platform.db.channels.findOne({ _id: channelId }, { serverId: 1 }).lean();
-  if (found) platform.cache.set(key, { serverId: found.serverId });
-  return found?.serverId ?? null;
+  const dm = found ? null : await platform.db.dms.findOne({ _id: channelId }).lean();
+  const home: ChannelHome | null = found ? { serverId: found.serverId, dm: null } : dm && { serverId: null, dm };
+  if (home) platform.cache.set(key, home);
+  return home;
 }
 
 /**
- * The one load-and-check call for channels: `channelId` with View Channel and the permissions `needed`. Who is outside its server gets 404, who is
- * inside without View Channel 403 (decisions 1, Visibility). A thread is checked by its parent.
+ * The one load-and-check call for channels of servers: `channelId` with View Channel and the permissions `needed`. Who is outside its server gets 404, who is
+ * inside without View Channel 403 (decisions 1, Visibility). A thread is checked by its parent; a DM is not found.
  */
 export async function inChannel(platform: Platform, actor: Actor, channelId: string, ...needed: Permission[]): Promise<InChannel> {
-  const serverId = await serverOfChannel(platform, channelId);
+  const home = await homeOfChannel(platform, channelId);
+  return inChannelOf(platform, actor, home?.serverId ?? null, channelId, ...needed);
+}
+
+/** `inChannel` where the channel's server is known; null is none. */
+export async function inChannelOf(
+  platform: Platform,
+  actor: Actor,
+  serverId: string | null,
+  channelId: string,
+  ...needed: Permission[]
+): Promise<InChannel> {
   const access = serverId === null ? null : await loadServer(platform, serverId, await actor.versionOf(serverId));
   const [member, channel] = access ? await Promise.all([access.member(actor.id), access.channel(channelId)]) : [null, null];
   if (!access || !member || !channel) return refuse('not_found', { what: 'channel' });
@@ -203,4 +220,4 @@ export async function inChannel(platform: Platform, actor: Actor, channelId: str
 
 /** The server of a channel when this process has seen it, without a query: tells which version to ask for. */
 export const serverOfChannelHint = (platform: Platform, channelId: string): string | null =>
-  (platform.cache.get(`channel:${channelId}`) as { serverId: string } | undefined)?.serverId ?? null;
+  (platform.cache.get(`channel:${channelId}`) as ChannelHome | undefined)?.serverId ?? null;

@@ -3,82 +3,42 @@ import { trusted } from '../store/database.ts';
 import type { MessageDoc } from '../store/models/message.ts';
 import { type OutboxEntry, settled, undeliveredIndex } from '../store/models/outbox.ts';
 import type { WorkerPlatform } from '../store/platform.ts';
-import { botsThatView, loadServerNow } from './access.ts';
+import { homeOfChannel } from './access.ts';
+import { type Audience, appendInOrder, channelAudience, type DueEvent, dmAudience } from './audience.ts';
 import { presentMessages } from './present.ts';
 
 /** How many documents one batch takes. */
 const batchDocuments = 100;
-/** How many sessions' worth of appends are under way at once, so that one busy channel does not hold Redis up. */
-const appendsInFlight = 2_000;
 /** A batch older than this was paused; another worker has taken over (quality 2). */
 const batchLifeMs = 5_000;
 
-interface DueEvent {
-  entry: OutboxEntry;
-  payload: string;
-}
-
-/** The payloads of the events that `messages` owe, in the order of the messages. A message deleted before it was announced is never announced. */
+/** The events that `messages` owe, in the order of the messages. A message deleted before it was announced is never announced. */
 async function dueEvents(platform: WorkerPlatform, messages: readonly MessageDoc[]): Promise<DueEvent[]> {
-  const shown = new Map(
-    (
-      await presentMessages(
-        platform,
-        messages.filter((message) => !message.deleted),
-      )
-    ).map((one) => [one.id, one]),
-  );
+  const alive = messages.filter((message) => !message.deleted);
+  const shown = new Map((await presentMessages(platform, alive, null)).map((one) => [one.id, one]));
   return messages.flatMap((message) =>
     (message.ob ?? []).flatMap((entry): DueEvent[] => {
       const payload = payloadOf(message, entry, shown.get(message._id));
-      return payload === null ? [] : [{ entry, payload: JSON.stringify(payload) }];
+      return payload === null ? [] : [{ id: entry.id, name: entry.name, payload: JSON.stringify(payload), channelId: message.channelId }];
     }),
   );
 }
 
-function payloadOf(message: MessageDoc, entry: OutboxEntry, shown: Message | undefined): object | null {
-  const { serverId, channelId } = message;
-  if (entry.name === 'MESSAGE_DELETE') return { id: message._id, channelId, serverId };
+function payloadOf(message: MessageDoc, { name, data, nonce }: OutboxEntry, shown: Message | undefined): object | null {
+  const { _id, serverId, channelId } = message;
+  if (name === 'MESSAGE_DELETE') return { id: _id, channelId, serverId };
+  if (name === 'PINS_UPDATE') return { channelId, serverId };
   if (!shown) return null;
-  if (entry.name === 'MESSAGE_UPDATE') return { ...shown, serverId };
-  return { ...shown, ...(serverId ? { serverId } : {}), ...(entry.nonce === undefined ? {} : { nonce: entry.nonce }) };
+  if (name === 'REACTION_ADD' || name === 'REACTION_REMOVE') return { channelId, messageId: _id, serverId, ...(data as object) };
+  if (name === 'MESSAGE_UPDATE') return { ...shown, serverId };
+  return { ...shown, ...(serverId ? { serverId } : {}), ...(nonce === undefined ? {} : { nonce }) };
 }
 
-/** Appends `events` in order to all bots that may view the channel; computes the audience again whenever access data changed meanwhile. */
-async function appendAll(platform: WorkerPlatform, serverId: string, channelId: string, events: readonly DueEvent[]): Promise<boolean> {
-  let next = 0;
-  for (let tries = 0; next < events.length; tries++) {
-    if (tries > events.length + 20) return false;
-    const access = await loadServerNow(platform, serverId);
-    if (!access) return true; // the server is gone: nobody is left to hear
-    if (access.version === null) throw new Error('redis is away');
-    const version = access.version;
-    const bots = await botsThatView(access, channelId);
-    const window = Math.max(1, Math.floor(appendsInFlight / Math.max(1, bots.length)));
-    let stale = false;
-    while (!stale && next < events.length) {
-      const chunk = events.slice(next, next + window);
-      const outcomes = await Promise.all(
-        chunk.map((event, at) =>
-          platform.append({
-            eventId: event.entry.id,
-            name: event.entry.name,
-            payload: event.payload,
-            bots,
-            reach: 'all',
-            topics: [`server:${serverId}`],
-            server: { id: serverId, version },
-            channelId,
-            ...(next + at > 0 ? { after: (events[next + at - 1] as DueEvent).entry.id } : {}),
-          }),
-        ),
-      );
-      const failed = outcomes.findIndex((outcome) => outcome !== 'appended');
-      stale = failed !== -1;
-      next += stale ? failed : chunk.length;
-    }
-  }
-  return true;
+/** The audience of a channel's messages as it stands now; null when nobody is left to hear. */
+async function audienceOf(platform: WorkerPlatform, { serverId, channelId }: MessageDoc): Promise<Audience | null> {
+  if (serverId !== null) return channelAudience(platform, serverId, channelId);
+  const home = await homeOfChannel(platform, channelId);
+  return home?.dm ? dmAudience(home.dm) : null;
 }
 
 /**
@@ -99,8 +59,7 @@ export async function drainChannel(platform: WorkerPlatform, channelId: string):
     if (!first) return;
     const events = await dueEvents(platform, messages);
     if (performance.now() - began > batchLifeMs) return;
-    if (first.serverId && !(await appendAll(platform, first.serverId, channelId, events)))
-      throw new Error('access data changed too often while a batch was appended');
+    await appendInOrder(platform, events, () => audienceOf(platform, first));
     if (performance.now() - began > batchLifeMs) return;
     await settle(platform, messages);
     if (messages.length < batchDocuments) return;

@@ -7,9 +7,10 @@ import type { MessageDoc } from '../store/models/message.ts';
 import type { OutboxEntry } from '../store/models/outbox.ts';
 import type { ApiPlatform, EnqueuePlatform, Platform } from '../store/platform.ts';
 import { interactionTokenOf, sameSecret } from '../store/seal.ts';
-import { loadServerNow, permissionsIn, require, type ServerAccess } from './access.ts';
+import { homeOfChannel, loadServerNow, permissionsIn, require } from './access.ts';
 import { expireInteraction, isDuring, move, readInteraction, settleState, updateEntry, windows } from './interaction-states.ts';
 import { checkDraft, composeMessage, storeMessage } from './message-draft.ts';
+import { dmPermissions, type Place } from './places.ts';
 import { presentMessage } from './present.ts';
 
 /** What the path of a callback route names. */
@@ -26,40 +27,31 @@ export async function openInteraction(platform: Platform, { id, token }: Interac
 }
 
 /**
- * Where an answer goes: the server's access data and what the bot may do in the channel. Send Messages is not needed, as a person asked (edge case 38). 404
- * when the channel is gone, or the bot from its server.
+ * Where an answer goes, with what the bot may do there. Send Messages is not needed, as a person asked (edge case 38). 404 when the channel is gone, or the
+ * bot from its server.
  */
-export async function stageOf(
-  platform: Platform,
-  { serverId, channelId, botId }: InteractionDoc,
-): Promise<{ access: ServerAccess; permissions: number }> {
+export async function stageOf(platform: Platform, { serverId, channelId, botId }: InteractionDoc): Promise<Place> {
+  const home = await homeOfChannel(platform, channelId);
+  if (home?.dm) return { channelId, serverId: null, permissions: dmPermissions, access: null, channel: null, dm: home.dm };
   const access = serverId === null ? null : await loadServerNow(platform, serverId);
   const [bot, channel] = access ? await Promise.all([access.member(botId), access.channel(channelId)]) : [null, null];
   if (!access || !bot || !channel) return refuse('not_found', { what: 'channel' });
   const permissions = await permissionsIn(access, bot, channel);
   require(permissions, 'View Channel');
-  return { access, permissions };
+  return { channelId, serverId, permissions, access, channel, dm: null };
 }
 
 /** The message of an answer, not stored yet. Refuses 400 for one that shows nothing, 404 when the channel is gone. */
 async function compose(platform: Platform, interaction: InteractionDoc, input: FollowupInput, id: string): Promise<MessageDoc> {
   const draft = checkDraft({ content: input.content ?? '', embeds: input.embeds ?? [] });
-  const { channelId, serverId, botId: authorId, userId, command } = interaction;
+  const { botId: authorId, userId, command } = interaction;
   const line = { id: interaction._id, userId, name: command.name };
-  return composeMessage(platform, {
-    id,
-    channelId,
-    serverId,
-    authorId,
-    ...draft,
-    ...(await stageOf(platform, interaction)),
-    interaction: line,
-  });
+  return composeMessage(platform, { id, place: await stageOf(platform, interaction), authorId, ...draft, interaction: line });
 }
 
 /** An ephemeral answer as it is shown, and the event that takes it to the person. It stands in the interaction until then, and nowhere after. */
 async function ephemeral(platform: Platform, message: MessageDoc): Promise<{ shown: Message; entry: OutboxEntry }> {
-  const shown = { ...(await presentMessage(platform, message)), ephemeral: true };
+  const shown = { ...(await presentMessage(platform, message, null)), ephemeral: true };
   const data = message.serverId === null ? shown : { ...shown, serverId: message.serverId };
   return { shown, entry: { id: platform.ids.next(), name: 'MESSAGE_CREATE', data } };
 }
@@ -94,7 +86,7 @@ async function answerFrom(
   failpoint(platform.config, 'after-answer-write');
   const stored = await finishAnswer(platform, moved);
   platform.nudge('deliver-interaction', { interactionId: interaction._id });
-  return secret?.shown ?? presentMessage(platform, stored ?? message);
+  return secret?.shown ?? presentMessage(platform, stored ?? message, null);
 }
 
 /** Refuses for the state that won: answered and deferred ones say so at any later time, others are past their time (edge case 33). */
@@ -135,7 +127,7 @@ export async function answerInteraction(
 async function ownAnswer(platform: ApiPlatform, interaction: InteractionDoc, messageId: string): Promise<Message> {
   await finishAnswer(platform, interaction);
   const standing = await platform.db.messages.findOne({ _id: messageId }).lean();
-  return standing ? presentMessage(platform, standing) : refuse('already_answered');
+  return standing ? presentMessage(platform, standing, null) : refuse('already_answered');
 }
 
 /**
@@ -161,7 +153,7 @@ export async function followUp(platform: ApiPlatform, input: InteractionKey & { 
 async function furtherMessage(platform: ApiPlatform, interaction: InteractionDoc, message: MessageDoc, hidden: boolean): Promise<Message> {
   if (!hidden) {
     if (!(await isDuring(platform, interaction._id, windows.following))) refuse('interaction_expired');
-    return presentMessage(platform, await storeMessage(platform, message));
+    return presentMessage(platform, await storeMessage(platform, message), null);
   }
   const { shown, entry } = await ephemeral(platform, message);
   const moved = await move(platform, interaction._id, { from: 'answered', during: windows.following, set: {}, owes: [entry] });

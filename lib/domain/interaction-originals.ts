@@ -24,7 +24,7 @@ async function originalOf(platform: ApiPlatform, key: InteractionKey): Promise<{
 /** Edits the first answer as a message is edited. Refuses as `originalOf`, 404 when the channel is gone, 400 when nothing would be left. */
 export async function editOriginal(platform: ApiPlatform, input: InteractionKey & { edit: MessageEdit }): Promise<Message> {
   const { interaction, message } = await originalOf(platform, input);
-  return presentMessage(platform, await applyEdit(platform, await stageOf(platform, interaction), message, input.edit));
+  return presentMessage(platform, await applyEdit(platform, await stageOf(platform, interaction), message, input.edit), null);
 }
 
 /** Deletes the first answer. Refuses as `originalOf`; a second time is 404. */

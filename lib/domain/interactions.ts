@@ -9,8 +9,8 @@ import type { ApiPlatform } from '../store/platform.ts';
 import { type Actor, type InChannel, inChannel, mayView } from './access.ts';
 import { usableCommand } from './command-picker.ts';
 import { settleState } from './interaction-states.ts';
-import { requireMessages } from './messages.ts';
 import { parseOptions } from './option-parsing.ts';
+import { requireMessages } from './places.ts';
 
 /** Why an option's value cannot be used here, or null: users, roles and channels must exist here, the channel visible to the person (decisions 6). */
 async function referenceFault({ access, server, member }: InChannel, { type, value }: OptionValue): Promise<string | null> {
@@ -70,7 +70,7 @@ export interface UseOfCommand {
  */
 export async function useCommand(platform: ApiPlatform, actor: Actor, { id, channelId, commandId, given }: UseOfCommand): Promise<Invoked> {
   const place = await inChannel(platform, actor, channelId, 'Send Messages');
-  requireMessages(place);
+  requireMessages(place.channel);
   const { command, application } = await usableCommand(platform, place, commandId);
   if (command.kind === 'prefix') refuse('invalid_request', { reason: 'a prefix command is used by posting it as a message' });
   const options = await readOptions(place, command.options ?? [], given);

@@ -10,6 +10,7 @@ import type { MessageDoc } from '../store/models/message.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import type { ServerAccess } from './access.ts';
 import { accountsOf } from './faces.ts';
+import type { Place } from './places.ts';
 
 /** The characters that count towards an embed's whole: everything that is shown as text. */
 const embedChars = (embed: Embed): number =>
@@ -98,15 +99,11 @@ export async function resolveMentions(
 /** What a message is made of. */
 export interface Composition {
   id: string;
-  channelId: string;
-  serverId: string | null;
+  /** Where it is posted; its permissions are the author's and decide about `@everyone`. */
+  place: Place;
   authorId: string;
   content: string;
   embeds: Embed[];
-  /** The author's permissions in the channel; decides about `@everyone`. */
-  permissions: number;
-  /** null in DMs. */
-  access: ServerAccess | null;
   /** The message replied to. */
   replyTo?: MessageDoc | null;
   /** Whether the reply pings its author. Default true; replying to oneself never pings. */
@@ -116,14 +113,15 @@ export interface Composition {
 
 /** A message ready to be stored, its mentions resolved. */
 export async function composeMessage(platform: Platform, parts: Composition): Promise<MessageDoc> {
-  const resolved = await resolveMentions(platform, parts.content, parts.access, parts.permissions);
+  const { place } = parts;
+  const resolved = await resolveMentions(platform, parts.content, place.access, place.permissions);
   const answered = parts.replyTo ?? null;
   const pings = answered !== null && parts.mentionReply !== false && answered.authorId !== parts.authorId;
   if (pings && !resolved.mentions.includes(answered.authorId)) resolved.mentions.push(answered.authorId);
   return {
     _id: parts.id,
-    channelId: parts.channelId,
-    serverId: parts.serverId,
+    channelId: place.channelId,
+    serverId: place.serverId,
     authorId: parts.authorId,
     content: parts.content,
     embeds: parts.embeds,
@@ -133,6 +131,7 @@ export async function composeMessage(platform: Platform, parts: Composition): Pr
     interaction: parts.interaction ?? null,
     createdAt: new Date(idTimeMs(parts.id)),
     editedAt: null,
+    ...(place.channel?.kind === 'thread' ? { thread: true as const } : {}),
   };
 }
 

@@ -9,17 +9,12 @@ import { trusted } from '../store/database.ts';
 import type { MessageDoc } from '../store/models/message.ts';
 import { owing } from '../store/models/outbox.ts';
 import type { ApiPlatform, Platform } from '../store/platform.ts';
-import { type Actor, type InChannel, inChannel } from './access.ts';
+import type { Actor } from './access.ts';
 import { checkDraft, checkEmbeds, composeMessage, resolveMentions, storeMessage } from './message-draft.ts';
+import { inPlace, type Place } from './places.ts';
 import { presentMessage, presentMessages } from './present.ts';
 
 const alive = { deleted: trusted({ $exists: false }) };
-
-/** Refuses channels that hold no messages: categories and voice (decisions 5). */
-export function requireMessages({ channel }: InChannel): void {
-  if (channel.kind === 'category' || channel.kind === 'voice')
-    refuse('invalid_request', { reason: `a ${channel.kind} channel holds no messages` });
-}
 
 /** The message `messageId` of `channelId`; 404 when it is not there, deleted, or in another channel (edge case 8). */
 export async function messageIn(platform: Platform, channelId: string, messageId: string): Promise<MessageDoc> {
@@ -29,7 +24,7 @@ export async function messageIn(platform: Platform, channelId: string, messageId
 
 /** A page of messages, oldest first: the newest, those before an id, or those after one, both exclusive (edge case 10). Needs View Channel. */
 export async function listMessages(platform: ApiPlatform, actor: Actor, channelId: string, page: MessagePage): Promise<Message[]> {
-  requireMessages(await inChannel(platform, actor, channelId));
+  await inPlace(platform, actor, channelId);
   if (page.before !== undefined && page.after !== undefined) refuse('invalid_request', { reason: 'before and after exclude one another' });
   const limit = page.limit ?? limits.pageDefault;
   const bound = page.before !== undefined ? { $lt: page.before } : page.after !== undefined ? { $gt: page.after } : null;
@@ -40,13 +35,13 @@ export async function listMessages(platform: ApiPlatform, actor: Actor, channelI
     .limit(limit)
     .toArray();
   const messages = found as unknown as MessageDoc[];
-  return presentMessages(platform, page.after === undefined ? messages.reverse() : messages);
+  return presentMessages(platform, page.after === undefined ? messages.reverse() : messages, actor.account);
 }
 
 /** One message. Needs View Channel. */
 export async function getMessage(platform: ApiPlatform, actor: Actor, channelId: string, messageId: string): Promise<Message> {
-  requireMessages(await inChannel(platform, actor, channelId));
-  return presentMessage(platform, await messageIn(platform, channelId, messageId));
+  await inPlace(platform, actor, channelId);
+  return presentMessage(platform, await messageIn(platform, channelId, messageId), actor.account);
 }
 
 /** Refuses embeds of people: bots only, said aloud rather than dropped (edge case 3). */
@@ -65,24 +60,20 @@ export async function postMessage(
   input: MessageInput,
   newId: string,
 ): Promise<Message> {
-  const place = await inChannel(platform, actor, channelId, 'Send Messages');
-  requireMessages(place);
+  const place = await inPlace(platform, actor, channelId, 'Send Messages');
   requireBotForEmbeds(actor, input.embeds);
   const draft = checkDraft({ content: input.content ?? '', embeds: input.embeds ?? [] });
   const replyTo = input.replyTo ? await originalIn(platform, channelId, input.replyTo) : null;
   const composed = await composeMessage(platform, {
     id: newId,
-    channelId,
-    serverId: place.server._id,
+    place,
     authorId: actor.id,
     ...draft,
-    permissions: place.permissions,
-    access: place.access,
     replyTo,
     ...(input.mentionReply === undefined ? {} : { mentionReply: input.mentionReply }),
   });
   const stored = await storeMessage(platform, composed, input.nonce);
-  const shown = await presentMessage(platform, stored, [actor.account]);
+  const shown = await presentMessage(platform, stored, actor.account);
   return input.nonce === undefined ? shown : { ...shown, nonce: input.nonce };
 }
 
@@ -103,19 +94,18 @@ export async function editMessage(
   messageId: string,
   edit: MessageEdit,
 ): Promise<Message> {
-  const place = await inChannel(platform, actor, channelId);
-  requireMessages(place);
+  const place = await inPlace(platform, actor, channelId);
   const message = await messageIn(platform, channelId, messageId);
   if (message.authorId !== actor.id) refuse('not_author');
   requireBotForEmbeds(actor, edit.embeds);
   const edited = await applyEdit(platform, place, message, edit);
-  return presentMessage(platform, edited, [actor.account]);
+  return presentMessage(platform, edited, actor.account);
 }
 
 /** Writes an edit that was allowed. The filter holds what the check saw, so that two edits at once cannot leave nothing together. */
 export async function applyEdit(
   platform: ApiPlatform,
-  place: Pick<InChannel, 'access' | 'permissions'>,
+  place: Pick<Place, 'access' | 'permissions'>,
   message: MessageDoc,
   edit: MessageEdit,
 ): Promise<MessageDoc> {
@@ -151,8 +141,7 @@ export async function applyEdit(
 
 /** Deletes a message: one's own, or anyone's with Manage Messages; Send Messages is not needed (edge case 7). A second delete is 404. */
 export async function deleteMessage(platform: ApiPlatform, actor: Actor, channelId: string, messageId: string): Promise<void> {
-  const place = await inChannel(platform, actor, channelId);
-  requireMessages(place);
+  const place = await inPlace(platform, actor, channelId);
   const message = await messageIn(platform, channelId, messageId);
   const own = message.authorId === actor.id;
   if (!own && !holds(place.permissions, 'Manage Messages'))
@@ -160,15 +149,20 @@ export async function deleteMessage(platform: ApiPlatform, actor: Actor, channel
   if (!(await buryMessage(platform, message))) refuse('not_found', { what: 'message' });
 }
 
-/** Turns a message into a tombstone that holds nothing but its ids and the MESSAGE_DELETE it owes; false when it was gone already. */
+/** What a tombstone does not keep. */
+const emptied = {
+  $set: { deleted: true, content: '', embeds: [], attachments: [], mentions: [], mentionRoles: [] },
+  $unset: { reactions: 1, previews: 1, previewsAt: 1, pinnedAt: 1, pinSlot: 1, crosspostAt: 1, face: 1 },
+} as const;
+
+/** Turns a message into a tombstone that holds nothing but its ids and the events it owes; false when it was gone already. Its pin goes too. */
 export async function buryMessage(platform: ApiPlatform, message: MessageDoc): Promise<boolean> {
-  const owed = owing([{ id: platform.ids.next(), name: 'MESSAGE_DELETE' }], new Date(platform.now()));
+  const gone = { id: platform.ids.next(), name: 'MESSAGE_DELETE' as const };
+  const entries = message.pinnedAt ? [gone, { id: platform.ids.next(), name: 'PINS_UPDATE' as const }] : [gone];
+  const owed = owing(entries, new Date(platform.now()));
   const { modifiedCount } = await platform.db.messages.updateOne(
     { _id: message._id, ...alive },
-    {
-      ...owed,
-      $set: { ...owed.$set, deleted: true, content: '', embeds: [], attachments: [], mentions: [], mentionRoles: [] },
-    },
+    { ...emptied, $push: owed.$push, $set: { ...emptied.$set, ...owed.$set } },
   );
   platform.nudge('drain-channel', { channelId: message.channelId });
   return modifiedCount === 1;

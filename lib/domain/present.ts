@@ -1,17 +1,19 @@
 import { limits } from '../base/limits.ts';
 import { cut } from '../base/text.ts';
-import type { Message, ReplyPreview } from '../contract/message.ts';
+import type { Attachment, Message, ReplyPreview } from '../contract/message.ts';
+import type { Author } from '../contract/user.ts';
 import { trusted } from '../store/database.ts';
 import type { AccountDoc } from '../store/models/account.ts';
-import type { MessageDoc } from '../store/models/message.ts';
+import type { MessageDoc, StoredAttachment, StoredReaction } from '../store/models/message.ts';
 import type { Platform } from '../store/platform.ts';
 import { accountsOf, authorOf, faceOf, goneAuthor } from './faces.ts';
 
 type Accounts = ReadonlyMap<string, AccountDoc>;
 
-const authorIn = (accounts: Accounts, id: string) => {
-  const account = accounts.get(id);
-  return account ? authorOf(account) : goneAuthor(id);
+const authorIn = (accounts: Accounts, { authorId, face }: Pick<MessageDoc, 'authorId' | 'face'>): Author => {
+  if (face) return { id: authorId, ...face };
+  const account = accounts.get(authorId);
+  return account ? authorOf(account) : goneAuthor(authorId);
 };
 
 const faceIn = (accounts: Accounts, id: string) => {
@@ -21,52 +23,84 @@ const faceIn = (accounts: Accounts, id: string) => {
 
 const previewOf = (original: MessageDoc, accounts: Accounts): ReplyPreview => ({
   id: original._id,
-  author: authorIn(accounts, original.authorId),
+  author: authorIn(accounts, original),
   content: cut(original.content, limits.replyPreviewChars),
   hasAttachments: original.attachments.length > 0,
 });
 
-function present(message: MessageDoc, accounts: Accounts, originals: ReadonlyMap<string, MessageDoc>): Message {
+/** The address of a file; its key is what lets one read it (decisions 5). */
+export const fileUrl = (baseUrl: string, { key, filename }: Pick<StoredAttachment, 'key' | 'filename'>): string =>
+  `${baseUrl}/files/${key}/${encodeURIComponent(filename)}`;
+
+const attachmentOf = (baseUrl: string, stored: StoredAttachment): Attachment => ({
+  id: stored.id,
+  filename: stored.filename,
+  contentType: stored.contentType,
+  size: stored.size,
+  width: stored.width,
+  height: stored.height,
+  url: fileUrl(baseUrl, stored),
+});
+
+const reactionOf = ({ emoji, users }: StoredReaction, viewerId: string | null): Message['reactions'][number] => ({
+  emoji,
+  count: users.length,
+  me: viewerId !== null && users.includes(viewerId),
+});
+
+/** What presenting needs beside the message itself. */
+interface Surroundings {
+  baseUrl: string;
+  viewerId: string | null;
+  accounts: Accounts;
+  originals: ReadonlyMap<string, MessageDoc>;
+}
+
+function present(message: MessageDoc, { baseUrl, viewerId, accounts, originals }: Surroundings): Message {
   const original = message.replyTo === null ? undefined : originals.get(message.replyTo);
   return {
     id: message._id,
     channelId: message.channelId,
-    author: authorIn(accounts, message.authorId),
+    author: authorIn(accounts, message),
     content: message.content,
     createdAt: message.createdAt.toISOString(),
     editedAt: message.editedAt?.toISOString() ?? null,
-    attachments: message.attachments,
-    embeds: message.embeds,
-    reactions: [],
+    attachments: message.attachments.map((one) => attachmentOf(baseUrl, one)),
+    embeds: message.previews ? [...message.embeds, ...message.previews] : message.embeds,
+    reactions: message.reactions?.map((one) => reactionOf(one, viewerId)) ?? [],
     mentions: message.mentions,
     mentionRoles: message.mentionRoles,
     mentionEveryone: message.mentionEveryone,
     replyDeleted: message.replyTo !== null && !original,
-    pinned: false,
-    crossposted: false,
+    pinned: message.pinnedAt !== undefined,
+    crossposted: message.crossposted === true,
     ...(original ? { reply: previewOf(original, accounts) } : {}),
     ...(message.interaction ? { interaction: { user: faceIn(accounts, message.interaction.userId), name: message.interaction.name } } : {}),
   };
 }
 
-/** Messages as they are shown (spec, Message), in the order given. Authors and reply previews are live (decisions 5). One query more for replies, one for accounts not cached; `known` accounts are at hand already. */
-export async function presentMessages(
-  platform: Platform,
-  messages: readonly MessageDoc[],
-  known: readonly AccountDoc[] = [],
-): Promise<Message[]> {
+/** For whom messages are shown: `viewer` is who reads them, whose own reactions are marked; null for an event. */
+export type Viewer = AccountDoc | null;
+
+/**
+ * Messages as `viewer` sees them (spec, Message), in the order given. Authors and reply previews are live (decisions 5). One query more for replies, one for
+ * accounts not cached.
+ */
+export async function presentMessages(platform: Platform, messages: readonly MessageDoc[], viewer: Viewer): Promise<Message[]> {
   const replies = [...new Set(messages.flatMap((message) => message.replyTo ?? []))];
   const found = replies.length
     ? await platform.db.messages.find({ _id: trusted({ $in: replies }), deleted: trusted({ $exists: false }) }).lean()
     : [];
   const originals = new Map(found.map((original) => [original._id, original as MessageDoc]));
-  const people = messages.flatMap((message) => [message.authorId, ...(message.interaction ? [message.interaction.userId] : [])]);
-  const accounts = await accountsOf(platform, [...people, ...found.map((original) => original.authorId)], known);
-  return messages.map((message) => present(message, accounts, originals));
+  const authors = [...messages, ...originals.values()].flatMap((message) => (message.face ? [] : [message.authorId]));
+  const users = messages.flatMap((message) => message.interaction?.userId ?? []);
+  const accounts = await accountsOf(platform, [...authors, ...users], viewer ? [viewer] : []);
+  const surroundings = { baseUrl: platform.config.baseUrl, viewerId: viewer?._id ?? null, accounts, originals };
+  return messages.map((message) => present(message, surroundings));
 }
 
-/** One message as it is shown. */
-export async function presentMessage(platform: Platform, message: MessageDoc, known: readonly AccountDoc[] = []): Promise<Message> {
-  const [shown] = await presentMessages(platform, [message], known);
+/** One message as `viewer` sees it. */
+export async function presentMessage(platform: Platform, message: MessageDoc, viewer: Viewer): Promise<Message> {
+  const [shown] = await presentMessages(platform, [message], viewer);
   return shown as Message;
 }

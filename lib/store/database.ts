@@ -2,6 +2,7 @@ import mongoose, { type Connection, type Model } from 'mongoose';
 import type { Config } from '../../config/index.ts';
 import type { Logger } from '../base/log.ts';
 import { accountSchema, applicationSchema, tokenSchema } from './models/account.ts';
+import { dmSchema } from './models/dm.ts';
 import { commandsSchema, idempotencySchema, interactionSchema } from './models/interaction.ts';
 import { messageSchema } from './models/message.ts';
 import { auditSchema, banSchema, channelSchema, inviteSchema, memberSchema, serverSchema } from './models/server.ts';
@@ -17,6 +18,7 @@ const collections = (connection: Connection) => ({
   invites: connection.model('Invite', inviteSchema),
   audit: connection.model('Audit', auditSchema),
   messages: connection.model('Message', messageSchema),
+  dms: connection.model('Dm', dmSchema),
   commands: connection.model('Commands', commandsSchema),
   interactions: connection.model('Interaction', interactionSchema),
   idempotency: connection.model('Idempotency', idempotencySchema),

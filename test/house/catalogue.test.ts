@@ -8,6 +8,11 @@ import { catalogue, type ErrorCode, Refusal, refuse } from '../../lib/base/error
 const decided = {
   built: {
     invalid_request: 400,
+    too_many_reactions: 400,
+    too_many_pins: 400,
+    too_many_followers: 400,
+    already_crossposted: 400,
+    thread_exists: 400,
     too_many_servers: 400,
     too_many_channels: 400,
     too_many_roles: 400,
@@ -18,6 +23,7 @@ const decided = {
     unauthorized: 401,
     missing_permission: 403,
     not_author: 403,
+    no_shared_server: 403,
     role_hierarchy: 403,
     bots_not_allowed: 403,
     not_owner: 403,
@@ -37,21 +43,23 @@ const decided = {
     unavailable: 503,
   },
   pending: {
-    too_many_reactions: 400,
-    too_many_pins: 400,
     too_many_webhooks: 400,
-    too_many_followers: 400,
-    already_crossposted: 400,
-    thread_exists: 400,
     endpoint_unverified: 400,
     team_server: 400,
     not_public: 400,
-    no_shared_server: 403,
   },
 } as const;
 
 /** Codes that a later part throws although their text stands already. */
-const unusedYet: readonly ErrorCode[] = ['slowmode'];
+const unusedYet: readonly ErrorCode[] = [
+  'slowmode',
+  'too_many_reactions',
+  'too_many_pins',
+  'too_many_followers',
+  'already_crossposted',
+  'thread_exists',
+  'no_shared_server',
+];
 
 const codes = Object.keys(catalogue) as ErrorCode[];
 const holesOf = (text: string): string[] => [...text.matchAll(/\{(\w+)\}/g)].map(([, hole = '']) => hole);

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { limits } from '../../base/limits.ts';
+import type { Overwrite } from '../../base/permissions.ts';
 import type { EventName } from '../../contract/events.ts';
 import { bindScript } from '../redis.ts';
 import { openHead } from './envelope.ts';
@@ -21,6 +22,10 @@ export interface Append {
   /** The server whose access data the audience was computed with, and that data's version. */
   server?: { id: string; version: string };
   channelId?: string;
+  /** For a channel that is gone: the overwrites that say who could view it. */
+  overwrites?: readonly Overwrite[];
+  /** The account that it is not sent back to. */
+  except?: string;
   /** The event of the same batch that must have been appended before this one. */
   after?: string;
 }
@@ -101,6 +106,8 @@ export function createAppender(redis: Redis, keys: Keys, generation: Generation)
       t: event.name,
       ...(server ? { srv: server.id, v: server.version } : {}),
       ...(event.channelId ? { ch: event.channelId } : {}),
+      ...(event.overwrites ? { ow: event.overwrites } : {}),
+      ...(event.except ? { no: event.except } : {}),
     });
     const prefix = keys.shard(shard);
     const run = generation.run(shard);

@@ -1,3 +1,4 @@
+import type { Overwrite } from '../../base/permissions.ts';
 import type { EventName } from '../../contract/events.ts';
 
 /** What stands before a payload on the bus: which event it is, whose, and the number it has in each session. */
@@ -10,6 +11,10 @@ export interface EnvelopeHead {
   v?: string;
   /** The channel it belongs to; its readers are who may view that. */
   ch?: string;
+  /** The overwrites of a channel that is gone; they say who could view it. */
+  ow?: readonly Overwrite[];
+  /** The account that does not hear it: who caused it. */
+  no?: string;
   /** How many appends there were, this one included; tells lost data (quality 2). */
   n: number;
   /** The run of Redis that counted it; a counter means nothing under another. */

@@ -1,6 +1,22 @@
 import { Schema } from 'mongoose';
 import type { Attachment, Embed } from '../../contract/message.ts';
+import type { Author } from '../../contract/user.ts';
 import { indexOutbox, type Outbox } from './outbox.ts';
+
+/** A file as it stands in its message. The address is made from `key` when it is shown. */
+export interface StoredAttachment extends Omit<Attachment, 'url'> {
+  /** 128 random bits: whoever knows them may read the file (decisions 5). */
+  key: string;
+}
+
+/** One emoji on a message and who reacted with it, oldest first. One document holds them all, so that every rule of theirs is one conditional update. */
+export interface StoredReaction {
+  /** What makes two emoji the same: without variation selectors, or the id of a custom one. */
+  identity: string;
+  /** As it is shown: that of the first reaction. */
+  emoji: string;
+  users: string[];
+}
 
 /** A message. `_id` orders it in its channel. A deleted one keeps only its ids until its event is delivered. */
 export interface MessageDoc extends Outbox {
@@ -9,9 +25,30 @@ export interface MessageDoc extends Outbox {
   /** null in DMs. */
   serverId: string | null;
   authorId: string;
+  /** How the author is shown, for one that is no account: a copy's, later a webhook's. */
+  face?: Omit<Author, 'id'>;
   content: string;
+  /** Rich embeds; link previews stand apart. */
   embeds: Embed[];
-  attachments: Attachment[];
+  /** Link previews, in the order of the links; absent when there are none. */
+  previews?: Embed[];
+  /** Since when previews are to be fetched; absent when none are. */
+  previewsAt?: Date;
+  attachments: StoredAttachment[];
+  /** Absent when nobody reacted. */
+  reactions?: StoredReaction[];
+  pinnedAt?: Date;
+  /** Place among the channel's pins, 0-49: the unique index on it is the cap of 50. */
+  pinSlot?: number;
+  crossposted?: true;
+  /** Since when copies are owed to followers; absent when none are. */
+  crosspostAt?: Date;
+  /** The last follower that has its copy: where the work goes on after a crash. */
+  crosspostTo?: string;
+  /** The message that this one is a copy of. */
+  copyOf?: string;
+  /** Whether the channel is a thread: posting there wakes it. */
+  thread?: true;
   mentions: string[];
   mentionRoles: string[];
   mentionEveryone: boolean;
@@ -31,9 +68,20 @@ export const messageSchema = new Schema<MessageDoc>(
     channelId: String,
     serverId: String,
     authorId: String,
+    face: Schema.Types.Mixed,
     content: String,
     embeds: [Schema.Types.Mixed],
+    previews: { type: [Schema.Types.Mixed], default: undefined },
+    previewsAt: Date,
     attachments: [Schema.Types.Mixed],
+    reactions: { type: [Schema.Types.Mixed], default: undefined },
+    pinnedAt: Date,
+    pinSlot: Number,
+    crossposted: Boolean,
+    crosspostAt: Date,
+    crosspostTo: String,
+    copyOf: String,
+    thread: Boolean,
     mentions: [String],
     mentionRoles: [String],
     mentionEveryone: Boolean,
@@ -48,4 +96,8 @@ export const messageSchema = new Schema<MessageDoc>(
   { collection: 'messages', versionKey: false, minimize: false },
 );
 messageSchema.index({ channelId: 1, _id: 1 });
+messageSchema.index({ channelId: 1, pinSlot: 1 }, { unique: true, partialFilterExpression: { pinSlot: { $exists: true } } });
+messageSchema.index({ copyOf: 1, channelId: 1 }, { unique: true, partialFilterExpression: { copyOf: { $exists: true } } });
+messageSchema.index({ previewsAt: 1 }, { partialFilterExpression: { previewsAt: { $exists: true } } });
+messageSchema.index({ crosspostAt: 1 }, { partialFilterExpression: { crosspostAt: { $exists: true } } });
 indexOutbox(messageSchema, { channelId: 1, _id: 1 });
