@@ -67,6 +67,15 @@ export const settings = {
   REDIS_URL: setting('Redis 7 or newer, with AOF and noeviction.', undefined, url('redis:', 'rediss:')),
   REDIS_PREFIX: setting('First part of every Redis key, so that several installations can share one Redis.', 'parlance', text),
   REDIS_SHARDS: setting('In how many hash slots gateway sessions are spread; more than 1 only on a Redis Cluster.', '1', whole(1, 64)),
+  FILES_DIR: setting('Folder that keeps uploaded files, shared by all API and worker processes. Not used with S3.', '.data/files', text),
+  S3_ENDPOINT: setting(
+    'S3-compatible storage that keeps uploaded files instead of a folder, such as https://s3.example.org.',
+    '',
+    url('http:', 'https:'),
+  ),
+  S3_BUCKET: setting('Its bucket; it must exist.', '', text),
+  S3_ACCESS_KEY: setting('Its access key.', '', text),
+  S3_SECRET_KEY: setting('Its secret key.', '', text),
   APP_KEY: setting('32 random bytes in base64. Encrypts what must be readable again and derives interaction tokens.', undefined, appKey),
   RATE_LIMIT: setting(
     'Requests a second and burst of each caller, or off. Addresses without a caller get two fifths.',

@@ -3,6 +3,7 @@ import type { Config } from '../../config/index.ts';
 import type { Logger } from '../base/log.ts';
 import { accountSchema, applicationSchema, tokenSchema } from './models/account.ts';
 import { dmSchema } from './models/dm.ts';
+import { fileSchema } from './models/file.ts';
 import { commandsSchema, idempotencySchema, interactionSchema } from './models/interaction.ts';
 import { messageSchema } from './models/message.ts';
 import { auditSchema, banSchema, channelSchema, inviteSchema, memberSchema, serverSchema } from './models/server.ts';
@@ -18,6 +19,7 @@ const collections = (connection: Connection) => ({
   invites: connection.model('Invite', inviteSchema),
   audit: connection.model('Audit', auditSchema),
   messages: connection.model('Message', messageSchema),
+  files: connection.model('File', fileSchema),
   dms: connection.model('Dm', dmSchema),
   commands: connection.model('Commands', commandsSchema),
   interactions: connection.model('Interaction', interactionSchema),

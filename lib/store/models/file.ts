@@ -1,0 +1,57 @@
+import { Schema } from 'mongoose';
+
+/**
+ * A file of one message. The document stands before its blob is written and goes after its blob is deleted, so no blob is ever without one. Copies of a
+ * message have files of their own that share the blob.
+ */
+export interface FileDoc {
+  /** The attachment's id. */
+  _id: string;
+  /** 128 random bits: the secret part of its address. */
+  key: string;
+  /** Its name in the blob store: where its bytes are, or will be once converted. */
+  blob: string;
+  /** The blob as it was uploaded, while it waits for its conversion and until it is deleted; never served. */
+  original?: string;
+  /** The message it is, or shall be, attached to. */
+  messageId: string;
+  channelId: string;
+  filename: string;
+  contentType: string;
+  /** Of the stored file, in bytes. */
+  size: number;
+  /** In pixels; null for what is no image. */
+  width: number | null;
+  height: number | null;
+  /** `waiting`: for the worker that converts it; until then its address answers 503. */
+  state: 'waiting' | 'stored';
+  /** Since when its fate is open: its message is being made or deleted. Absent once the message holds it. */
+  openAt?: Date;
+  createdAt: Date;
+}
+
+export const fileSchema = new Schema<FileDoc>(
+  {
+    _id: String,
+    key: String,
+    blob: String,
+    original: String,
+    messageId: String,
+    channelId: String,
+    filename: String,
+    contentType: String,
+    size: Number,
+    width: Number,
+    height: Number,
+    state: String,
+    openAt: Date,
+    createdAt: Date,
+  },
+  { collection: 'files', versionKey: false, minimize: false },
+);
+fileSchema.index({ key: 1 }, { unique: true });
+fileSchema.index({ blob: 1 });
+fileSchema.index({ messageId: 1 });
+fileSchema.index({ channelId: 1, _id: 1 });
+fileSchema.index({ openAt: 1 }, { partialFilterExpression: { openAt: { $exists: true } } });
+fileSchema.index({ createdAt: 1 }, { name: 'converting', partialFilterExpression: { original: { $exists: true } } });
