@@ -18,6 +18,8 @@ export interface FileDoc {
   channelId: string;
   filename: string;
   contentType: string;
+  /** The name and declared type of the upload while it waits: what it gets back when it stays as it is. */
+  uploadedAs?: { filename: string; contentType: string };
   /** Of the stored file, in bytes. */
   size: number;
   /** In pixels; null for what is no image. */
@@ -40,6 +42,7 @@ export const fileSchema = new Schema<FileDoc>(
     channelId: String,
     filename: String,
     contentType: String,
+    uploadedAs: Schema.Types.Mixed,
     size: Number,
     width: Number,
     height: Number,
