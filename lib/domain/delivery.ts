@@ -5,6 +5,8 @@ import { type OutboxEntry, settled, undeliveredIndex } from '../store/models/out
 import type { WorkerPlatform } from '../store/platform.ts';
 import { homeOfChannel } from './access.ts';
 import { type Audience, appendInOrder, channelAudience, type DueEvent, dmAudience } from './audience.ts';
+import { removableGraves } from './crosspost-graves.ts';
+import { settleDm } from './dm-activity.ts';
 import { presentMessages } from './present.ts';
 
 /** How many documents one batch takes. */
@@ -60,6 +62,7 @@ export async function drainChannel(platform: WorkerPlatform, channelId: string):
     const events = await dueEvents(platform, messages);
     if (performance.now() - began > batchLifeMs) return;
     await appendInOrder(platform, events, () => audienceOf(platform, first));
+    if (first.serverId === null) await settleDm(platform, channelId);
     if (performance.now() - began > batchLifeMs) return;
     await settle(platform, messages);
     if (messages.length < batchDocuments) return;
@@ -77,7 +80,8 @@ async function settle(platform: WorkerPlatform, messages: readonly MessageDoc[])
   const eventIds = messages.flatMap((message) => (message.ob ?? []).map((entry) => entry.id));
   const ids = messages.map((message) => message._id);
   await platform.db.messages.collection.updateMany({ _id: { $in: ids } } as never, settled(eventIds), bookkeeping);
-  const graves = messages.filter((message) => message.deleted).map((message) => message._id);
+  const buried = messages.filter((message) => message.deleted);
+  const graves = buried.length ? await removableGraves(platform, buried) : [];
   if (graves.length)
     await platform.db.messages.deleteMany({ _id: trusted({ $in: graves }), deleted: true, obAt: trusted({ $exists: false }) });
   void platform.forget(eventIds);

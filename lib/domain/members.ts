@@ -9,27 +9,18 @@ import { type Actor, type InServer, inServer } from './access.ts';
 import { writeAudit } from './audit.ts';
 import { accountsOf, faceOf } from './faces.ts';
 import { removeMember } from './membership.ts';
+import { connectedOf, seenStatusOf } from './presence.ts';
 import { positionOf } from './roles.ts';
 import { roleIdsOf } from './server-view.ts';
 
 /** Accounts asked about in one call to the store. */
 const batch = 1_000;
 
-/** Which of the accounts are connected now; none while Redis is away (edge case 45). */
-async function connectedOf(platform: Platform, ids: readonly string[]): Promise<Set<string>> {
-  try {
-    const live = await platform.connected(ids);
-    return new Set(ids.filter((_, at) => live[at]));
-  } catch {
-    return new Set();
-  }
-}
-
 /** A member as others see it: offline unless connected, and when invisible (spec, Bot presence). */
 function memberOf(server: ServerDoc, member: MemberDoc, account: AccountDoc, connected: boolean): Member {
   return {
     user: faceOf(account),
-    status: connected && account.status !== 'invisible' ? account.status : 'offline',
+    status: seenStatusOf(account, connected),
     customStatus: account.customStatus,
     isOwner: server.ownerId === member.userId,
     roles: roleIdsOf(server, member),

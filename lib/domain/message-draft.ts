@@ -9,6 +9,7 @@ import { isDuplicate } from '../store/database.ts';
 import type { MessageDoc } from '../store/models/message.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import type { ServerAccess } from './access.ts';
+import { notePosted } from './dm-activity.ts';
 import { accountsOf } from './faces.ts';
 import type { Place } from './places.ts';
 
@@ -116,7 +117,7 @@ export async function composeMessage(platform: Platform, parts: Composition): Pr
   const { place } = parts;
   const resolved = await resolveMentions(platform, parts.content, place.access, place.permissions);
   const answered = parts.replyTo ?? null;
-  const pings = answered !== null && parts.mentionReply !== false && answered.authorId !== parts.authorId;
+  const pings = answered !== null && parts.mentionReply !== false && answered.authorId !== parts.authorId && !answered.face;
   if (pings && !resolved.mentions.includes(answered.authorId)) resolved.mentions.push(answered.authorId);
   return {
     _id: parts.id,
@@ -150,5 +151,6 @@ export async function storeMessage(platform: EnqueuePlatform, message: MessageDo
     message = standing;
   }
   platform.nudge('drain-channel', { channelId: message.channelId });
+  if (message.serverId === null && !message.deleted) await notePosted(platform, message);
   return message;
 }

@@ -10,6 +10,8 @@ import type { MessageDoc } from '../store/models/message.ts';
 import { owing } from '../store/models/outbox.ts';
 import type { ApiPlatform, Platform } from '../store/platform.ts';
 import type { Actor } from './access.ts';
+import { writeAudit } from './audit.ts';
+import { settleDm } from './dm-activity.ts';
 import { checkDraft, checkEmbeds, composeMessage, resolveMentions, storeMessage } from './message-draft.ts';
 import { inPlace, type Place } from './places.ts';
 import { presentMessage, presentMessages } from './present.ts';
@@ -147,6 +149,8 @@ export async function deleteMessage(platform: ApiPlatform, actor: Actor, channel
   if (!own && !holds(place.permissions, 'Manage Messages'))
     refuse('missing_permission', { permissions: 'Manage Messages' }, { missing: ['Manage Messages'] });
   if (!(await buryMessage(platform, message))) refuse('not_found', { what: 'message' });
+  if (!own && place.serverId !== null)
+    await writeAudit(platform, actor, { serverId: place.serverId, action: 'message_delete', targetId: message._id });
 }
 
 /** What a tombstone does not keep. */
@@ -165,5 +169,6 @@ export async function buryMessage(platform: ApiPlatform, message: MessageDoc): P
     { ...emptied, $push: owed.$push, $set: { ...emptied.$set, ...owed.$set } },
   );
   platform.nudge('drain-channel', { channelId: message.channelId });
+  if (message.serverId === null) await settleDm(platform, message.channelId);
   return modifiedCount === 1;
 }

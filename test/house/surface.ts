@@ -32,6 +32,13 @@ export const surface: readonly Endpoint[] = [
      POST /api/channels/{channelId}/messages
      PATCH /api/channels/{channelId}/messages/{messageId}
      DELETE /api/channels/{channelId}/messages/{messageId}
+     GET /api/channels/{channelId}/pins
+     PUT /api/channels/{channelId}/messages/{messageId}/reactions/{emoji}
+     DELETE /api/channels/{channelId}/messages/{messageId}/reactions/{emoji}
+     GET /api/channels/{channelId}/messages/{messageId}/reactions/{emoji}
+     PUT /api/channels/{channelId}/pins/{messageId}
+     DELETE /api/channels/{channelId}/pins/{messageId}
+     POST /api/channels/{channelId}/messages/{messageId}/crosspost
      POST /api/interactions/{id}/{token}/callback
      POST /api/interactions/{id}/{token}/followup
      GET /api/applications/{appId}/commands
@@ -40,6 +47,8 @@ export const surface: readonly Endpoint[] = [
      PUT /api/applications/{appId}/servers/{serverId}/commands
      DELETE /api/applications/{appId}/commands/{commandId}
      GET /api/auth/me
+     POST /api/users/@me/channels
+     GET /api/users/@me/channels
      GET /api/servers
      GET /api/servers/{serverId}
      GET /api/servers/{serverId}/members
@@ -56,18 +65,9 @@ export const surface: readonly Endpoint[] = [
   ...rows(
     'spec',
     'messages in full',
-    `GET /api/channels/{channelId}/pins
-     PUT /api/channels/{channelId}/messages/{messageId}/reactions/{emoji}
-     DELETE /api/channels/{channelId}/messages/{messageId}/reactions/{emoji}
-     GET /api/channels/{channelId}/messages/{messageId}/reactions/{emoji}
-     PUT /api/channels/{channelId}/pins/{messageId}
-     DELETE /api/channels/{channelId}/pins/{messageId}
-     POST /api/channels/{channelId}/typing
-     POST /api/channels/{channelId}/messages/{messageId}/crosspost
+    `POST /api/channels/{channelId}/typing
      POST /api/channels/{channelId}/threads
-     GET /api/channels/{channelId}/threads
-     POST /api/users/@me/channels
-     GET /api/users/@me/channels`,
+     GET /api/channels/{channelId}/threads`,
   ),
   ...rows(
     'spec',
@@ -118,6 +118,9 @@ export const surface: readonly Endpoint[] = [
      GET /api/servers/{id}/audit-log
      GET /api/channels/{id}
      GET /api/channels/{id}/messages/{messageId}
+     POST /api/channels/{id}/followers
+     GET /api/channels/{id}/followers
+     DELETE /api/channels/{id}/followers/{targetId}
      PUT /api/channels/{id}/overwrites/{roleOrUserId}
      DELETE /api/channels/{id}/overwrites/{roleOrUserId}
      GET /api/channels/{id}/commands
@@ -136,10 +139,7 @@ export const surface: readonly Endpoint[] = [
     'house',
     'messages in full',
     `PUT /api/channels/{id}/read
-     GET /api/users/@me/reads
-     POST /api/channels/{id}/followers
-     GET /api/channels/{id}/followers
-     DELETE /api/channels/{id}/followers/{targetId}`,
+     GET /api/users/@me/reads`,
   ),
   ...rows(
     'house',

@@ -3,19 +3,27 @@ import { applicationsRoutes } from './applications.ts';
 import { authRoutes } from './auth.ts';
 import { channelsRoutes } from './channels.ts';
 import { commandsRoutes } from './commands.ts';
+import { crosspostsRoutes } from './crossposts.ts';
+import { dmsRoutes } from './dms.ts';
 import { gatewayRoutes } from './gateway.ts';
 import { interactionsRoutes } from './interactions.ts';
 import { invitesRoutes } from './invites.ts';
 import { membersRoutes } from './members.ts';
 import { messageRoutes } from './messages.ts';
 import { metaRoutes } from './meta.ts';
+import { pinsRoutes } from './pins.ts';
+import { reactionsRoutes } from './reactions.ts';
 import { rolesRoutes } from './roles.ts';
 import { serversRoutes } from './servers.ts';
 
 const sections: readonly Route[] = [
   ...messageRoutes,
+  ...reactionsRoutes,
+  ...pinsRoutes,
+  ...crosspostsRoutes,
   ...interactionsRoutes,
   ...commandsRoutes,
+  ...dmsRoutes,
   ...serversRoutes,
   ...membersRoutes,
   ...channelsRoutes,

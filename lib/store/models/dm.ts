@@ -8,14 +8,16 @@ export interface DmDoc {
   userIds: [string, string];
   /** Which of the two are bots. */
   bots: string[];
-  /** The newest message that was posted; null while there is none. */
+  /** The newest message that is there; null while there is none. */
   lastMessageId: string | null;
+  /** The latest of its opening and its posts, as an id: orders an account's DMs by activity, and stays when a message is deleted. */
+  activeId: string;
   createdAt: Date;
 }
 
 export const dmSchema = new Schema<DmDoc>(
-  { _id: String, pair: String, userIds: [String], bots: [String], lastMessageId: String, createdAt: Date },
+  { _id: String, pair: String, userIds: [String], bots: [String], lastMessageId: String, activeId: String, createdAt: Date },
   { collection: 'dms', versionKey: false, minimize: false },
 );
 dmSchema.index({ pair: 1 }, { unique: true });
-dmSchema.index({ userIds: 1, lastMessageId: -1 });
+dmSchema.index({ userIds: 1, activeId: -1 });

@@ -1,0 +1,31 @@
+import { DmChannel, DmInput } from '../../../lib/contract/dm.ts';
+import { listDms, openDm } from '../../../lib/domain/dms.ts';
+import { List, OrElse, type Route, route } from '../route.ts';
+
+/** Spec, Users and DMs. */
+export const dmsRoutes: readonly Route[] = [
+  route({
+    method: 'POST',
+    path: '/api/users/@me/channels',
+    auth: 'account',
+    about: 'Opens a direct message channel with someone who shares a server, or finds the one that stands.',
+    body: DmInput,
+    reply: { status: 201, body: DmChannel },
+    orElse: { status: 200, about: 'It stood already.' },
+    creates: 'resource',
+    errors: ['invalid_request', 'unauthorized', 'no_shared_server', 'idempotency_conflict', 'rate_limited'],
+    run: async (platform, actor, { body, newId }) => {
+      const { dm, made } = await openDm(platform, actor, { recipientId: body.recipientId, newId });
+      return made ? dm : new OrElse(dm);
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/users/@me/channels',
+    auth: 'account',
+    about: 'The caller’s direct message channels, newest activity first, at most 1,000.',
+    reply: { status: 200, body: List(DmChannel) },
+    errors: ['unauthorized', 'rate_limited'],
+    run: (platform, actor) => listDms(platform, actor),
+  }),
+];

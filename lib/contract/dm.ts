@@ -1,0 +1,21 @@
+import { type Static, Type } from 'typebox';
+import { Id, Nullable } from './shared.ts';
+import { SeenStatus, UserFace } from './user.ts';
+
+/** A direct message channel, as one of its two sees it (spec, DM channel): `recipient` is the other. */
+export const DmChannel = Type.Object({
+  id: Id,
+  recipient: Type.Object({
+    id: UserFace.properties.id,
+    username: UserFace.properties.username,
+    displayName: UserFace.properties.displayName,
+    status: SeenStatus,
+    customStatus: Nullable(Type.String()),
+  }),
+  lastMessageId: Nullable(Id),
+});
+export type DmChannel = Static<typeof DmChannel>;
+
+/** `POST /api/users/@me/channels`. */
+export const DmInput = Type.Object({ recipientId: Id });
+export type DmInput = Static<typeof DmInput>;

@@ -1,0 +1,93 @@
+import { refuse, refuseField } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import type { DmChannel } from '../contract/dm.ts';
+import { insertNew } from '../store/insert.ts';
+import type { AccountDoc } from '../store/models/account.ts';
+import type { DmDoc } from '../store/models/dm.ts';
+import type { Platform } from '../store/platform.ts';
+import type { Actor } from './access.ts';
+import { accountsOf, goneAuthor } from './faces.ts';
+import { connectedOf, seenStatusOf } from './presence.ts';
+import { stillShare } from './shared-servers.ts';
+
+type Two = readonly [AccountDoc, AccountDoc];
+
+const pairOf = (ids: readonly string[]): string => ids.toSorted().join(':');
+
+/** The DM of two accounts, or null. */
+export const findDm = (platform: Platform, one: string, other: string): Promise<DmDoc | null> =>
+  platform.db.dms
+    .findOne({ pair: pairOf([one, other]) })
+    .lean()
+    .exec();
+
+const newDm = (platform: Platform, id: string, two: Two): DmDoc => {
+  const [low, high] = two.toSorted((a, b) => (a._id < b._id ? -1 : 1)) as [AccountDoc, AccountDoc];
+  return {
+    _id: id,
+    pair: pairOf([low._id, high._id]),
+    userIds: [low._id, high._id],
+    bots: [low, high].filter((one) => one.kind === 'bot').map((one) => one._id),
+    lastMessageId: null,
+    activeId: id,
+    createdAt: new Date(platform.now()),
+  };
+};
+
+async function insertDm(platform: Platform, dm: DmDoc): Promise<DmDoc> {
+  if (await insertNew(platform.db.dms, dm)) return dm;
+  const standing = await platform.db.dms.findOne({ pair: dm.pair }).lean();
+  if (!standing) throw new Error('a DM is refused by a unique index that nothing stands in');
+  return standing;
+}
+
+/** Makes the DM of two accounts with this id, or answers the one that stands: the pair is unique, whoever opens it when. Checks nothing. */
+export const openPair = (platform: Platform, id: string, two: Two): Promise<DmDoc> => insertDm(platform, newDm(platform, id, two));
+
+/** DMs as `actor` sees them, in the order given: one query for the accounts that are not cached, one question about who is connected. */
+async function showDms(platform: Platform, actor: Actor, dms: readonly DmDoc[]): Promise<DmChannel[]> {
+  if (dms.length === 0) return [];
+  const others = dms.map(({ userIds: [one, other] }) => (one === actor.id ? other : one));
+  const [accounts, connected] = await Promise.all([accountsOf(platform, others), connectedOf(platform, others)]);
+  return dms.map(({ _id, lastMessageId }, at) => ({
+    id: _id,
+    recipient: recipientOf(accounts, connected, others[at] as string),
+    lastMessageId,
+  }));
+}
+
+function recipientOf(accounts: ReadonlyMap<string, AccountDoc>, connected: ReadonlySet<string>, id: string): DmChannel['recipient'] {
+  const account = accounts.get(id);
+  const { username, displayName } = account ?? goneAuthor(id);
+  const status = account ? seenStatusOf(account, connected.has(id)) : 'offline';
+  return { id, username, displayName, status, customStatus: account?.customStatus ?? null };
+}
+
+/**
+ * Opens the DM of the caller with an account that shares a server, or finds it; one that stands is found also without a shared server. `made`: it was made
+ * under `newId`, now or by the call that is taken up again. Refuses 400 for oneself and for an account that is not there, 403 `no_shared_server`.
+ */
+export async function openDm(
+  platform: Platform,
+  actor: Actor,
+  { recipientId, newId }: { recipientId: string; newId: string },
+): Promise<{ dm: DmChannel; made: boolean }> {
+  if (recipientId === actor.id) refuseField('/recipientId', 'is yourself');
+  const dm = (await findDm(platform, actor.id, recipientId)) ?? (await makeDm(platform, actor, recipientId, newId));
+  const [shown] = await showDms(platform, actor, [dm]);
+  return { dm: shown as DmChannel, made: dm._id === newId };
+}
+
+async function makeDm(platform: Platform, actor: Actor, recipientId: string, newId: string): Promise<DmDoc> {
+  const recipient = (await accountsOf(platform, [recipientId])).get(recipientId);
+  if (!recipient) return refuseField('/recipientId', 'is no account');
+  const fresh = newDm(platform, newId, [actor.account, recipient]);
+  if (!(await stillShare(platform, fresh))) refuse('no_shared_server');
+  return insertDm(platform, fresh);
+}
+
+/** The caller's DMs, newest activity first: the latest post or, without one, the opening. At most 1,000. */
+export async function listDms(platform: Platform, actor: Actor): Promise<DmChannel[]> {
+  const dms = await platform.db.dms.find({ userIds: actor.id }).sort({ activeId: -1 }).limit(limits.dmsListed).lean();
+  return showDms(platform, actor, dms);
+}

@@ -1,0 +1,24 @@
+import type { DmDoc } from '../store/models/dm.ts';
+import type { Platform } from '../store/platform.ts';
+
+/**
+ * Whether two accounts are in a server together now, in one query: the memberships of `fewer` are looked up by the other's ids. Give the one that is in
+ * fewer servers first: a person is in 100 at most, a bot in any number.
+ */
+export async function sharesServer({ db }: Platform, fewer: string, other: string): Promise<boolean> {
+  const shared = await db.members.collection
+    .aggregate([
+      { $match: { userId: fewer } },
+      { $project: { there: { $concat: ['$serverId', { $literal: `:${other}` }] } } },
+      { $lookup: { from: 'members', localField: 'there', foreignField: '_id', as: 'both' } },
+      { $match: { 'both.0': { $exists: true } } },
+      { $limit: 1 },
+    ])
+    .toArray();
+  return shared.length > 0;
+}
+
+/** Whether the two of a DM are in a server together now: posting there needs it (decisions 5). */
+export function stillShare(platform: Platform, { userIds: [one, other], bots }: Pick<DmDoc, 'userIds' | 'bots'>): Promise<boolean> {
+  return bots.includes(one) ? sharesServer(platform, other, one) : sharesServer(platform, one, other);
+}
