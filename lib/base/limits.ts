@@ -11,6 +11,7 @@ export const limits = {
   reactionsPerMessage: 20,
   reactorsShown: 100,
   reactionsInAll: 10_000,
+  emojiChars: 64,
   pinsPerChannel: 50,
   typingMs: 9_000,
   answerWindowMs: 3_000,

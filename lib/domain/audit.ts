@@ -23,7 +23,13 @@ export type AuditAction =
   | 'member_kick'
   | 'invite_create'
   | 'invite_delete'
-  | 'bot_add';
+  | 'follow_create'
+  | 'follow_delete'
+  | 'message_crosspost'
+  | 'bot_add'
+  | 'message_delete'
+  | 'message_pin'
+  | 'message_unpin';
 
 /** What changed, by field. */
 export type Changes = Record<string, { from: unknown; to: unknown }>;

@@ -15,6 +15,24 @@ export async function insertNew<T extends { _id: string }>(model: Holding<T>, do
   }
 }
 
+/** A free place from 0 to `limit - 1`, any of them, so that those who take one at the same moment rarely want the same; null when all are taken. */
+export function freeSlot(taken: readonly number[], limit: number): number | null {
+  const held = new Set(taken);
+  const free = Array.from({ length: limit }, (_, slot) => slot).filter((slot) => !held.has(slot));
+  return free[Math.floor(Math.random() * free.length)] ?? null;
+}
+
+/** Inserts `docs` as they are, but for those that a unique index refuses. */
+export async function insertMissing<T extends { _id: string }>(model: Holding<T>, docs: readonly NoInfer<T>[]): Promise<void> {
+  if (docs.length === 0) return;
+  try {
+    await model.collection.insertMany(docs as never, { ordered: false });
+  } catch (error) {
+    const refusals = [(error as { writeErrors?: unknown }).writeErrors ?? error].flat();
+    if (!refusals.every(isDuplicate)) throw error;
+  }
+}
+
 /** How an insert under a cap ended: made now, already there under its `_id` (a create taken up after a crash), or no place was left. */
 export type Inserted<T> = { end: 'made' | 'there'; doc: T } | { end: 'full' };
 
@@ -33,11 +51,12 @@ export async function insertInSlot<T extends { _id: string; slot?: number }>(
     const found = await model.collection.find(held).project<{ _id: unknown; slot: number }>({ slot: 1 }).sort({ slot: 1 }).toArray();
     if (found.some((one) => one._id === doc._id))
       return { end: 'there', doc: (await model.collection.findOne({ _id: doc._id as never })) as unknown as T };
-    const taken = new Set(found.map((one) => one.slot));
-    const free = Array.from({ length: limit }, (_, slot) => slot).filter((slot) => !taken.has(slot));
-    if (free.length === 0) return { end: 'full' };
-    // Any free place, so that creates at the same moment rarely want the same one.
-    const full = { ...doc, slot: free[Math.floor(Math.random() * free.length)] } as unknown as T;
+    const slot = freeSlot(
+      found.map((one) => one.slot),
+      limit,
+    );
+    if (slot === null) return { end: 'full' };
+    const full = { ...doc, slot } as unknown as T;
     if (await insertNew<T>(model, full)) return { end: 'made', doc: full };
   }
 }

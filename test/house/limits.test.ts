@@ -51,6 +51,7 @@ const others: Limits = {
   applicationsPerPerson: 50,
   invitesPerServer: 1000,
   reactionsInAll: 10_000,
+  emojiChars: 64,
   followersPerChannel: 1000,
   threadsListed: 1000,
   dmsListed: 1000,

@@ -23,6 +23,15 @@ export const owing = (entries: OutboxEntry[], now: Date): { $push: object; $set:
   $set: { obAt: now },
 });
 
+/**
+ * `owing` for an update pipeline: what a `$set` stage holds so that the document owes `entry` besides. An expression: what comes from outside stands in
+ * `$literal` there. The mark keeps its time, so that the sweep finds a document that is written to all the time.
+ */
+export const alsoOwing = (entry: object, now: Date): { ob: object; obAt: object } => ({
+  ob: { $concatArrays: [{ $ifNull: ['$ob', []] }, [entry]] },
+  obAt: { $ifNull: ['$obAt', now] },
+});
+
 /** An update pipeline that takes the delivered events off a document, and its mark when none is left; an edit made meanwhile keeps its own event. */
 export const settled = (eventIds: readonly string[]): object[] => [
   {

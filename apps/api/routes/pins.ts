@@ -1,0 +1,34 @@
+import { Message } from '../../../lib/contract/message.ts';
+import { listPins, pinMessage, unpinMessage } from '../../../lib/domain/pins.ts';
+import { List, type Route, route } from '../route.ts';
+
+/** Spec, Messages: pins. */
+export const pinsRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/channels/{channelId}/pins',
+    auth: 'account',
+    about: 'The pinned messages, newest pin first.',
+    reply: { status: 200, body: List(Message) },
+    errors: ['invalid_request', 'missing_permission', 'not_found'],
+    run: (platform, actor, { params }) => listPins(platform, actor, params.channelId),
+  }),
+  route({
+    method: 'PUT',
+    path: '/api/channels/{channelId}/pins/{messageId}',
+    auth: 'account',
+    about: 'Pins a message. Needs Manage Messages; in a DM either of the two may.',
+    reply: { status: 204 },
+    errors: ['invalid_request', 'too_many_pins', 'missing_permission', 'not_found'],
+    run: (platform, actor, { params }) => pinMessage(platform, actor, params.channelId, params.messageId),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/api/channels/{channelId}/pins/{messageId}',
+    auth: 'account',
+    about: 'Unpins a message. Needs Manage Messages; in a DM either of the two may.',
+    reply: { status: 204 },
+    errors: ['invalid_request', 'missing_permission', 'not_found'],
+    run: (platform, actor, { params }) => unpinMessage(platform, actor, params.channelId, params.messageId),
+  }),
+];

@@ -1,0 +1,34 @@
+import { UserFace } from '../../../lib/contract/user.ts';
+import { addReaction, listReactors, removeReaction } from '../../../lib/domain/reactions.ts';
+import { List, type Route, route } from '../route.ts';
+
+/** Spec, Messages: reactions. `{emoji}` is a URL-encoded emoji, or a custom one as `name:id`; one that is not well formed is 400. */
+export const reactionsRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/channels/{channelId}/messages/{messageId}/reactions/{emoji}',
+    auth: 'account',
+    about: 'The first 100 who reacted with an emoji, oldest reaction first.',
+    reply: { status: 200, body: List(UserFace) },
+    errors: ['invalid_request', 'missing_permission', 'not_found'],
+    run: (platform, actor, { params }) => listReactors(platform, actor, params.channelId, params.messageId, params.emoji),
+  }),
+  route({
+    method: 'PUT',
+    path: '/api/channels/{channelId}/messages/{messageId}/reactions/{emoji}',
+    auth: 'account',
+    about: 'Reacts with an emoji. One that is not on the message yet needs Add Reactions.',
+    reply: { status: 204 },
+    errors: ['invalid_request', 'too_many_reactions', 'missing_permission', 'not_found'],
+    run: (platform, actor, { params }) => addReaction(platform, actor, params.channelId, params.messageId, params.emoji),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/api/channels/{channelId}/messages/{messageId}/reactions/{emoji}',
+    auth: 'account',
+    about: 'Takes one’s own reaction back.',
+    reply: { status: 204 },
+    errors: ['invalid_request', 'missing_permission', 'not_found'],
+    run: (platform, actor, { params }) => removeReaction(platform, actor, params.channelId, params.messageId, params.emoji),
+  }),
+];

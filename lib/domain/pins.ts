@@ -1,0 +1,93 @@
+import { refuse } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import type { Message } from '../contract/message.ts';
+import { isDuplicate, trusted } from '../store/database.ts';
+import { freeSlot } from '../store/insert.ts';
+import type { MessageDoc } from '../store/models/message.ts';
+import { owing } from '../store/models/outbox.ts';
+import type { ApiPlatform, Platform } from '../store/platform.ts';
+import { type Actor, require } from './access.ts';
+import { writeAudit } from './audit.ts';
+import { messageIn } from './messages.ts';
+import { inPlace, type Place } from './places.ts';
+import { presentMessages } from './present.ts';
+
+const held = (channelId: string) => ({ channelId, pinSlot: trusted({ $gte: 0 }) });
+const pinOf = (message: MessageDoc, stands: boolean) => ({
+  _id: message._id,
+  deleted: trusted({ $exists: false }),
+  pinSlot: trusted({ $exists: stands }),
+});
+
+/** A channel's messages as the caller may pin them: with Manage Messages in a server; in a DM either of the two may (edge case 25). */
+async function inPinnable(platform: Platform, actor: Actor, channelId: string): Promise<Place> {
+  const place = await inPlace(platform, actor, channelId);
+  if (place.serverId !== null) require(place.permissions, 'Manage Messages');
+  return place;
+}
+
+/** What a pin or its end owes. */
+const owed = (platform: Platform) => owing([{ id: platform.ids.next(), name: 'PINS_UPDATE' }], new Date(platform.now()));
+
+/** After a change: wakes the drain, and leaves an entry in the server's audit log. */
+async function tell(
+  platform: ApiPlatform,
+  actor: Actor,
+  { serverId }: Place,
+  action: 'message_pin' | 'message_unpin',
+  { _id, channelId }: MessageDoc,
+) {
+  platform.nudge('drain-channel', { channelId });
+  if (serverId !== null) await writeAudit(platform, actor, { serverId, action, targetId: _id });
+}
+
+/**
+ * Takes a free place among the channel's pins; the unique index on the places is the cap of 50. False when another took that place or changed the message
+ * meanwhile. Refuses `too_many_pins` when none is free. Later than every pin that stands, so that the order of pins is that of their answers.
+ */
+async function takeSlot(platform: Platform, message: MessageDoc): Promise<boolean> {
+  const { messages } = platform.db;
+  const pins = await messages.find(held(message.channelId), { pinSlot: 1, pinnedAt: 1 }).sort({ pinSlot: 1 }).lean();
+  const slot = freeSlot(
+    pins.map((one) => one.pinSlot as number),
+    limits.pinsPerChannel,
+  );
+  if (slot === null) return refuse('too_many_pins', { limit: limits.pinsPerChannel });
+  const after = Math.max(...pins.map((one) => (one.pinnedAt?.getTime() ?? 0) + 1), platform.now());
+  const { $push, $set } = owed(platform);
+  try {
+    const pinned = { $push, $set: { ...$set, pinSlot: slot, pinnedAt: new Date(after) } };
+    return (await messages.updateOne(pinOf(message, false), pinned)).modifiedCount === 1;
+  } catch (error) {
+    if (!isDuplicate(error)) throw error;
+    return false;
+  }
+}
+
+/** Pins a message (spec, States). One that is pinned stays where it is. Refuses `too_many_pins` for the 51st of a channel. */
+export async function pinMessage(platform: ApiPlatform, actor: Actor, channelId: string, messageId: string): Promise<void> {
+  const place = await inPinnable(platform, actor, channelId);
+  for (;;) {
+    const message = await messageIn(platform, channelId, messageId);
+    if (message.pinnedAt) return;
+    if (await takeSlot(platform, message)) return tell(platform, actor, place, 'message_pin', message);
+  }
+}
+
+/** Unpins a message; one that is not pinned stays so. Its place is free at once. */
+export async function unpinMessage(platform: ApiPlatform, actor: Actor, channelId: string, messageId: string): Promise<void> {
+  const place = await inPinnable(platform, actor, channelId);
+  const message = await messageIn(platform, channelId, messageId);
+  const { modifiedCount } = await platform.db.messages.updateOne(pinOf(message, true), {
+    ...owed(platform),
+    $unset: { pinSlot: 1, pinnedAt: 1 },
+  });
+  if (modifiedCount === 1) await tell(platform, actor, place, 'message_unpin', message);
+}
+
+/** A channel's pinned messages, newest pin first. Needs View Channel. */
+export async function listPins(platform: ApiPlatform, actor: Actor, channelId: string): Promise<Message[]> {
+  await inPlace(platform, actor, channelId);
+  const pins = await platform.db.messages.find(held(channelId)).sort({ pinnedAt: -1, pinSlot: 1 }).limit(limits.pinsPerChannel).lean();
+  return presentMessages(platform, pins as MessageDoc[], actor.account);
+}
