@@ -4,7 +4,8 @@ import type { Command, PickerCommand } from '../contract/command.ts';
 import { trusted } from '../store/database.ts';
 import type { ApplicationDoc } from '../store/models/account.ts';
 import type { Platform } from '../store/platform.ts';
-import { type Actor, botsThatView, type InChannel, inChannel } from './access.ts';
+import { type Actor, botsThatView } from './access.ts';
+import { inAnyPlace, type Place } from './places.ts';
 
 /** How many commands the picker lists at most, so that an answer has a bound; `q` narrows it down. */
 const pickerMax = 500;
@@ -15,9 +16,18 @@ export interface UsableCommand {
   application: ApplicationDoc;
 }
 
-/** The applications whose bots can view the channel, by id. */
-async function applicationsIn(platform: Platform, place: InChannel): Promise<Map<string, ApplicationDoc>> {
-  const botIds = await botsThatView(place.access, place.channel._id);
+/** The bots whose commands `actor` can use in a place: those that can view the channel; in a DM the other, if that is a bot. */
+async function botsIn({ access, channelId, dm }: Place, actor: Actor): Promise<readonly string[]> {
+  if (dm) return dm.bots.filter((id) => id !== actor.id);
+  return access ? botsThatView(access, channelId) : [];
+}
+
+/** The lists that hold in a place: of everywhere, and of its server. */
+const scopesOf = ({ serverId }: Place) => trusted({ $in: [null, serverId] });
+
+/** The applications whose commands `actor` can use there, by id. */
+async function applicationsIn(platform: Platform, place: Place, actor: Actor): Promise<Map<string, ApplicationDoc>> {
+  const botIds = await botsIn(place, actor);
   if (botIds.length === 0) return new Map();
   const found = await platform.db.applications.find({ botId: trusted({ $in: botIds }) }).lean();
   return new Map(found.map((one) => [one._id, one]));
@@ -25,21 +35,21 @@ async function applicationsIn(platform: Platform, place: InChannel): Promise<Map
 
 /**
  * The picker (decisions 3): the commands of the bots that can view the channel, those of everywhere and those of this server, whose name holds `q` in
- * any case; names that begin with it first. At most 500. Read afresh each time, so changes show at once. Refuses as reading the channel does.
+ * any case; names that begin with it first. In a DM those of everywhere of the other, if that is a bot. At most 500. Read afresh each time, so changes show at once. Refuses as reading the channel does.
  */
 export async function pickCommands(
   platform: Platform,
   actor: Actor,
   { channelId, q = '' }: { channelId: string; q?: string | undefined },
 ): Promise<PickerCommand[]> {
-  const place = await inChannel(platform, actor, channelId);
-  if (place.channel.kind === 'category' || place.channel.kind === 'voice') return []; // commands live where messages do
-  const applications = await applicationsIn(platform, place);
+  const place = await inAnyPlace(platform, actor, channelId);
+  if (place.channel?.kind === 'category' || place.channel?.kind === 'voice') return []; // commands live where messages do
+  const applications = await applicationsIn(platform, place, actor);
   const wanted = q.trim().replace(/^\//, '').toLowerCase();
   const found: PickerCommand[] = [];
   // Lists are read one by one: with many bots here they need not stand in memory together.
   const lists = platform.db.commands
-    .find({ applicationId: trusted({ $in: [...applications.keys()] }), serverId: trusted({ $in: [null, place.server._id] }) })
+    .find({ applicationId: trusted({ $in: [...applications.keys()] }), serverId: scopesOf(place) })
     .sort({ _id: 1 })
     .lean()
     .cursor({ batchSize: 20 });
@@ -55,14 +65,15 @@ export async function pickCommands(
   return found.sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : a.name > b.name ? 1 : a.id < b.id ? -1 : 1)).slice(0, pickerMax);
 }
 
-/** The command `commandId` if it can be used in `place`: its bot can view the channel, and it stands everywhere or on this server. 404 otherwise. */
-export async function usableCommand(platform: Platform, place: InChannel, commandId: string): Promise<UsableCommand> {
-  const list = isId(commandId)
-    ? await platform.db.commands.findOne({ 'commands.id': commandId, serverId: trusted({ $in: [null, place.server._id] }) }).lean()
-    : null;
+/**
+ * The command `commandId` if `actor` can use it in `place`: its bot can view the channel or is the other of the DM, and it stands everywhere or on this
+ * server. 404 otherwise.
+ */
+export async function usableCommand(platform: Platform, actor: Actor, place: Place, commandId: string): Promise<UsableCommand> {
+  const list = isId(commandId) ? await platform.db.commands.findOne({ 'commands.id': commandId, serverId: scopesOf(place) }).lean() : null;
   const command = list?.commands.find((one) => one.id === commandId);
   const application = list && (await platform.db.applications.findOne({ _id: list.applicationId }).lean());
   if (!command || !application) return refuse('not_found', { what: 'command' });
-  if (!(await botsThatView(place.access, place.channel._id)).includes(application.botId)) refuse('not_found', { what: 'command' });
+  if (!(await botsIn(place, actor)).includes(application.botId)) refuse('not_found', { what: 'command' });
   return { command, application };
 }

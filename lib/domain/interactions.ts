@@ -6,28 +6,37 @@ import type { InteractionView, Invoked, OptionValue } from '../contract/interact
 import type { ApplicationDoc } from '../store/models/account.ts';
 import type { InteractionDoc } from '../store/models/interaction.ts';
 import type { ApiPlatform } from '../store/platform.ts';
-import { type Actor, type InChannel, inChannel, mayView } from './access.ts';
+import { type Actor, mayView } from './access.ts';
 import { usableCommand } from './command-picker.ts';
 import { settleState } from './interaction-states.ts';
 import { parseOptions } from './option-parsing.ts';
-import { requireMessages } from './places.ts';
+import { inPlace, type Place } from './places.ts';
+
+/** `referenceFault` in a DM: there are its two, no roles and no channels. */
+function faultInDm({ dm }: Place, { type, value }: OptionValue): string | null {
+  if (type === 'user') return dm?.userIds.includes(String(value)) ? null : 'is not one of the two in this direct message';
+  return type === 'role' || type === 'channel' ? `cannot be a ${type} in a direct message` : null;
+}
 
 /** Why an option's value cannot be used here, or null: users, roles and channels must exist here, the channel visible to the person (decisions 6). */
-async function referenceFault({ access, server, member }: InChannel, { type, value }: OptionValue): Promise<string | null> {
+async function referenceFault(place: Place, actor: Actor, option: OptionValue): Promise<string | null> {
+  const { access } = place;
+  if (!access) return faultInDm(place, option);
+  const { type, value } = option;
   const id = String(value);
   if (type === 'user') return (await access.member(id)) ? null : 'is not a member of this server';
-  if (type === 'role') return server.roles.some((role) => role.id === id) ? null : 'is not a role of this server';
-  if (type === 'channel') return (await mayView(access, member.userId, id)) ? null : 'is not a channel that you can see here';
+  if (type === 'role') return access.server.roles.some((role) => role.id === id) ? null : 'is not a role of this server';
+  if (type === 'channel') return (await mayView(access, actor.id, id)) ? null : 'is not a channel that you can see here';
   return null;
 }
 
 /** The options of a use, parsed and checked. Refuses `invalid_options` with an error for each option that is wrong. */
-async function readOptions(place: InChannel, options: readonly CommandOption[], given: InvokeInput): Promise<OptionValue[]> {
+async function readOptions(place: Place, actor: Actor, options: readonly CommandOption[], given: InvokeInput): Promise<OptionValue[]> {
   if (given.text !== undefined && given.options !== undefined) refuseField('/options', 'cannot be sent together with text');
   const { values, errors } = parseOptions(options, given);
   const references = await Promise.all(
     values.map(async (one): Promise<FieldError[]> => {
-      const message = await referenceFault(place, one);
+      const message = await referenceFault(place, actor, one);
       return message === null ? [] : [{ path: one.name, message }];
     }),
   );
@@ -65,24 +74,23 @@ export interface UseOfCommand {
 }
 
 /**
- * Uses a slash command (spec, Interactions; decisions 3 and 6). Needs View Channel and Send Messages in a channel that holds messages. Refuses
- * `invalid_options`, `bot_offline` and `unavailable` before anything is made: the bot is told of nothing that was refused.
+ * Uses a slash command (spec, Interactions; decisions 3 and 6). Needs what a post there needs: View Channel and Send Messages, in a DM a server
+ * that the two share. Refuses `invalid_options`, `bot_offline` and `unavailable` before anything is made: the bot is told of nothing that was refused.
  */
 export async function useCommand(platform: ApiPlatform, actor: Actor, { id, channelId, commandId, given }: UseOfCommand): Promise<Invoked> {
-  const place = await inChannel(platform, actor, channelId, 'Send Messages');
-  requireMessages(place.channel);
-  const { command, application } = await usableCommand(platform, place, commandId);
+  const place = await inPlace(platform, actor, channelId, 'Send Messages');
+  const { command, application } = await usableCommand(platform, actor, place, commandId);
   if (command.kind === 'prefix') refuse('invalid_request', { reason: 'a prefix command is used by posting it as a message' });
-  const options = await readOptions(place, command.options ?? [], given);
+  const options = await readOptions(place, actor, command.options ?? [], given);
   await requireReachable(platform, application);
   const stored = await storeInteraction(platform, {
     _id: id,
     applicationId: application._id,
     botId: application.botId,
     channelId,
-    serverId: place.server._id,
+    serverId: place.serverId,
     userId: actor.id,
-    userRoles: [...place.member.roles],
+    userRoles: [...((await place.access?.member(actor.id))?.roles ?? [])],
     command: { id: command.id, name: command.name },
     options,
     state: 'created',

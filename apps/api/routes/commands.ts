@@ -84,6 +84,7 @@ export const commandsRoutes: readonly Route[] = [
       'invalid_request',
       'invalid_options',
       'missing_permission',
+      'no_shared_server',
       'not_found',
       'bot_offline',
       'idempotency_conflict',
