@@ -1,5 +1,7 @@
 import type { WorkerPlatform } from '../lib/store/platform.ts';
 import type { Handlers } from '../lib/store/queue.ts';
+import { announceTypingJob } from './announce-typing.ts';
+import { crosspostMessageJob } from './crosspost-message.ts';
 import { deliverInteractionJob } from './deliver-interaction.ts';
 import { drainChannelJob } from './drain-channel.ts';
 import { expireInteractionJob } from './expire-interaction.ts';
@@ -7,6 +9,8 @@ import { expireInteractionJob } from './expire-interaction.ts';
 /** What each kind of job does. Every job can run twice: the second time changes nothing. */
 export const handlers: Handlers<WorkerPlatform> = {
   'drain-channel': drainChannelJob,
+  'announce-typing': announceTypingJob,
   'deliver-interaction': deliverInteractionJob,
   'expire-interaction': expireInteractionJob,
+  'crosspost-message': crosspostMessageJob,
 };

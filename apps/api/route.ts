@@ -59,7 +59,7 @@ export interface Route<
   orElse?: { status: 200 | 201 | 204; about: string };
   /** It makes something, so it takes an Idempotency-Key. `secret`: its answer holds one. */
   creates?: 'resource' | 'secret';
-  /** It makes a message: its id comes from the clock of Redis. */
+  /** It makes a message, or something that is compared with messages by time: its id comes from the clock of Redis. */
   makesMessage?: true;
   rateLimit?: RateLimit;
   errors: readonly ErrorCode[];

@@ -25,5 +25,8 @@ export function cut(text: string, count: number): string {
   return text.slice(0, end);
 }
 
-/** Whether nothing in `text` can be seen: white space only. */
-export const isBlank = (text: string): boolean => text.trim() === '';
+/** Whether nothing in `text` can be seen: white space, control characters and what has no width only (edge case 2). */
+export const isBlank = (text: string): boolean => /^[\s\p{Cc}\p{Default_Ignorable_Code_Point}\u2800]*$/u.test(text);
+
+/** `text` as it can be stored and sent: a half of a surrogate pair without its other half becomes U+FFFD. Its length stays. */
+export const wellFormed = (text: string): string => text.replace(/\p{Surrogate}/gu, '\ufffd');

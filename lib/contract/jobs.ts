@@ -4,7 +4,7 @@ import { Id } from './shared.ts';
 
 /** The options of one kind of job (quality 4). Data holds ids only. */
 export interface JobEntry {
-  queue: 'drain' | 'interactions';
+  queue: 'drain' | 'interactions' | 'crosspost';
   data: TSchema;
   attempts: number;
   /** First and longest wait between attempts. */
@@ -27,6 +27,13 @@ export const jobs = {
     unique: 'once',
     key: (data) => `ch-${data.channelId}`,
   }),
+  'announce-typing': job({
+    queue: 'drain',
+    data: Type.Object({ channelId: Id, userId: Id, typingId: Id }),
+    attempts: 1,
+    unique: 'once',
+    key: (data) => `ty-${data.channelId}-${data.userId}`,
+  }),
   'deliver-interaction': job({
     queue: 'interactions',
     data: Type.Object({ interactionId: Id }),
@@ -42,6 +49,14 @@ export const jobs = {
     delayMs: limits.answerWindowMs,
     unique: 'id',
     key: (data) => `ixe-${data.interactionId}`,
+  }),
+  'crosspost-message': job({
+    queue: 'crosspost',
+    data: Type.Object({ messageId: Id, afterId: Id }),
+    attempts: 8,
+    backoffMs: { first: 200, most: 5_000 },
+    unique: 'id',
+    key: (data) => `xp-${data.messageId}-${data.afterId}`,
   }),
 } as const;
 
@@ -68,5 +83,12 @@ export const queues: Record<QueueName, { about: string; concurrency: number; loc
       lockMs: 5_000,
       stalledCheckMs: 2_000,
       maxStalled: 3,
+    },
+    crosspost: {
+      about: 'Copies crossposted messages to the channels that follow.',
+      concurrency: 2,
+      lockMs: 5_000,
+      stalledCheckMs: 2_000,
+      maxStalled: 20,
     },
   };

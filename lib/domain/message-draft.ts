@@ -3,7 +3,7 @@ import { idTimeMs, isId } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import { mentionsOf } from '../base/markup.ts';
 import { holds } from '../base/permissions.ts';
-import { isBlank, lengthOf } from '../base/text.ts';
+import { isBlank, lengthOf, wellFormed } from '../base/text.ts';
 import type { Embed } from '../contract/message.ts';
 import { isDuplicate } from '../store/database.ts';
 import type { MessageDoc } from '../store/models/message.ts';
@@ -12,34 +12,40 @@ import type { ServerAccess } from './access.ts';
 import { notePosted } from './dm-activity.ts';
 import { accountsOf } from './faces.ts';
 import type { Place } from './places.ts';
+import { wakeThread } from './thread-activity.ts';
 
-/** The characters that count towards an embed's whole: everything that is shown as text. */
-const embedChars = (embed: Embed): number =>
-  [
-    embed.title,
-    embed.description,
-    embed.author?.name,
-    embed.footer?.text,
-    ...(embed.fields ?? []).flatMap((field) => [field.name, field.value]),
-  ].reduce((sum, text) => sum + lengthOf(text ?? ''), 0);
+/** Everything of an embed that is shown as text: what counts towards its whole. */
+const textsOf = ({ title, description, author, footer, fields = [] }: Embed): string[] =>
+  [title, description, author?.name, footer?.text, ...fields.flatMap(({ name, value }) => [name, value])].filter(
+    (text) => text !== undefined,
+  );
 
-const knownField = ({ name, value, inline }: NonNullable<Embed['fields']>[number]) => ({ name, value, inline: inline ?? false });
+const embedChars = (embed: Embed): number => textsOf(embed).reduce((sum, text) => sum + lengthOf(text), 0);
+
+/** Whether an embed would show nothing: no text that can be seen, no image and no time. */
+const showsNothing = (embed: Embed): boolean => !embed.image && !embed.thumbnail && !embed.timestamp && textsOf(embed).every(isBlank);
+
+const knownField = ({ name, value, inline }: NonNullable<Embed['fields']>[number]) => ({
+  name: wellFormed(name),
+  value: wellFormed(value),
+  inline: inline ?? false,
+});
 
 /** An embed with the fields that the contract knows and no others: what a caller adds is never stored. */
 export function knownEmbed(embed: Embed): Embed {
   const { title, description, url, color, timestamp, author, footer, image, thumbnail, fields } = embed;
   const known = {
-    title,
-    description,
+    title: title && wellFormed(title),
+    description: description && wellFormed(description),
     url,
     color,
     timestamp,
     author: author && {
-      name: author.name,
+      name: wellFormed(author.name),
       ...(author.url ? { url: author.url } : {}),
       ...(author.iconUrl ? { iconUrl: author.iconUrl } : {}),
     },
-    footer: footer && { text: footer.text },
+    footer: footer && { text: wellFormed(footer.text) },
     image: image && { url: image.url },
     thumbnail: thumbnail && { url: thumbnail.url },
     fields: fields?.map(knownField),
@@ -47,21 +53,27 @@ export function knownEmbed(embed: Embed): Embed {
   return Object.fromEntries(Object.entries(known).filter(([, value]) => value !== undefined)) as Embed;
 }
 
-/** Refuses embeds that are empty or longer than 6,000 characters in all; answers them with known fields only (decisions 5). */
+/** A moment as it is stored: in UTC with milliseconds, however it was written. */
+function momentAt(path: string, timestamp: string): string {
+  const moment = new Date(timestamp);
+  return Number.isNaN(moment.getTime()) ? refuseField(path, 'is no moment') : moment.toISOString();
+}
+
+/** Refuses embeds that show nothing or are longer than 6,000 characters in all; answers them with known fields only (decisions 5). */
 export function checkEmbeds(embeds: readonly Embed[]): Embed[] {
   return embeds.map((given, at) => {
     const embed = knownEmbed(given);
-    if (Object.keys(embed).length === 0) refuseField(`/embeds/${at}`, 'is empty');
+    if (showsNothing(embed)) refuseField(`/embeds/${at}`, 'is empty');
     if (embedChars(embed) > limits.embedTotalChars)
       refuseField(`/embeds/${at}`, `is longer than ${limits.embedTotalChars} characters in all`);
-    return embed;
+    return embed.timestamp ? { ...embed, timestamp: momentAt(`/embeds/${at}/timestamp`, embed.timestamp) } : embed;
   });
 }
 
 /** Refuses a message that would show nothing: no content that can be seen and no embed (edge case 2). Schema bounds were checked before. */
 export function checkDraft(input: { content?: string; embeds?: Embed[] }): { content: string; embeds: Embed[] } {
   const embeds = checkEmbeds(input.embeds ?? []);
-  const content = input.content ?? '';
+  const content = wellFormed(input.content ?? '');
   if (isBlank(content) && embeds.length === 0) refuse('invalid_request', { reason: 'a message needs content or embeds' });
   return { content, embeds };
 }
@@ -73,17 +85,23 @@ export interface Mentions {
   mentionEveryone: boolean;
 }
 
+/** Whether anybody is mentioned: unread mentions are looked for among such messages. */
+export const mentionsAny = ({ mentions, mentionRoles, mentionEveryone }: Mentions): boolean =>
+  mentionEveryone || mentions.length > 0 || mentionRoles.length > 0;
+
 /**
  * Resolves the mentions of `content` for an author with `permissions` in the channel: users and roles that exist, each once; `@everyone`, `@here` and the
- * role `@everyone` count only with Mention Everyone, and never stand among the roles.
+ * role `@everyone` count only with Mention Everyone, and never stand among the roles. `replyPing` is the author whom a reply pings besides.
  */
 export async function resolveMentions(
   platform: Platform,
   content: string,
   access: ServerAccess | null,
   permissions: number,
+  replyPing?: string,
 ): Promise<Mentions> {
-  if (!content.includes('@')) return { mentions: [], mentionRoles: [], mentionEveryone: false };
+  const besides = replyPing === undefined ? [] : [replyPing];
+  if (!content.includes('@')) return { mentions: besides, mentionRoles: [], mentionEveryone: false };
   const found = mentionsOf(content);
   const serverId = access?.server._id;
   const users = found.users.filter(isId);
@@ -91,7 +109,7 @@ export async function resolveMentions(
   const roles = new Set(access?.server.roles.map((role) => role.id));
   const everyone = found.everyone || found.here || (serverId !== undefined && found.roles.includes(serverId));
   return {
-    mentions: users.filter((id) => accounts.has(id)),
+    mentions: [...new Set([...users.filter((id) => accounts.has(id)), ...besides])],
     mentionRoles: found.roles.filter((id) => id !== serverId && roles.has(id)),
     mentionEveryone: everyone && holds(permissions, 'Mention Everyone'),
   };
@@ -115,10 +133,10 @@ export interface Composition {
 /** A message ready to be stored, its mentions resolved. */
 export async function composeMessage(platform: Platform, parts: Composition): Promise<MessageDoc> {
   const { place } = parts;
-  const resolved = await resolveMentions(platform, parts.content, place.access, place.permissions);
   const answered = parts.replyTo ?? null;
-  const pings = answered !== null && parts.mentionReply !== false && answered.authorId !== parts.authorId && !answered.face;
-  if (pings && !resolved.mentions.includes(answered.authorId)) resolved.mentions.push(answered.authorId);
+  const pingsAuthor = answered !== null && parts.mentionReply !== false && answered.authorId !== parts.authorId && !answered.face;
+  const ping = pingsAuthor ? { replyPing: answered.authorId } : {};
+  const resolved = await resolveMentions(platform, parts.content, place.access, place.permissions, ping.replyPing);
   return {
     _id: parts.id,
     channelId: place.channelId,
@@ -128,6 +146,8 @@ export async function composeMessage(platform: Platform, parts: Composition): Pr
     embeds: parts.embeds,
     attachments: [],
     ...resolved,
+    ...(mentionsAny(resolved) ? { pings: true as const } : {}),
+    ...ping,
     replyTo: answered?._id ?? null,
     interaction: parts.interaction ?? null,
     createdAt: new Date(idTimeMs(parts.id)),
@@ -142,6 +162,7 @@ export async function composeMessage(platform: Platform, parts: Composition): Pr
  */
 export async function storeMessage(platform: EnqueuePlatform, message: MessageDoc, nonce?: string): Promise<MessageDoc> {
   const entry = { id: platform.ids.next(), name: 'MESSAGE_CREATE' as const, ...(nonce === undefined ? {} : { nonce }) };
+  if (message.thread) await wakeThread(platform, message);
   try {
     await platform.db.messages.collection.insertOne({ ...message, ob: [entry], obAt: new Date(platform.now()) } as never);
   } catch (error) {

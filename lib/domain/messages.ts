@@ -2,7 +2,7 @@ import { refuse, refuseField } from '../base/errors.ts';
 import { isId } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import { holds } from '../base/permissions.ts';
-import { isBlank } from '../base/text.ts';
+import { isBlank, wellFormed } from '../base/text.ts';
 import type { Message, MessageEdit, MessageInput } from '../contract/message.ts';
 import type { MessagePage } from '../contract/shared.ts';
 import { trusted } from '../store/database.ts';
@@ -12,9 +12,11 @@ import type { ApiPlatform, Platform } from '../store/platform.ts';
 import type { Actor } from './access.ts';
 import { writeAudit } from './audit.ts';
 import { settleDm } from './dm-activity.ts';
-import { checkDraft, checkEmbeds, composeMessage, resolveMentions, storeMessage } from './message-draft.ts';
+import { checkDraft, checkEmbeds, composeMessage, mentionsAny, resolveMentions, storeMessage } from './message-draft.ts';
 import { inPlace, type Place } from './places.ts';
 import { presentMessage, presentMessages } from './present.ts';
+import { takeTurn } from './slowmode.ts';
+import { uncountMessage } from './thread-activity.ts';
 
 const alive = { deleted: trusted({ $exists: false }) };
 
@@ -53,7 +55,8 @@ function requireBotForEmbeds(actor: Actor, embeds: readonly unknown[] | undefine
 
 /**
  * Posts a message (spec, Messages). Needs View Channel and Send Messages. The message and the event it owes are one write; `newId` comes from the clock
- * of Redis, so ids agree with the order of posts on every node. Refuses 400 for nothing to show, embeds of people, a `replyTo` that is not of this channel.
+ * of Redis, so ids agree with the order of posts on every node. Refuses 400 for nothing to show, embeds of people, a `replyTo` that is not of this channel;
+ * `slowmode` last of all, so that a refused post costs no turn.
  */
 export async function postMessage(
   platform: ApiPlatform,
@@ -74,6 +77,7 @@ export async function postMessage(
     replyTo,
     ...(input.mentionReply === undefined ? {} : { mentionReply: input.mentionReply }),
   });
+  await takeTurn(platform, place, actor.id, newId);
   const stored = await storeMessage(platform, composed, input.nonce);
   const shown = await presentMessage(platform, stored, actor.account);
   return input.nonce === undefined ? shown : { ...shown, nonce: input.nonce };
@@ -111,13 +115,15 @@ export async function applyEdit(
   message: MessageDoc,
   edit: MessageEdit,
 ): Promise<MessageDoc> {
-  const { content, embeds: given } = edit;
+  const { embeds: given } = edit;
+  const content = edit.content === undefined ? undefined : wellFormed(edit.content);
   const embeds = given && checkEmbeds(given);
   if (content === undefined && embeds === undefined) return message;
   const nothingLeft = isBlank(content ?? message.content) && (embeds ?? message.embeds).length === 0 && message.attachments.length === 0;
   if (nothingLeft) refuse('invalid_request', { reason: 'nothing would be left of the message' });
   const now = new Date(platform.now());
-  const mentions = content === undefined ? {} : await resolveMentions(platform, content, place.access, place.permissions);
+  const mentions =
+    content === undefined ? null : await resolveMentions(platform, content, place.access, place.permissions, message.replyPing);
   const owed = owing([{ id: platform.ids.next(), name: 'MESSAGE_UPDATE' }], now);
   const unchanged = content === undefined ? { content: message.content } : embeds === undefined ? { embeds: message.embeds } : {};
   const updated = await platform.db.messages.collection.findOneAndUpdate(
@@ -129,8 +135,10 @@ export async function applyEdit(
         ...(content === undefined ? {} : { content }),
         ...(embeds === undefined ? {} : { embeds }),
         ...mentions,
+        ...(mentions && mentionsAny(mentions) ? { pings: true } : {}),
         editedAt: now,
       },
+      ...(mentions && !mentionsAny(mentions) ? { $unset: { pings: 1 } } : {}),
     },
     { returnDocument: 'after' },
   );
@@ -156,7 +164,7 @@ export async function deleteMessage(platform: ApiPlatform, actor: Actor, channel
 /** What a tombstone does not keep. */
 const emptied = {
   $set: { deleted: true, content: '', embeds: [], attachments: [], mentions: [], mentionRoles: [] },
-  $unset: { reactions: 1, previews: 1, previewsAt: 1, pinnedAt: 1, pinSlot: 1, crosspostAt: 1, face: 1 },
+  $unset: { reactions: 1, previews: 1, previewsAt: 1, pinnedAt: 1, pinSlot: 1, crosspostAt: 1, face: 1, pings: 1, replyPing: 1 },
 } as const;
 
 /** Turns a message into a tombstone that holds nothing but its ids and the events it owes; false when it was gone already. Its pin goes too. */
@@ -170,5 +178,6 @@ export async function buryMessage(platform: ApiPlatform, message: MessageDoc): P
   );
   platform.nudge('drain-channel', { channelId: message.channelId });
   if (message.serverId === null) await settleDm(platform, message.channelId);
+  if (message.thread && modifiedCount === 1) await uncountMessage(platform, message.channelId);
   return modifiedCount === 1;
 }

@@ -4,9 +4,12 @@ import type { Logger } from '../base/log.ts';
 import { accountSchema, applicationSchema, tokenSchema } from './models/account.ts';
 import { dmSchema } from './models/dm.ts';
 import { fileSchema } from './models/file.ts';
+import { followSchema } from './models/follow.ts';
 import { commandsSchema, idempotencySchema, interactionSchema } from './models/interaction.ts';
 import { messageSchema } from './models/message.ts';
+import { readSchema } from './models/read.ts';
 import { auditSchema, banSchema, channelSchema, inviteSchema, memberSchema, serverSchema } from './models/server.ts';
+import { turnSchema } from './models/turn.ts';
 
 const collections = (connection: Connection) => ({
   accounts: connection.model('Account', accountSchema),
@@ -21,6 +24,9 @@ const collections = (connection: Connection) => ({
   messages: connection.model('Message', messageSchema),
   files: connection.model('File', fileSchema),
   dms: connection.model('Dm', dmSchema),
+  follows: connection.model('Follow', followSchema),
+  turns: connection.model('Turn', turnSchema),
+  reads: connection.model('Read', readSchema),
   commands: connection.model('Commands', commandsSchema),
   interactions: connection.model('Interaction', interactionSchema),
   idempotency: connection.model('Idempotency', idempotencySchema),
@@ -83,7 +89,7 @@ export const trusted = <const T extends object>(operators: T): T => mongoose.tru
 /** Whether `error` is a unique index refusing a second document. */
 export const isDuplicate = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === 11000;
 
-/** Whether `error` says that the database could not be reached or did not answer in time. */
+/** Whether `error` says that the database, or where files are kept, could not be reached or did not answer in time. */
 export function isUnavailable(error: unknown): boolean {
   const { name, code } = (error ?? {}) as { name?: string; code?: unknown };
   return (
@@ -94,6 +100,7 @@ export function isUnavailable(error: unknown): boolean {
     code === 189 ||
     code === 11600 ||
     code === 50 ||
+    name === 'BlobsUnavailable' ||
     /buffering timed out|before initial connection/.test((error as Error | null)?.message ?? '')
   );
 }

@@ -56,6 +56,8 @@ const others: Limits = {
   threadsListed: 1000,
   dmsListed: 1000,
   readsListed: 1000,
+  mentionsCounted: 99,
+  mentionsSearched: 1000,
   slowmodeMaxSecs: 21_600,
   nameChars: 100,
   topicChars: 1024,

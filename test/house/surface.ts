@@ -32,6 +32,7 @@ export const surface: readonly Endpoint[] = [
      POST /api/channels/{channelId}/messages
      PATCH /api/channels/{channelId}/messages/{messageId}
      DELETE /api/channels/{channelId}/messages/{messageId}
+     POST /api/channels/{channelId}/typing
      GET /api/channels/{channelId}/pins
      PUT /api/channels/{channelId}/messages/{messageId}/reactions/{emoji}
      DELETE /api/channels/{channelId}/messages/{messageId}/reactions/{emoji}
@@ -65,8 +66,7 @@ export const surface: readonly Endpoint[] = [
   ...rows(
     'spec',
     'messages in full',
-    `POST /api/channels/{channelId}/typing
-     POST /api/channels/{channelId}/threads
+    `POST /api/channels/{channelId}/threads
      GET /api/channels/{channelId}/threads`,
   ),
   ...rows(
@@ -118,6 +118,8 @@ export const surface: readonly Endpoint[] = [
      GET /api/servers/{id}/audit-log
      GET /api/channels/{id}
      GET /api/channels/{id}/messages/{messageId}
+     PUT /api/channels/{id}/read
+     GET /api/users/@me/reads
      POST /api/channels/{id}/followers
      GET /api/channels/{id}/followers
      DELETE /api/channels/{id}/followers/{targetId}
@@ -134,12 +136,6 @@ export const surface: readonly Endpoint[] = [
      DELETE /api/applications/{id}
      POST /api/applications/{id}/token
      POST /api/applications/{id}/signing-secret`,
-  ),
-  ...rows(
-    'house',
-    'messages in full',
-    `PUT /api/channels/{id}/read
-     GET /api/users/@me/reads`,
   ),
   ...rows(
     'house',

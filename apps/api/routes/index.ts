@@ -13,14 +13,18 @@ import { messageRoutes } from './messages.ts';
 import { metaRoutes } from './meta.ts';
 import { pinsRoutes } from './pins.ts';
 import { reactionsRoutes } from './reactions.ts';
+import { readsRoutes } from './reads.ts';
 import { rolesRoutes } from './roles.ts';
 import { serversRoutes } from './servers.ts';
+import { typingRoutes } from './typing.ts';
 
 const sections: readonly Route[] = [
   ...messageRoutes,
   ...reactionsRoutes,
   ...pinsRoutes,
   ...crosspostsRoutes,
+  ...typingRoutes,
+  ...readsRoutes,
   ...interactionsRoutes,
   ...commandsRoutes,
   ...dmsRoutes,

@@ -24,7 +24,7 @@ export const messageRoutes: readonly Route[] = [
     reply: { status: 201, body: Message },
     creates: 'resource',
     makesMessage: true,
-    errors: ['invalid_request', 'missing_permission', 'no_shared_server', 'not_found', 'idempotency_conflict'],
+    errors: ['invalid_request', 'missing_permission', 'no_shared_server', 'not_found', 'slowmode', 'idempotency_conflict'],
     run: (platform, actor, { params, body, newId }) => postMessage(platform, actor, params.channelId, body, newId),
   }),
   route({

@@ -41,7 +41,7 @@ export interface MessageDoc extends Outbox {
   /** Place among the channel's pins, 0-49: the unique index on it is the cap of 50. */
   pinSlot?: number;
   crossposted?: true;
-  /** Since when copies are owed to followers; absent when none are. */
+  /** When copies that are owed to followers last moved on; absent when none are owed. */
   crosspostAt?: Date;
   /** The last follower that has its copy: where the work goes on after a crash. */
   crosspostTo?: string;
@@ -52,6 +52,10 @@ export interface MessageDoc extends Outbox {
   mentions: string[];
   mentionRoles: string[];
   mentionEveryone: boolean;
+  /** Whether it mentions anybody: unread mentions are looked for among these. */
+  pings?: true;
+  /** The author of the message replied to, when the reply pings them: stays mentioned however the content is edited. */
+  replyPing?: string;
   /** The message this one replies to; whether it is still there is seen when it is read. */
   replyTo: string | null;
   /** The slash command this answers. */
@@ -61,6 +65,9 @@ export interface MessageDoc extends Outbox {
   /** A tombstone: hidden from every read, removed when its MESSAGE_DELETE is delivered. */
   deleted?: true;
 }
+
+/** The index of the messages that mention anybody. Named in the query, so that no planner reads all that is unread instead. */
+export const pingsIndex = 'pings';
 
 export const messageSchema = new Schema<MessageDoc>(
   {
@@ -85,6 +92,8 @@ export const messageSchema = new Schema<MessageDoc>(
     mentions: [String],
     mentionRoles: [String],
     mentionEveryone: Boolean,
+    pings: Boolean,
+    replyPing: String,
     replyTo: String,
     interaction: Schema.Types.Mixed,
     createdAt: Date,
@@ -100,4 +109,5 @@ messageSchema.index({ channelId: 1, pinSlot: 1 }, { unique: true, partialFilterE
 messageSchema.index({ copyOf: 1, channelId: 1 }, { unique: true, partialFilterExpression: { copyOf: { $exists: true } } });
 messageSchema.index({ previewsAt: 1 }, { partialFilterExpression: { previewsAt: { $exists: true } } });
 messageSchema.index({ crosspostAt: 1 }, { partialFilterExpression: { crosspostAt: { $exists: true } } });
+messageSchema.index({ channelId: 1, _id: 1, pings: 1 }, { name: pingsIndex, partialFilterExpression: { pings: { $exists: true } } });
 indexOutbox(messageSchema, { channelId: 1, _id: 1 });

@@ -1,0 +1,27 @@
+import { ReadInput, ReadState } from '../../../lib/contract/read.ts';
+import { listReads, markRead } from '../../../lib/domain/reads.ts';
+import { List, type Route, route } from '../route.ts';
+
+/** Decisions 3: how far a person has read, for unread marks. */
+export const readsRoutes: readonly Route[] = [
+  route({
+    method: 'PUT',
+    path: '/api/channels/{channelId}/read',
+    auth: 'person',
+    about: 'Marks a channel, thread or DM as read up to a message, which need not exist any more. The mark never goes back.',
+    body: ReadInput,
+    reply: { status: 204 },
+    errors: ['invalid_request', 'missing_permission', 'not_found'],
+    run: (platform, actor, { params, body }) => markRead(platform, actor, params.channelId, body.messageId),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/users/@me/reads',
+    auth: 'person',
+    about:
+      'How far one has read, newest message first: visible text and announcement channels, DMs, and threads marked once, unless archived.',
+    reply: { status: 200, body: List(ReadState) },
+    errors: [],
+    run: (platform, actor) => listReads(platform, actor),
+  }),
+];

@@ -1,0 +1,17 @@
+import { startTyping } from '../../../lib/domain/typing.ts';
+import { type Route, route } from '../route.ts';
+
+/** Spec, Messages: the typing indicator. */
+export const typingRoutes: readonly Route[] = [
+  route({
+    method: 'POST',
+    path: '/api/channels/{channelId}/typing',
+    auth: 'account',
+    about:
+      'Shows for about 9 seconds that the caller is typing, to all but the caller. Needs Send Messages. A post of the caller’s ends it.',
+    reply: { status: 204 },
+    makesMessage: true,
+    errors: ['invalid_request', 'missing_permission', 'no_shared_server', 'not_found'],
+    run: (platform, actor, { params, newId }) => startTyping(platform, actor, params.channelId, newId),
+  }),
+];

@@ -1,0 +1,19 @@
+import { type Static, Type } from 'typebox';
+import { limits } from '../base/limits.ts';
+import { Id, Nullable } from './shared.ts';
+
+/** `PUT /api/channels/{id}/read`: the newest message that was read. */
+export const ReadInput = Type.Object({ messageId: Id });
+export type ReadInput = Static<typeof ReadInput>;
+
+/** How far a person has read in a channel (decisions 3). */
+export const ReadState = Type.Object({
+  channelId: Id,
+  /** null when nothing was ever marked there. */
+  readMessageId: Nullable(Id),
+  /** The newest message; null while there is none. */
+  lastMessageId: Nullable(Id),
+  /** Unread messages of others that mention the person, by id, role or everyone. */
+  mentions: Type.Integer({ minimum: 0, maximum: limits.mentionsCounted }),
+});
+export type ReadState = Static<typeof ReadState>;

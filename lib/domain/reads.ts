@@ -1,0 +1,73 @@
+import { refuseField } from '../base/errors.ts';
+import { idTimeMs } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
+import type { ReadState } from '../contract/read.ts';
+import { trusted } from '../store/database.ts';
+import { pingsIndex } from '../store/models/message.ts';
+import type { Platform } from '../store/platform.ts';
+import type { Actor } from './access.ts';
+import { inPlace } from './places.ts';
+import { type ReadPlace, readPlaces } from './read-places.ts';
+
+/** How far an id may lie ahead of this process' clock: clocks of nodes differ, and a mark never goes back. */
+const aheadMs = 60_000;
+
+/**
+ * Marks a channel, thread or DM as read up to a message (decisions 3). The mark never goes back; the message need not exist any more. Needs View Channel.
+ * Refuses an id of the future (400), as such a mark could never be undone.
+ */
+export async function markRead(platform: Platform, actor: Actor, channelId: string, messageId: string): Promise<void> {
+  await inPlace(platform, actor, channelId);
+  if (idTimeMs(messageId) > platform.now() + aheadMs) refuseField('/messageId', 'is of the future');
+  const mark = { $max: { messageId }, $setOnInsert: { userId: actor.id, channelId } };
+  await platform.db.reads.updateOne({ _id: `${actor.id}:${channelId}` }, mark, { upsert: true });
+}
+
+/** How many channels are looked at together. */
+const atOnce = 16;
+
+/** The newest message of a channel, found through the index. */
+async function newestIn(platform: Platform, channelId: string): Promise<string | null> {
+  const newest = { channelId, deleted: trusted({ $exists: false }) };
+  return (await platform.db.messages.findOne(newest, { _id: 1 }).sort({ _id: -1 }).lean())?._id ?? null;
+}
+
+/** How many messages of others after `after` mention the person, up to 99. Looks at the newest 1,000 that mention anybody. */
+async function mentionsIn(platform: Platform, userId: string, { channelId, roleIds }: ReadPlace, after: string): Promise<number> {
+  const found = await platform.db.messages
+    .find({ channelId, _id: trusted({ $gt: after }), pings: true }, { authorId: 1, mentions: 1, mentionRoles: 1, mentionEveryone: 1 })
+    .sort({ _id: -1 })
+    .limit(limits.mentionsSearched)
+    .hint(pingsIndex)
+    .lean();
+  const hits = found.filter(
+    ({ authorId, mentions, mentionRoles, mentionEveryone }) =>
+      authorId !== userId && (mentionEveryone || mentions.includes(userId) || mentionRoles.some((id) => roleIds.includes(id))),
+  );
+  return Math.min(hits.length, limits.mentionsCounted);
+}
+
+async function stateOf(platform: Platform, userId: string, place: ReadPlace): Promise<ReadState> {
+  const { channelId, readMessageId, since, dm } = place;
+  const lastMessageId = dm ? dm.lastMessageId : await newestIn(platform, channelId);
+  const after = readMessageId ?? since;
+  const unread = lastMessageId !== null && lastMessageId > after;
+  return { channelId, readMessageId, lastMessageId, mentions: unread ? await mentionsIn(platform, userId, place, after) : 0 };
+}
+
+const byNewest = (a: ReadState, b: ReadState): number => {
+  const [left, right] = [a.lastMessageId ?? '', b.lastMessageId ?? ''];
+  return left === right ? 0 : left < right ? 1 : -1;
+};
+
+/**
+ * How far the caller has read everywhere (decisions 3), newest message first: every text and announcement channel that they may view, their DMs, and the
+ * threads that they have marked once, unless archived. One short look at the index a channel; mentions are only looked for where something is unread.
+ */
+export async function listReads(platform: Platform, actor: Actor): Promise<ReadState[]> {
+  const places = await readPlaces(platform, actor.id);
+  const states: ReadState[] = [];
+  for (let start = 0; start < places.length; start += atOnce)
+    states.push(...(await Promise.all(places.slice(start, start + atOnce).map((place) => stateOf(platform, actor.id, place)))));
+  return states.sort(byNewest);
+}

@@ -1,0 +1,17 @@
+import { Schema } from 'mongoose';
+
+/** How far a person has read in a channel; `_id` is `<userId>:<channelId>`. */
+export interface ReadDoc {
+  _id: string;
+  userId: string;
+  channelId: string;
+  /** The newest message marked as read. It need not exist any more. */
+  messageId: string;
+}
+
+export const readSchema = new Schema<ReadDoc>(
+  { _id: String, userId: String, channelId: String, messageId: String },
+  { collection: 'reads', versionKey: false },
+);
+readSchema.index({ userId: 1, messageId: -1 });
+readSchema.index({ channelId: 1 });
