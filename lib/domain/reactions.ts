@@ -4,105 +4,35 @@ import { isId } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import { holds } from '../base/permissions.ts';
 import type { UserFace } from '../contract/user.ts';
-import type { MessageDoc } from '../store/models/message.ts';
-import { alsoOwing } from '../store/models/outbox.ts';
 import type { ApiPlatform, Platform } from '../store/platform.ts';
-import type { Actor } from './access.ts';
+import { type Actor, require } from './access.ts';
 import { accountsOf, faceOf, goneAuthor } from './faces.ts';
-import { inPlace } from './places.ts';
+import { inPlace, type Place } from './places.ts';
+import { eraseReaction, type Reaction, type Seen, seeReaction, writeReaction } from './reaction-writes.ts';
 
-/** The caller, and the emoji on the message that a request names. Everything here came from outside, so expressions hold it in `$literal`. */
-interface Asked {
-  channelId: string;
-  messageId: string;
-  userId: string;
-  identity: string;
-  emoji: string;
-}
-
-const standing = { $ifNull: ['$reactions', []] };
-const usersInAll = { $sum: { $map: { input: standing, as: 'one', in: { $size: '$$one.users' } } } };
-const literal = (value: string) => ({ $literal: value });
-const isIt = ({ identity }: Pick<Asked, 'identity'>) => ({ $eq: ['$$one.identity', literal(identity)] });
-/** `field` of the emoji's own entry; missing where nobody reacted with it. */
-const ofIt = (asked: Pick<Asked, 'identity'>, field: 'emoji' | 'users') => ({
-  $arrayElemAt: [{ $map: { input: { $filter: { input: standing, as: 'one', cond: isIt(asked) } }, as: 'one', in: `$$one.${field}` } }, 0],
-});
-/** All entries, that of the emoji with `users` instead of its own. */
-const withUsers = (asked: Asked, users: object) => ({
-  $map: {
-    input: standing,
-    as: 'one',
-    in: { $cond: [isIt(asked), { identity: '$$one.identity', emoji: '$$one.emoji', users }, '$$one'] },
-  },
-});
-const messageOf = ({ channelId, messageId }: Pick<Asked, 'channelId' | 'messageId'>) => ({
-  _id: messageId,
-  channelId,
-  deleted: { $exists: false },
-});
-
-/** Loads and checks what a request names: 404 for what the caller may not know of, 403 without View Channel, 400 for what is no emoji. */
-async function ask(platform: Platform, actor: Actor, channelId: string, messageId: string, text: string) {
+/** Where a request reacts and with what: 404 and 403 as for every message, 400 for what is no emoji. The message itself is not looked at. */
+async function reactionAt(
+  platform: Platform,
+  actor: Actor,
+  channelId: string,
+  messageId: string,
+  text: string,
+): Promise<{ place: Place; reaction: Reaction }> {
   const place = await inPlace(platform, actor, channelId);
   if (!isId(messageId)) refuse('not_found', { what: 'message' });
-  const emoji = readEmoji(text) ?? refuse('invalid_request', { reason: 'the path names no emoji: one emoji, or a custom one as name:id' });
-  return { place, asked: { channelId, messageId, userId: actor.id, ...emoji } };
+  const emoji = readEmoji(text) ?? refuse('invalid_request', { reason: 'the path names no emoji: send one, or a custom one as name:id' });
+  return { place, reaction: { channelId, messageId, userId: actor.id, ...emoji } };
 }
 
-/** The event of a reaction, with the emoji as the message shows it. */
-const eventOf = (platform: Platform, name: 'REACTION_ADD' | 'REACTION_REMOVE', asked: Asked) => ({
-  id: literal(platform.ids.next()),
-  name,
-  data: { userId: literal(asked.userId), emoji: { $ifNull: [ofIt(asked, 'emoji'), literal(asked.emoji)] } },
-});
+const see = async (platform: Platform, reaction: Reaction): Promise<Seen> =>
+  (await seeReaction(platform, reaction)) ?? refuse('not_found', { what: 'message' });
 
-/**
- * Adds a reaction where every rule allows it; false where one does not. The rules, the entry and the event are one conditional update, so none of them can be
- * passed by a race (edge cases 20-22).
- */
-async function write(platform: ApiPlatform, asked: Asked, mayAdd: boolean): Promise<boolean> {
-  const { identity, emoji, userId } = asked;
-  const joins = { reactions: { $elemMatch: { identity, users: { $ne: userId } } } };
-  const adds = { 'reactions.identity': { $ne: identity }, [`reactions.${limits.reactionsPerMessage - 1}`]: { $exists: false } };
-  const me = [literal(userId)];
-  const joined = withUsers(asked, { $concatArrays: ['$$one.users', me] });
-  const added = { $concatArrays: [standing, [{ identity: literal(identity), emoji: literal(emoji), users: me }]] };
-  const isThere = { $in: [literal(identity), { $map: { input: standing, as: 'one', in: '$$one.identity' } }] };
-  const { modifiedCount } = await platform.db.messages.collection.updateOne(
-    { ...messageOf(asked), $or: mayAdd ? [joins, adds] : [joins], $expr: { $lt: [usersInAll, limits.reactionsInAll] } } as never,
-    [
-      {
-        $set: {
-          ...alsoOwing(eventOf(platform, 'REACTION_ADD', asked), new Date(platform.now())),
-          reactions: { $cond: [isThere, joined, added] },
-        },
-      },
-    ],
-  );
-  return modifiedCount === 1;
-}
-
-/** Says why a reaction was not written; returns where the user has it already, or where nothing stands in its way any more. */
-async function judge(platform: Platform, asked: Asked, mayAdd: boolean): Promise<'there' | 'again'> {
-  const seen = await platform.db.messages.collection.findOne(messageOf(asked) as never, {
-    projection: {
-      _id: 0,
-      emojis: { $size: standing },
-      users: usersInAll,
-      mine: { $in: [literal(asked.userId), { $ifNull: [ofIt(asked, 'users'), []] }] },
-      shown: ofIt(asked, 'emoji'),
-    },
-  });
-  if (!seen) return refuse('not_found', { what: 'message' });
-  const { emojis, users, mine, shown } = seen as unknown as { emojis: number; users: number; mine: boolean; shown?: string | null };
-  if (mine) return 'there';
-  const isNew = typeof shown !== 'string';
-  if (isNew && !mayAdd) refuse('missing_permission', { permissions: 'Add Reactions' }, { missing: ['Add Reactions'] });
+/** Refuses a reaction that was not written, by the rule that stands in its way; none may be left when others changed the message meanwhile. */
+function refuseReaction({ emojis, inAll, isNew }: Seen, permissions: number): void {
+  if (isNew) require(permissions, 'Add Reactions');
   if (isNew && emojis >= limits.reactionsPerMessage)
     refuse('too_many_reactions', { limit: `${limits.reactionsPerMessage} different reactions` });
-  if (users >= limits.reactionsInAll) refuse('too_many_reactions', { limit: `${limits.reactionsInAll} reactions in all` });
-  return 'again';
+  if (inAll >= limits.reactionsInAll) refuse('too_many_reactions', { limit: `${limits.reactionsInAll} reactions in all` });
 }
 
 /**
@@ -110,12 +40,14 @@ async function judge(platform: Platform, asked: Asked, mayAdd: boolean): Promise
  * Refuses `too_many_reactions` for the 21st different emoji, and past 10,000 reactions in all.
  */
 export async function addReaction(platform: ApiPlatform, actor: Actor, channelId: string, messageId: string, text: string): Promise<void> {
-  const { place, asked } = await ask(platform, actor, channelId, messageId, text);
+  const { place, reaction } = await reactionAt(platform, actor, channelId, messageId, text);
   const mayAdd = holds(place.permissions, 'Add Reactions');
-  for (;;) {
-    if (await write(platform, asked, mayAdd)) return platform.nudge('drain-channel', { channelId });
-    if ((await judge(platform, asked, mayAdd)) === 'there') return;
+  while (!(await writeReaction(platform, reaction, mayAdd))) {
+    const seen = await see(platform, reaction);
+    if (seen.mine) return;
+    refuseReaction(seen, place.permissions);
   }
+  platform.nudge('drain-channel', { channelId });
 }
 
 /** Takes the caller's reaction back; one that is not there stays so. The last one takes the emoji with it. Needs View Channel. */
@@ -126,23 +58,12 @@ export async function removeReaction(
   messageId: string,
   text: string,
 ): Promise<void> {
-  const { asked } = await ask(platform, actor, channelId, messageId, text);
-  const { identity, userId } = asked;
-  const others = { $filter: { input: '$$one.users', as: 'user', cond: { $ne: ['$$user', literal(userId)] } } };
-  const left = { $filter: { input: withUsers(asked, others), as: 'one', cond: { $ne: ['$$one.users', []] } } };
-  const { modifiedCount } = await platform.db.messages.collection.updateOne(
-    { ...messageOf(asked), reactions: { $elemMatch: { identity, users: userId } } } as never,
-    [
-      { $set: { ...alsoOwing(eventOf(platform, 'REACTION_REMOVE', asked), new Date(platform.now())), reactions: left } },
-      { $set: { reactions: { $cond: [{ $eq: ['$reactions', []] }, '$$REMOVE', '$reactions'] } } },
-    ],
-  );
-  if (modifiedCount === 1) return platform.nudge('drain-channel', { channelId });
-  if (!(await platform.db.messages.collection.findOne(messageOf(asked) as never, { projection: { _id: 1 } })))
-    refuse('not_found', { what: 'message' });
+  const { reaction } = await reactionAt(platform, actor, channelId, messageId, text);
+  if (await eraseReaction(platform, reaction)) platform.nudge('drain-channel', { channelId });
+  else await see(platform, reaction);
 }
 
-/** The first 100 who reacted with an emoji, oldest reaction first (edge case 24); none for an emoji that is not there. Needs View Channel. */
+/** The first 100 who reacted with an emoji, oldest reaction first; none for an emoji that is not there (edge case 24). Needs View Channel. */
 export async function listReactors(
   platform: ApiPlatform,
   actor: Actor,
@@ -150,12 +71,8 @@ export async function listReactors(
   messageId: string,
   text: string,
 ): Promise<UserFace[]> {
-  const { asked } = await ask(platform, actor, channelId, messageId, text);
-  const found = await platform.db.messages.collection.findOne(messageOf(asked) as never, {
-    projection: { _id: 0, users: { $slice: [{ $ifNull: [ofIt(asked, 'users'), []] }, limits.reactorsShown] } },
-  });
-  if (!found) return refuse('not_found', { what: 'message' });
-  const { users } = found as unknown as { users: MessageDoc['mentions'] };
+  const { reaction } = await reactionAt(platform, actor, channelId, messageId, text);
+  const { users } = await see(platform, reaction);
   const accounts = await accountsOf(platform, users, [actor.account]);
   return users.map((id) => {
     const account = accounts.get(id);

@@ -1,0 +1,104 @@
+import { limits } from '../base/limits.ts';
+import { alsoOwing } from '../store/models/outbox.ts';
+import type { Platform } from '../store/platform.ts';
+
+/** A reaction that a request names: the caller's, with one emoji, on one message. */
+export interface Reaction {
+  channelId: string;
+  messageId: string;
+  userId: string;
+  identity: string;
+  emoji: string;
+}
+
+// Expressions on a stored message. What comes from outside stands in `$literal` there.
+const standing = { $ifNull: ['$reactions', []] };
+const literal = (value: string) => ({ $literal: value });
+const isOf = ({ identity }: Reaction) => ({ $eq: ['$$one.identity', literal(identity)] });
+/** `field` of the emoji's own entry; missing where nobody reacted with it. */
+const fieldOf = (reaction: Reaction, field: 'emoji' | 'users') => ({
+  $arrayElemAt: [
+    { $map: { input: { $filter: { input: standing, as: 'one', cond: isOf(reaction) } }, as: 'one', in: `$$one.${field}` } },
+    0,
+  ],
+});
+const usersOf = (reaction: Reaction) => ({ $ifNull: [fieldOf(reaction, 'users'), []] });
+const usersInAll = { $sum: { $map: { input: standing, as: 'one', in: { $size: '$$one.users' } } } };
+/** All entries, that of the emoji with `users` instead of its own. */
+const withUsers = (reaction: Reaction, users: object) => ({
+  $map: {
+    input: standing,
+    as: 'one',
+    in: { $cond: [isOf(reaction), { identity: '$$one.identity', emoji: '$$one.emoji', users }, '$$one'] },
+  },
+});
+const messageOf = ({ channelId, messageId }: Reaction) => ({ _id: messageId, channelId, deleted: { $exists: false } });
+
+/** The event of a reaction; it names the emoji as the message shows it. */
+const owing = (platform: Platform, name: 'REACTION_ADD' | 'REACTION_REMOVE', reaction: Reaction) => {
+  const emoji = { $ifNull: [fieldOf(reaction, 'emoji'), literal(reaction.emoji)] };
+  const entry = { id: literal(platform.ids.next()), name, data: { userId: literal(reaction.userId), emoji } };
+  return alsoOwing(entry, new Date(platform.now()));
+};
+
+/**
+ * Adds a reaction where every rule allows it; false where one does not, or it stands already. The rules, the entry and the event are one conditional update,
+ * so that no race passes a cap and no event is owed for what did not happen (edge cases 20-22). `mayAdd`: also as a new emoji.
+ */
+export async function writeReaction(platform: Platform, reaction: Reaction, mayAdd: boolean): Promise<boolean> {
+  const { identity, emoji, userId } = reaction;
+  const joins = { reactions: { $elemMatch: { identity, users: { $ne: userId } } } };
+  const adds = { 'reactions.identity': { $ne: identity }, [`reactions.${limits.reactionsPerMessage - 1}`]: { $exists: false } };
+  const me = [literal(userId)];
+  const joined = withUsers(reaction, { $concatArrays: ['$$one.users', me] });
+  const added = { $concatArrays: [standing, [{ identity: literal(identity), emoji: literal(emoji), users: me }]] };
+  const reactions = { $cond: [{ $eq: [usersOf(reaction), []] }, added, joined] };
+  const { modifiedCount } = await platform.db.messages.collection.updateOne(
+    { ...messageOf(reaction), $or: mayAdd ? [joins, adds] : [joins], $expr: { $lt: [usersInAll, limits.reactionsInAll] } } as never,
+    [{ $set: { ...owing(platform, 'REACTION_ADD', reaction), reactions } }],
+  );
+  return modifiedCount === 1;
+}
+
+/** Takes a reaction away, and its emoji with the last of them; false when it was not there. */
+export async function eraseReaction(platform: Platform, reaction: Reaction): Promise<boolean> {
+  const { identity, userId } = reaction;
+  const others = { $filter: { input: '$$one.users', as: 'user', cond: { $ne: ['$$user', literal(userId)] } } };
+  const left = { $filter: { input: withUsers(reaction, others), as: 'one', cond: { $ne: ['$$one.users', []] } } };
+  const { modifiedCount } = await platform.db.messages.collection.updateOne(
+    { ...messageOf(reaction), reactions: { $elemMatch: { identity, users: userId } } } as never,
+    [
+      { $set: { ...owing(platform, 'REACTION_REMOVE', reaction), reactions: left } },
+      { $set: { reactions: { $cond: [{ $eq: ['$reactions', []] }, '$$REMOVE', '$reactions'] } } },
+    ],
+  );
+  return modifiedCount === 1;
+}
+
+/** What the rules about a reaction see of its message. */
+export interface Seen {
+  /** How many different emoji stand there. */
+  emojis: number;
+  /** How many reactions there are in all. */
+  inAll: number;
+  /** Whether nobody reacted with this one. */
+  isNew: boolean;
+  /** Whether the caller did. */
+  mine: boolean;
+  /** Who did, oldest first, the first 100. */
+  users: string[];
+}
+
+/** How a reaction stands, without reading all who reacted; null when the message is not there, deleted, or in another channel. */
+export async function seeReaction(platform: Platform, reaction: Reaction): Promise<Seen | null> {
+  const all = usersOf(reaction);
+  const seen = {
+    emojis: { $size: standing },
+    inAll: usersInAll,
+    isNew: { $eq: [all, []] },
+    mine: { $in: [literal(reaction.userId), all] },
+    users: { $slice: [all, limits.reactorsShown] },
+  };
+  const found = platform.db.messages.collection.aggregate([{ $match: messageOf(reaction) }, { $project: seen }]);
+  return (await found.next()) as Seen | null;
+}
