@@ -4,13 +4,19 @@ import { announceTypingJob } from './announce-typing.ts';
 import { crosspostMessageJob } from './crosspost-message.ts';
 import { deliverInteractionJob } from './deliver-interaction.ts';
 import { drainChannelJob } from './drain-channel.ts';
+import { drainServerJob } from './drain-server.ts';
 import { expireInteractionJob } from './expire-interaction.ts';
+import { finishRemovalJob } from './finish-removal.ts';
+import { sendNoticeJob } from './send-notice.ts';
 
 /** What each kind of job does. Every job can run twice: the second time changes nothing. */
 export const handlers: Handlers<WorkerPlatform> = {
   'drain-channel': drainChannelJob,
+  'drain-server': drainServerJob,
   'announce-typing': announceTypingJob,
   'deliver-interaction': deliverInteractionJob,
   'expire-interaction': expireInteractionJob,
   'crosspost-message': crosspostMessageJob,
+  'finish-removal': finishRemovalJob,
+  'send-notice': sendNoticeJob,
 };

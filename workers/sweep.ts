@@ -1,5 +1,11 @@
+import { sweepCrossposts } from '../lib/domain/crossposts.ts';
 import { drainChannel, overdueChannels } from '../lib/domain/delivery.ts';
+import { finishRemoval } from '../lib/domain/finish-removal.ts';
 import { sweepInteractions } from '../lib/domain/interaction-sweeps.ts';
+import { sweepNotices } from '../lib/domain/notices.ts';
+import { overdueRemovals } from '../lib/domain/removals.ts';
+import { drainServer, overdueServers } from '../lib/domain/server-events.ts';
+import { archiveThreads, recountThreads } from '../lib/domain/thread-activity.ts';
 import type { WorkerPlatform } from '../lib/store/platform.ts';
 
 /** How many channels the sweep drains at once: the jobs keep most of the machine. */
@@ -13,27 +19,22 @@ async function sweepChannels(platform: WorkerPlatform): Promise<void> {
   await Promise.all(Array.from({ length: channelsAtOnce }, drainNext));
 }
 
-/**
- * Looks every second, without the queue, for work whose nudge was lost: channels and interactions that owe events for more than 2 s, and interactions past
- * their time (quality 2, Sweep). A fault waits for the next second and is logged once in 10 s. `close` ends the one under way.
- */
-export function startSweeps(platform: WorkerPlatform, everyMs = 1_000): { close(): Promise<void> } {
+async function sweepServers(platform: WorkerPlatform): Promise<void> {
+  for (const serverId of await overdueServers(platform)) await drainServer(platform, serverId);
+}
+
+async function sweepRemovals(platform: WorkerPlatform): Promise<void> {
+  for (const removalId of await overdueRemovals(platform)) await finishRemoval(platform, removalId);
+}
+
+/** How often threads are archived, in milliseconds (decisions 5). */
+const archiveEveryMs = 60_000;
+
+/** Runs `work` now and again `everyMs` after it ended, until closed; `close` waits for the run under way. */
+function repeat(work: () => Promise<void>, everyMs: number): { close(): Promise<void> } {
   let closed = false;
-  let loggedAt = Number.NEGATIVE_INFINITY;
-  const once = async (what: string, sweep: () => Promise<void>): Promise<void> => {
-    try {
-      await sweep();
-    } catch (error) {
-      if (performance.now() - loggedAt > 10_000) platform.log.warn({ sweep: what, err: error }, 'sweep failed');
-      loggedAt = performance.now();
-    }
-  };
   const run = async (): Promise<void> => {
-    await Promise.all([
-      once('channels', () => sweepChannels(platform)),
-      once('interactions', () => sweepInteractions(platform)),
-      once('beat', () => platform.beat()),
-    ]);
+    await work();
     if (!closed) timer = setTimeout(next, everyMs);
   };
   let under: Promise<void> = Promise.resolve();
@@ -47,6 +48,44 @@ export function startSweeps(platform: WorkerPlatform, everyMs = 1_000): { close(
       clearTimeout(timer);
       await under;
       clearTimeout(timer);
+    },
+  };
+}
+
+/**
+ * Looks every second, without the queue, for work whose nudge was lost: channels and interactions that owe events for more than 2 s, and interactions past
+ * their time (quality 2, Sweep). What may take long runs beside that, so that it holds nothing else up: servers, removals, and each minute the archive. A
+ * fault waits for the next time and is logged once in 10 s. `close` ends what is under way.
+ */
+export function startSweeps(platform: WorkerPlatform, everyMs = 1_000): { close(): Promise<void> } {
+  let loggedAt = Number.NEGATIVE_INFINITY;
+  const once = async (what: string, sweep: () => Promise<unknown>): Promise<void> => {
+    try {
+      await sweep();
+    } catch (error) {
+      if (performance.now() - loggedAt > 10_000) platform.log.warn({ sweep: what, err: error }, 'sweep failed');
+      loggedAt = performance.now();
+    }
+  };
+  const eachSecond = async (): Promise<void> => {
+    await Promise.all([
+      once('channels', () => sweepChannels(platform)),
+      once('interactions', () => sweepInteractions(platform)),
+      once('crossposts', () => sweepCrossposts(platform)),
+      once('notices', () => sweepNotices(platform)),
+      once('counts', () => recountThreads(platform)),
+      once('beat', () => platform.beat()),
+    ]);
+  };
+  const loops = [
+    repeat(eachSecond, everyMs),
+    repeat(() => once('servers', () => sweepServers(platform)), everyMs),
+    repeat(() => once('removals', () => sweepRemovals(platform)), everyMs),
+    repeat(() => once('archive', () => archiveThreads(platform)), archiveEveryMs),
+  ];
+  return {
+    close: async () => {
+      await Promise.all(loops.map((loop) => loop.close()));
     },
   };
 }

@@ -1,5 +1,17 @@
 /** The names of the spots where a fault test may end a process (setting FAILPOINTS). */
-export type Failpoint = 'after-invoke-write' | 'after-answer-write';
+export type Failpoint =
+  | 'after-invoke-write'
+  | 'after-answer-write'
+  | 'after-notice-write'
+  | 'after-removal'
+  | 'after-notice-post'
+  | 'after-file-write'
+  | 'after-blob-write'
+  | 'after-message-write'
+  | 'after-removal-intent'
+  | 'during-removal'
+  | 'after-copies-write'
+  | 'after-crosspost-mark';
 
 /** Ends this process at once, as SIGKILL does, when FAILPOINTS (comma-separated) holds `name`. Does nothing otherwise. */
 export function failpoint(config: { readonly FAILPOINTS: string }, name: Failpoint): void {

@@ -4,7 +4,7 @@ import { Id } from './shared.ts';
 
 /** The options of one kind of job (quality 4). Data holds ids only. */
 export interface JobEntry {
-  queue: 'drain' | 'interactions' | 'crosspost';
+  queue: 'drain' | 'interactions' | 'crosspost' | 'upkeep';
   data: TSchema;
   attempts: number;
   /** First and longest wait between attempts. */
@@ -26,6 +26,14 @@ export const jobs = {
     backoffMs: { first: 200, most: 5_000 },
     unique: 'once',
     key: (data) => `ch-${data.channelId}`,
+  }),
+  'drain-server': job({
+    queue: 'drain',
+    data: Type.Object({ serverId: Id }),
+    attempts: 20,
+    backoffMs: { first: 200, most: 5_000 },
+    unique: 'once',
+    key: (data) => `sv-${data.serverId}`,
   }),
   'announce-typing': job({
     queue: 'drain',
@@ -58,6 +66,22 @@ export const jobs = {
     unique: 'id',
     key: (data) => `xp-${data.messageId}-${data.afterId}`,
   }),
+  'finish-removal': job({
+    queue: 'upkeep',
+    data: Type.Object({ removalId: Id }),
+    attempts: 20,
+    backoffMs: { first: 200, most: 5_000 },
+    unique: 'once',
+    key: (data) => `rm-${data.removalId}`,
+  }),
+  'send-notice': job({
+    queue: 'upkeep',
+    data: Type.Object({ noticeId: Id }),
+    attempts: 8,
+    backoffMs: { first: 200, most: 5_000 },
+    unique: 'id',
+    key: (data) => `nt-${data.noticeId}`,
+  }),
 } as const;
 
 /** The name of a kind of job. */
@@ -71,7 +95,7 @@ export type QueueName = (typeof jobs)[JobName]['queue'];
 export const queues: Record<QueueName, { about: string; concurrency: number; lockMs: number; stalledCheckMs: number; maxStalled: number }> =
   {
     drain: {
-      about: 'Takes the events of one channel to the gateway, in order.',
+      about: 'Takes the events of one channel, or of a server’s channels, to the gateway, in order.',
       concurrency: 16,
       lockMs: 5_000,
       stalledCheckMs: 2_000,
@@ -87,6 +111,13 @@ export const queues: Record<QueueName, { about: string; concurrency: number; loc
     crosspost: {
       about: 'Copies crossposted messages to the channels that follow.',
       concurrency: 2,
+      lockMs: 5_000,
+      stalledCheckMs: 2_000,
+      maxStalled: 20,
+    },
+    upkeep: {
+      about: 'Finishes what deletes and removals leave behind.',
+      concurrency: 4,
       lockMs: 5_000,
       stalledCheckMs: 2_000,
       maxStalled: 20,

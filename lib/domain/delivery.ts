@@ -8,6 +8,7 @@ import { type Audience, appendInOrder, channelAudience, type DueEvent, dmAudienc
 import { removableGraves } from './crosspost-graves.ts';
 import { settleDm } from './dm-activity.ts';
 import { presentMessages } from './present.ts';
+import { askRecount } from './thread-activity.ts';
 
 /** How many documents one batch takes. */
 const batchDocuments = 100;
@@ -63,6 +64,7 @@ export async function drainChannel(platform: WorkerPlatform, channelId: string):
     if (performance.now() - began > batchLifeMs) return;
     await appendInOrder(platform, events, () => audienceOf(platform, first));
     if (first.serverId === null) await settleDm(platform, channelId);
+    if (first.thread && messages.some(cameOrWent)) await askRecount(platform, channelId, bookkeeping);
     if (performance.now() - began > batchLifeMs) return;
     await settle(platform, messages);
     if (messages.length < batchDocuments) return;
@@ -74,6 +76,9 @@ export async function drainChannel(platform: WorkerPlatform, channelId: string):
  * delivered.
  */
 const bookkeeping = { writeConcern: { w: 1, journal: false } } as const;
+
+/** Whether a message owes the event of its post or of its end. */
+const cameOrWent = ({ ob }: MessageDoc): boolean => ob?.some(({ name }) => name === 'MESSAGE_CREATE' || name === 'MESSAGE_DELETE') ?? false;
 
 /** Takes delivered events off their documents, then lets their marks expire; a tombstone that owes nothing more goes. */
 async function settle(platform: WorkerPlatform, messages: readonly MessageDoc[]): Promise<void> {
@@ -96,12 +101,13 @@ export async function overdueChannels(platform: WorkerPlatform): Promise<string[
   return platform.db.messages.distinct('channelId', { obAt: trusted({ $lt: before }) });
 }
 
-/** How old the oldest undelivered event is, of a message or an interaction, in milliseconds; 0 when there is none. For the operators' metrics. */
+/** How old the oldest undelivered event is, of a message, an interaction or a channel, in milliseconds; 0 when there is none. For the operators' metrics. */
 export async function outboxAgeMs({ db, now }: Pick<WorkerPlatform, 'db' | 'now'>): Promise<number> {
   const due = { obAt: trusted({ $exists: true }) };
   const oldest = await Promise.all([
     db.messages.findOne(due, { obAt: 1 }).sort({ obAt: 1 }).lean(),
     db.interactions.findOne(due, { obAt: 1 }).sort({ obAt: 1 }).lean(),
+    db.channels.findOne(due, { obAt: 1 }).sort({ obAt: 1 }).lean(),
   ]);
   return Math.max(0, ...oldest.map((one) => (one?.obAt ? now() - one.obAt.getTime() : 0)));
 }

@@ -7,7 +7,9 @@ import { fileSchema } from './models/file.ts';
 import { followSchema } from './models/follow.ts';
 import { commandsSchema, idempotencySchema, interactionSchema } from './models/interaction.ts';
 import { messageSchema } from './models/message.ts';
+import { noticeSchema } from './models/notice.ts';
 import { readSchema } from './models/read.ts';
+import { removalSchema } from './models/removal.ts';
 import { auditSchema, banSchema, channelSchema, inviteSchema, memberSchema, serverSchema } from './models/server.ts';
 import { turnSchema } from './models/turn.ts';
 
@@ -24,6 +26,8 @@ const collections = (connection: Connection) => ({
   messages: connection.model('Message', messageSchema),
   files: connection.model('File', fileSchema),
   dms: connection.model('Dm', dmSchema),
+  notices: connection.model('Notice', noticeSchema),
+  removals: connection.model('Removal', removalSchema),
   follows: connection.model('Follow', followSchema),
   turns: connection.model('Turn', turnSchema),
   reads: connection.model('Read', readSchema),

@@ -28,8 +28,9 @@ export async function insertMissing<T extends { _id: string }>(model: Holding<T>
   try {
     await model.collection.insertMany(docs as never, { ordered: false });
   } catch (error) {
-    const refusals = [(error as { writeErrors?: unknown }).writeErrors ?? error].flat();
-    if (!refusals.every(isDuplicate)) throw error;
+    const { writeErrors = [], result } = error as { writeErrors?: unknown; result?: { getWriteConcernError(): unknown } };
+    const refusals = [writeErrors].flat();
+    if (refusals.length === 0 || !refusals.every(isDuplicate) || result?.getWriteConcernError()) throw error;
   }
 }
 

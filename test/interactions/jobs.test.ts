@@ -3,6 +3,7 @@ import { sweepInteractions } from '../../lib/domain/interaction-sweeps.ts';
 import { Later } from '../../lib/store/queue.ts';
 import { deliverInteractionJob } from '../../workers/deliver-interaction.ts';
 import { expireInteractionJob } from '../../workers/expire-interaction.ts';
+import { handlers as all } from '../../workers/handlers.ts';
 import { type Scene, startScene, until } from '../harness/scene.ts';
 
 describe('Interaction: jobs', () => {
@@ -153,11 +154,7 @@ describe('Interaction: jobs', () => {
   describe('in running queues', () => {
     it('one that fires early delays itself, and the person is told once', async () => {
       const failed: string[] = [];
-      const handlers = {
-        'deliver-interaction': deliverInteractionJob,
-        'expire-interaction': expireInteractionJob,
-        'drain-channel': async () => undefined,
-      };
+      const handlers = { ...all, 'drain-channel': async () => undefined };
       const consumers = scene.worker.consume(handlers, (job, outcome) => void (outcome === 'failed' && failed.push(job)));
       try {
         const id = await scene.use();

@@ -16,6 +16,7 @@ import { reactionsRoutes } from './reactions.ts';
 import { readsRoutes } from './reads.ts';
 import { rolesRoutes } from './roles.ts';
 import { serversRoutes } from './servers.ts';
+import { threadsRoutes } from './threads.ts';
 import { typingRoutes } from './typing.ts';
 
 const sections: readonly Route[] = [
@@ -25,6 +26,7 @@ const sections: readonly Route[] = [
   ...crosspostsRoutes,
   ...typingRoutes,
   ...readsRoutes,
+  ...threadsRoutes,
   ...interactionsRoutes,
   ...commandsRoutes,
   ...dmsRoutes,

@@ -47,6 +47,8 @@ export interface MessageDoc extends Outbox {
   crosspostTo?: string;
   /** The message that this one is a copy of. */
   copyOf?: string;
+  /** The notice that this one is: unique, so that it is posted once. */
+  noticeId?: string;
   /** Whether the channel is a thread: posting there wakes it. */
   thread?: true;
   mentions: string[];
@@ -88,6 +90,7 @@ export const messageSchema = new Schema<MessageDoc>(
     crosspostAt: Date,
     crosspostTo: String,
     copyOf: String,
+    noticeId: String,
     thread: Boolean,
     mentions: [String],
     mentionRoles: [String],
@@ -107,6 +110,7 @@ export const messageSchema = new Schema<MessageDoc>(
 messageSchema.index({ channelId: 1, _id: 1 });
 messageSchema.index({ channelId: 1, pinSlot: 1 }, { unique: true, partialFilterExpression: { pinSlot: { $exists: true } } });
 messageSchema.index({ copyOf: 1, channelId: 1 }, { unique: true, partialFilterExpression: { copyOf: { $exists: true } } });
+messageSchema.index({ noticeId: 1 }, { unique: true, partialFilterExpression: { noticeId: { $exists: true } } });
 messageSchema.index({ previewsAt: 1 }, { partialFilterExpression: { previewsAt: { $exists: true } } });
 messageSchema.index({ crosspostAt: 1 }, { partialFilterExpression: { crosspostAt: { $exists: true } } });
 messageSchema.index({ channelId: 1, _id: 1, pings: 1 }, { name: pingsIndex, partialFilterExpression: { pings: { $exists: true } } });

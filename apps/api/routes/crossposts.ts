@@ -1,0 +1,52 @@
+import { Follower, FollowInput } from '../../../lib/contract/follower.ts';
+import { Message } from '../../../lib/contract/message.ts';
+import { crosspostMessage } from '../../../lib/domain/crossposts.ts';
+import { followChannel, listFollowers, unfollowChannel } from '../../../lib/domain/followers.ts';
+import { List, OrElse, type Route, route } from '../route.ts';
+
+/** Spec, Messages (crosspost); decisions 3 for followers. */
+export const crosspostsRoutes: readonly Route[] = [
+  route({
+    method: 'POST',
+    path: '/api/channels/{channelId}/messages/{messageId}/crosspost',
+    auth: 'account',
+    about:
+      'Copies a message of an announcement channel to every following channel, once. One’s own needs Send Messages, anyone’s Manage Messages.',
+    reply: { status: 200, body: Message },
+    errors: ['invalid_request', 'already_crossposted', 'missing_permission', 'not_found'],
+    run: (platform, actor, { params }) => crosspostMessage(platform, actor, params.channelId, params.messageId),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/channels/{id}/followers',
+    auth: 'account',
+    about: 'Lets a text channel of any server follow an announcement channel. Needs Manage Webhooks in the text channel.',
+    body: FollowInput,
+    reply: { status: 201, body: Follower },
+    orElse: { status: 200, about: 'It follows already; nothing changed.' },
+    creates: 'resource',
+    errors: ['invalid_request', 'too_many_followers', 'missing_permission', 'not_found', 'idempotency_conflict'],
+    run: async (platform, actor, { params, body, newId }) => {
+      const { made, follower } = await followChannel(platform, actor, params.id, body, newId);
+      return made ? follower : new OrElse(follower);
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/channels/{id}/followers',
+    auth: 'account',
+    about: 'The followers of an announcement channel, oldest first: all with Manage Webhooks there, else those where the caller has it.',
+    reply: { status: 200, body: List(Follower) },
+    errors: ['invalid_request', 'missing_permission', 'not_found'],
+    run: (platform, actor, { params }) => listFollowers(platform, actor, params.id),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/api/channels/{id}/followers/{targetId}',
+    auth: 'account',
+    about: 'Ends a following. Needs Manage Webhooks in the following channel.',
+    reply: { status: 204 },
+    errors: ['missing_permission', 'not_found'],
+    run: (platform, actor, { params }) => unfollowChannel(platform, actor, params.id, params.targetId),
+  }),
+];

@@ -1,0 +1,10 @@
+import { type Static, Type } from 'typebox';
+import { Id, Timestamp } from './shared.ts';
+
+/** A channel that follows an announcement channel (decisions 3): the target and its server. */
+export const Follower = Type.Object({ channelId: Id, serverId: Id, createdAt: Timestamp });
+export type Follower = Static<typeof Follower>;
+
+/** `POST /api/channels/{id}/followers`: the target. */
+export const FollowInput = Type.Object({ channelId: Id });
+export type FollowInput = Static<typeof FollowInput>;

@@ -1,0 +1,130 @@
+import { failpoint } from '../base/failpoint.ts';
+import { idTimeMs } from '../base/ids.ts';
+import { trusted } from '../store/database.ts';
+import { insertMissing } from '../store/insert.ts';
+import type { FollowDoc } from '../store/models/follow.ts';
+import type { MessageDoc } from '../store/models/message.ts';
+import type { ChannelDoc } from '../store/models/server.ts';
+import type { WorkerPlatform } from '../store/platform.ts';
+import { loadServerNow } from './access.ts';
+import { clearGraves } from './crosspost-graves.ts';
+
+/** How many followers one job serves: so few that the jobs of others wait for it no longer than for one drain. */
+const chunk = 50;
+/** A chunk older than this was paused; another worker has taken over (quality 2). In milliseconds. */
+const chunkLifeMs = 5_000;
+/** What stands after the last follower: no channel has this id. */
+const afterAllFollowers = '9999999999999999999';
+
+type Face = NonNullable<MessageDoc['face']>;
+
+/** A crosspost under way: the message that owes copies, and the author line that they carry. */
+interface Crosspost {
+  source: MessageDoc;
+  face: Face;
+}
+
+/** The message, when it still owes copies and its channel still is an announcement channel; `over` when it owes some that shall not be made. */
+async function crosspostOf(platform: WorkerPlatform, messageId: string): Promise<Crosspost | 'over' | null> {
+  const filter = { _id: messageId, crosspostAt: trusted({ $exists: true }), deleted: trusted({ $exists: false }) };
+  const source: MessageDoc | null = await platform.db.messages.findOne(filter).lean();
+  if (!source || source.serverId === null) return null;
+  const access = await loadServerNow(platform, source.serverId);
+  const channel = await access?.channel(source.channelId);
+  if (!access || channel?.kind !== 'announcement') return 'over';
+  const { name, iconUrl } = access.server;
+  return { source, face: { username: name, displayName: `${name} #${channel.name}`, avatarUrl: iconUrl } };
+}
+
+/** The channels among `follows` that take a copy now. Rows of channels that are gone are deleted; a channel that is no text channel now is passed over. */
+async function takersOf(platform: WorkerPlatform, follows: readonly FollowDoc[]): Promise<ChannelDoc[]> {
+  const targetIds = follows.map(({ targetId }) => targetId);
+  const channels: ChannelDoc[] = await platform.db.channels.find({ _id: trusted({ $in: targetIds }) }).lean();
+  const standing = new Set(channels.map(({ _id }) => _id));
+  const gone = follows.filter(({ targetId }) => !standing.has(targetId)).map(({ _id }) => _id);
+  if (gone.length) await platform.db.follows.deleteMany({ _id: trusted({ $in: gone }) });
+  return channels.filter(({ kind }) => kind === 'text');
+}
+
+/** A copy of `source` for one follower, owing its event. It pings nobody and answers nothing (decisions 5). */
+function copyFor(platform: WorkerPlatform, { source, face }: Crosspost, target: ChannelDoc): MessageDoc {
+  const _id = platform.ids.next();
+  return {
+    _id,
+    channelId: target._id,
+    serverId: target.serverId,
+    authorId: source.channelId,
+    face,
+    content: source.content,
+    embeds: source.embeds,
+    ...(source.previews ? { previews: source.previews } : {}),
+    attachments: [],
+    copyOf: source._id,
+    mentions: [],
+    mentionRoles: [],
+    mentionEveryone: false,
+    replyTo: null,
+    interaction: null,
+    createdAt: new Date(idTimeMs(_id)),
+    editedAt: null,
+    ob: [{ id: platform.ids.next(), name: 'MESSAGE_CREATE' }],
+    obAt: new Date(platform.now()),
+  };
+}
+
+/** The copies that are missing among `targets`, made; those that stand are left as they are, also a deleted one's tombstone. */
+async function makeCopies(platform: WorkerPlatform, crosspost: Crosspost, targets: readonly ChannelDoc[]): Promise<void> {
+  const { messages } = platform.db;
+  const channelIds = targets.map(({ _id }) => _id);
+  const made = await messages.find({ copyOf: crosspost.source._id, channelId: trusted({ $in: channelIds }) }, { channelId: 1 }).lean();
+  const have = new Set(made.map(({ channelId }) => channelId));
+  const copies = targets.filter(({ _id }) => !have.has(_id)).map((target) => copyFor(platform, crosspost, target));
+  await insertMissing(messages, copies);
+}
+
+/** Ends a crosspost: what is passed by the mark needs no tombstones, and what has no mark is not looked at again. */
+async function finish(platform: WorkerPlatform, messageId: string): Promise<void> {
+  const { messages } = platform.db;
+  await messages.updateOne({ _id: messageId, crosspostAt: trusted({ $exists: true }) }, { $set: { crosspostTo: afterAllFollowers } });
+  await clearGraves(platform, messageId, afterAllFollowers);
+  await messages.updateOne({ _id: messageId }, { $unset: { crosspostAt: 1, crosspostTo: 1 } });
+}
+
+/**
+ * Makes the next copies of a crossposted message, for at most 50 followers in the order of their ids after both `afterId` and the progress mark, then
+ * asks for those after them (decisions 5). Run again, by two at once or after a crash it leaves one copy in each channel: the unique index on (message,
+ * channel) refuses a second one, also where the first was deleted, until the mark has passed the channel. A message that is gone is skipped. A channel
+ * that is no announcement channel any more ends the crosspost; the copies that stand stay.
+ */
+export async function copyToFollowers(platform: WorkerPlatform, messageId: string, afterId: string): Promise<void> {
+  const began = performance.now();
+  const crosspost = await crosspostOf(platform, messageId);
+  if (crosspost === null) return clearGraves(platform, messageId, afterAllFollowers);
+  if (crosspost === 'over') return finish(platform, messageId);
+  const { channelId: sourceId, crosspostTo = '' } = crosspost.source;
+  const from = crosspostTo > afterId ? crosspostTo : afterId;
+  const follows = await platform.db.follows
+    .find({ sourceId, targetId: trusted({ $gt: from }) })
+    .sort({ targetId: 1 })
+    .limit(chunk)
+    .lean();
+  const targets = await takersOf(platform, follows);
+  if (performance.now() - began > chunkLifeMs) throw new Error('a chunk of copies was paused; it is run again');
+  await makeCopies(platform, crosspost, targets);
+  failpoint(platform.config, 'after-copies-write');
+  const last = follows.at(-1);
+  if (!last || follows.length < chunk) await finish(platform, messageId);
+  else await passTo(platform, messageId, last.targetId);
+  for (const { _id } of targets) platform.nudge('drain-channel', { channelId: _id });
+}
+
+/** Moves the progress mark on to `targetId`, then asks for the followers after it. The mark never goes back. */
+async function passTo(platform: WorkerPlatform, messageId: string, targetId: string): Promise<void> {
+  await platform.db.messages.updateOne(
+    { _id: messageId, crosspostAt: trusted({ $exists: true }) },
+    { $max: { crosspostTo: targetId }, $set: { crosspostAt: new Date(platform.now()) } },
+  );
+  await clearGraves(platform, messageId, targetId);
+  failpoint(platform.config, 'after-crosspost-mark');
+  await platform.enqueue('crosspost-message', { messageId, afterId: targetId });
+}

@@ -1,0 +1,29 @@
+import { trusted } from '../store/database.ts';
+import type { MessageDoc } from '../store/models/message.ts';
+import type { Platform } from '../store/platform.ts';
+
+/**
+ * The tombstones that may be removed now. A copy's stays until its crosspost's progress mark has passed the channel: as long as it stands, the unique
+ * index on (message, channel) keeps a chunk that is run again from making the deleted copy anew.
+ */
+export async function removableGraves(platform: Platform, graves: readonly MessageDoc[]): Promise<string[]> {
+  const sources = [...new Set(graves.flatMap(({ copyOf }) => copyOf ?? []))];
+  const pending = sources.length
+    ? await platform.db.messages
+        .find({ _id: trusted({ $in: sources }), crosspostAt: trusted({ $exists: true }) }, { crosspostTo: 1 })
+        .lean()
+    : [];
+  const passedBy = new Map(pending.map((source) => [source._id, source.crosspostTo ?? '']));
+  const held = ({ copyOf, channelId }: MessageDoc): boolean => copyOf !== undefined && (passedBy.get(copyOf) ?? channelId) < channelId;
+  return graves.filter((grave) => !held(grave)).map((grave) => grave._id);
+}
+
+/** Removes the tombstones of a message's copies that were kept only for its crosspost: called once the progress mark stands at `passed`, or all are done. */
+export async function clearGraves(platform: Platform, messageId: string, passed: string): Promise<void> {
+  await platform.db.messages.deleteMany({
+    copyOf: messageId,
+    channelId: trusted({ $lte: passed }),
+    deleted: true,
+    obAt: trusted({ $exists: false }),
+  });
+}

@@ -1,0 +1,63 @@
+import { refuse } from '../base/errors.ts';
+import { holds } from '../base/permissions.ts';
+import type { Message } from '../contract/message.ts';
+import { trusted } from '../store/database.ts';
+import type { MessageDoc } from '../store/models/message.ts';
+import { owing } from '../store/models/outbox.ts';
+import type { ApiPlatform, EnqueuePlatform, WorkerPlatform } from '../store/platform.ts';
+import { type Actor, require } from './access.ts';
+import { writeAudit } from './audit.ts';
+import { messageIn } from './messages.ts';
+import { inPlace } from './places.ts';
+import { presentMessage } from './present.ts';
+
+/** What stands before the first follower: no channel has this id. */
+export const beforeAllFollowers = '0000000000000000000';
+
+/** Asks for the next copies of a message, from its progress mark on. */
+const nudgeCopies = (platform: EnqueuePlatform, { _id: messageId, crosspostTo }: Pick<MessageDoc, '_id' | 'crosspostTo'>): void =>
+  platform.nudge('crosspost-message', { messageId, afterId: crosspostTo ?? beforeAllFollowers });
+
+/**
+ * Copies a message of an announcement channel to every following channel, once (spec, Messages). One's own needs Send Messages, anyone's Manage Messages.
+ * The flag, the mark of the copies owed and the event are one conditional write; a worker makes the copies. `editedAt` stays. Refuses
+ * `already_crossposted`, and 400 outside announcement channels and for what is a copy itself.
+ */
+export async function crosspostMessage(platform: ApiPlatform, actor: Actor, channelId: string, messageId: string): Promise<Message> {
+  const { channel, permissions } = await inPlace(platform, actor, channelId);
+  if (channel?.kind !== 'announcement') refuse('invalid_request', { reason: 'only messages of announcement channels can be crossposted' });
+  const message = await messageIn(platform, channelId, messageId);
+  const own = message.authorId === actor.id;
+  if (!holds(permissions, 'Manage Messages')) require(permissions, own ? 'Send Messages' : 'Manage Messages');
+  if (message.copyOf !== undefined) refuse('invalid_request', { reason: 'a copy cannot be crossposted' });
+  const now = new Date(platform.now());
+  const owed = owing([{ id: platform.ids.next(), name: 'MESSAGE_UPDATE' }], now);
+  const updated = (await platform.db.messages.collection.findOneAndUpdate(
+    { _id: messageId as never, channelId, deleted: { $exists: false }, crossposted: { $exists: false } },
+    { $push: owed.$push, $set: { ...owed.$set, crossposted: true, crosspostAt: now } },
+    { returnDocument: 'after' },
+  )) as unknown as MessageDoc | null;
+  if (!updated) {
+    await messageIn(platform, channelId, messageId); // deleted meanwhile: 404
+    return refuse('already_crossposted');
+  }
+  platform.nudge('drain-channel', { channelId });
+  nudgeCopies(platform, updated);
+  if (!own) await writeAudit(platform, actor, { serverId: channel.serverId, action: 'message_crosspost', targetId: messageId });
+  return presentMessage(platform, updated, actor.account);
+}
+
+/** How long a crosspost may stand still before the sweep nudges it, in milliseconds; and how many one sweep takes. */
+const sweepAfterMs = 10_000;
+const sweepMax = 100;
+
+/** Nudges the crossposts that owe copies and have not moved for 10 s: their job was lost (quality 2, Sweep). They go on from their progress mark. */
+export async function sweepCrossposts(platform: WorkerPlatform): Promise<void> {
+  const before = new Date(platform.now() - sweepAfterMs);
+  const still = await platform.db.messages
+    .find({ crosspostAt: trusted({ $lt: before }) }, { crosspostTo: 1 })
+    .sort({ crosspostAt: 1 })
+    .limit(sweepMax)
+    .lean();
+  for (const source of still) nudgeCopies(platform, source);
+}

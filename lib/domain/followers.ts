@@ -1,0 +1,129 @@
+import { Refusal, refuse, refuseField } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import { holds, permissionsOf } from '../base/permissions.ts';
+import type { Follower, FollowInput } from '../contract/follower.ts';
+import { trusted } from '../store/database.ts';
+import { insertInSlot } from '../store/insert.ts';
+import type { FollowDoc } from '../store/models/follow.ts';
+import type { Platform } from '../store/platform.ts';
+import { type Actor, type InChannel, inChannel, require } from './access.ts';
+import { writeAudit } from './audit.ts';
+import { inPlace } from './places.ts';
+
+const followerOf = ({ targetId, serverId, createdAt }: FollowDoc): Follower => ({
+  channelId: targetId,
+  serverId,
+  createdAt: createdAt.toISOString(),
+});
+
+/** An announcement channel that the caller may view, with what the caller may do there; 400 for any other kind. */
+async function sourceFor(platform: Platform, actor: Actor, channelId: string): Promise<number> {
+  const { channel, permissions } = await inPlace(platform, actor, channelId);
+  if (channel?.kind !== 'announcement') refuse('invalid_request', { reason: 'only announcement channels can be followed' });
+  return permissions;
+}
+
+/** The text channel that is to follow. One that does not exist and one that the caller may not know of are 400 alike, as its id stands in a body. */
+async function targetFor(platform: Platform, actor: Actor, channelId: string): Promise<InChannel> {
+  const place = await inChannel(platform, actor, channelId).catch((error: unknown) => {
+    if (!(error instanceof Refusal)) throw error;
+    return refuseField('/channelId', 'is not a channel that you can see');
+  });
+  if (place.channel.kind !== 'text') refuseField('/channelId', 'is not a text channel');
+  require(place.permissions, 'Manage Webhooks');
+  return place;
+}
+
+/** What following gave, and whether this call made it. */
+export interface FollowResult {
+  made: boolean;
+  follower: Follower;
+}
+
+/**
+ * Lets a text channel follow an announcement channel that the caller can view (decisions 3). Needs Manage Webhooks in the target. A target that follows
+ * already stays as it is. Refuses 400 for other kinds, for a target the caller may not know of, and `too_many_followers`.
+ */
+export async function followChannel(
+  platform: Platform,
+  actor: Actor,
+  sourceId: string,
+  { channelId: targetId }: FollowInput,
+  newId: string,
+): Promise<FollowResult> {
+  await sourceFor(platform, actor, sourceId);
+  const { server } = await targetFor(platform, actor, targetId);
+  const fresh = {
+    _id: `${sourceId}:${targetId}`,
+    sourceId,
+    targetId,
+    serverId: server._id,
+    createId: newId,
+    createdAt: new Date(platform.now()),
+  };
+  const inserted = await insertInSlot(platform.db.follows, { sourceId }, limits.followersPerChannel, fresh);
+  if (inserted.end === 'full') return refuse('too_many_followers', { limit: limits.followersPerChannel });
+  const follow = inserted.doc;
+  await settleFollow(platform, follow);
+  const made = follow.createId === newId;
+  if (made) {
+    const changes = { sourceId: { from: null, to: sourceId } };
+    await writeAudit(platform, actor, { id: newId, serverId: server._id, action: 'follow_create', targetId, changes });
+  }
+  return { made, follower: followerOf(follow) };
+}
+
+/** A channel deleted at the moment it was followed, or followed another, leaves no row behind. */
+async function settleFollow(platform: Platform, { _id, sourceId, targetId }: FollowDoc): Promise<void> {
+  const standing = await platform.db.channels.find({ _id: trusted({ $in: [sourceId, targetId] }) }, { _id: 1 }).lean();
+  if (standing.length === 2) return;
+  await platform.db.follows.deleteOne({ _id });
+  if (!standing.some((one) => one._id === sourceId)) refuse('not_found', { what: 'channel' });
+  refuseField('/channelId', 'is not a channel that you can see');
+}
+
+/** Which of these targets the caller may know of: those where the caller has Manage Webhooks. Three queries, however many there are. */
+async function manageable(platform: Platform, actor: Actor, follows: readonly FollowDoc[]): Promise<FollowDoc[]> {
+  const { db } = platform;
+  const memberIds = [...new Set(follows.map(({ serverId }) => `${serverId}:${actor.id}`))];
+  const members = await db.members.find({ _id: trusted({ $in: memberIds }) }).lean();
+  const mine = new Map(members.map((member) => [member.serverId, member]));
+  const near = follows.filter(({ serverId }) => mine.has(serverId));
+  if (near.length === 0) return [];
+  const [servers, channels] = await Promise.all([
+    db.servers.find({ _id: trusted({ $in: [...mine.keys()] }) }).lean(),
+    db.channels.find({ _id: trusted({ $in: near.map(({ targetId }) => targetId) }) }).lean(),
+  ]);
+  const serverById = new Map(servers.map((server) => [server._id, server]));
+  const channelById = new Map(channels.map((channel) => [channel._id, channel]));
+  return near.filter(({ serverId, targetId }) => {
+    const [server, member, channel] = [serverById.get(serverId), mine.get(serverId), channelById.get(targetId)];
+    return server && member && channel && holds(permissionsOf(server, member, channel.overwrites), 'Manage Webhooks');
+  });
+}
+
+/**
+ * The followers of an announcement channel that the caller can view, oldest first. Who has Manage Webhooks there sees all; others only the targets in
+ * which they have it, as ids of foreign channels are nothing that one may know of.
+ */
+export async function listFollowers(platform: Platform, actor: Actor, sourceId: string): Promise<Follower[]> {
+  const permissions = await sourceFor(platform, actor, sourceId);
+  const follows = await platform.db.follows.find({ sourceId }).sort({ createdAt: 1, _id: 1 }).lean();
+  const shown = holds(permissions, 'Manage Webhooks') ? follows : await manageable(platform, actor, follows);
+  return shown.map(followerOf);
+}
+
+/** Ends a following. Needs Manage Webhooks in the target; the source need not be visible any more. 404 when the target does not follow. */
+export async function unfollowChannel(platform: Platform, actor: Actor, sourceId: string, targetId: string): Promise<void> {
+  const { server } = await inChannel(platform, actor, targetId, 'Manage Webhooks');
+  const { deletedCount } = await platform.db.follows.deleteOne({ _id: `${sourceId}:${targetId}` });
+  if (deletedCount === 0) refuse('not_found', { what: 'follower' });
+  const changes = { sourceId: { from: sourceId, to: null } };
+  await writeAudit(platform, actor, { serverId: server._id, action: 'follow_delete', targetId, changes });
+}
+
+/** Ends all followings of a channel that is gone, as source and as target. */
+export async function removeFollowsOf(platform: Platform, channelId: string): Promise<void> {
+  await platform.db.follows.deleteMany({ sourceId: channelId });
+  await platform.db.follows.deleteMany({ targetId: channelId });
+}
