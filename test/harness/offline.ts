@@ -1,3 +1,4 @@
+import { Resolver } from 'node:dns/promises';
 import { Socket } from 'node:net';
 
 // Loaded with the configuration of every test: a connection that would leave this machine fails at once, whoever opens it (house, Habits 8).
@@ -18,3 +19,7 @@ prototype.connect = function guarded(...args) {
   process.nextTick(() => this.destroy(new Error(`a test may not connect to ${host}`)));
   return this;
 };
+
+// Name servers are asked over UDP, without a socket of `node:net`.
+const refused = (host: string): Promise<never> => Promise.reject(new Error(`a test may not ask for ${host}`));
+Object.assign(Resolver.prototype, { resolve4: refused, resolve6: refused });

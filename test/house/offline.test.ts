@@ -1,4 +1,5 @@
 import '../harness/offline.ts';
+import { Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect } from 'node:net';
@@ -23,5 +24,11 @@ describe('the network outside', () => {
   it('is off for sockets', async () => {
     const fault = await once(connect(80, 'example.invalid'), 'connect').catch((error: unknown) => error);
     expect((fault as Error).message).to.match(refused);
+  });
+
+  it('is off for name servers', async () => {
+    const resolver = new Resolver();
+    for (const asked of [resolver.resolve4('example.invalid'), resolver.resolve6('example.invalid')])
+      expect((await asked.catch((error: unknown) => error)) as Error).to.match(/may not ask for example\.invalid/);
   });
 });

@@ -1,0 +1,61 @@
+import { once } from 'node:events';
+import { connect, isIP, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { isPublicAddress, isSameAddress } from '../base/addresses.ts';
+import { OutboundFault, type OutboundStep, type Target } from './outbound-target.ts';
+
+/** Waits for `event`; the socket is gone when it fails. */
+async function reach(socket: Socket, event: 'connect' | 'secureConnect', step: OutboundStep, signal: AbortSignal): Promise<void> {
+  socket.on('error', () => undefined); // what comes after this wait is seen by who reads
+  try {
+    await once(socket, event, { signal });
+  } catch (error) {
+    socket.destroy();
+    const code = (error as { code?: unknown }).code;
+    throw new OutboundFault(step, signal.aborted ? 'timed out' : `failed (${typeof code === 'string' ? code : 'closed'})`);
+  }
+}
+
+async function connectTo(address: string, target: Target, signal: AbortSignal): Promise<Socket> {
+  const socket = connect({ host: address, port: target.port, noDelay: true });
+  await reach(socket, 'connect', 'connect', signal);
+  const remote = socket.remoteAddress ?? '';
+  if (isSameAddress(remote, address) && (target.allowed || isPublicAddress(remote))) return socket;
+  socket.destroy();
+  throw new OutboundFault('connect', 'was connected to an address that is not public');
+}
+
+/**
+ * Connects to the first of the checked `addresses` that answers, each having its share of the time that is left, and looks again at whom it reached. For
+ * https the certificate must be valid for the host; `ca` replaces the authorities that are trusted. Fails at step `connect` or `tls`.
+ */
+export async function dial(
+  target: Target,
+  addresses: readonly string[],
+  { signal, endsAt, ca }: { signal: AbortSignal; endsAt: number; ca: string | undefined },
+): Promise<Socket> {
+  let socket: Socket | undefined;
+  for (const [at, address] of addresses.entries()) {
+    const share = Math.max(1, Math.floor((endsAt - performance.now()) / (addresses.length - at)));
+    try {
+      socket = await connectTo(address, target, AbortSignal.any([signal, AbortSignal.timeout(share)]));
+      break;
+    } catch (error) {
+      if (signal.aborted || at === addresses.length - 1) throw error;
+    }
+  }
+  if (!socket) throw new OutboundFault('connect', 'no address');
+  if (!target.secure) return socket;
+  const { host } = target;
+  const secured = connectTls({
+    socket,
+    host,
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+    ALPNProtocols: ['http/1.1'],
+    rejectUnauthorized: true,
+    minVersion: 'TLSv1.2',
+    ...(ca === undefined ? {} : { ca }),
+  });
+  await reach(secured, 'secureConnect', 'tls', signal);
+  return secured;
+}

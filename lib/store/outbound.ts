@@ -1,0 +1,183 @@
+import type { Socket } from 'node:net';
+import { Client, type Dispatcher } from 'undici';
+import { dial } from './outbound-socket.ts';
+import { addressesOf, allowedPairs, OutboundFault, type OutboundStep, type Resolve, type Target, targetOf } from './outbound-target.ts';
+
+/** What came before the body of an answer. Names of headers are in small letters; of a header sent twice only the first counts. */
+export interface OutboundHead {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The URL that answered: the last one after redirects. */
+  readonly url: string;
+}
+
+/** One request to an address outside. */
+export interface OutboundRequest {
+  readonly url: string;
+  /** Default GET. */
+  readonly method?: 'GET' | 'POST';
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as these bytes. */
+  readonly body?: Buffer;
+  /** One deadline over everything: name, connection, TLS, headers, body, redirects. In milliseconds. */
+  readonly timeoutMs: number;
+  /** How much of a body is read. */
+  readonly maxBytes: number;
+  /** What a longer body does: `fail` (default), or `cut`, which keeps the first `maxBytes`. */
+  readonly overflow?: 'fail' | 'cut';
+  /** Whether plain http is let through. Default false. */
+  readonly http?: boolean;
+  /** How many redirects are followed, each checked from the start. Default 0; GET only. */
+  readonly redirects?: number;
+  /** Whether the body is read at all. Default: always. */
+  readonly wants?: (head: OutboundHead) => boolean;
+  /** Sees each piece of the body as it comes; true ends the reading. */
+  readonly enough?: (piece: Buffer) => boolean;
+}
+
+/** How a request ended: with an answer of any status, or at a step that failed (`status`: no answer came; `body`: none that could be read). */
+export type OutboundResult = { readonly ms: number } & (
+  | ({ readonly ok: true; readonly body: Buffer } & OutboundHead)
+  | { readonly ok: false; readonly step: OutboundStep; readonly reason: string; readonly status: number | null }
+);
+
+/** Sends a request to a public address, or to a host and port of OUTBOUND_ALLOW. Never rejects. */
+export type Outbound = (request: OutboundRequest) => Promise<OutboundResult>;
+
+const headerBytes = 16 * 1024;
+const redirecting = new Set([301, 302, 303, 307, 308]);
+
+/** The one use of a connection: undici may not connect by itself, not even again. */
+function clientOn(socket: Socket, { url }: Target): Client {
+  let given = false;
+  return new Client(url.origin, {
+    connect: (_options, callback) => {
+      const first = !given && !socket.destroyed;
+      given = true;
+      queueMicrotask(() => (first ? callback(null, socket) : callback(new Error('the connection is gone'), null)));
+    },
+    maxHeaderSize: headerBytes,
+    headersTimeout: 0, // the deadline is the signal's
+    bodyTimeout: 0,
+  });
+}
+
+/** Whether this answer is to be followed rather than given back. */
+const isRedirect = ({ status, headers }: OutboundHead, { method, redirects = 0 }: OutboundRequest): boolean =>
+  redirects > 0 && method !== 'POST' && redirecting.has(status) && headers.location !== undefined;
+
+async function readBody(body: AsyncIterable<Buffer>, { maxBytes, overflow, enough }: OutboundRequest): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let left = maxBytes;
+  for await (const whole of body) {
+    const piece = whole.subarray(0, left);
+    left -= piece.length;
+    if (piece.length < whole.length && overflow !== 'cut') throw new OutboundFault('body', `is longer than ${maxBytes} bytes`);
+    pieces.push(piece);
+    if (enough?.(piece) || piece.length < whole.length) break;
+  }
+  return Buffer.concat(pieces);
+}
+
+const headOf = ({ statusCode, headers }: Dispatcher.ResponseData, url: URL): OutboundHead => {
+  const flat = Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value]);
+  return { status: statusCode, headers: Object.fromEntries(flat) as Record<string, string>, url: url.href };
+};
+
+/** What a request knows of itself while it runs. */
+interface Course {
+  readonly signal: AbortSignal;
+  readonly endsAt: number;
+  /** How many redirects may still be followed. */
+  redirects: number;
+  /** The step under way, and the status once there is one. */
+  step: OutboundStep;
+  status: number | null;
+}
+
+/** One exchange on a connection of its own, which is gone at the end. */
+async function exchange(
+  target: Target,
+  socket: Socket,
+  request: OutboundRequest,
+  course: Course,
+): Promise<OutboundHead & { body: Buffer }> {
+  const client = clientOn(socket, target);
+  const end = (): void => {
+    socket.destroy();
+    client.destroy().catch(() => undefined);
+  };
+  course.signal.addEventListener('abort', end, { once: true });
+  try {
+    course.step = 'status';
+    const answer = await client.request({
+      method: request.method ?? 'GET',
+      path: target.url.pathname + target.url.search,
+      headers: { 'user-agent': 'Parlance', accept: '*/*', ...request.headers, 'accept-encoding': 'identity' },
+      ...(request.body ? { body: request.body } : {}),
+    });
+    const head = headOf(answer, target.url);
+    course.status = head.status;
+    course.step = 'body';
+    answer.body.on('error', () => undefined);
+    if (isRedirect(head, request) || request.wants?.(head) === false) return { ...head, body: Buffer.alloc(0) };
+    const encoding = head.headers['content-encoding'] ?? 'identity';
+    if (encoding.toLowerCase() !== 'identity') throw new OutboundFault('body', 'is compressed, which was not asked for');
+    return { ...head, body: await readBody(answer.body as AsyncIterable<Buffer>, request) };
+  } finally {
+    course.signal.removeEventListener('abort', end);
+    end();
+  }
+}
+
+/** What the client is made of. `resolve` and `ca` stand in for the name servers and the trusted authorities in tests. */
+export interface OutboundOptions {
+  /** OUTBOUND_ALLOW: the only host:port that may be private or plain http. */
+  readonly allow: readonly string[];
+  readonly resolve?: Resolve;
+  readonly ca?: string;
+}
+
+/**
+ * Makes the one guarded way out of the service (quality 5, Outbound): public addresses only, checked in the URL, in every answer of the name servers and on
+ * the connection itself; certificates verified; no proxies, no cookies, no compression, every connection used once.
+ */
+export function createOutbound({ allow, resolve, ca }: OutboundOptions): Outbound {
+  const pairs = allowedPairs(allow);
+  const follow = async (request: OutboundRequest, course: Course): Promise<OutboundHead & { body: Buffer }> => {
+    for (let address = request.url; ; course.redirects--) {
+      Object.assign(course, { step: 'url', status: null });
+      const target = targetOf(address, pairs, request.http === true);
+      course.step = 'dns';
+      const addresses = await addressesOf(target, resolve, course.signal);
+      course.step = 'connect';
+      const socket = await dial(target, addresses, { ...course, ca });
+      const answer = await exchange(target, socket, request, course);
+      if (!isRedirect(answer, request)) return answer;
+      if (course.redirects <= 0) throw new OutboundFault('status', 'redirects too often');
+      const location = answer.headers.location ?? '';
+      if (!URL.canParse(location, target.url.href)) throw new OutboundFault('url', 'redirects to what is not a URL');
+      address = new URL(location, target.url).href;
+    }
+  };
+  return async (request) => {
+    const began = performance.now();
+    const ending = new AbortController();
+    const { timeoutMs, redirects = 0 } = request;
+    const course: Course = { signal: ending.signal, endsAt: began + timeoutMs, redirects, step: 'url', status: null };
+    const timer = setTimeout(() => ending.abort(), timeoutMs);
+    const ms = (): number => Math.round(performance.now() - began);
+    try {
+      const answer = await follow(request, course);
+      return { ok: true, ms: ms(), ...answer };
+    } catch (error) {
+      const fault = error instanceof OutboundFault ? error : null;
+      const { code } = error as { code?: unknown };
+      const reason = fault?.message ?? (ending.signal.aborted ? 'timed out' : `failed (${typeof code === 'string' ? code : 'closed'})`);
+      return { ok: false, ms: ms(), step: fault?.step ?? course.step, reason, status: course.status };
+    } finally {
+      clearTimeout(timer);
+      ending.abort();
+    }
+  };
+}
