@@ -62,6 +62,14 @@ export const ChannelPatch = Type.Object({
 });
 export type ChannelPatch = Static<typeof ChannelPatch>;
 
+/** `POST /api/channels/{channelId}/threads`. Without `autoArchiveMinutes`: the channel's, else a day (decisions 5). */
+export const ThreadInput = Type.Object({
+  name: Name(limits.nameChars),
+  messageId: Type.Optional(Nullable(Id)),
+  autoArchiveMinutes: Type.Optional(AutoArchiveMinutes),
+});
+export type ThreadInput = Static<typeof ThreadInput>;
+
 /** `PUT /api/channels/{id}/overwrites/{roleOrUserId}`. */
 export const OverwriteInput = Type.Object({ allow: Permissions, deny: Permissions });
 export type OverwriteInput = Static<typeof OverwriteInput>;

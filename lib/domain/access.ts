@@ -21,7 +21,7 @@ export interface ServerAccess {
   /** null: read without a version (Redis away), good for one use. */
   readonly version: string | null;
   readonly server: ServerDoc;
-  /** A channel or thread of this server, or null. */
+  /** A channel or thread of this server, or null. A thread is gone with its channel, whatever of it still stands. */
   channel(id: string): Promise<ChannelDoc | null>;
   /** All its channels, threads apart, by position. */
   channels(): Promise<ChannelDoc[]>;
@@ -50,12 +50,16 @@ function accessOf(platform: Platform, server: ServerDoc, version: string | null)
   const access: ServerAccess = {
     version,
     server,
-    channel: (id) => once(channels, id, async () => await db.channels.findOne({ _id: id, serverId: server._id }).lean()),
+    channel: (id) =>
+      once(channels, id, async () => {
+        const found: ChannelDoc | null = await db.channels.findOne({ _id: id, serverId: server._id }).lean();
+        return found?.kind === 'thread' && !(found.parentId && (await access.channel(found.parentId))) ? null : found;
+      }),
     channels() {
       const loading =
         allChannels ??
         db.channels
-          .find({ serverId: server._id, kind: trusted({ $ne: 'thread' }) })
+          .find({ serverId: server._id, position: trusted({ $gte: 0 }) })
           .sort({ position: 1 })
           .lean()
           .then((found): ChannelDoc[] => {

@@ -1,14 +1,15 @@
 import { refuse, refuseField } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import type { Channel, ChannelInput, ChannelPatch } from '../contract/channel.ts';
-import { trusted } from '../store/database.ts';
 import { insertInSlot } from '../store/insert.ts';
+import { alsoOwing } from '../store/models/outbox.ts';
 import type { ChannelDoc } from '../store/models/server.ts';
-import type { Platform } from '../store/platform.ts';
+import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { type Actor, type InServer, inChannel, inServer, mayView } from './access.ts';
 import { changesOf, writeAudit } from './audit.ts';
-import { deleteMessages } from './message-removal.ts';
+import { removeChannel } from './removals.ts';
 import { channelOf } from './server-view.ts';
+import { channelNow, clockStage } from './thread-activity.ts';
 
 /** A fresh channel: what `fixed` does not say has its default. */
 export const newChannel = (fixed: Pick<ChannelDoc, '_id' | 'serverId' | 'kind' | 'name' | 'position' | 'createdAt'>): ChannelDoc => ({
@@ -50,13 +51,14 @@ async function nextPosition(platform: Platform, serverId: string): Promise<numbe
 async function settleParent(platform: Platform, channel: ChannelDoc): Promise<ChannelDoc> {
   const { _id, parentId } = channel;
   if (parentId === null || channel.kind === 'thread' || (await platform.db.channels.exists({ _id: parentId }))) return channel;
-  await platform.db.channels.updateOne({ _id, parentId }, { $set: { parentId: null } });
+  const owed = alsoOwing({ id: platform.ids.next(), name: 'CHANNEL_UPDATE' }, new Date(platform.now()));
+  await platform.db.channels.collection.updateOne({ _id: _id as never, parentId }, [{ $set: { parentId: null, ...owed } }]);
   return { ...channel, parentId: null };
 }
 
 /** Makes a channel, last in its category. Needs Manage Channels. Refuses `too_many_channels`, and a `parentId` that is no category of this server. */
 export async function createChannel(
-  platform: Platform,
+  platform: EnqueuePlatform,
   actor: Actor,
   serverId: string,
   input: ChannelInput,
@@ -70,12 +72,15 @@ export async function createChannel(
   }
   const channel = await platform.versions.changing({ servers: [serverId] }, async () => {
     const position = await nextPosition(platform, serverId);
-    const fresh = { _id: newId, serverId, kind: input.kind, name: input.name.trim(), position, createdAt: new Date(platform.now()) };
-    const inserted = await insertInSlot(platform.db.channels, { serverId }, limits.channelsPerServer, { ...newChannel(fresh), parentId });
+    const now = new Date(platform.now());
+    const fresh = newChannel({ _id: newId, serverId, kind: input.kind, name: input.name.trim(), position, createdAt: now });
+    const owed = { ob: [{ id: platform.ids.next(), name: 'CHANNEL_CREATE' as const }], obAt: now };
+    const inserted = await insertInSlot(platform.db.channels, { serverId }, limits.channelsPerServer, { ...fresh, parentId, ...owed });
     return inserted.end === 'full'
       ? refuse('too_many_channels', { limit: limits.channelsPerServer })
       : settleParent(platform, inserted.doc);
   });
+  platform.nudge('drain-server', { serverId });
   const { name, kind } = channel;
   const changes = { name: { from: null, to: name }, kind: { from: null, to: kind } };
   await writeAudit(platform, actor, { id: newId, serverId, action: 'channel_create', targetId: newId, changes });
@@ -83,16 +88,34 @@ export async function createChannel(
 }
 
 /** One channel. Needs View Channel. */
-export const getChannel = async (platform: Platform, actor: Actor, channelId: string): Promise<Channel> =>
-  channelOf((await inChannel(platform, actor, channelId)).channel);
+export async function getChannel(platform: Platform, actor: Actor, channelId: string): Promise<Channel> {
+  const { channel } = await inChannel(platform, actor, channelId);
+  return channelOf((await channelNow(platform, channel)) ?? refuse('not_found', { what: 'channel' }));
+}
+
+/** Sets fields of a channel together with the event it then owes, and a thread's clock by them; answers what stood before. 404 when it is gone. */
+async function writeChannel(platform: Platform, { _id, serverId, kind }: ChannelDoc, set: Partial<ChannelDoc>): Promise<ChannelDoc> {
+  const now = new Date(platform.now());
+  const owed = alsoOwing({ id: platform.ids.next(), name: 'CHANNEL_UPDATE' }, now);
+  const opened = set.archived === false ? { lastActivityAt: now } : {};
+  const values = Object.fromEntries(Object.entries(set).map(([field, value]) => [field, { $literal: value }]));
+  const before = await platform.db.channels.collection.findOneAndUpdate(
+    { _id: _id as never, serverId },
+    [{ $set: { ...values, ...opened, ...owed } }, ...(kind === 'thread' ? [clockStage] : [])],
+    { returnDocument: 'before' },
+  );
+  return (before as unknown as ChannelDoc | null) ?? refuse('not_found', { what: 'channel' });
+}
 
 /**
  * Changes a channel; what is left out stays. Needs Manage Channels. Refuses fields that do not apply to its kind, a `parentId` that is no category of
- * this server, and a `kind` other than text and announcement. A moved channel goes last.
+ * this server, and a `kind` other than text and announcement. A moved channel goes last. `archived: false` restarts a thread's clock, also when it was open
+ * (edge case 30).
  */
-export async function updateChannel(platform: Platform, actor: Actor, channelId: string, patch: ChannelPatch): Promise<Channel> {
+export async function updateChannel(platform: EnqueuePlatform, actor: Actor, channelId: string, patch: ChannelPatch): Promise<Channel> {
   const place = await inChannel(platform, actor, channelId, 'Manage Channels');
-  const { channel, server } = place;
+  const { server } = place;
+  const channel = (await channelNow(platform, place.channel)) ?? refuse('not_found', { what: 'channel' });
   const fields = (['name', 'topic', 'slowmodeSecs', 'contentMode', 'parentId', 'kind', 'autoArchiveMinutes', 'archived'] as const).filter(
     (field) => patch[field] !== undefined,
   );
@@ -101,46 +124,27 @@ export async function updateChannel(platform: Platform, actor: Actor, channelId:
   if (patch.parentId) await requireCategory(place, patch.parentId);
   const given = Object.fromEntries(fields.map((field) => [field, patch[field]])) as Partial<ChannelDoc>;
   const set: Partial<ChannelDoc> = { ...given, ...(patch.name === undefined ? {} : { name: patch.name.trim() }) };
-  if (Object.keys(changesOf(channel, set)).length === 0) return channelOf(channel);
+  if (Object.keys(changesOf(channel, set)).length === 0 && patch.archived !== false) return channelOf(channel);
   const [before, after] = await platform.versions.changing({ servers: [server._id] }, async () => {
     const moved = set.parentId !== undefined && set.parentId !== channel.parentId;
     const position = moved ? { position: await nextPosition(platform, server._id) } : {};
-    const filter = { _id: channelId, serverId: server._id };
-    const found = await platform.db.channels
-      .findOneAndUpdate(filter, { $set: { ...set, ...position } }, { returnDocument: 'before' })
-      .lean();
-    if (!found) return refuse('not_found', { what: 'channel' });
+    const found = await writeChannel(platform, channel, { ...set, ...position });
     return [found, await settleParent(platform, { ...found, ...set, ...position })] as const;
   });
-  await writeAudit(platform, actor, {
-    serverId: server._id,
-    action: 'channel_update',
-    targetId: channelId,
-    changes: changesOf(before, set),
-  });
+  platform.nudge('drain-server', { serverId: server._id });
+  const changes = changesOf(before, set);
+  if (Object.keys(changes).length > 0)
+    await writeAudit(platform, actor, { serverId: server._id, action: 'channel_update', targetId: channelId, changes });
   return channelOf(after);
 }
 
 /**
- * Deletes a channel with its threads and messages; the channels of a category stay, outside any. Needs Manage Channels. The channel's own document goes
- * first, so that nothing of it can be read from then on.
+ * Deletes a channel with its threads and messages; the channels of a category stay, outside any. Needs Manage Channels. Nothing of it can be read from then
+ * on; a job takes away what it leaves behind.
  */
-export async function deleteChannel(platform: Platform, actor: Actor, channelId: string): Promise<void> {
-  const { channel, server } = await inChannel(platform, actor, channelId, 'Manage Channels');
-  const { channels } = platform.db;
-  const serverId = server._id;
-  const threads = await platform.versions.changing({ servers: [serverId] }, async () => {
-    const { deletedCount } = await channels.deleteOne({ _id: channelId, serverId });
-    if (deletedCount === 0) refuse('not_found', { what: 'channel' });
-    if (channel.kind === 'category') {
-      await channels.updateMany({ serverId, parentId: channelId, kind: trusted({ $ne: 'thread' }) }, { $set: { parentId: null } });
-      return [];
-    }
-    const found = await channels.find({ serverId, parentId: channelId, kind: 'thread' }, { _id: 1 }).sort({ _id: 1 }).lean();
-    await channels.deleteMany({ serverId, parentId: channelId, kind: 'thread' });
-    return found.map((one) => one._id);
-  });
+export async function deleteChannel(platform: EnqueuePlatform, actor: Actor, channelId: string): Promise<void> {
+  const { access, channel, server } = await inChannel(platform, actor, channelId, 'Manage Channels');
+  if (!(await removeChannel(platform, access, channel))) refuse('not_found', { what: 'channel' });
   const changes = { name: { from: channel.name, to: null }, kind: { from: channel.kind, to: null } };
-  await writeAudit(platform, actor, { serverId, action: 'channel_delete', targetId: channelId, changes });
-  await deleteMessages(platform, [channelId, ...threads]);
+  await writeAudit(platform, actor, { serverId: server._id, action: 'channel_delete', targetId: channelId, changes });
 }

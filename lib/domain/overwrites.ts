@@ -2,8 +2,9 @@ import { refuse, refuseField } from '../base/errors.ts';
 import { isId } from '../base/ids.ts';
 import { type Overwrite, permissionsOf, rankOf } from '../base/permissions.ts';
 import type { Channel, OverwriteInput } from '../contract/channel.ts';
+import { alsoOwing } from '../store/models/outbox.ts';
 import type { ChannelDoc } from '../store/models/server.ts';
-import type { Platform } from '../store/platform.ts';
+import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { type Actor, type InChannel, inChannel, requireGrantable } from './access.ts';
 import { changesOf, writeAudit } from './audit.ts';
 import { channelOf } from './server-view.ts';
@@ -44,25 +45,27 @@ function requireOwnBits({ server, member, permissions }: InChannel, before: Bits
 
 /** The overwrites without `targetId`'s, and with `added`: one update, so that none of two at once is lost or doubled. */
 async function replaceOverwrite(
-  platform: Platform,
+  platform: EnqueuePlatform,
   { channel, server }: InChannel,
   targetId: string,
   added: Overwrite[],
 ): Promise<ChannelDoc> {
   const others = { $filter: { input: '$overwrites', as: 'one', cond: { $ne: ['$$one.id', { $literal: targetId }] } } };
+  const owed = alsoOwing({ id: platform.ids.next(), name: 'CHANNEL_UPDATE' }, new Date(platform.now()));
   const after = await platform.versions.changing({ servers: [server._id] }, () =>
     platform.db.channels.collection.findOneAndUpdate(
       { _id: channel._id as never, serverId: server._id },
-      [{ $set: { overwrites: { $concatArrays: [others, { $literal: added }] } } }],
+      [{ $set: { overwrites: { $concatArrays: [others, { $literal: added }] }, ...owed } }],
       { returnDocument: 'after' },
     ),
   );
+  platform.nudge('drain-server', { serverId: server._id });
   return (after as unknown as ChannelDoc | null) ?? refuse('not_found', { what: 'channel' });
 }
 
 /** Sets what a channel changes for a role or member (decisions 3). Refuses `missing_permission` for bits that the caller lacks. */
 export async function setOverwrite(
-  platform: Platform,
+  platform: EnqueuePlatform,
   actor: Actor,
   channelId: string,
   targetId: string,
@@ -82,7 +85,7 @@ export async function setOverwrite(
 }
 
 /** Removes what a channel changes for a role or member; nothing happens when that is nothing. */
-export async function deleteOverwrite(platform: Platform, actor: Actor, channelId: string, targetId: string): Promise<void> {
+export async function deleteOverwrite(platform: EnqueuePlatform, actor: Actor, channelId: string, targetId: string): Promise<void> {
   const place = await placeOf(platform, actor, channelId, targetId);
   const { server, standing } = place;
   if (!standing) return;

@@ -1,7 +1,10 @@
+import { limits } from '../base/limits.ts';
 import { holds } from '../base/permissions.ts';
 import type { Channel } from '../contract/channel.ts';
 import type { Role, Server, ServerSummary } from '../contract/server.ts';
+import { trusted } from '../store/database.ts';
 import type { ChannelDoc, MemberDoc, ServerDoc } from '../store/models/server.ts';
+import type { Platform } from '../store/platform.ts';
 import { permissionsIn, type ServerAccess } from './access.ts';
 
 /** A channel as it is shown: what does not apply to its kind is null (decisions 4). */
@@ -21,9 +24,9 @@ export function channelOf(channel: ChannelDoc): Channel {
     contentMode: posts ? channel.contentMode : null,
     autoArchiveMinutes: posts || thread ? channel.autoArchiveMinutes : null,
     archived: thread ? channel.archived : null,
-    threadOwnerId: null,
-    threadStarterId: null,
-    messageCount: null,
+    threadOwnerId: channel.threadOwnerId ?? null,
+    threadStarterId: channel.threadStarterId ?? null,
+    messageCount: channel.messageCount ?? null,
     overwrites: thread ? [] : channel.overwrites.map(({ id, allow, deny }) => ({ id, allow, deny })),
   };
 }
@@ -49,19 +52,33 @@ export const summaryOf = ({ _id, name, iconUrl, types, community, listed }: Serv
   listed,
 });
 
-/** A server in full, as `member` sees it: only the channels that are visible to it, by position (spec, Server). */
-export async function serverOf(access: ServerAccess, member: MemberDoc): Promise<Server> {
+/** The threads of these channels that are not archived, as they stand now, newest activity first, at most 1,000. */
+async function activeThreads({ db }: Platform, serverId: string, parents: readonly ChannelDoc[]): Promise<ChannelDoc[]> {
+  const found = await db.channels
+    .find({ serverId, archiveAt: trusted({ $exists: true }), parentId: trusted({ $in: parents.map((one) => one._id) }) })
+    .sort({ lastActivityAt: -1, _id: -1 })
+    .limit(limits.threadsListed)
+    .lean();
+  return found as ChannelDoc[];
+}
+
+/**
+ * A server in full, as `member` sees it: only the channels that are visible to it, by position, then their threads that are not archived, newest activity
+ * first (spec, Server).
+ */
+export async function serverOf(platform: Platform, access: ServerAccess, member: MemberDoc): Promise<Server> {
   const { server } = access;
   const visible: ChannelDoc[] = [];
   for (const channel of await access.channels())
     if (holds(await permissionsIn(access, member, channel), 'View Channel')) visible.push(channel);
+  const threads = await activeThreads(platform, server._id, visible);
   const { id, name, iconUrl, types, community, listed } = summaryOf(server);
   return {
     id,
     name,
     iconUrl,
     ownerId: server.ownerId,
-    channels: visible.map(channelOf),
+    channels: [...visible, ...threads].map(channelOf),
     roles: rolesOf(server),
     myRoles: roleIdsOf(server, member),
     invitesPaused: server.invitesPaused,

@@ -5,18 +5,18 @@ import type { Server, ServerInput, ServerPatch, ServerSummary } from '../contrac
 import { trusted } from '../store/database.ts';
 import { insertInSlot, insertNew } from '../store/insert.ts';
 import type { MemberDoc, ServerDoc } from '../store/models/server.ts';
-import type { Platform } from '../store/platform.ts';
+import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { type Actor, inServer, loadServerNow } from './access.ts';
 import { changesOf, writeAudit } from './audit.ts';
 import { newChannel } from './channels.ts';
-import { deleteMessages } from './message-removal.ts';
+import { removeServer } from './removals.ts';
 import { serverOf, summaryOf } from './server-view.ts';
 
 /** The server as `userId` sees it now, read under its present version. 404 when it is gone or the account is not in it. */
 export async function serverNow(platform: Platform, serverId: string, userId: string): Promise<Server> {
   const access = await loadServerNow(platform, serverId);
   const member = access && (await access.member(userId));
-  return access && member ? serverOf(access, member) : refuse('not_found', { what: 'server' });
+  return access && member ? serverOf(platform, access, member) : refuse('not_found', { what: 'server' });
 }
 
 /**
@@ -69,7 +69,7 @@ export async function listServers(platform: Platform, actor: Actor): Promise<Ser
 /** A server in full. */
 export async function getServer(platform: Platform, actor: Actor, serverId: string): Promise<Server> {
   const { access, member } = await inServer(platform, actor, serverId);
-  return serverOf(access, member);
+  return serverOf(platform, access, member);
 }
 
 /**
@@ -110,29 +110,9 @@ async function returnIfGone(platform: Platform, serverId: string, heirId: string
   refuseField('/ownerId', 'is not a person in this server');
 }
 
-/** Deletes a server with all that is in it; the owner only. The server's own document goes first, so that nothing of it can be seen from then on. */
-export async function deleteServer(platform: Platform, actor: Actor, serverId: string): Promise<void> {
+/** Deletes a server with all that is in it; the owner only. Nothing of it can be seen from then on; a job takes away what it leaves behind. */
+export async function deleteServer(platform: EnqueuePlatform, actor: Actor, serverId: string): Promise<void> {
   const { server } = await inServer(platform, actor, serverId);
   if (server.ownerId !== actor.id) refuse('not_owner');
-  const { db } = platform;
-  const { deletedCount } = await platform.versions.changing({ servers: [serverId] }, () =>
-    db.servers.deleteOne({ _id: serverId, ownerId: actor.id }),
-  );
-  if (deletedCount === 0) refuse('not_found', { what: 'server' });
-  const members = await db.members.find({ serverId }, { userId: 1 }).sort({ _id: 1 }).lean();
-  await platform.versions.changing({ servers: [serverId], accounts: members.map((one) => one.userId) }, () =>
-    db.members.deleteMany({ serverId }),
-  );
-  const channels = await db.channels.find({ serverId }, { _id: 1 }).sort({ _id: 1 }).lean();
-  await deleteMessages(
-    platform,
-    channels.map((one) => one._id),
-  );
-  await Promise.all([
-    db.channels.deleteMany({ serverId }),
-    db.invites.deleteMany({ serverId }),
-    db.bans.deleteMany({ serverId }),
-    db.audit.deleteMany({ serverId }),
-    db.commands.deleteMany({ serverId }),
-  ]);
+  if (!(await removeServer(platform, serverId, actor.id))) refuse('not_found', { what: 'server' });
 }

@@ -226,7 +226,6 @@ describe('channels', () => {
       await send(api, 204, manager, 'DELETE', path);
       for (const gone of [path, `${path}/messages`, `${path}/messages/${id}`]) await refused(api, [404, 'not_found'], bot, 'GET', gone);
       await refused(api, [404, 'not_found'], manager, 'DELETE', path);
-      expect(await api.platform.db.messages.countDocuments({ channelId: channel.id })).to.equal(0);
     });
 
     it('a category leaves its channels with parentId null, also those put into it at the same moment', async () => {

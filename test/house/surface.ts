@@ -40,6 +40,8 @@ export const surface: readonly Endpoint[] = [
      PUT /api/channels/{channelId}/pins/{messageId}
      DELETE /api/channels/{channelId}/pins/{messageId}
      POST /api/channels/{channelId}/messages/{messageId}/crosspost
+     POST /api/channels/{channelId}/threads
+     GET /api/channels/{channelId}/threads
      POST /api/interactions/{id}/{token}/callback
      POST /api/interactions/{id}/{token}/followup
      GET /api/applications/{appId}/commands
@@ -62,12 +64,6 @@ export const surface: readonly Endpoint[] = [
      DELETE /api/servers/{serverId}/members/{userId}
      POST /api/applications/{id}/authorize
      PATCH /api/applications/{id}`,
-  ),
-  ...rows(
-    'spec',
-    'messages in full',
-    `POST /api/channels/{channelId}/threads
-     GET /api/channels/{channelId}/threads`,
   ),
   ...rows(
     'spec',

@@ -2,6 +2,7 @@ import { Schema } from 'mongoose';
 import type { Overwrite } from '../../base/permissions.ts';
 import type { ChannelKind } from '../../contract/channel.ts';
 import type { ServerType } from '../../contract/server.ts';
+import { indexOutbox, type Outbox } from './outbox.ts';
 
 /** A role inside its server's document; its position is its index there. */
 export interface RoleDoc {
@@ -57,14 +58,18 @@ export const serverSchema = new Schema<ServerDoc>(
   { collection: 'servers', versionKey: false, minimize: false },
 );
 
-/** A channel, category or thread of a server. `serverId` never changes. */
-export interface ChannelDoc {
+/**
+ * A channel, category or thread of a server. `serverId` never changes. What posts change in a thread (`archived`, `messageCount` and the times) does not
+ * bump the access version, so it is read from here and never from a cache.
+ */
+export interface ChannelDoc extends Outbox {
   _id: string;
   /** Place among the server's channels, 0-499: the unique index on it is the cap of 500. Threads have none. */
   slot?: number;
   serverId: string;
   kind: ChannelKind;
   name: string;
+  /** -1 for a thread: it has none. */
   position: number;
   parentId: string | null;
   topic: string | null;
@@ -73,6 +78,18 @@ export interface ChannelDoc {
   autoArchiveMinutes: 60 | 1440 | 4320 | 10080 | null;
   archived: boolean;
   overwrites: Overwrite[];
+  /** Who made it. This and the fields below: threads only. */
+  threadOwnerId?: string;
+  /** The message it began from: the unique index on it makes that one thread a message. Absent when it began from none. */
+  threadStarterId?: string;
+  /** The messages in it now; near the truth until the recount has been. */
+  messageCount?: number;
+  /** Since when its messages are to be counted again; absent when none has come or gone. */
+  recountAt?: Date;
+  /** The last post, or when it was made or opened again. */
+  lastActivityAt?: Date;
+  /** When it hides if nobody posts; absent while it is archived. */
+  archiveAt?: Date;
   createdAt: Date;
 }
 
@@ -91,12 +108,28 @@ export const channelSchema = new Schema<ChannelDoc>(
     autoArchiveMinutes: Number,
     archived: Boolean,
     overwrites: [new Schema<Overwrite>({ id: String, allow: Number, deny: Number }, { _id: false, id: false })],
+    threadOwnerId: String,
+    threadStarterId: String,
+    messageCount: Number,
+    recountAt: Date,
+    lastActivityAt: Date,
+    archiveAt: Date,
     createdAt: Date,
+    ob: { type: [Schema.Types.Mixed], default: undefined },
+    obAt: Date,
   },
   { collection: 'channels', versionKey: false, minimize: false },
 );
 channelSchema.index({ serverId: 1, position: 1 });
 channelSchema.index({ serverId: 1, slot: 1 }, { unique: true, partialFilterExpression: { slot: { $exists: true } } });
+channelSchema.index({ threadStarterId: 1 }, { unique: true, partialFilterExpression: { threadStarterId: { $exists: true } } });
+channelSchema.index({ parentId: 1, lastActivityAt: -1 }, { partialFilterExpression: { lastActivityAt: { $exists: true } } });
+channelSchema.index({ serverId: 1, lastActivityAt: -1 }, { partialFilterExpression: { archiveAt: { $exists: true } } });
+channelSchema.index({ recountAt: 1 }, { partialFilterExpression: { recountAt: { $exists: true } } });
+/** The index that the archive sweep reads from; named in its query, whatever a planner thinks of a collection that just grew. */
+export const dueThreadsIndex = 'due_threads';
+channelSchema.index({ archiveAt: 1 }, { name: dueThreadsIndex, partialFilterExpression: { archiveAt: { $exists: true } } });
+indexOutbox(channelSchema, { serverId: 1 });
 
 /** One account in one server; `_id` is `<serverId>:<userId>`, which makes the pair unique. */
 export interface MemberDoc {

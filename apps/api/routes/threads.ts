@@ -1,0 +1,29 @@
+import { Channel, ThreadInput } from '../../../lib/contract/channel.ts';
+import { createThread, listThreads } from '../../../lib/domain/threads.ts';
+import { List, type Route, route } from '../route.ts';
+
+const path = '/api/channels/{channelId}/threads';
+
+/** Spec, Threads. */
+export const threadsRoutes: readonly Route[] = [
+  route({
+    method: 'POST',
+    path,
+    auth: 'account',
+    about: 'Makes a thread in a text or announcement channel, optionally from one of its messages. Needs Send Messages.',
+    body: ThreadInput,
+    reply: { status: 201, body: Channel },
+    creates: 'resource',
+    errors: ['invalid_request', 'thread_exists', 'missing_permission', 'not_found', 'idempotency_conflict'],
+    run: (platform, actor, { params, body, newId }) => createThread(platform, actor, params.channelId, body, newId),
+  }),
+  route({
+    method: 'GET',
+    path,
+    auth: 'account',
+    about: 'The threads of a channel, newest activity first, archived ones too.',
+    reply: { status: 200, body: List(Channel) },
+    errors: ['invalid_request', 'missing_permission', 'not_found'],
+    run: (platform, actor, { params }) => listThreads(platform, actor, params.channelId),
+  }),
+];

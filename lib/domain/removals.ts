@@ -1,0 +1,86 @@
+import { failpoint } from '../base/failpoint.ts';
+import { trusted } from '../store/database.ts';
+import { alsoOwing } from '../store/models/outbox.ts';
+import type { RemovalDoc } from '../store/models/removal.ts';
+import type { ChannelDoc } from '../store/models/server.ts';
+import type { EnqueuePlatform, Platform } from '../store/platform.ts';
+import { overwritesOf, type ServerAccess } from './access.ts';
+
+/** How long after a deletion the sweep looks whether its job goes on, in milliseconds. */
+const sweepAfterMs = 2_000;
+
+/** Writes down that something goes, before it does: whatever dies after this, it goes to the end. */
+async function intend(platform: Platform, removal: Omit<RemovalDoc, 'at' | 'nextAt'>): Promise<RemovalDoc> {
+  const now = platform.now();
+  const full = { ...removal, at: new Date(now), nextAt: new Date(now + sweepAfterMs) };
+  await platform.db.removals.collection.replaceOne({ _id: removal._id as never }, full as never, { upsert: true });
+  failpoint(platform.config, 'after-removal-intent');
+  return full;
+}
+
+/**
+ * Deletes a channel's document, which hides it and its threads at once, and takes the channels of a category out of it; false when it was gone. Doing it again
+ * finishes what was begun.
+ */
+export async function dropChannel(platform: EnqueuePlatform, { _id, serverId }: RemovalDoc): Promise<boolean> {
+  const { channels } = platform.db;
+  const gone = await platform.versions.changing({ servers: [serverId] }, async () => {
+    const { deletedCount } = await channels.deleteOne({ _id, serverId });
+    const owed = alsoOwing({ id: { $concat: [platform.ids.next(), '-', '$_id'] }, name: 'CHANNEL_UPDATE' }, new Date(platform.now()));
+    const inside = { serverId, parentId: _id, position: { $gte: 0 } };
+    await channels.collection.updateMany(inside, [{ $set: { parentId: null, ...owed } }]);
+    return deletedCount === 1;
+  });
+  platform.nudge('drain-server', { serverId });
+  return gone;
+}
+
+/**
+ * Removes a channel or thread; false when it was gone already. Nobody can see it or its threads from then on; the job `finish-removal` tells who could, and
+ * deletes what is left of it.
+ */
+export async function removeChannel(platform: EnqueuePlatform, access: ServerAccess, channel: ChannelDoc): Promise<boolean> {
+  const { _id, serverId } = channel;
+  const overwrites = [...(await overwritesOf(access, channel))];
+  const removal = await intend(platform, { _id, kind: 'channel', serverId, ownerId: null, overwrites });
+  const gone = await dropChannel(platform, removal);
+  platform.nudge('finish-removal', { removalId: _id });
+  return gone;
+}
+
+/**
+ * Deletes a server's document, which hides it at once, and ends its memberships, so that they count for nobody any more. `kept` when it is not its owner's any
+ * more who deleted it, `gone` when it was deleted before.
+ */
+export async function dropServer(platform: Platform, { _id, ownerId }: RemovalDoc): Promise<'dropped' | 'gone' | 'kept'> {
+  const { servers, members } = platform.db;
+  const { deletedCount } = await platform.versions.changing({ servers: [_id] }, () =>
+    servers.deleteOne({ _id, ownerId: ownerId as string }),
+  );
+  if (deletedCount === 0 && (await servers.exists({ _id }))) return 'kept';
+  const found = await members.find({ serverId: _id }, { userId: 1 }).sort({ _id: 1 }).lean();
+  const accounts = found.map((one) => one.userId);
+  if (accounts.length > 0) await platform.versions.changing({ servers: [_id], accounts }, () => members.deleteMany({ serverId: _id }));
+  return deletedCount === 1 ? 'dropped' : 'gone';
+}
+
+/** Removes a server of `ownerId`; false when it was gone, or is another's by now. The job `finish-removal` deletes what is left of it. */
+export async function removeServer(platform: EnqueuePlatform, serverId: string, ownerId: string): Promise<boolean> {
+  const removal = await intend(platform, { _id: serverId, kind: 'server', serverId, ownerId, overwrites: [] });
+  const end = await dropServer(platform, removal);
+  if (end === 'kept') await forgetRemoval(platform, removal);
+  else platform.nudge('finish-removal', { removalId: serverId });
+  return end === 'dropped';
+}
+
+/** Takes a removal off the list, unless it was written again meanwhile. */
+export async function forgetRemoval(platform: Platform, { _id, ownerId, at }: RemovalDoc): Promise<void> {
+  await platform.db.removals.deleteOne({ _id, ownerId, at });
+}
+
+/** The removals whose job died or was lost, or whose last pass is due (quality 2, Sweep). */
+export async function overdueRemovals(platform: Platform): Promise<string[]> {
+  const due = trusted({ $lte: new Date(platform.now()) });
+  const found = await platform.db.removals.find({ nextAt: due }, { _id: 1 }).sort({ nextAt: 1 }).limit(100).lean();
+  return found.map((one) => one._id);
+}

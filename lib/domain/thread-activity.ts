@@ -1,0 +1,114 @@
+import { trusted } from '../store/database.ts';
+import type { MessageDoc } from '../store/models/message.ts';
+import { alsoOwing } from '../store/models/outbox.ts';
+import { type ChannelDoc, dueThreadsIndex } from '../store/models/server.ts';
+import type { EnqueuePlatform, Platform } from '../store/platform.ts';
+
+const minuteMs = 60_000;
+
+/** When a thread hides that was last active at `at`. */
+export const archiveAtOf = (at: Date, minutes: number): Date => new Date(at.getTime() + minutes * minuteMs);
+
+/** The stage of an update pipeline that sets a thread's clock by what it holds then; an archived thread has none. */
+export const clockStage = {
+  $set: {
+    archiveAt: { $cond: ['$archived', '$$REMOVE', { $add: ['$lastActivityAt', { $multiply: ['$autoArchiveMinutes', minuteMs] }] }] },
+  },
+} as const;
+
+/** The channel as it stands now: what posts change in a thread is not in the cached access data. null when it went meanwhile. */
+export async function channelNow(platform: Platform, channel: ChannelDoc): Promise<ChannelDoc | null> {
+  if (channel.kind !== 'thread') return channel;
+  return (await platform.db.channels.findOne({ _id: channel._id }).lean()) as ChannelDoc | null;
+}
+
+/**
+ * Counts a message that is about to be stored, restarts its thread's clock and takes it out of the archive (spec, States), all in one write. Nothing else
+ * wakes a thread. A message that then is not stored is put right by the recount.
+ */
+export async function wakeThread(platform: EnqueuePlatform, { channelId, serverId }: MessageDoc): Promise<void> {
+  const now = new Date(platform.now());
+  const { ob, obAt } = alsoOwing({ id: platform.ids.next(), name: 'CHANNEL_UPDATE' }, now);
+  const woken = {
+    ob: { $cond: ['$archived', ob, { $ifNull: ['$ob', '$$REMOVE'] }] },
+    obAt: { $cond: ['$archived', obAt, { $ifNull: ['$obAt', '$$REMOVE'] }] },
+    archived: false,
+    lastActivityAt: now,
+    messageCount: { $add: ['$messageCount', 1] },
+    recountAt: now,
+  };
+  const before = await platform.db.channels.collection.findOneAndUpdate(
+    { _id: channelId as never, kind: 'thread' },
+    [{ $set: woken }, clockStage],
+    { projection: { archived: 1 } },
+  );
+  if (before?.archived && serverId !== null) platform.nudge('drain-server', { serverId });
+}
+
+/** Counts a message that went out of its thread. */
+export async function uncountMessage(platform: Platform, threadId: string): Promise<void> {
+  const messageCount = { $max: [0, { $subtract: ['$messageCount', 1] }] };
+  await platform.db.channels.collection.updateOne({ _id: threadId as never, kind: 'thread' }, [
+    { $set: { messageCount, recountAt: new Date(platform.now()) } },
+  ]);
+}
+
+/**
+ * Has a thread's messages counted again once it is quiet. The drain asks for it when it takes the events of messages that came or went: whatever died or was
+ * late between a message and its count, the number is right in the end.
+ */
+export async function askRecount(platform: Platform, threadId: string, options: object = {}): Promise<void> {
+  await platform.db.channels.collection.updateOne(
+    { _id: threadId as never, kind: 'thread' },
+    { $set: { recountAt: new Date(platform.now()) } },
+    options,
+  );
+}
+
+/** How long nothing came or went before a thread is counted, in milliseconds. */
+const quietMs = 1_000;
+/** How many threads one sweep counts. */
+const countsAtOnce = 100;
+
+/** Counts the messages of threads that were active and are quiet now. One that becomes active meanwhile keeps its mark for the next sweep. */
+export async function recountThreads(platform: Platform): Promise<void> {
+  const { channels, messages } = platform.db;
+  const quiet = trusted({ $lte: new Date(platform.now() - quietMs) });
+  const found = await channels.find({ recountAt: quiet }, { recountAt: 1 }).sort({ recountAt: 1 }).limit(countsAtOnce).lean();
+  for (const { _id, recountAt } of found as Pick<ChannelDoc, '_id' | 'recountAt'>[]) {
+    const messageCount = await messages.countDocuments({ channelId: _id, deleted: trusted({ $exists: false }) });
+    await channels.collection.updateOne(
+      { _id: _id as never, recountAt: recountAt as Date },
+      { $set: { messageCount }, $unset: { recountAt: 1 } },
+    );
+  }
+}
+
+/** How many threads one write archives: far below the time that one operation may take. */
+const archivedAtOnce = 1_000;
+
+/**
+ * Archives every thread whose time has come; answers how many. The write looks at the time again, so a thread that was posted in at the same moment stays,
+ * and two sweeps at once archive each thread once.
+ */
+export async function archiveThreads(platform: EnqueuePlatform): Promise<number> {
+  const { collection } = platform.db.channels;
+  for (let archived = 0; ; ) {
+    const now = new Date(platform.now());
+    const due = { archiveAt: { $lte: now } };
+    const found = await collection
+      .find(due, { projection: { serverId: 1 } })
+      .sort({ archiveAt: 1 })
+      .limit(archivedAtOnce)
+      .hint(dueThreadsIndex)
+      .toArray();
+    if (found.length > 0) {
+      const owed = alsoOwing({ id: { $concat: [platform.ids.next(), '-', '$_id'] }, name: 'CHANNEL_UPDATE' }, now);
+      const these = { _id: { $in: found.map(({ _id }) => _id) }, ...due };
+      const { modifiedCount } = await collection.updateMany(these, [{ $set: { archived: true, archiveAt: '$$REMOVE', ...owed } }]);
+      archived += modifiedCount;
+      for (const serverId of new Set(found.map((one) => String(one.serverId)))) platform.nudge('drain-server', { serverId });
+    }
+    if (found.length < archivedAtOnce) return archived;
+  }
+}

@@ -1,0 +1,76 @@
+import { refuse, refuseField } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import type { Channel, ThreadInput } from '../contract/channel.ts';
+import { trusted } from '../store/database.ts';
+import { insertNew } from '../store/insert.ts';
+import type { ChannelDoc } from '../store/models/server.ts';
+import type { EnqueuePlatform, Platform } from '../store/platform.ts';
+import type { Actor } from './access.ts';
+import { newChannel } from './channels.ts';
+import { inPlace, type Place } from './places.ts';
+import { channelOf } from './server-view.ts';
+import { archiveAtOf } from './thread-activity.ts';
+
+/** After how many minutes a thread hides when neither it nor its channel says so (decisions 5). */
+const archiveMinutesDefault = 1_440;
+
+/** The channel that threads are under; 400 for a thread and a DM, as for what holds no messages. */
+function parentOf({ channel }: Place): ChannelDoc {
+  const holds = channel?.kind === 'text' || channel?.kind === 'announcement';
+  return holds ? channel : refuse('invalid_request', { reason: 'threads are under text and announcement channels' });
+}
+
+/**
+ * Makes a thread, optionally from one of the channel's messages (spec, Threads). Needs Send Messages. Refuses 400 for a message of another channel and for a
+ * channel that holds no threads, `thread_exists` for a second one from a message. Its document and the event it owes are one write.
+ */
+export async function createThread(
+  platform: EnqueuePlatform,
+  actor: Actor,
+  channelId: string,
+  input: ThreadInput,
+  newId: string,
+): Promise<Channel> {
+  const parent = parentOf(await inPlace(platform, actor, channelId, 'Send Messages'));
+  const { channels, messages } = platform.db;
+  const own = async () => (await channels.findOne({ _id: newId, parentId: channelId }).lean()) as ChannelDoc | null;
+  const standing = await own();
+  if (standing) return channelOf(standing);
+  const messageId = input.messageId ?? null;
+  const starter = messageId && (await messages.exists({ _id: messageId, channelId, deleted: trusted({ $exists: false }) }));
+  if (messageId && !starter) refuseField('/messageId', 'is not a message of this channel');
+  const now = new Date(platform.now());
+  const { serverId } = parent;
+  const autoArchiveMinutes = input.autoArchiveMinutes ?? parent.autoArchiveMinutes ?? archiveMinutesDefault;
+  const thread: ChannelDoc = {
+    ...newChannel({ _id: newId, serverId, kind: 'thread', name: input.name.trim(), position: -1, createdAt: now }),
+    parentId: channelId,
+    autoArchiveMinutes,
+    threadOwnerId: actor.id,
+    ...(messageId === null ? {} : { threadStarterId: messageId }),
+    messageCount: 0,
+    lastActivityAt: now,
+    archiveAt: archiveAtOf(now, autoArchiveMinutes),
+    ob: [{ id: platform.ids.next(), name: 'CHANNEL_CREATE' }],
+    obAt: now,
+  };
+  if (!(await insertNew(channels, thread))) return channelOf((await own()) ?? refuse('thread_exists'));
+  if (!(await channels.exists({ _id: channelId }))) {
+    // Its channel went at the same moment.
+    await channels.deleteOne({ _id: newId });
+    refuse('not_found', { what: 'channel' });
+  }
+  platform.nudge('drain-server', { serverId });
+  return channelOf(thread);
+}
+
+/** The threads of a channel, newest activity first, archived ones too, at most 1,000. Needs View Channel. */
+export async function listThreads(platform: Platform, actor: Actor, channelId: string): Promise<Channel[]> {
+  parentOf(await inPlace(platform, actor, channelId));
+  const found = await platform.db.channels
+    .find({ parentId: channelId, lastActivityAt: trusted({ $exists: true }) })
+    .sort({ lastActivityAt: -1, _id: -1 })
+    .limit(limits.threadsListed)
+    .lean();
+  return (found as ChannelDoc[]).map(channelOf);
+}

@@ -1,0 +1,30 @@
+import { Schema } from 'mongoose';
+import type { Overwrite } from '../../base/permissions.ts';
+
+/** A channel or server that goes: written before its document is deleted, and gone when nothing of it is left. `_id` is its id. */
+export interface RemovalDoc {
+  _id: string;
+  kind: 'channel' | 'server';
+  serverId: string;
+  /** Whose server it was when they deleted it; null for a channel. A server handed over meanwhile stays. */
+  ownerId: string | null;
+  /** What says who could view the channel, for its CHANNEL_DELETE; empty for a server. */
+  overwrites: Overwrite[];
+  at: Date;
+  /** When the sweep takes it up, unless a job moved this on: that one died or was lost. */
+  nextAt: Date;
+}
+
+export const removalSchema = new Schema<RemovalDoc>(
+  {
+    _id: String,
+    kind: String,
+    serverId: String,
+    ownerId: String,
+    overwrites: [new Schema<Overwrite>({ id: String, allow: Number, deny: Number }, { _id: false, id: false })],
+    at: Date,
+    nextAt: Date,
+  },
+  { collection: 'removals', versionKey: false, minimize: false },
+);
+removalSchema.index({ nextAt: 1 });
