@@ -51,7 +51,8 @@ const hostPorts = (value: string): readonly string[] => {
     .split(',')
     .map((one) => one.trim())
     .filter(Boolean);
-  if (list.some((one) => !/^\S+:\d+$/.test(one))) throw new Error('must be a comma-separated list of host:port');
+  if (list.some((one) => !/^[^\s/@]+:\d+$/.test(one) || !URL.canParse(`http://${one}`)))
+    throw new Error('must be a comma-separated list of host:port');
   return list;
 };
 
@@ -118,6 +119,10 @@ export function readConfig(env: Record<string, string | undefined>): Config {
       return [name, undefined];
     }
   });
+  const storage = ['S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY', 'S3_SECRET_KEY'];
+  const unset = storage.filter((name) => !env[name]);
+  if (unset.length > 0 && unset.length < storage.length)
+    faults.push(`${unset.join(', ')} must be set too: S3 needs all of ${storage.join(', ')}`);
   if (faults.length) throw new Error(`Configuration: ${faults.join('\n  ')}`);
   const values = Object.fromEntries(entries) as Values;
   return Object.freeze({

@@ -3,6 +3,8 @@ import type { Config } from '../../config/index.ts';
 import { createIds, type IdSource } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
 import { type AccessVersions, createAccessVersions } from './access-versions.ts';
+import type { Blobs } from './blobs/store.ts';
+import { openBlobs } from './blobs.ts';
 import { type Appender, createAppender } from './bus/append.ts';
 import { createGeneration, type Generation } from './bus/generation.ts';
 import { createKeys, type Keys } from './bus/keys.ts';
@@ -12,6 +14,7 @@ import { type Database, openDatabase } from './database.ts';
 import { createMetricsFeeds, type MetricsFeeds } from './metrics-feed.ts';
 import { leaseNode } from './node-lease.ts';
 import { createNudge } from './nudge.ts';
+import { createOutbound, type Outbound } from './outbound.ts';
 import type { Handlers, JobEnded } from './queue.ts';
 import { type Enqueue, openConsumers, openProducer, type Producer } from './queue.ts';
 import { impatient, openRedis } from './redis.ts';
@@ -49,15 +52,22 @@ export interface EnqueuePlatform extends Platform {
   nudge: (...job: Parameters<Enqueue>) => void;
   /** Puts a job on its queue and waits for it; rejects while Redis is away. */
   enqueue: Enqueue;
+  /** The one way to addresses outside: public ones, and those of OUTBOUND_ALLOW. */
+  readonly outbound: Outbound;
 }
 
-/** The API's powers: it asks the gate and enqueues; it cannot publish. */
-export interface ApiPlatform extends EnqueuePlatform {
+/** What may also keep files. */
+export interface FilesPlatform extends EnqueuePlatform {
+  readonly blobs: Blobs;
+}
+
+/** The API's powers: it asks the gate, keeps files and enqueues; it cannot publish. */
+export interface ApiPlatform extends FilesPlatform {
   readonly gate: Gate;
 }
 
-/** The worker's powers: it appends events to the bus. */
-export interface WorkerPlatform extends EnqueuePlatform, Appender {
+/** The worker's powers: it keeps files and appends events to the bus. */
+export interface WorkerPlatform extends FilesPlatform, Appender {
   /** Says that a worker lives. */
   beat(): Promise<void>;
   /** Runs the jobs of every queue until closed. */
@@ -127,6 +137,7 @@ function withQueue(common: Opened): EnqueuePlatform & { producer: Producer; clos
     producer,
     enqueue: producer.enqueue,
     nudge,
+    outbound: createOutbound({ allow: common.config.OUTBOUND_ALLOW }),
     close: async () => {
       await producer.close().catch(() => undefined);
       await common.close();
@@ -137,7 +148,17 @@ function withQueue(common: Opened): EnqueuePlatform & { producer: Producer; clos
 /** Opens the API's platform. `log` is the process' own. */
 export async function openApiPlatform(config: Config, log: Logger): Promise<ApiPlatform> {
   const common = await openCommon(config, log, 'api');
-  return { ...withQueue(common), gate: createGate(common.redis, common.keys, common.ids, common.now) };
+  const queue = withQueue(common);
+  const blobs = openBlobs(config);
+  return {
+    ...queue,
+    blobs,
+    gate: createGate(common.redis, common.keys, common.ids, common.now),
+    close: async () => {
+      blobs.close();
+      await queue.close();
+    },
+  };
 }
 
 /** Opens the worker's platform. The bus runs on a connection of its own, so that a wait there delays no other command. */
@@ -148,8 +169,10 @@ export async function openWorkerPlatform(config: Config, log: Logger): Promise<W
   await generation.boot();
   bus.on('ready', () => void generation.boot().catch(() => undefined));
   const queue = withQueue(common);
+  const blobs = openBlobs(config);
   const platform: WorkerPlatform = {
     ...queue,
+    blobs,
     ...createAppender(bus, common.keys, generation),
     beat: async () => {
       await common.redis.set(`${common.keys.shard(0)}worker-beat`, String(Date.now()), 'EX', 60);
@@ -157,6 +180,7 @@ export async function openWorkerPlatform(config: Config, log: Logger): Promise<W
     consume: (handlers, ended) => openConsumers(config, log, platform, handlers, ended),
     close: async () => {
       bus.disconnect();
+      blobs.close();
       await queue.close();
     },
   };

@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import { startApi } from '../../apps/api/listen.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
@@ -55,6 +56,7 @@ export async function startTestApi(overrides: Record<string, string> = {}): Prom
     async close() {
       await api.close();
       await platform.close();
+      await rm(config.FILES_DIR, { recursive: true, force: true });
     },
   };
 }

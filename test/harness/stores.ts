@@ -1,5 +1,7 @@
 import './offline.ts';
 import { randomBytes } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type Config, readConfig } from '../../config/index.ts';
 
 /** A configuration on the stores of this test run (MONGODB_URL and REDIS_URL, set by `npm test`), with a fresh database and Redis prefix. */
@@ -11,6 +13,7 @@ export function testConfig(overrides: Record<string, string> = {}): Config {
     MONGODB_URL: mongo.href,
     REDIS_URL: process.env.REDIS_URL ?? 'redis://127.0.0.1:6399',
     REDIS_PREFIX: name,
+    FILES_DIR: join(tmpdir(), 'parlance-test-files', name),
     APP_KEY: randomBytes(32).toString('base64'),
     PORT: '0',
     GATEWAY_PORT: '0',

@@ -11,7 +11,7 @@ export interface FileDoc {
   key: string;
   /** Its name in the blob store: where its bytes are, or will be once converted. */
   blob: string;
-  /** The blob as it was uploaded, while it waits for its conversion and until it is deleted; never served. */
+  /** The blob as it was uploaded, while it waits for its conversion. Once it is stored: the blob that it does not need and that is still to be deleted. */
   original?: string;
   /** The message it is, or shall be, attached to. */
   messageId: string;
@@ -25,8 +25,13 @@ export interface FileDoc {
   /** In pixels; null for what is no image. */
   width: number | null;
   height: number | null;
-  /** `waiting`: for the worker that converts it; until then its address answers 503. */
-  state: 'waiting' | 'stored';
+  /**
+   * `waiting`: for the worker that converts it; until then its address answers 503. `freed`: it no longer holds its blob, which goes, and then the
+   * document, unless another file that is not freed holds the same.
+   */
+  state: 'waiting' | 'stored' | 'freed';
+  /** How many workers began to convert it and have not come to an end: each may have ended by it. Absent once it is stored. */
+  begun?: number;
   /** Since when its fate is open: its message is being made or deleted. Absent once the message holds it. */
   openAt?: Date;
   createdAt: Date;
@@ -47,6 +52,7 @@ export const fileSchema = new Schema<FileDoc>(
     width: Number,
     height: Number,
     state: String,
+    begun: Number,
     openAt: Date,
     createdAt: Date,
   },
@@ -54,6 +60,7 @@ export const fileSchema = new Schema<FileDoc>(
 );
 fileSchema.index({ key: 1 }, { unique: true });
 fileSchema.index({ blob: 1 });
+fileSchema.index({ original: 1 }, { partialFilterExpression: { original: { $exists: true } } });
 fileSchema.index({ messageId: 1 });
 fileSchema.index({ channelId: 1, _id: 1 });
 fileSchema.index({ openAt: 1 }, { partialFilterExpression: { openAt: { $exists: true } } });

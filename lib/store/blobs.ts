@@ -1,0 +1,7 @@
+import type { Config } from '../../config/index.ts';
+import { openFolderBlobs } from './blobs/folder.ts';
+import { openS3Blobs } from './blobs/s3.ts';
+import type { Blobs } from './blobs/store.ts';
+
+/** The blob store that `config` names. Opens nothing until it is first used. */
+export const openBlobs = (config: Config): Blobs => (config.S3_ENDPOINT === '' ? openFolderBlobs(config.FILES_DIR) : openS3Blobs(config));
