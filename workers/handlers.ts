@@ -1,11 +1,13 @@
 import type { WorkerPlatform } from '../lib/store/platform.ts';
 import type { Handlers } from '../lib/store/queue.ts';
 import { announceTypingJob } from './announce-typing.ts';
+import { convertImageJob } from './convert-image.ts';
 import { crosspostMessageJob } from './crosspost-message.ts';
 import { deliverInteractionJob } from './deliver-interaction.ts';
 import { drainChannelJob } from './drain-channel.ts';
 import { drainServerJob } from './drain-server.ts';
 import { expireInteractionJob } from './expire-interaction.ts';
+import { fetchPreviewsJob } from './fetch-previews.ts';
 import { finishRemovalJob } from './finish-removal.ts';
 import { sendNoticeJob } from './send-notice.ts';
 
@@ -17,6 +19,8 @@ export const handlers: Handlers<WorkerPlatform> = {
   'deliver-interaction': deliverInteractionJob,
   'expire-interaction': expireInteractionJob,
   'crosspost-message': crosspostMessageJob,
+  'convert-image': convertImageJob,
   'finish-removal': finishRemovalJob,
   'send-notice': sendNoticeJob,
+  'fetch-previews': fetchPreviewsJob,
 };

@@ -2,6 +2,7 @@ import type { Metrics } from '../lib/base/metrics.ts';
 import type { Running } from '../lib/base/process.ts';
 import type { WorkerPlatform } from '../lib/store/platform.ts';
 import { handlers } from './handlers.ts';
+import { imageEncoder } from './image-encoder.ts';
 import { startSweeps } from './sweep.ts';
 
 /** Runs every queue and the sweeps. `close` takes no more jobs and lets those under way end; what does not is handed back by its lock. */
@@ -11,6 +12,7 @@ export function startWorker(platform: WorkerPlatform, metrics: Metrics): Running
   return {
     close: async () => {
       await Promise.all([consumers.close(), sweeps.close()]);
+      await imageEncoder.close();
     },
   };
 }

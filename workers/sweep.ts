@@ -1,8 +1,10 @@
 import { sweepCrossposts } from '../lib/domain/crossposts.ts';
 import { drainChannel, overdueChannels } from '../lib/domain/delivery.ts';
 import { finishRemoval } from '../lib/domain/finish-removal.ts';
+import { sweepImages } from '../lib/domain/image-conversion.ts';
 import { sweepInteractions } from '../lib/domain/interaction-sweeps.ts';
 import { sweepNotices } from '../lib/domain/notices.ts';
+import { sweepPreviews } from '../lib/domain/previews.ts';
 import { overdueRemovals } from '../lib/domain/removals.ts';
 import { drainServer, overdueServers } from '../lib/domain/server-events.ts';
 import { archiveThreads, recountThreads } from '../lib/domain/thread-activity.ts';
@@ -29,6 +31,8 @@ async function sweepRemovals(platform: WorkerPlatform): Promise<void> {
 
 /** How often threads are archived, in milliseconds (decisions 5). */
 const archiveEveryMs = 60_000;
+/** How often images that wait too long are nudged, in milliseconds. */
+const imagesEveryMs = 10_000;
 
 /** Runs `work` now and again `everyMs` after it ended, until closed; `close` waits for the run under way. */
 function repeat(work: () => Promise<void>, everyMs: number): { close(): Promise<void> } {
@@ -73,6 +77,7 @@ export function startSweeps(platform: WorkerPlatform, everyMs = 1_000): { close(
       once('interactions', () => sweepInteractions(platform)),
       once('crossposts', () => sweepCrossposts(platform)),
       once('notices', () => sweepNotices(platform)),
+      once('previews', () => sweepPreviews(platform)),
       once('counts', () => recountThreads(platform)),
       once('beat', () => platform.beat()),
     ]);
@@ -81,6 +86,7 @@ export function startSweeps(platform: WorkerPlatform, everyMs = 1_000): { close(
     repeat(eachSecond, everyMs),
     repeat(() => once('servers', () => sweepServers(platform)), everyMs),
     repeat(() => once('removals', () => sweepRemovals(platform)), everyMs),
+    repeat(() => once('images', () => sweepImages(platform)), imagesEveryMs),
     repeat(() => once('archive', () => archiveThreads(platform)), archiveEveryMs),
   ];
   return {

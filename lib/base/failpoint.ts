@@ -11,7 +11,11 @@ export type Failpoint =
   | 'after-removal-intent'
   | 'during-removal'
   | 'after-copies-write'
-  | 'after-crosspost-mark';
+  | 'after-crosspost-mark'
+  | 'after-image-encode'
+  | 'after-image-put'
+  | 'after-image-stored'
+  | 'after-original-delete';
 
 /** Ends this process at once, as SIGKILL does, when FAILPOINTS (comma-separated) holds `name`. Does nothing otherwise. */
 export function failpoint(config: { readonly FAILPOINTS: string }, name: Failpoint): void {

@@ -67,6 +67,8 @@ export const limits = {
   imagePixels: 50_000_000,
   imageWaitMs: 10_000,
   imageEncodeMs: 15_000,
+  imageEncodeBytes: 1536 * 1024 * 1024,
+  imageAttempts: 3,
   previewsPerMessage: 5,
   previewBytes: 512 * 1024,
   previewMs: 3_000,

@@ -4,7 +4,7 @@ import { Id } from './shared.ts';
 
 /** The options of one kind of job (quality 4). Data holds ids only. */
 export interface JobEntry {
-  queue: 'drain' | 'interactions' | 'crosspost' | 'upkeep';
+  queue: 'drain' | 'interactions' | 'crosspost' | 'media' | 'previews' | 'upkeep';
   data: TSchema;
   attempts: number;
   /** First and longest wait between attempts. */
@@ -74,6 +74,14 @@ export const jobs = {
     unique: 'once',
     key: (data) => `rm-${data.removalId}`,
   }),
+  'convert-image': job({
+    queue: 'media',
+    data: Type.Object({ fileId: Id }),
+    attempts: 3,
+    backoffMs: { first: 500, most: 5_000 },
+    unique: 'id',
+    key: (data) => `wp-${data.fileId}`,
+  }),
   'send-notice': job({
     queue: 'upkeep',
     data: Type.Object({ noticeId: Id }),
@@ -81,6 +89,14 @@ export const jobs = {
     backoffMs: { first: 200, most: 5_000 },
     unique: 'id',
     key: (data) => `nt-${data.noticeId}`,
+  }),
+  'fetch-previews': job({
+    queue: 'previews',
+    data: Type.Object({ messageId: Id }),
+    attempts: 2,
+    backoffMs: { first: 1_000, most: 1_000 },
+    unique: 'once',
+    key: (data) => `pv-${data.messageId}`,
   }),
 } as const;
 
@@ -115,11 +131,25 @@ export const queues: Record<QueueName, { about: string; concurrency: number; loc
       stalledCheckMs: 2_000,
       maxStalled: 20,
     },
+    media: {
+      about: 'Converts uploaded images, one at a time.',
+      concurrency: 1,
+      lockMs: 5_000,
+      stalledCheckMs: 2_000,
+      maxStalled: 3,
+    },
     upkeep: {
       about: 'Finishes what deletes and removals leave behind.',
       concurrency: 4,
       lockMs: 5_000,
       stalledCheckMs: 2_000,
       maxStalled: 20,
+    },
+    previews: {
+      about: 'Looks at the links of messages and adds their previews.',
+      concurrency: 8,
+      lockMs: 5_000,
+      stalledCheckMs: 2_000,
+      maxStalled: 3,
     },
   };

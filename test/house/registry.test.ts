@@ -8,7 +8,7 @@ import { handlers } from '../../workers/handlers.ts';
 
 const entries = Object.entries(jobs as unknown as Record<string, JobEntry>);
 /** Files of workers/ that are no job. */
-const frame = ['main.ts', 'start.ts', 'handlers.ts', 'sweep.ts'];
+const frame = ['main.ts', 'start.ts', 'handlers.ts', 'sweep.ts', 'image-encoder.ts', 'image-encoder-child.ts'];
 const propertiesOf = (schema: TSchema): [string, TSchema][] => Object.entries((schema as TObject).properties);
 /** Data of a job in which every id is this. */
 const dataOf = (entry: JobEntry, id: string): Record<string, string> =>

@@ -1,0 +1,55 @@
+/** Width and height in pixels. */
+export interface Sides {
+  width: number;
+  height: number;
+}
+
+/** Whether a PNG moves: `acTL` with more than one frame, before the first `IDAT`. `file` is the whole of it, or as much as there is. */
+export function isAnimatedPng(file: Buffer): boolean {
+  for (let at = 8; at + 12 <= file.length; at += 12 + file.readUInt32BE(at)) {
+    const type = file.toString('latin1', at + 4, at + 8);
+    if (type === 'acTL') return file.readUInt32BE(at + 8) > 1;
+    if (type === 'IDAT') return false;
+  }
+  return false;
+}
+
+/** The boxes of one level of an ISO media file; ends at the first that is not whole. */
+function* boxesOf(level: Buffer): Generator<{ type: string; body: Buffer }> {
+  for (let at = 0; at + 8 <= level.length; ) {
+    const short = level.readUInt32BE(at);
+    const wide = short === 1 && at + 16 <= level.length;
+    const size = short === 0 ? level.length - at : wide ? Number(level.readBigUInt64BE(at + 8)) : short;
+    const head = wide ? 16 : 8;
+    if (size < head || at + size > level.length) return;
+    yield { type: level.toString('latin1', at + 4, at + 8), body: level.subarray(at + head, at + size) };
+    at += size;
+  }
+}
+
+/** The body of the first box at `path`, from the outermost in; null when there is none. */
+function boxAt(level: Buffer, path: readonly string[]): Buffer | null {
+  const [type, ...rest] = path;
+  if (type === undefined) return level;
+  for (const box of boxesOf(level)) if (box.type === type) return boxAt(type === 'meta' ? box.body.subarray(4) : box.body, rest);
+  return null;
+}
+
+/** Whether an AVIF calls itself a sequence (brand `avis`). `file` is the whole of it, or as much as there is. */
+export function isAvifSequence(file: Buffer): boolean {
+  const brands = boxAt(file, ['ftyp'])?.toString('latin1') ?? '';
+  return (brands.match(/.{4}/gs) ?? []).some((brand, at) => brand === 'avis' && at !== 1); // the second is a version
+}
+
+/** The sides that an AVIF says it has: the largest of its pictures, or of its tracks when it has no picture. Null when it says none. */
+export function avifSides(file: Buffer): Sides | null {
+  const pictures = [...boxesOf(boxAt(file, ['meta', 'iprp', 'ipco']) ?? Buffer.alloc(0))]
+    .filter(({ type, body }) => type === 'ispe' && body.length >= 12)
+    .map(({ body }) => ({ width: body.readUInt32BE(4), height: body.readUInt32BE(8) }));
+  const tracks = [...boxesOf(boxAt(file, ['moov']) ?? Buffer.alloc(0))]
+    .flatMap(({ type, body }) => (type === 'trak' ? (boxAt(body, ['tkhd']) ?? []) : []))
+    .filter((body) => body.length >= 84)
+    .map((body) => ({ width: body.readUInt32BE(body.length - 8) >>> 16, height: body.readUInt32BE(body.length - 4) >>> 16 }));
+  const found = (pictures.length ? pictures : tracks).filter(({ width, height }) => width > 0 && height > 0);
+  return found.sort((a, b) => b.width * b.height - a.width * a.height)[0] ?? null;
+}

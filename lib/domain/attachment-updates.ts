@@ -1,0 +1,37 @@
+import type { FileDoc } from '../store/models/file.ts';
+import type { MessageDoc, StoredAttachment } from '../store/models/message.ts';
+import { owing } from '../store/models/outbox.ts';
+import type { EnqueuePlatform } from '../store/platform.ts';
+
+/** A file as it stands in its message. */
+export const attachmentOfFile = ({ _id, key, filename, contentType, size, width, height }: FileDoc): StoredAttachment => ({
+  id: _id,
+  key,
+  filename,
+  contentType,
+  size,
+  width,
+  height,
+});
+
+/**
+ * Brings the attachment of a message that was posted before its image was ready up to date with `file`, and owes MESSAGE_UPDATE in the same write;
+ * `editedAt` stays (decisions 5, Images). Changes nothing when the message is not there, or shows the file as it is already.
+ */
+export async function showStoredFile(platform: EnqueuePlatform, file: FileDoc): Promise<void> {
+  const { _id, messageId, channelId } = file;
+  const found = await platform.db.messages.collection.findOne({ _id: messageId as never, channelId, deleted: { $exists: false } });
+  const attachments = (found as unknown as MessageDoc | null)?.attachments ?? [];
+  const at = attachments.findIndex(({ id }) => id === _id);
+  const shown = attachments[at];
+  const next = attachmentOfFile(file);
+  if (!shown || (Object.keys(next) as (keyof StoredAttachment)[]).every((field) => shown[field] === next[field])) return;
+  // Both names and sizes differ once it is done by another: then nothing is owed twice.
+  const asSeen = Object.fromEntries(Object.entries(shown).map(([field, value]) => [`attachments.${at}.${field}`, value]));
+  const owed = owing([{ id: platform.ids.next(), name: 'MESSAGE_UPDATE' }], new Date(platform.now()));
+  await platform.db.messages.collection.updateOne(
+    { _id: messageId as never, channelId, deleted: { $exists: false }, ...asSeen },
+    { $push: owed.$push, $set: { ...owed.$set, [`attachments.${at}`]: next } },
+  );
+  platform.nudge('drain-channel', { channelId });
+}

@@ -1,0 +1,121 @@
+import { failpoint } from '../base/failpoint.ts';
+import { limits } from '../base/limits.ts';
+import type { ImageFormat } from '../base/magic.ts';
+import { trusted } from '../store/database.ts';
+import type { FileDoc } from '../store/models/file.ts';
+import type { EnqueuePlatform, WorkerPlatform } from '../store/platform.ts';
+import { showStoredFile } from './attachment-updates.ts';
+
+/**
+ * What an image became. `webp`: it stands converted at the path asked for; `kept`: it moves, and stays as it is; `plain`: it cannot be shown as an image,
+ * `why` for the log. `size` in bytes and the sides in pixels are those of the file as it will be served.
+ */
+export type ConvertedImage =
+  | { outcome: 'webp'; size: number; width: number; height: number }
+  | { outcome: 'kept'; format: ImageFormat; size: number; width: number; height: number }
+  | { outcome: 'plain'; why: string; size: number };
+
+/**
+ * Converts the local image `from` to a new local file `to`, which is there afterwards only for `webp`; `from` is deleted in any case. Rejects only for what
+ * is no fault of the image, and may be tried again.
+ */
+export type EncodeImage = (from: string, to: string) => Promise<ConvertedImage>;
+
+/** A file whose image waits. */
+type Waiting = FileDoc & { original: string };
+
+const waiting = { state: 'waiting', original: trusted({ $exists: true }) } as const;
+
+/**
+ * Converts the image of one file and gives it its final form: WebP, or as it was uploaded (decisions 5, Images). Then its message shows it, and the blob that
+ * is no longer needed goes. Running it again, or two at once, changes nothing. Rejects when the blob store or the encoder is away; the file goes on waiting.
+ */
+export async function convertImage(platform: WorkerPlatform, fileId: string, encode: EncodeImage): Promise<void> {
+  const begun = { $inc: { begun: 1 } };
+  const file: FileDoc | null = await platform.db.files
+    .findOneAndUpdate({ _id: fileId, ...waiting }, begun, { returnDocument: 'after' })
+    .lean();
+  if (file?.original !== undefined) await convert(platform, file as Waiting, encode);
+  await finish(platform, fileId);
+}
+
+async function convert(platform: WorkerPlatform, file: Waiting, encode: EncodeImage): Promise<void> {
+  try {
+    const image = await imageOf(platform, file, encode);
+    if (image === null) throw new Error('the uploaded image is not in the blob store');
+    if (image.outcome === 'plain') platform.log.info({ fileId: file._id, why: image.why }, 'an image stays a plain file');
+    const { matchedCount } = await platform.db.files.updateOne(
+      { _id: file._id, ...waiting },
+      { $set: finalForm(file, image), $unset: { uploadedAs: 1, begun: 1 } },
+    );
+    // Another worker was first, or the message went: what was made in vain is not left behind.
+    if (matchedCount === 0 && image.outcome === 'webp') await deleteUnheld(platform, file.blob);
+    failpoint(platform.config, 'after-image-stored');
+  } catch (error) {
+    await platform.db.files.updateOne({ _id: file._id, ...waiting }, { $inc: { begun: -1 } });
+    throw error;
+  }
+}
+
+/** The image of `file`, its WebP in the blob store; null when its upload is not there. One that ended its worker too often is not tried again. */
+async function imageOf({ blobs, config }: WorkerPlatform, file: Waiting, encode: EncodeImage): Promise<ConvertedImage | null> {
+  if ((file.begun ?? 0) > limits.imageAttempts) return { outcome: 'plain', why: 'it ends its worker', size: file.size };
+  const from = await blobs.fetch(file.original);
+  if (from === null) return null;
+  const to = await blobs.tempPath();
+  const image = await encode(from, to);
+  failpoint(config, 'after-image-encode');
+  if (image.outcome === 'webp') await blobs.put(file.blob, to, 'image/webp');
+  failpoint(config, 'after-image-put');
+  return image;
+}
+
+/** What a plain file is served as: the declared type, unless that would show it as an image. */
+const plainType = (declared = 'image/'): string => (/^image\/(?!svg)/i.test(declared) ? 'application/octet-stream' : declared);
+
+/** The fields of a file whose image is done. What stays as uploaded changes the names of its two blobs: `original` is then the one that goes. */
+function finalForm({ blob, original, filename, uploadedAs }: Waiting, image: ConvertedImage): Partial<FileDoc> {
+  const { size } = image;
+  const [width, height] = image.outcome === 'plain' ? [null, null] : [image.width, image.height];
+  if (image.outcome === 'webp') return { state: 'stored', size, width, height, contentType: 'image/webp' };
+  const contentType = image.outcome === 'kept' ? `image/${image.format}` : plainType(uploadedAs?.contentType);
+  const uploaded = { blob: original, original: blob, filename: uploadedAs?.filename ?? filename };
+  return { state: 'stored', size, width, height, contentType, ...uploaded };
+}
+
+/** Deletes a blob unless a file still holds it, or still waits to be converted from it. */
+async function deleteUnheld({ db, blobs }: WorkerPlatform, name: string, exceptId = ''): Promise<void> {
+  const others = { _id: trusted({ $ne: exceptId }) };
+  const holder = await db.files.exists({ ...others, blob: name, state: trusted({ $ne: 'freed' as const }) });
+  const waiter = holder ?? (await db.files.exists({ ...others, original: name, state: 'waiting' }));
+  if (!waiter) await blobs.delete(name);
+}
+
+/** What follows once a file has its final form, its mark being `original`: the message shows it, the blob that is not served goes, and the mark last. */
+async function finish(platform: WorkerPlatform, fileId: string): Promise<void> {
+  const done = { _id: fileId, state: 'stored' } as const;
+  const file: FileDoc | null = await platform.db.files.findOne({ ...done, original: trusted({ $exists: true }) }).lean();
+  if (file?.original === undefined) return;
+  await showStoredFile(platform, file);
+  await deleteUnheld(platform, file.original, fileId);
+  failpoint(platform.config, 'after-original-delete');
+  await platform.db.files.updateOne({ ...done, original: file.original }, { $unset: { original: 1 } });
+}
+
+/** How old a file is when the sweep takes it, in milliseconds; and how many one sweep takes. */
+const sweepAfterMs = 30_000;
+const sweepMax = 200;
+
+/** Nudges the images that wait for more than 30 s, and those whose upload is still to be deleted: their job was lost, or the blob store was away. */
+export async function sweepImages(platform: EnqueuePlatform): Promise<void> {
+  const before = new Date(platform.now() - sweepAfterMs);
+  const left = await platform.db.files
+    .find(
+      { original: trusted({ $exists: true }), createdAt: trusted({ $lt: before }), state: trusted({ $ne: 'freed' as const }) },
+      { _id: 1 },
+    )
+    .sort({ createdAt: 1 })
+    .limit(sweepMax)
+    .lean();
+  for (const { _id: fileId } of left) platform.nudge('convert-image', { fileId });
+}

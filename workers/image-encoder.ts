@@ -1,0 +1,130 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { limits } from '../lib/base/limits.ts';
+import type { ConvertedImage, EncodeImage } from '../lib/domain/image-conversion.ts';
+import type { EncodeAnswer, EncodeAsk } from './image-encoder-child.ts';
+
+/** What one image may cost, and how long the process that encodes is kept. */
+export interface EncoderBounds {
+  /** For one image, in milliseconds; then the process is killed. */
+  encodeMs: number;
+  /** The most memory that the process may hold, in bytes; then it ends. */
+  heldBytes: number;
+  /** Images until the process is replaced. */
+  images: number;
+  /** How long it waits for another image before it ends, in milliseconds. */
+  idleMs: number;
+}
+
+/** Encodes images in a process of its own, so that none takes the worker with it: one at a time, the others wait. */
+export interface ImageEncoder {
+  encode: EncodeImage;
+  /** Its process id, while there is one. */
+  pid(): number | undefined;
+  /** Lets what was asked for end, then ends the process; one more image would start it again. */
+  close(): Promise<void>;
+}
+
+const usual: EncoderBounds = { encodeMs: limits.imageEncodeMs, heldBytes: limits.imageEncodeBytes, images: 200, idleMs: 60_000 };
+const startMs = 20_000;
+const fromSource = import.meta.url.endsWith('.ts');
+const entry = fileURLToPath(new URL(`./image-encoder-child.${fromSource ? 'ts' : 'js'}`, import.meta.url));
+
+/**
+ * Starts the process and waits until it can be asked; throws when it does not come up. It is given no settings, as what reads strangers' bytes shall hold no
+ * secret, and a folder for the decoder's own temporary files. It ends with this process, however that ends.
+ */
+async function start({ heldBytes }: EncoderBounds): Promise<ChildProcess> {
+  const folder = await mkdtemp(join(tmpdir(), 'parlance-images-'));
+  const child = fork(entry, [folder, String(heldBytes)], {
+    execArgv: fromSource ? ['--import=tsx'] : [],
+    env: { TMPDIR: folder, TSX_DISABLE_CACHE: '1' },
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  });
+  const gone = once(child, 'exit').then(([code, signal]) => {
+    void rm(folder, { recursive: true, force: true }).catch(() => undefined);
+    throw new Error(`the image encoder ended: ${String(signal ?? code)}`);
+  });
+  child.on('error', () => undefined);
+  const timer = setTimeout(() => child.kill('SIGKILL'), startMs);
+  await Promise.race([once(child, 'message'), gone]).finally(() => clearTimeout(timer));
+  // With nothing to do it holds up nobody's end.
+  child.unref();
+  child.channel?.unref();
+  return child;
+}
+
+/** Asks for one image; null when the process ended instead of answering. */
+function ask(child: ChildProcess, question: EncodeAsk, encodeMs: number): Promise<EncodeAnswer | null> {
+  return new Promise((resolve) => {
+    const settle = (answer: EncodeAnswer | null): void => {
+      clearTimeout(timer);
+      child.off('message', settle).off('exit', ended);
+      resolve(answer);
+    };
+    const ended = (): void => settle(null);
+    const timer = setTimeout(() => settle({ outcome: 'plain', why: `not done in ${encodeMs} ms` }), encodeMs);
+    child.once('message', settle).once('exit', ended);
+    child.send(question, (error) => error && ended());
+  });
+}
+
+/** An encoder within `bounds`; its process starts with the first image. */
+export function createImageEncoder(bounds: EncoderBounds = usual): ImageEncoder {
+  let child: ChildProcess | null = null;
+  let done = 0;
+  let idle: NodeJS.Timeout | undefined;
+  let turn: Promise<unknown> = Promise.resolve();
+  const retire = (): void => {
+    child?.kill('SIGKILL');
+    child = null;
+    done = 0;
+  };
+  const answerTo = async (question: EncodeAsk): Promise<EncodeAnswer> => {
+    // One that ended by itself may have been ended by others: the image is tried once more.
+    for (let attempt = 1; attempt <= 2; attempt++) {
+      child ??= await start(bounds);
+      const answer = await ask(child, question, bounds.encodeMs);
+      if (answer) return answer;
+      retire();
+      await rm(question.to, { force: true });
+    }
+    return { outcome: 'plain', why: 'it ends the encoder' };
+  };
+  const one = async (from: string, to: string): Promise<ConvertedImage> => {
+    clearTimeout(idle);
+    let answer: EncodeAnswer | null = null;
+    try {
+      answer = await answerTo({ from, to });
+      if (answer.outcome === 'failed') throw new Error(`the image encoder failed: ${answer.why}`);
+      const { size } = await stat(answer.outcome === 'webp' ? to : from);
+      return { ...answer, size };
+    } finally {
+      await rm(from, { force: true });
+      if (answer?.outcome !== 'webp') await rm(to, { force: true });
+      // What a hostile image left behind in the process goes with it.
+      if (answer?.outcome === 'plain' || ++done >= bounds.images) retire();
+      idle = setTimeout(retire, bounds.idleMs).unref();
+    }
+  };
+  return {
+    encode(from, to) {
+      const mine = turn.then(() => one(from, to));
+      turn = mine.catch(() => undefined);
+      return mine;
+    },
+    pid: () => child?.pid,
+    close: async () => {
+      await turn;
+      clearTimeout(idle);
+      retire();
+    },
+  };
+}
+
+/** The encoder of this process. */
+export const imageEncoder: ImageEncoder = createImageEncoder();
