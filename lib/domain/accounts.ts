@@ -7,6 +7,7 @@ import type { Platform } from '../store/platform.ts';
 import type { Actor } from './access.ts';
 import { newToken, sessionLifeMs } from './credentials.ts';
 import { faceOf, tagOf } from './faces.ts';
+import { systemAccount } from './system-account.ts';
 
 /** Argon2id (the library's default kind) at 19 MiB and two passes. */
 export const hashing: Options = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
@@ -42,8 +43,9 @@ async function openSession(platform: Platform, account: AccountDoc): Promise<Ses
   return { user: meOf(account), token };
 }
 
-/** Makes a person's account with the id `newId` and opens its first session. Refuses `username_taken`, also when two register one name at once. */
+/** Makes a person's account with the id `newId` and opens its first session. Refuses `username_taken`, also when two register one name at once, and for the platform's own. */
 export async function register(platform: Platform, input: RegisterInput, newId: string): Promise<Session> {
+  if (input.username === systemAccount.username) refuse('username_taken');
   const account: AccountDoc = {
     _id: newId,
     kind: 'person',

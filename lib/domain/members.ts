@@ -4,11 +4,12 @@ import { rankOf } from '../base/permissions.ts';
 import type { Member } from '../contract/server.ts';
 import type { AccountDoc } from '../store/models/account.ts';
 import type { MemberDoc, RoleDoc, ServerDoc } from '../store/models/server.ts';
-import type { Platform } from '../store/platform.ts';
+import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { type Actor, type InServer, inServer } from './access.ts';
 import { writeAudit } from './audit.ts';
 import { accountsOf, faceOf } from './faces.ts';
 import { removeMember } from './membership.ts';
+import { announceRemoval, noticeOf } from './notices.ts';
 import { connectedOf, seenStatusOf } from './presence.ts';
 import { positionOf } from './roles.ts';
 import { roleIdsOf } from './server-view.ts';
@@ -90,13 +91,18 @@ export async function setMemberRole(
   await writeAudit(platform, actor, { serverId, action, targetId: userId, changes });
 }
 
-/** Kicks a member whose highest role is below the caller's. Needs Kick Members. Refuses oneself (400), the owner and equals (`role_hierarchy`). */
-export async function kickMember(platform: Platform, actor: Actor, serverId: string, userId: string): Promise<void> {
+/**
+ * Kicks a member whose highest role is below the caller's; a person gets a notice. Needs Kick Members. Refuses oneself (400), the owner and equals
+ * (`role_hierarchy`).
+ */
+export async function kickMember(platform: EnqueuePlatform, actor: Actor, serverId: string, userId: string): Promise<void> {
   const place = await inServer(platform, actor, serverId, 'Kick Members');
   const target = await memberIn(place, userId);
   if (userId === actor.id) refuse('invalid_request', { reason: 'you cannot kick yourself; leave instead' });
   if (rankOf(place.server, target) >= rankOf(place.server, place.member)) refuse('role_hierarchy');
-  if (!(await removeMember(platform, serverId, userId))) refuse('not_found', { what: 'member' });
+  const remove = (): Promise<boolean> => removeMember(platform, serverId, userId);
+  const notice = target.bot ? null : noticeOf(platform, { kind: 'kick', userId, server: place.server });
+  if (!(await (notice ? announceRemoval(platform, notice, remove) : remove()))) refuse('not_found', { what: 'member' });
   await writeAudit(platform, actor, { serverId, action: 'member_kick', targetId: userId });
 }
 

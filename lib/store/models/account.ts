@@ -1,10 +1,10 @@
 import { Schema } from 'mongoose';
 import type { ChosenStatus } from '../../contract/user.ts';
 
-/** A person or the bot of an application. `username` is unique among people. */
+/** A person, the bot of an application, or the one account of the platform itself. `username` is unique among people. */
 export interface AccountDoc {
   _id: string;
-  kind: 'person' | 'bot';
+  kind: 'person' | 'bot' | 'system';
   username: string;
   displayName: string;
   avatarUrl: string | null;

@@ -1,0 +1,121 @@
+import { failpoint } from '../base/failpoint.ts';
+import { idTimeMs } from '../base/ids.ts';
+import { escapeMarkup } from '../base/text.ts';
+import { isDuplicate, trusted } from '../store/database.ts';
+import { insertNew } from '../store/insert.ts';
+import type { DmDoc } from '../store/models/dm.ts';
+import type { NoticeDoc, NoticeKind } from '../store/models/notice.ts';
+import type { ServerDoc } from '../store/models/server.ts';
+import type { EnqueuePlatform, Platform } from '../store/platform.ts';
+import { findDm, openPair } from './dms.ts';
+import { accountsOf } from './faces.ts';
+import { composeMessage, storeMessage } from './message-draft.ts';
+import { ensureSystemAccount, systemAccount } from './system-account.ts';
+
+/** How long a removal may take, in milliseconds: an older notice of somebody who is still a member tells of one that never happened. */
+const removalMs = 10_000;
+/** How many notices one sweep takes. */
+const sweepMax = 100;
+
+const texts: Record<NoticeKind, (server: string) => string> = {
+  kick: (server) => `You were kicked from **${server}**. You can come back with an invite.`,
+  ban: (server) => `You were banned from **${server}**.`,
+};
+
+/** What a notice says. Names and reasons are shown as they were written: they format, link and ping nothing. */
+function contentOf({ kind, serverName, reason }: NoticeDoc): string {
+  const text = texts[kind](escapeMarkup(serverName));
+  return reason === null ? text : `${text}\nReason: ${escapeMarkup(reason)}`;
+}
+
+/** The notice of a removal from `server` that is about to happen. Bots get none. */
+export const noticeOf = (
+  platform: Platform,
+  { kind, userId, server, reason = null }: { kind: NoticeKind; userId: string; server: ServerDoc; reason?: string | null },
+): NoticeDoc => ({
+  _id: platform.ids.next(),
+  userId,
+  kind,
+  serverId: server._id,
+  serverName: server.name,
+  reason,
+  at: new Date(platform.now()),
+});
+
+/**
+ * Runs `remove`, which answers whether it removed a member, so that the notice is posted exactly when it did, whatever process dies when: the notice is
+ * written first, and a worker posts it. Answers what `remove` did.
+ */
+export async function announceRemoval(platform: EnqueuePlatform, notice: NoticeDoc, remove: () => Promise<boolean>): Promise<boolean> {
+  const { notices } = platform.db;
+  const { _id } = notice;
+  await insertNew(notices, notice);
+  failpoint(platform.config, 'after-notice-write');
+  if (!(await remove())) {
+    await notices.deleteOne({ _id });
+    return false;
+  }
+  failpoint(platform.config, 'after-removal');
+  // A sweep may have dropped it while the removal took its time: then it stands again.
+  await notices.collection.replaceOne({ _id: _id as never }, { ...notice, removed: true }, { upsert: true });
+  platform.nudge('send-notice', { noticeId: _id });
+  return true;
+}
+
+/**
+ * Posts a notice as a DM of the system account, then takes it off the list. The unique index on the message's `noticeId` makes it one message, however
+ * often and however many at once this runs. Answers in how many milliseconds to try again when it is not known yet whether the removal happened.
+ */
+export async function sendNotice(platform: EnqueuePlatform, noticeId: string): Promise<number | null> {
+  const { notices, members } = platform.db;
+  const notice = await notices.findOne({ _id: noticeId }).lean();
+  if (!notice) return null;
+  if (!notice.removed && (await members.exists({ _id: `${notice.serverId}:${notice.userId}` }))) {
+    const leftMs = notice.at.getTime() + removalMs - platform.now();
+    if (leftMs > 0) return leftMs;
+    await notices.deleteOne({ _id: noticeId, removed: trusted({ $exists: false }) });
+    return null;
+  }
+  await postNotice(platform, notice);
+  failpoint(platform.config, 'after-notice-post');
+  await notices.deleteOne({ _id: noticeId });
+  return null;
+}
+
+async function postNotice(platform: EnqueuePlatform, notice: NoticeDoc): Promise<void> {
+  const dm = await systemDmOf(platform, notice.userId);
+  if (!dm) return;
+  platform.ids.note(idTimeMs(dm.activeId) + 1); // above all that stands in the DM, whoever's clock made that
+  const place = { channelId: dm._id, serverId: null, permissions: 0, access: null, channel: null, dm };
+  const parts = { id: platform.ids.next(), place, authorId: systemAccount._id, content: contentOf(notice), embeds: [] };
+  const message = { ...(await composeMessage(platform, parts)), noticeId: notice._id };
+  try {
+    await storeMessage(platform, message);
+  } catch (error) {
+    if (!isDuplicate(error)) throw error;
+  }
+}
+
+/** The DM of the system account with a person, made when it does not stand; null when the person is gone. */
+async function systemDmOf(platform: Platform, userId: string): Promise<DmDoc | null> {
+  const standing = await findDm(platform, systemAccount._id, userId);
+  if (standing) return standing;
+  const person = (await accountsOf(platform, [userId])).get(userId);
+  return person ? openPair(platform, platform.ids.next(), [await ensureSystemAccount(platform), person]) : null;
+}
+
+/** Sends the notices whose job was lost: those older than 10 s. One that fails does not hold up the others; the first fault is thrown at the end. */
+export async function sweepNotices(platform: EnqueuePlatform): Promise<void> {
+  const before = new Date(platform.now() - removalMs);
+  const waiting = await platform.db.notices
+    .find({ at: trusted({ $lt: before }) }, { _id: 1 })
+    .sort({ at: 1 })
+    .limit(sweepMax)
+    .lean();
+  const faults: unknown[] = [];
+  for (const { _id } of waiting)
+    await sendNotice(platform, _id).catch((error: unknown) => {
+      faults.push(error);
+    });
+  if (faults.length) throw faults[0];
+}
