@@ -1,6 +1,7 @@
 import { refuse } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { holds } from '../base/permissions.ts';
+import { insertNew } from '../store/insert.ts';
 import type { TurnDoc } from '../store/models/turn.ts';
 import type { Platform } from '../store/platform.ts';
 import type { Place } from './places.ts';
@@ -13,47 +14,47 @@ function spacingMs({ channel, permissions }: Place): number {
 
 const turnId = ({ channelId }: Place, userId: string): string => `${channelId}:${userId}`;
 
-/** How long until the next turn, in milliseconds by the database's clock; 0 or less when it has come. */
-async function waitMs(platform: Platform, id: string, spacing: number): Promise<number> {
+/** The last turn of an account in a channel, with how many milliseconds are left until the next by the database's clock; null when there is none. */
+async function lastTurn(platform: Platform, id: string, spacing: number): Promise<(TurnDoc & { left: number }) | null> {
   const left = { $subtract: [{ $add: ['$at', spacing] }, '$$NOW'] };
-  const [found] = await platform.db.turns.collection.aggregate([{ $match: { _id: id } }, { $project: { left } }]).toArray();
-  return found ? Number(found.left) : 0;
+  const [found] = await platform.db.turns.collection.aggregate([{ $match: { _id: id } }, { $set: { left } }]).toArray();
+  return (found ?? null) as (TurnDoc & { left: number }) | null;
 }
 
 /** Refuses `slowmode` with whole seconds, rounded up: after so many the next post passes. */
-function refuseEarly(ms: number): void {
-  const seconds = Math.ceil(ms / 1000);
+function refuseEarly(leftMs: number): void {
+  const seconds = Math.ceil(leftMs / 1000);
   if (seconds > 0) refuse('slowmode', { seconds }, { retryAfter: seconds });
 }
 
 /** Refuses `slowmode` when the caller's turn has not come. It only looks: for what is dear to read before the turn is taken, such as files. */
 export async function requireTurn(platform: Platform, place: Place, userId: string): Promise<void> {
   const spacing = spacingMs(place);
-  if (spacing > 0) refuseEarly(await waitMs(platform, turnId(place, userId), spacing));
+  if (spacing === 0) return;
+  const turn = await lastTurn(platform, turnId(place, userId), spacing);
+  if (turn) refuseEarly(turn.left);
 }
 
 /**
  * Takes the caller's turn for the message `messageId` (spec, Channel: `slowmodeSecs`), people and bots alike; called last, just before the message is stored.
- * One conditional write decides, by the database's clock: whose message it holds afterwards has the turn, so a create taken up again after a crash owns
- * its own. Refuses `slowmode` to all others.
+ * One conditional update decides, by the database's clock. A create taken up again after a crash owns its turn. Refuses `slowmode` to who comes too early or
+ * loses the race.
  */
 export async function takeTurn(platform: Platform, place: Place, userId: string, messageId: string): Promise<void> {
   const spacing = spacingMs(place);
   if (spacing === 0) return;
+  const { turns, messages } = platform.db;
   const _id = turnId(place, userId);
-  const come = { $lte: [{ $ifNull: ['$at', new Date(0)] }, { $subtract: ['$$NOW', spacing] }] };
-  const kept = (field: string, taken: unknown) => ({ $cond: [come, taken, `$${field}`] });
-  const turn = {
-    at: kept('at', '$$NOW'),
-    messageId: kept('messageId', { $literal: messageId }),
-    expiresAt: kept('expiresAt', { $add: ['$$NOW', limits.slowmodeMaxSecs * 1000] }),
-  };
+  const come = { $lte: ['$at', { $subtract: ['$$NOW', spacing] }] };
+  const keptMs = limits.slowmodeMaxSecs * 1000;
+  const mine = { at: '$$NOW', messageId: { $literal: messageId }, expiresAt: { $add: ['$$NOW', keptMs] } };
   for (;;) {
-    const options = { upsert: true, returnDocument: 'after' } as const;
-    const held = (await platform.db.turns.collection.findOneAndUpdate({ _id: _id as never }, [{ $set: turn }], options)) as TurnDoc | null;
-    if (held?.messageId === messageId) return;
-    // Taken up again after its author posted once more: it stands, and asks for no second turn.
-    if (await platform.db.messages.exists({ _id: messageId })) return;
-    refuseEarly(await waitMs(platform, _id, spacing));
+    if (await turns.collection.findOneAndUpdate({ _id: _id as never, $expr: come }, [{ $set: mine }])) return;
+    const turn = await lastTurn(platform, _id, spacing);
+    if (turn) {
+      // Taken by this message before, or its message stands already and its author posted once more since: it asks for no second turn.
+      if (turn.messageId === messageId || (await messages.exists({ _id: messageId }))) return;
+      refuseEarly(turn.left);
+    } else await insertNew(turns, { _id, at: new Date(0), messageId: '', expiresAt: new Date(platform.now() + keptMs) });
   }
 }
