@@ -2,18 +2,7 @@ import { expect } from 'chai';
 import { permissionBits } from '../../lib/base/permissions.ts';
 import type { FollowDoc } from '../../lib/store/models/follow.ts';
 import type { TestApi } from '../harness/api.ts';
-import {
-  type Caller,
-  join,
-  makeChannel,
-  makeMember,
-  makePerson,
-  makeServer,
-  refused,
-  send,
-  setOverwrite,
-  tally,
-} from '../harness/factories.ts';
+import { type Caller, join, makeChannel, makeMember, makePerson, makeServer, refused, setOverwrite, tally } from '../harness/factories.ts';
 import { type FollowFixture, followFixture } from './follow-fixture.ts';
 
 const manageWebhooks = permissionBits['Manage Webhooks'];

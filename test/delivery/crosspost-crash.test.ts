@@ -1,0 +1,77 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import type { Failpoint } from '../../lib/base/failpoint.ts';
+import { createLog } from '../../lib/base/log.ts';
+import { trusted } from '../../lib/store/database.ts';
+import { type GatewayPlatform, openGatewayPlatform } from '../../lib/store/platform.ts';
+import { startTestApi, type TestApi } from '../harness/api.ts';
+import { copiesOf, makeFollowing } from '../harness/crosspost.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const followers = 500;
+
+describe('crosspost-message: a worker killed in the middle of 500 targets', function () {
+  this.timeout(120_000); // processes start and locks run out
+  let api: TestApi;
+  let gateway: GatewayPlatform;
+  const children: ChildProcess[] = [];
+  beforeEach(async () => {
+    api = await startTestApi();
+    gateway = await openGatewayPlatform(api.platform.config, createLog('test', 'silent'));
+  });
+  afterEach(async () => {
+    for (const child of children.splice(0)) child.kill('SIGKILL');
+    await gateway.close();
+    await api.close();
+  });
+
+  /** A worker process of its own over the same stores, that dies at `failpoint` if there is one. */
+  const startWorker = async (failpoint: Failpoint | ''): Promise<ChildProcess> => {
+    const { MONGODB_URL, REDIS_URL, REDIS_PREFIX, APP_KEY, LOG_LEVEL } = api.platform.config;
+    const own = { MONGODB_URL, REDIS_URL, REDIS_PREFIX, LOG_LEVEL, APP_KEY: APP_KEY.toString('base64') };
+    const child = spawn(process.execPath, ['--import=tsx', 'workers/main.ts'], {
+      cwd: root,
+      env: { ...process.env, ...own, FAILPOINTS: failpoint },
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    children.push(child);
+    await once(child, 'message');
+    return child;
+  };
+  const eventually = async (probe: () => Promise<boolean>): Promise<void> => {
+    while (!(await probe())) await pause(50);
+  };
+
+  for (const [failpoint, made] of [
+    ['after-copies-write', 50],
+    ['after-crosspost-mark', 50],
+  ] as const)
+    it(`${failpoint}: another goes on, and each target gets exactly one copy and one event`, async () => {
+      const { from, to, news, targets } = await makeFollowing(api.platform, followers);
+      const [bot] = to.bots;
+      const session = { id: 'ear', accountId: String(bot?.id), owner: 'me' };
+      await gateway.sessions.renewLease('node');
+      await gateway.sessions.open({ ...session, node: 'node', events: ['MESSAGE_CREATE'], kind: 'bot' });
+      const as = `Bearer ${from.ownerToken}`;
+      const { body } = await api.call('POST', `/api/channels/${news}/messages`, { as, body: { content: 'news' } });
+      const messageId = String(body.id);
+      const doomed = await startWorker(failpoint);
+      const died = once(doomed, 'exit');
+      expect((await api.call('POST', `/api/channels/${news}/messages/${messageId}/crosspost`, { as })).status).to.equal(200);
+      const [, signal] = (await died) as [number | null, string | null];
+      expect(signal).to.equal('SIGKILL');
+      expect(await copiesOf(api.platform, messageId)).to.have.length(made);
+
+      await startWorker('');
+      const { messages } = api.platform.db;
+      for (const owed of ['crosspostAt', 'obAt'])
+        await eventually(async () => (await messages.countDocuments({ [owed]: trusted({ $exists: true }) })) === 0);
+      const copies = await copiesOf(api.platform, messageId);
+      expect(copies.map(({ channelId }) => channelId)).to.deep.equal(targets);
+      const heard = (await gateway.sessions.read(session, 0, 2_000)).map(({ event }) => JSON.parse(String(event?.payload)).id as string);
+      expect(heard.sort()).to.deep.equal(copies.map(({ _id }) => _id).sort());
+    });
+});

@@ -1,0 +1,54 @@
+import { copyToFollowers } from '../../lib/domain/crosspost-copies.ts';
+import { beforeAllFollowers } from '../../lib/domain/crossposts.ts';
+import type { MessageDoc } from '../../lib/store/models/message.ts';
+import type { ApiPlatform, Platform, WorkerPlatform } from '../../lib/store/platform.ts';
+import { makeWorld, type World } from './world.ts';
+
+/** An announcing world whose first channel is an announcement channel, and a world whose channels all follow it. */
+export interface Following {
+  from: World;
+  to: World;
+  news: string;
+  /** The following channels, in the order of their ids. */
+  targets: string[];
+}
+
+/** Changes a channel as its managers do, in the database and the access version. */
+export const changeChannel = (platform: Platform, serverId: string, channelId: string, set: object): Promise<unknown> =>
+  platform.versions.changing({ servers: [serverId] }, () => platform.db.channels.updateOne({ _id: channelId }, { $set: set }));
+
+/** Makes two such worlds with so many followers, by direct writes. */
+export async function makeFollowing(platform: ApiPlatform, followers: number, bots = 1): Promise<Following> {
+  const [from, to] = [await makeWorld(platform, { bots: 1, channels: 2 }), await makeWorld(platform, { bots, channels: followers })];
+  const news = from.channelIds[0] as string;
+  await changeChannel(platform, from.serverId, news, { kind: 'announcement' });
+  await platform.db.follows.insertMany(
+    to.channelIds.map((targetId, slot) => ({
+      _id: `${news}:${targetId}`,
+      sourceId: news,
+      targetId,
+      serverId: to.serverId,
+      createId: platform.ids.next(),
+      slot,
+      createdAt: new Date(),
+    })),
+  );
+  return { from, to, news, targets: [...to.channelIds].sort() };
+}
+
+/** The copies of a message by channel, tombstones left out. */
+export const copiesOf = async ({ db }: Platform, messageId: string): Promise<MessageDoc[]> =>
+  (await db.messages.find({ copyOf: messageId }).sort({ channelId: 1 }).lean()).filter((copy) => !copy.deleted);
+
+/** Runs the job of the next chunk, from the progress mark on; false when nothing is owed any more. */
+export async function nextChunk(worker: WorkerPlatform, messageId: string): Promise<boolean> {
+  const source = await worker.db.messages.findOne({ _id: messageId }).lean();
+  if (!source?.crosspostAt) return false;
+  await copyToFollowers(worker, messageId, source.crosspostTo ?? beforeAllFollowers);
+  return true;
+}
+
+/** Runs the jobs of all chunks that are left. */
+export async function allChunks(worker: WorkerPlatform, messageId: string): Promise<void> {
+  while (await nextChunk(worker, messageId));
+}
