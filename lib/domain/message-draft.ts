@@ -6,12 +6,13 @@ import { holds } from '../base/permissions.ts';
 import { isBlank, lengthOf, wellFormed } from '../base/text.ts';
 import type { Embed } from '../contract/message.ts';
 import { isDuplicate } from '../store/database.ts';
-import type { MessageDoc } from '../store/models/message.ts';
+import type { MessageDoc, StoredAttachment } from '../store/models/message.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import type { ServerAccess } from './access.ts';
 import { notePosted } from './dm-activity.ts';
 import { accountsOf } from './faces.ts';
 import type { Place } from './places.ts';
+import { previewMark } from './preview-links.ts';
 import { wakeThread } from './thread-activity.ts';
 
 /** Everything of an embed that is shown as text: what counts towards its whole. */
@@ -70,11 +71,12 @@ export function checkEmbeds(embeds: readonly Embed[]): Embed[] {
   });
 }
 
-/** Refuses a message that would show nothing: no content that can be seen and no embed (edge case 2). Schema bounds were checked before. */
-export function checkDraft(input: { content?: string; embeds?: Embed[] }): { content: string; embeds: Embed[] } {
+/** Refuses a message that would show nothing: no content that can be seen, no embed and no file (edge case 2). Schema bounds were checked before. */
+export function checkDraft(input: { content?: string; embeds?: Embed[]; files?: number }): { content: string; embeds: Embed[] } {
   const embeds = checkEmbeds(input.embeds ?? []);
   const content = wellFormed(input.content ?? '');
-  if (isBlank(content) && embeds.length === 0) refuse('invalid_request', { reason: 'a message needs content or embeds' });
+  if (isBlank(content) && embeds.length === 0 && !input.files)
+    refuse('invalid_request', { reason: 'a message needs content, embeds or files' });
   return { content, embeds };
 }
 
@@ -123,6 +125,7 @@ export interface Composition {
   authorId: string;
   content: string;
   embeds: Embed[];
+  attachments?: StoredAttachment[];
   /** The message replied to. */
   replyTo?: MessageDoc | null;
   /** Whether the reply pings its author. Default true; replying to oneself never pings. */
@@ -144,7 +147,7 @@ export async function composeMessage(platform: Platform, parts: Composition): Pr
     authorId: parts.authorId,
     content: parts.content,
     embeds: parts.embeds,
-    attachments: [],
+    attachments: parts.attachments ?? [],
     ...resolved,
     ...(mentionsAny(resolved) ? { pings: true as const } : {}),
     ...ping,
@@ -153,6 +156,7 @@ export async function composeMessage(platform: Platform, parts: Composition): Pr
     createdAt: new Date(idTimeMs(parts.id)),
     editedAt: null,
     ...(place.channel?.kind === 'thread' ? { thread: true as const } : {}),
+    ...previewMark(parts.content, new Date(platform.now())),
   };
 }
 
@@ -172,6 +176,7 @@ export async function storeMessage(platform: EnqueuePlatform, message: MessageDo
     message = standing;
   }
   platform.nudge('drain-channel', { channelId: message.channelId });
+  if (message.previewsAt) platform.nudge('fetch-previews', { messageId: message._id });
   if (message.serverId === null && !message.deleted) await notePosted(platform, message);
   return message;
 }

@@ -9,12 +9,15 @@ import { trusted } from '../store/database.ts';
 import type { MessageDoc } from '../store/models/message.ts';
 import { owing } from '../store/models/outbox.ts';
 import type { ApiPlatform, Platform } from '../store/platform.ts';
-import type { Actor } from './access.ts';
+import { type Actor, require } from './access.ts';
+import { postWithFiles, type ReceivedFile } from './attachments.ts';
 import { writeAudit } from './audit.ts';
 import { settleDm } from './dm-activity.ts';
+import { openFiles } from './files.ts';
 import { checkDraft, checkEmbeds, composeMessage, mentionsAny, resolveMentions, storeMessage } from './message-draft.ts';
 import { inPlace, type Place } from './places.ts';
 import { presentMessage, presentMessages } from './present.ts';
+import { previewsAfterEdit } from './preview-links.ts';
 import { takeTurn } from './slowmode.ts';
 import { uncountMessage } from './thread-activity.ts';
 
@@ -54,9 +57,9 @@ function requireBotForEmbeds(actor: Actor, embeds: readonly unknown[] | undefine
 }
 
 /**
- * Posts a message (spec, Messages). Needs View Channel and Send Messages. The message and the event it owes are one write; `newId` comes from the clock
+ * Posts a message (spec, Messages). Needs View Channel and Send Messages, and Attach Files for `files`. The message and the event it owes are one write; `newId` comes from the clock
  * of Redis, so ids agree with the order of posts on every node. Refuses 400 for nothing to show, embeds of people, a `replyTo` that is not of this channel;
- * `slowmode` last of all, so that a refused post costs no turn.
+ * `slowmode` last of all, so that a refused post costs no turn, but before any file is stored.
  */
 export async function postMessage(
   platform: ApiPlatform,
@@ -64,21 +67,25 @@ export async function postMessage(
   channelId: string,
   input: MessageInput,
   newId: string,
+  files: readonly ReceivedFile[] = [],
 ): Promise<Message> {
-  const place = await inPlace(platform, actor, channelId, 'Send Messages');
+  const place = await inPlace(platform, actor, channelId, 'Send Messages', ...(files.length ? (['Attach Files'] as const) : []));
   requireBotForEmbeds(actor, input.embeds);
-  const draft = checkDraft({ content: input.content ?? '', embeds: input.embeds ?? [] });
+  const draft = checkDraft({ content: input.content ?? '', embeds: input.embeds ?? [], files: files.length });
   const replyTo = input.replyTo ? await originalIn(platform, channelId, input.replyTo) : null;
-  const composed = await composeMessage(platform, {
-    id: newId,
-    place,
-    authorId: actor.id,
-    ...draft,
-    replyTo,
-    ...(input.mentionReply === undefined ? {} : { mentionReply: input.mentionReply }),
-  });
   await takeTurn(platform, place, actor.id, newId);
-  const stored = await storeMessage(platform, composed, input.nonce);
+  const stored = await postWithFiles(platform, { messageId: newId, channelId }, files, async (attachments) => {
+    const composed = await composeMessage(platform, {
+      id: newId,
+      place,
+      authorId: actor.id,
+      ...draft,
+      attachments,
+      replyTo,
+      ...(input.mentionReply === undefined ? {} : { mentionReply: input.mentionReply }),
+    });
+    return storeMessage(platform, composed, input.nonce);
+  });
   const shown = await presentMessage(platform, stored, actor.account);
   return input.nonce === undefined ? shown : { ...shown, nonce: input.nonce };
 }
@@ -124,6 +131,8 @@ export async function applyEdit(
   const now = new Date(platform.now());
   const mentions =
     content === undefined ? null : await resolveMentions(platform, content, place.access, place.permissions, message.replyPing);
+  const previews = content === undefined ? { set: {}, unset: {} } : previewsAfterEdit(message, content, now);
+  const unset = { ...previews.unset, ...(mentions && !mentionsAny(mentions) ? { pings: 1 } : {}) };
   const owed = owing([{ id: platform.ids.next(), name: 'MESSAGE_UPDATE' }], now);
   const unchanged = content === undefined ? { content: message.content } : embeds === undefined ? { embeds: message.embeds } : {};
   const updated = await platform.db.messages.collection.findOneAndUpdate(
@@ -136,17 +145,28 @@ export async function applyEdit(
         ...(embeds === undefined ? {} : { embeds }),
         ...mentions,
         ...(mentions && mentionsAny(mentions) ? { pings: true } : {}),
+        ...previews.set,
         editedAt: now,
       },
-      ...(mentions && !mentionsAny(mentions) ? { $unset: { pings: 1 } } : {}),
+      ...(Object.keys(unset).length ? { $unset: unset } : {}),
     },
     { returnDocument: 'after' },
   );
   platform.nudge('drain-channel', { channelId: message.channelId });
+  if (updated && previews.set.previewsAt) platform.nudge('fetch-previews', { messageId: message._id });
   if (updated) return updated as unknown as MessageDoc;
   // Another edit or a delete came between: look again and judge anew.
   const again = await messageIn(platform, message.channelId, message._id);
   return applyEdit(platform, place, again, edit);
+}
+
+/**
+ * Refuses a post that brings files before its body is read, as `postMessage` would: 404, or 403 without View Channel or Send Messages. Answers what to ask before
+ * the first file is taken in: it refuses without Attach Files.
+ */
+export async function admitPost(platform: ApiPlatform, actor: Actor, channelId: string): Promise<() => void> {
+  const { permissions } = await inPlace(platform, actor, channelId, 'Send Messages');
+  return () => require(permissions, 'Attach Files');
 }
 
 /** Deletes a message: one's own, or anyone's with Manage Messages; Send Messages is not needed (edge case 7). A second delete is 404. */
@@ -172,11 +192,13 @@ export async function buryMessage(platform: ApiPlatform, message: MessageDoc): P
   const gone = { id: platform.ids.next(), name: 'MESSAGE_DELETE' as const };
   const entries = message.pinnedAt ? [gone, { id: platform.ids.next(), name: 'PINS_UPDATE' as const }] : [gone];
   const owed = owing(entries, new Date(platform.now()));
+  if (message.attachments.length) await openFiles(platform, message._id);
   const { modifiedCount } = await platform.db.messages.updateOne(
     { _id: message._id, ...alive },
     { ...emptied, $push: owed.$push, $set: { ...emptied.$set, ...owed.$set } },
   );
   platform.nudge('drain-channel', { channelId: message.channelId });
+  if (message.attachments.length) platform.nudge('settle-files', { messageId: message._id });
   if (message.serverId === null) await settleDm(platform, message.channelId);
   if (message.thread && modifiedCount === 1) await uncountMessage(platform, message.channelId);
   return modifiedCount === 1;

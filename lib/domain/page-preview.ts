@@ -1,0 +1,58 @@
+import { limits } from '../base/limits.ts';
+import { escapeMarkup } from '../base/markup-escape.ts';
+import { cut, isBlank, lengthOf, wellFormed } from '../base/text.ts';
+import type { Embed } from '../contract/message.ts';
+import type { PageHead } from './page-head.ts';
+
+/** What is not seen, or turns the direction of what follows. */
+const unseen = /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]+/gu;
+
+/**
+ * A page's words as an embed's: white space collapsed, cut to `max` code points, marks escaped, so that they are shown as text and neither ping nor link. What
+ * was cut ends in `…`.
+ */
+export function plainText(text: string, max: number): string {
+  const words = wellFormed(text).replace(unseen, ' ').replace(/\s+/g, ' ').trim();
+  if (isBlank(words)) return '';
+  let kept = cut(words, max);
+  for (;;) {
+    const shown = escapeMarkup(kept.length < words.length ? `${kept.trimEnd()}…` : kept);
+    const over = lengthOf(shown) - max;
+    if (over <= 0) return shown;
+    // Every character is at most two when it is escaped: half of what is too much is never too much to take.
+    kept = cut(kept, lengthOf(kept) - Math.ceil(over / 2));
+  }
+}
+
+/** The first of these that the page gives, not blank. */
+const firstOf = ({ metas }: PageHead, ...names: readonly string[]): string | undefined =>
+  names.map((name) => metas.get(name)).find((text) => text !== undefined);
+
+/** An image's address as an embed takes it: absolute, http or https, no user info; undefined for any other. */
+function imageUrl(address: string | undefined, base: string): string | undefined {
+  if (address === undefined || !URL.canParse(address.trim(), base)) return undefined;
+  const url = new URL(address.trim(), base);
+  const fits = /^https?:$/.test(url.protocol) && url.username === '' && url.password === '' && url.href.length <= 2_048;
+  return fits ? url.href : undefined;
+}
+
+/**
+ * The preview of a page: what Open Graph, a twitter card, the title or the description say, in this order. `link` is the message's own, so that a page cannot
+ * pass for another; `base` is where the page was found at the end. null when there is neither title nor description.
+ */
+export function pagePreview(head: PageHead, link: string, base: string): Embed | null {
+  const title = plainText(firstOf(head, 'og:title', 'twitter:title') ?? head.title, limits.embedTitleChars);
+  const about = firstOf(head, 'og:description', 'twitter:description', 'description') ?? '';
+  const description = plainText(about, limits.embedDescriptionChars);
+  if (title === '' && description === '') return null;
+  const site = plainText(firstOf(head, 'og:site_name') ?? '', limits.embedAuthorChars);
+  const image = imageUrl(firstOf(head, 'og:image:secure_url', 'og:image', 'og:image:url', 'twitter:image', 'twitter:image:src'), base);
+  const large = firstOf(head, 'twitter:card')?.trim().toLowerCase() === 'summary_large_image';
+  return {
+    url: link,
+    ...(title === '' ? {} : { title }),
+    ...(description === '' ? {} : { description }),
+    ...(site === '' ? {} : { author: { name: site } }),
+    ...(image === undefined ? {} : large ? { image: { url: image } } : { thumbnail: { url: image } }),
+  };
+}

@@ -1,0 +1,50 @@
+import { limits } from '../base/limits.ts';
+import { linksOf } from '../base/markup.ts';
+import type { Embed } from '../contract/message.ts';
+import type { MessageDoc } from '../store/models/message.ts';
+
+/** What a page is known by: the link without the part after `#`; null when it is no URL. */
+function pageOf(link: string): string | null {
+  if (!URL.canParse(link)) return null;
+  const url = new URL(link);
+  url.hash = '';
+  return url.href;
+}
+
+/**
+ * The links of a content that get a preview, as URLs spell them: the first five pages that are linked outside `<…>` and code, each once, in order
+ * (decisions 5). A preview carries its link as `url`.
+ */
+export function previewLinks(content: string): string[] {
+  const links = new Map<string, string>();
+  for (const link of linksOf(content)) {
+    const page = pageOf(link);
+    if (page !== null && !links.has(page)) links.set(page, new URL(link).href);
+  }
+  return [...links.values()].slice(0, limits.previewsPerMessage);
+}
+
+/** The mark of a new message whose links are to be looked at; nothing when it has none. */
+export const previewMark = (content: string, now: Date): Pick<MessageDoc, 'previewsAt'> =>
+  previewLinks(content).length ? { previewsAt: now } : {};
+
+/** The previews of `links` among those that stand, in the order of the links. */
+export const standingPreviews = (previews: readonly Embed[] | undefined, links: readonly string[]): Embed[] =>
+  links.flatMap((link) => previews?.find(({ url }) => url === link) ?? []);
+
+/**
+ * What an edit to `content` makes of a message's previews: those of links that are gone go, the others stay, and the mark stands when a link has none
+ * (decisions 5).
+ */
+export function previewsAfterEdit(
+  { previews }: Pick<MessageDoc, 'previews'>,
+  content: string,
+  now: Date,
+): { set: Pick<MessageDoc, 'previews' | 'previewsAt'>; unset: Partial<Record<'previews' | 'previewsAt', 1>> } {
+  const links = previewLinks(content);
+  const kept = standingPreviews(previews, links);
+  return {
+    set: { ...(kept.length ? { previews: kept } : {}), ...(kept.length < links.length ? { previewsAt: now } : {}) },
+    unset: { ...(kept.length ? {} : { previews: 1 }), ...(kept.length < links.length ? {} : { previewsAt: 1 }) },
+  };
+}

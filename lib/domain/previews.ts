@@ -1,0 +1,112 @@
+import { LRUCache } from 'lru-cache';
+import { limits } from '../base/limits.ts';
+import { createTurns, type Turns } from '../base/turns.ts';
+import type { Embed } from '../contract/message.ts';
+import { trusted } from '../store/database.ts';
+import type { MessageDoc } from '../store/models/message.ts';
+import { owing } from '../store/models/outbox.ts';
+import type { Outbound } from '../store/outbound.ts';
+import type { WorkerPlatform } from '../store/platform.ts';
+import { createHeadReader, type HeadReader } from './page-head.ts';
+import { pagePreview } from './page-preview.ts';
+import { previewLinks, standingPreviews } from './preview-links.ts';
+
+/** How long what a link gave is used again by this process, and nothing when it gave nothing, in milliseconds. */
+const keptMs = 5 * 60_000;
+const missedMs = 30_000;
+
+/** How many links of one host are looked at together. */
+const perHost = 4;
+
+/** What this process knows of links, by the client that fetched them. */
+interface Known {
+  pages: LRUCache<string, Promise<Embed | null>>;
+  turns: Turns;
+}
+const knownBy = new WeakMap<Outbound, Known>();
+
+function knownOf(outbound: Outbound): Known {
+  const known = knownBy.get(outbound) ?? { pages: new LRUCache({ max: 500, ttl: keptMs }), turns: createTurns(perHost) };
+  knownBy.set(outbound, known);
+  return known;
+}
+
+const isPage = (contentType: string | undefined): boolean => /^\s*(text\/html|application\/xhtml\+xml)\s*(;|$)/i.test(contentType ?? '');
+
+/** The preview of one link (decisions 5): public addresses only, 512 KiB, HTML, 3 redirects; null for whatever gives none. */
+async function lookAt({ outbound, log }: WorkerPlatform, link: string, timeoutMs: number): Promise<Embed | null> {
+  if (timeoutMs <= 0) return null;
+  let reader: HeadReader | undefined;
+  const result = await outbound({
+    url: link,
+    headers: { accept: 'text/html,application/xhtml+xml' },
+    http: true,
+    redirects: limits.previewRedirects,
+    timeoutMs,
+    maxBytes: limits.previewBytes,
+    overflow: 'cut',
+    wants: ({ status, headers }) => {
+      if (status === 200 && isPage(headers['content-type'])) reader = createHeadReader(headers['content-type'] ?? '');
+      return reader !== undefined;
+    },
+    enough: (piece) => reader?.write(piece) ?? true,
+  });
+  if (result.ok && reader) return pagePreview(reader.end(), link, result.url);
+  if (!result.ok) log.debug({ step: result.step, ms: result.ms }, 'no preview'); // where it went is content, which logs never hold
+  return null;
+}
+
+/** The preview of a link, looked at once for all messages of this process that name it within minutes; 3 s in all, the wait for its host's turn included. */
+async function previewOf(platform: WorkerPlatform, link: string): Promise<Embed | null> {
+  const { pages, turns } = knownOf(platform.outbound);
+  const known = pages.get(link);
+  if (known) return known;
+  const endsAt = performance.now() + limits.previewMs;
+  const looking = turns(new URL(link).host, () => lookAt(platform, link, endsAt - performance.now())).catch(() => null);
+  pages.set(link, looking);
+  const found = await looking;
+  if (!found) pages.set(link, looking, { ttl: missedMs });
+  return found;
+}
+
+/**
+ * Looks at the links of a message that have no preview yet and adds what they give, all in one write (decisions 5). The write holds only while the message
+ * stands with this content: a later edit, or a delete, wins. `editedAt` stays. Links that fail are left out for good, so the mark goes in any case. Running it
+ * twice, or two at once, changes nothing more. Rejects while the database is away.
+ */
+export async function fetchPreviews(platform: WorkerPlatform, messageId: string): Promise<void> {
+  const { messages } = platform.db;
+  const pending = { previewsAt: trusted({ $exists: true }), deleted: trusted({ $exists: false }) };
+  const message = (await messages.findOne({ _id: messageId, ...pending }).lean()) as MessageDoc | null;
+  if (!message) return;
+  const { content, channelId, previews: before = [] } = message;
+  const links = previewLinks(content);
+  const found = await Promise.all(links.map(async (link) => standingPreviews(before, [link])[0] ?? previewOf(platform, link)));
+  const previews = found.filter((one) => one !== null);
+  const changed = previews.length > before.length;
+  const owed = owing([{ id: platform.ids.next(), name: 'MESSAGE_UPDATE' }], new Date(platform.now()));
+  const { modifiedCount } = await messages.collection.updateOne(
+    { _id: messageId, content, previewsAt: { $exists: true }, deleted: { $exists: false } } as never,
+    {
+      $unset: { previewsAt: 1 },
+      ...(changed ? { $set: { ...owed.$set, previews }, $push: owed.$push } : {}),
+    },
+  );
+  if (modifiedCount === 1 && changed) platform.nudge('drain-channel', { channelId });
+}
+
+/** How old a mark is when the sweep asks again, in milliseconds: its job was lost, or its worker died. */
+const sweepAfterMs = 10_000;
+/** How many messages one sweep takes. */
+const sweepMax = 100;
+
+/** Asks again for the previews of messages whose mark is older than 10 s, the oldest first. */
+export async function sweepPreviews(platform: WorkerPlatform): Promise<void> {
+  const before = new Date(platform.now() - sweepAfterMs);
+  const overdue = await platform.db.messages
+    .find({ previewsAt: trusted({ $lt: before }) }, { _id: 1 })
+    .sort({ previewsAt: 1 })
+    .limit(sweepMax)
+    .lean();
+  for (const { _id } of overdue) platform.nudge('fetch-previews', { messageId: _id });
+}
