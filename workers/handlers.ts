@@ -10,6 +10,7 @@ import { expireInteractionJob } from './expire-interaction.ts';
 import { fetchPreviewsJob } from './fetch-previews.ts';
 import { finishRemovalJob } from './finish-removal.ts';
 import { sendNoticeJob } from './send-notice.ts';
+import { settleFilesJob } from './settle-files.ts';
 
 /** What each kind of job does. Every job can run twice: the second time changes nothing. */
 export const handlers: Handlers<WorkerPlatform> = {
@@ -22,5 +23,6 @@ export const handlers: Handlers<WorkerPlatform> = {
   'convert-image': convertImageJob,
   'finish-removal': finishRemovalJob,
   'send-notice': sendNoticeJob,
+  'settle-files': settleFilesJob,
   'fetch-previews': fetchPreviewsJob,
 };

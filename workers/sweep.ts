@@ -1,5 +1,6 @@
 import { sweepCrossposts } from '../lib/domain/crossposts.ts';
 import { drainChannel, overdueChannels } from '../lib/domain/delivery.ts';
+import { sweepFiles } from '../lib/domain/files.ts';
 import { finishRemoval } from '../lib/domain/finish-removal.ts';
 import { sweepImages } from '../lib/domain/image-conversion.ts';
 import { sweepInteractions } from '../lib/domain/interaction-sweeps.ts';
@@ -33,6 +34,8 @@ async function sweepRemovals(platform: WorkerPlatform): Promise<void> {
 const archiveEveryMs = 60_000;
 /** How often images that wait too long are nudged, in milliseconds. */
 const imagesEveryMs = 10_000;
+/** How often files whose fate is open are decided about, in milliseconds. */
+const filesEveryMs = 60_000;
 
 /** Runs `work` now and again `everyMs` after it ended, until closed; `close` waits for the run under way. */
 function repeat(work: () => Promise<void>, everyMs: number): { close(): Promise<void> } {
@@ -58,7 +61,7 @@ function repeat(work: () => Promise<void>, everyMs: number): { close(): Promise<
 
 /**
  * Looks every second, without the queue, for work whose nudge was lost: channels and interactions that owe events for more than 2 s, and interactions past
- * their time (quality 2, Sweep). What may take long runs beside that, so that it holds nothing else up: servers, removals, and each minute the archive. A
+ * their time (quality 2, Sweep). What may take long runs beside that, so that it holds nothing else up: servers, removals, and each minute the archive and files. A
  * fault waits for the next time and is logged once in 10 s. `close` ends what is under way.
  */
 export function startSweeps(platform: WorkerPlatform, everyMs = 1_000): { close(): Promise<void> } {
@@ -88,6 +91,7 @@ export function startSweeps(platform: WorkerPlatform, everyMs = 1_000): { close(
     repeat(() => once('removals', () => sweepRemovals(platform)), everyMs),
     repeat(() => once('images', () => sweepImages(platform)), imagesEveryMs),
     repeat(() => once('archive', () => archiveThreads(platform)), archiveEveryMs),
+    repeat(() => once('files', () => sweepFiles(platform)), filesEveryMs),
   ];
   return {
     close: async () => {

@@ -82,6 +82,14 @@ export const jobs = {
     unique: 'id',
     key: (data) => `wp-${data.fileId}`,
   }),
+  'settle-files': job({
+    queue: 'upkeep',
+    data: Type.Object({ messageId: Id }),
+    attempts: 20,
+    backoffMs: { first: 200, most: 5_000 },
+    unique: 'once',
+    key: (data) => `fl-${data.messageId}`,
+  }),
   'send-notice': job({
     queue: 'upkeep',
     data: Type.Object({ noticeId: Id }),

@@ -1,0 +1,148 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { failpoint } from '../base/failpoint.ts';
+import { webpFilename } from '../base/filenames.ts';
+import { limits } from '../base/limits.ts';
+import { sniffImage } from '../base/magic.ts';
+import { isUnavailable, trusted } from '../store/database.ts';
+import type { FileDoc } from '../store/models/file.ts';
+import type { MessageDoc, StoredAttachment } from '../store/models/message.ts';
+import type { FilesPlatform } from '../store/platform.ts';
+import { attachmentOfFile, showStoredFile } from './attachment-updates.ts';
+import { decideFiles } from './files.ts';
+
+/** A file as it was taken in, still in a local file. */
+export interface ReceivedFile {
+  /** Of the local file, which goes when the file is stored. */
+  path: string;
+  /** Cleaned. */
+  filename: string;
+  /** As declared, a well-formed media type. */
+  contentType: string;
+  size: number;
+  /** Of its bytes, in hex. */
+  sha256: string;
+  /** Its first `magicBytes`. */
+  head: Buffer;
+}
+
+/** The message that files are, or shall be, attached to. */
+export interface FileOwner {
+  messageId: string;
+  channelId: string;
+}
+
+/** A new name of a blob, or a new key of a file: 128 random bits. */
+export const newFileKey = (): string => randomBytes(16).toString('hex');
+
+/** Types of images that browsers show, under the names they go by. What declares one of them without being one is no image. */
+const imageType = /^image\/(?:png|x-png|apng|jpe?g|pjpeg|webp|avif|tiff?|gif)$/;
+
+/** The document of a file that arrives now: an image waits for its conversion, under the name and type that it will most likely have. */
+function documentOf(platform: FilesPlatform, owner: FileOwner, { filename, contentType, size, head }: ReceivedFile, now: Date): FileDoc {
+  const format = sniffImage(head);
+  const base = { _id: platform.ids.next(), key: newFileKey(), blob: newFileKey(), ...owner, size, width: null, height: null };
+  const moments = { openAt: now, createdAt: now };
+  if (!format) {
+    const type = imageType.test(contentType) ? 'application/octet-stream' : contentType;
+    return { ...base, filename, contentType: type, state: 'stored', ...moments };
+  }
+  const uploadedAs = { filename, contentType: `image/${format}` };
+  const expected = format === 'gif' ? uploadedAs : { filename: webpFilename(filename), contentType: 'image/webp' };
+  return { ...base, original: newFileKey(), ...expected, uploadedAs, state: 'waiting', ...moments };
+}
+
+/** Stores files for a message that is about to be made: documents first, so that no blob is ever without one. */
+async function storeBlobs(platform: FilesPlatform, docs: readonly FileDoc[], files: readonly ReceivedFile[]): Promise<void> {
+  await platform.db.files.collection.insertMany(docs as never[]);
+  failpoint(platform.config, 'after-file-write');
+  const puts = await Promise.allSettled(
+    docs.map((doc, at) =>
+      platform.blobs.put(doc.original ?? doc.blob, files[at]?.path ?? '', doc.uploadedAs?.contentType ?? doc.contentType),
+    ),
+  );
+  const failed = puts.find((one) => one.status === 'rejected');
+  if (failed) throw failed.reason;
+  failpoint(platform.config, 'after-blob-write');
+  for (const { _id: fileId, state } of docs) if (state === 'waiting') platform.nudge('convert-image', { fileId });
+}
+
+/** `docs` as they stand now, in their order; one that is gone as it was. */
+async function asTheyStand({ db }: FilesPlatform, docs: readonly FileDoc[]): Promise<FileDoc[]> {
+  const ids = docs.map(({ _id }) => _id);
+  const found: FileDoc[] = await db.files.find({ _id: trusted({ $in: ids }) }).lean();
+  const byId = new Map(found.map((doc) => [doc._id, doc]));
+  return docs.map((doc) => byId.get(doc._id) ?? doc);
+}
+
+const waits = ({ state }: FileDoc): boolean => state === 'waiting';
+
+/** `docs` once their images are converted, or as they stand after 10 s (decisions 5, Images). */
+async function converted(platform: FilesPlatform, docs: readonly FileDoc[]): Promise<FileDoc[]> {
+  const until = performance.now() + limits.imageWaitMs;
+  let now = [...docs];
+  for (let ms = 25; now.some(waits) && performance.now() < until; ms = Math.min(200, ms * 1.3)) {
+    await pause(ms);
+    now = await asTheyStand(platform, now);
+  }
+  return now;
+}
+
+/**
+ * Posts a message with `files`: stores them, waits for their images, and gives their attachments to `post`, which inserts the message and answers the one that
+ * stands. When `post` fails, or answers a message of an earlier call, the files are deleted. Whatever dies meanwhile, the sweep decides by the message.
+ */
+export async function postWithFiles(
+  platform: FilesPlatform,
+  owner: FileOwner,
+  files: readonly ReceivedFile[],
+  post: (attachments: StoredAttachment[]) => Promise<MessageDoc>,
+): Promise<MessageDoc> {
+  if (files.length === 0) return post([]);
+  const now = new Date(platform.now());
+  const docs = files.map((file) => documentOf(platform, owner, file, now));
+  // Asks the message: a fault after its insert leaves it with its files.
+  const discard = (): Promise<void> =>
+    decideFiles(platform, docs).catch((error: unknown) => platform.log.warn({ err: error }, 'files are left to the sweep'));
+  try {
+    await storeBlobs(platform, docs, files);
+    const ready = await converted(platform, docs);
+    const message = await post(ready.map(attachmentOfFile));
+    failpoint(platform.config, 'after-message-write');
+    if (!message.attachments.some(({ id }) => id === docs[0]?._id)) {
+      await discard();
+      return message;
+    }
+    return await settlePosted(platform, message, ready).catch(() => message);
+  } catch (error) {
+    // With the database away it is not known whether the message stands: the sweep will see.
+    const unsure = isUnavailable(error) && (error as Error).name !== 'BlobsUnavailable';
+    if (!unsure) await discard();
+    throw error;
+  }
+}
+
+/**
+ * What follows the insert of a message: its files are its own now, unless a delete was faster; attachments that got their final form while it was inserted
+ * are brought up to date, and those that were swept away, as the process was paused for long, leave it.
+ */
+async function settlePosted(platform: FilesPlatform, message: MessageDoc, docs: readonly FileDoc[]): Promise<MessageDoc> {
+  const { files, messages } = platform.db;
+  const ids = docs.map(({ _id }) => _id);
+  const [first] = docs;
+  const { matchedCount } = await files.updateMany(
+    { _id: trusted({ $in: ids }), openAt: first?.createdAt as Date },
+    { $unset: { openAt: 1 } },
+  );
+  if (matchedCount < docs.length) {
+    const left = new Set((await files.find({ _id: trusted({ $in: ids }) }, { _id: 1 }).lean()).map(({ _id }) => _id));
+    const gone = ids.filter((id) => !left.has(id));
+    if (gone.length)
+      await messages.collection.updateOne({ _id: message._id as never }, { $pull: { attachments: { id: { $in: gone } } } } as never);
+  }
+  if (!docs.some(waits)) return message;
+  const now = await asTheyStand(platform, docs);
+  const finished = now.filter((doc, at) => doc.state === 'stored' && docs[at]?.state === 'waiting');
+  for (const file of finished) await showStoredFile(platform, file);
+  return { ...message, attachments: now.map(attachmentOfFile) };
+}

@@ -1,0 +1,94 @@
+import { trusted } from '../store/database.ts';
+import type { FileDoc } from '../store/models/file.ts';
+import type { MessageDoc, StoredAttachment } from '../store/models/message.ts';
+import type { FilesPlatform } from '../store/platform.ts';
+import { attachmentOfFile } from './attachment-updates.ts';
+import { type FileOwner, newFileKey } from './attachments.ts';
+import { decideFiles, dropFiles } from './files.ts';
+
+const notFreed = { state: trusted({ $ne: 'freed' as const }) };
+
+const copyOf = (platform: FilesPlatform, { openAt: _, begun: __, ...source }: FileDoc, owner: FileOwner, now: Date): FileDoc => ({
+  ...source,
+  _id: platform.ids.next(),
+  key: newFileKey(),
+  ...owner,
+  openAt: now,
+  createdAt: now,
+});
+
+/**
+ * Gives copies of an image that was converted while they were made its final form. What they would have been converted from stays their mark, so that the job
+ * deletes it when nobody waits for it any more.
+ */
+async function followSource(platform: FilesPlatform, source: FileDoc, copies: readonly FileDoc[]): Promise<void> {
+  const { blob, filename, contentType, size, width, height } = source;
+  for (const { _id, blob: promised, original } of copies) {
+    const form = { state: 'stored' as const, blob, filename, contentType, size, width, height };
+    const left = blob === original ? promised : original;
+    await platform.db.files.updateOne(
+      { _id, state: 'waiting' },
+      { $set: { ...form, ...(left ? { original: left } : {}) }, $unset: { uploadedAs: 1 } },
+    );
+  }
+}
+
+/**
+ * Copies the files of `source` for other messages that are about to be made: files of their own that share the bytes. Answers the attachments for each message,
+ * by its id; one whose source went meanwhile is left out. Until `settleCopies` their fate is open. Two reads and one insert, however many targets.
+ */
+export async function copyFiles(
+  platform: FilesPlatform,
+  source: MessageDoc,
+  targets: readonly FileOwner[],
+): Promise<Map<string, StoredAttachment[]>> {
+  const { files } = platform.db;
+  const ids = source.attachments.map(({ id }) => id);
+  if (ids.length === 0 || targets.length === 0) return new Map();
+  const these = { _id: trusted({ $in: ids }), ...notFreed };
+  const sources: FileDoc[] = await files.find(these).sort({ _id: 1 }).lean();
+  const now = new Date(platform.now());
+  const pairs = sources.map((one) => ({ one, copies: targets.map((owner) => copyOf(platform, one, owner, now)) }));
+  const all = pairs.flatMap(({ copies }) => copies);
+  if (all.length === 0) return new Map();
+  await files.collection.insertMany(all as never[]);
+  // A source that gave up its blob before these stood may have taken it along.
+  const still = new Map((await files.find(these).lean()).map((one) => [one._id, one as FileDoc]));
+  const lost = pairs.filter(({ one }) => !still.has(one._id)).flatMap(({ copies }) => copies);
+  await dropFiles(
+    platform,
+    lost.map(({ _id }) => _id),
+  );
+  const attachments = new Map<string, StoredAttachment[]>();
+  for (const { one, copies } of pairs) {
+    const standing = still.get(one._id);
+    if (!standing) continue;
+    const final = one.state === 'waiting' && standing.state === 'stored';
+    if (final) await followSource(platform, standing, copies);
+    if (one.state === 'waiting') for (const { _id: fileId } of copies) platform.nudge('convert-image', { fileId });
+    const { filename, contentType, size, width, height } = standing;
+    for (const copy of copies) {
+      const shown = attachmentOfFile(final ? { ...copy, filename, contentType, size, width, height } : copy);
+      attachments.set(copy.messageId, [...(attachments.get(copy.messageId) ?? []), shown]);
+    }
+  }
+  return attachments;
+}
+
+/** Copies the files of `source` for one other message that is about to be made. */
+export async function copyAttachments(platform: FilesPlatform, source: MessageDoc, to: FileOwner): Promise<StoredAttachment[]> {
+  return (await copyFiles(platform, source, [to])).get(to.messageId) ?? [];
+}
+
+/** Decides about the copied files of these messages once they are made: what stands keeps them, what does not stand loses them. */
+export async function settleCopies(platform: FilesPlatform, messageIds: readonly string[]): Promise<void> {
+  if (messageIds.length === 0) return;
+  const open: FileDoc[] = await platform.db.files
+    .find({ messageId: trusted({ $in: messageIds }), openAt: trusted({ $exists: true }) })
+    .lean();
+  // One that was opened after it was made is being deleted: that delete decides.
+  await decideFiles(
+    platform,
+    open.filter(({ openAt, createdAt }) => openAt?.getTime() === createdAt.getTime()),
+  );
+}
