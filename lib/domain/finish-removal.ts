@@ -14,6 +14,14 @@ const silentMs = 10_000;
 /** Channels or threads emptied in one round. */
 const batch = 100;
 
+/** One of the two or more passes over what is left. */
+interface Pass {
+  /** Says that it goes on, so that the sweep begins no other beside it. */
+  goingOn: () => Promise<unknown>;
+  /** Whether it is the last. Until then the documents of threads, and of a server's channels, stay: they say where a late post may have landed. */
+  last: boolean;
+}
+
 /** The event that says a channel is gone: always the same one, so it is delivered once however often this runs. */
 const goneEvent = ({ serverId, overwrites }: RemovalDoc, id: string): DueEvent => ({
   id: `gone-${id}`,
@@ -23,21 +31,19 @@ const goneEvent = ({ serverId, overwrites }: RemovalDoc, id: string): DueEvent =
   overwrites,
 });
 
-/** Tells that these are gone to who could view them. Nothing is told when the server is gone too. */
-async function tellGone(platform: WorkerPlatform, removal: RemovalDoc, ids: readonly string[]): Promise<void> {
+/** Tells that these are gone to who could view them, once in all passes. Nothing is told when the server is gone too. */
+async function tellGone(platform: WorkerPlatform, removal: RemovalDoc, ids: readonly string[], { last }: Pass): Promise<void> {
   const events = ids.map((id) => goneEvent(removal, id));
   await appendInOrder(platform, events, () =>
     serverAudience(platform, removal.serverId, async ({ server, bots }) =>
       (await bots()).filter((bot) => holds(permissionsOf(server, bot, removal.overwrites), 'View Channel')).map((bot) => bot.userId),
     ),
   );
+  if (last) await platform.forget(events.map(({ id }) => id));
 }
 
-/** Says that a pass goes on, so that the sweep begins no other beside it. */
-type GoingOn = () => Promise<unknown>;
-
 /** Deletes what stands in a channel that is gone: its messages and their files, who follows it and whom it follows, how far people have read. */
-async function emptyChannel(platform: WorkerPlatform, channelId: string, goingOn: GoingOn): Promise<void> {
+async function emptyChannel(platform: WorkerPlatform, channelId: string, { goingOn }: Pass): Promise<void> {
   const { follows, reads } = platform.db;
   await deleteMessages(platform, channelId, goingOn);
   failpoint(platform.config, 'during-removal');
@@ -46,34 +52,39 @@ async function emptyChannel(platform: WorkerPlatform, channelId: string, goingOn
   await reads.deleteMany({ channelId });
 }
 
-/** Empties the channels that `filter` finds and deletes them, some at a time; `tell` comes first, as it needs to know which they were. */
+/** Empties the channels that `within` finds, some at a time, and deletes them in the last pass. Each round is handed to `done`. */
 async function emptyAll(
   platform: WorkerPlatform,
-  filter: { serverId: string; parentId?: string },
-  goingOn: GoingOn,
-  tell: (ids: readonly string[]) => Promise<void>,
+  within: { serverId: string; parentId?: string },
+  pass: Pass,
+  done: (ids: readonly string[]) => Promise<void>,
 ): Promise<void> {
   const { channels } = platform.db;
-  for (;;) {
-    const found = await channels.find(filter, { _id: 1 }).sort({ _id: 1 }).limit(batch).lean();
+  for (let after = ''; ; ) {
+    const found = await channels
+      .find({ ...within, _id: trusted({ $gt: after }) }, { _id: 1 })
+      .sort({ _id: 1 })
+      .limit(batch)
+      .lean();
     const ids = found.map((one) => one._id);
-    await tell(ids);
-    for (const id of ids) await emptyChannel(platform, id, goingOn);
-    await channels.deleteMany({ _id: trusted({ $in: ids }) });
+    await done(ids);
+    for (const id of ids) await emptyChannel(platform, id, pass);
+    if (pass.last) await channels.deleteMany({ _id: trusted({ $in: ids }) });
+    after = ids.at(-1) ?? after;
     if (ids.length < batch) return;
   }
 }
 
-async function finishChannel(platform: WorkerPlatform, removal: RemovalDoc, goingOn: GoingOn): Promise<void> {
+async function finishChannel(platform: WorkerPlatform, removal: RemovalDoc, pass: Pass): Promise<void> {
   const { _id, serverId } = removal;
   await dropChannel(platform, removal);
-  await tellGone(platform, removal, [_id]);
-  await emptyChannel(platform, _id, goingOn);
-  await emptyAll(platform, { serverId, parentId: _id }, goingOn, (ids) => tellGone(platform, removal, ids));
+  await tellGone(platform, removal, [_id], pass);
+  await emptyChannel(platform, _id, pass);
+  await emptyAll(platform, { serverId, parentId: _id }, pass, (ids) => tellGone(platform, removal, ids, pass));
 }
 
-async function finishServer(platform: WorkerPlatform, { serverId }: RemovalDoc, goingOn: GoingOn): Promise<void> {
-  await emptyAll(platform, { serverId }, goingOn, () => Promise.resolve());
+async function finishServer(platform: WorkerPlatform, { serverId }: RemovalDoc, pass: Pass): Promise<void> {
+  await emptyAll(platform, { serverId }, pass, () => Promise.resolve());
   const { invites, bans, audit, commands } = platform.db;
   await Promise.all([invites, bans, audit, commands].map((one) => one.collection.deleteMany({ serverId })));
 }
@@ -85,22 +96,17 @@ async function finishServer(platform: WorkerPlatform, { serverId }: RemovalDoc, 
 export async function finishRemoval(platform: WorkerPlatform, removalId: string): Promise<number | null> {
   const { removals } = platform.db;
   const goingOn = () => removals.updateOne({ _id: removalId }, { $set: { nextAt: new Date(platform.now() + silentMs) } });
-  const beganAt = platform.now();
   await goingOn();
   const removal = await removals.findOne({ _id: removalId }).lean();
   if (!removal) return null;
-  if (removal.kind === 'channel') await finishChannel(platform, removal, goingOn);
-  else if ((await dropServer(platform, removal)) !== 'kept') await finishServer(platform, removal, goingOn);
-  else {
+  const lastAt = removal.at.getTime() + lastPassMs;
+  const pass = { goingOn, last: platform.now() >= lastAt };
+  const kept = removal.kind === 'server' && (await dropServer(platform, removal)) === 'kept';
+  if (!kept) await (removal.kind === 'server' ? finishServer : finishChannel)(platform, removal, pass);
+  if (kept || pass.last) {
     await forgetRemoval(platform, removal);
     return null;
   }
-  const lastAt = removal.at.getTime() + lastPassMs;
-  if (beganAt < lastAt) {
-    await removals.updateOne({ _id: removalId }, { $set: { nextAt: new Date(lastAt) } });
-    return Math.max(0, lastAt - platform.now());
-  }
-  await forgetRemoval(platform, removal);
-  void platform.forget([goneEvent(removal, removalId).id]);
-  return null;
+  await removals.updateOne({ _id: removalId }, { $set: { nextAt: new Date(lastAt) } });
+  return Math.max(0, lastAt - platform.now());
 }
