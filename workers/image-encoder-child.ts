@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
-import { open, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import sharp from 'sharp';
-import { avifSides, isAnimatedPng, isAvifSequence, type Sides } from '../lib/base/animation.ts';
+import { avifSides, gifSides, isAnimatedPng, isAvifSequence, type Sides } from '../lib/base/animation.ts';
 import { limits } from '../lib/base/limits.ts';
 import { type ImageFormat, magicBytes, sniffImage } from '../lib/base/magic.ts';
 
@@ -31,32 +31,18 @@ sharp.unblock({ operation: ['Jpeg', 'Png', 'Webp', 'Heif', 'Tiff', 'Nsgif'].map(
 
 const words = (error: unknown): string => (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';
 
-async function sniff(path: string): Promise<ImageFormat> {
-  const handle = await open(path, 'r');
-  try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(magicBytes), 0, magicBytes, 0);
-    const format = sniffImage(buffer.subarray(0, bytesRead));
-    if (!format) throw new Plain('no image that is converted');
-    return format;
-  } finally {
-    await handle.close();
-  }
-}
-
-/** The sides of a sequence of AVIF: its first box is none that the decoder takes, so they are what the file says. */
-function sequenceSides(file: Buffer): Sides {
-  const sides = avifSides(file);
-  if (!sides || sides.width * sides.height > limits.imagePixels) throw new Plain('a sequence without sides, or with too many pixels');
+/** The sides that a file of another kind than the decoder reads whole says it has. */
+function saidSides(sides: Sides | null): Sides {
+  if (!sides || sides.width * sides.height > limits.imagePixels) throw new Plain('it says no sides, or too many pixels');
   return sides;
 }
 
 async function encode({ from, to }: EncodeAsk): Promise<EncodeAnswer> {
-  const format = await sniff(from);
-  if (format === 'avif') {
-    const file = await readFile(from);
-    if (isAvifSequence(file)) return { outcome: 'kept', format, ...sequenceSides(file) };
-  }
-  const animatedPng = format === 'png' && isAnimatedPng(await readFile(from));
+  const file = await readFile(from);
+  const format = sniffImage(file.subarray(0, magicBytes));
+  if (!format) throw new Plain('no image that is converted');
+  // Its first box is none that the decoder takes.
+  if (format === 'avif' && isAvifSequence(file)) return { outcome: 'kept', format, ...saidSides(avifSides(file)) };
   const image = sharp(from, { limitInputPixels: limits.imagePixels, failOn: 'error', autoOrient: true, sequentialRead: true });
   const undecodable = (error: unknown): never => {
     throw new Plain(words(error));
@@ -64,10 +50,15 @@ async function encode({ from, to }: EncodeAsk): Promise<EncodeAnswer> {
   const facts = await image.metadata().catch(undecodable);
   if (facts.format !== decoders[format] || (format === 'avif' && facts.compression !== 'av1')) throw new Plain(`no ${format} inside`);
   const { width, height, pages = 1, subifds = 0 } = facts;
-  if (format === 'gif' || animatedPng || (format === 'webp' && pages > 1)) return { outcome: 'kept', format, width, height };
+  // The decoder says how large its frames are, browsers draw them on the screen that it names.
+  if (format === 'gif') return { outcome: 'kept', format, ...saidSides(gifSides(file) ?? { width, height }) };
+  const moves = (format === 'webp' && pages > 1) || (format === 'png' && isAnimatedPng(file));
+  if (moves) return { outcome: 'kept', format, width, height };
   // A document of several pages, or a camera's raw file with a small picture in front: one picture would lose the rest.
   if (format === 'tiff' && (pages > 1 || subifds > 0)) throw new Plain('a TIFF of several pages');
-  const { data, info } = await image.webp({ effort: 2 }).toBuffer({ resolveWithObject: true }).catch(undecodable);
+  // Named, as an image of 16 bits would be left in the wide colours it is worked on in.
+  image.withIccProfile('srgb', { attach: false }).webp({ effort: 2 });
+  const { data, info } = await image.toBuffer({ resolveWithObject: true }).catch(undecodable);
   await writeFile(to, data, { flag: 'wx' });
   return { outcome: 'webp', width: info.width, height: info.height };
 }

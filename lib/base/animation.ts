@@ -14,6 +14,12 @@ export function isAnimatedPng(file: Buffer): boolean {
   return false;
 }
 
+/** The sides of the screen that a GIF draws its frames on; null when it says none. `file` is at least its first 10 bytes. */
+export function gifSides(file: Buffer): Sides | null {
+  const sides = { width: file.readUInt16LE(6), height: file.readUInt16LE(8) };
+  return sides.width > 0 && sides.height > 0 ? sides : null;
+}
+
 /** The boxes of one level of an ISO media file; ends at the first that is not whole. */
 function* boxesOf(level: Buffer): Generator<{ type: string; body: Buffer }> {
   for (let at = 0; at + 8 <= level.length; ) {

@@ -12,7 +12,7 @@ const sweepMessages = 500;
 const openMs = 15 * 60_000;
 
 /** The blobs among `names` that no file holds any more: neither to serve nor to be converted from. */
-async function unheld({ db }: FilesPlatform, names: readonly string[]): Promise<string[]> {
+export async function unheld({ db }: FilesPlatform, names: readonly string[]): Promise<string[]> {
   const [holding, converting]: FileDoc[][] = await Promise.all([
     db.files.find({ blob: trusted({ $in: names }), state: trusted({ $ne: 'freed' as const }) }).lean(),
     db.files.find({ original: trusted({ $in: names }), state: 'waiting' }).lean(),
@@ -37,7 +37,8 @@ export async function dropFiles(platform: FilesPlatform, fileIds: readonly strin
     for (let name = names.pop(); name !== undefined; name = names.pop()) await platform.blobs.delete(name);
   };
   await Promise.all(Array.from({ length: deletesAtOnce }, deleteNext));
-  await files.deleteMany({ ...these, state: 'freed' });
+  // One that a worker may be converting stands until that ends: the worker may yet write its blob, and then deletes both.
+  await files.deleteMany({ ...these, state: 'freed', begun: trusted({ $in: [null, 0] }) } as object);
 }
 
 /** Says that the fate of a message's files is open, because it is about to be deleted. Called before the delete, so that none is forgotten. */

@@ -5,6 +5,7 @@ import { trusted } from '../store/database.ts';
 import type { FileDoc } from '../store/models/file.ts';
 import type { EnqueuePlatform, WorkerPlatform } from '../store/platform.ts';
 import { showStoredFile } from './attachment-updates.ts';
+import { dropFiles, unheld } from './files.ts';
 
 /**
  * What an image became. `webp`: it stands converted at the path asked for; `kept`: it moves, and stays as it is; `plain`: it cannot be shown as an image,
@@ -52,7 +53,7 @@ async function convert(platform: WorkerPlatform, file: Waiting, encode: EncodeIm
     if (matchedCount === 0 && image.outcome === 'webp') await deleteUnheld(platform, file.blob);
     failpoint(platform.config, 'after-image-stored');
   } catch (error) {
-    await platform.db.files.updateOne({ _id: file._id, ...waiting }, { $inc: { begun: -1 } });
+    await platform.db.files.updateOne({ _id: file._id, begun: trusted({ $gt: 0 }) }, { $inc: { begun: -1 } });
     throw error;
   }
 }
@@ -83,37 +84,38 @@ function finalForm({ blob, original, filename, uploadedAs }: Waiting, image: Con
   return { state: 'stored', size, width, height, contentType, ...uploaded };
 }
 
-/** Deletes a blob unless a file still holds it, or still waits to be converted from it. */
-async function deleteUnheld({ db, blobs }: WorkerPlatform, name: string, exceptId = ''): Promise<void> {
-  const others = { _id: trusted({ $ne: exceptId }) };
-  const holder = await db.files.exists({ ...others, blob: name, state: trusted({ $ne: 'freed' as const }) });
-  const waiter = holder ?? (await db.files.exists({ ...others, original: name, state: 'waiting' }));
-  if (!waiter) await blobs.delete(name);
+/** Deletes a blob unless a file, such as a copy, holds it. */
+async function deleteUnheld(platform: WorkerPlatform, name: string): Promise<void> {
+  for (const unused of await unheld(platform, [name])) await platform.blobs.delete(unused);
 }
 
-/** What follows once a file has its final form, its mark being `original`: the message shows it, the blob that is not served goes, and the mark last. */
+/**
+ * What follows once a file has its final form, its mark being `original`: the message shows it, the blob that is not served goes, and the mark last. A file
+ * that was deleted meanwhile goes now that no worker writes its blob any more.
+ */
 async function finish(platform: WorkerPlatform, fileId: string): Promise<void> {
-  const done = { _id: fileId, state: 'stored' } as const;
-  const file: FileDoc | null = await platform.db.files.findOne({ ...done, original: trusted({ $exists: true }) }).lean();
-  if (file?.original === undefined) return;
+  const { files } = platform.db;
+  const file: FileDoc | null = await files.findOne({ _id: fileId, original: trusted({ $exists: true }) }).lean();
+  if (file?.state === 'freed') {
+    await files.updateOne({ _id: fileId, state: 'freed' }, { $unset: { begun: 1 } });
+    return dropFiles(platform, [fileId]);
+  }
+  if (file?.original === undefined || file.state === 'waiting') return;
   await showStoredFile(platform, file);
-  await deleteUnheld(platform, file.original, fileId);
+  await deleteUnheld(platform, file.original);
   failpoint(platform.config, 'after-original-delete');
-  await platform.db.files.updateOne({ ...done, original: file.original }, { $unset: { original: 1 } });
+  await files.updateOne({ _id: fileId, state: 'stored', original: file.original }, { $unset: { original: 1 } });
 }
 
 /** How old a file is when the sweep takes it, in milliseconds; and how many one sweep takes. */
 const sweepAfterMs = 30_000;
 const sweepMax = 200;
 
-/** Nudges the images that wait for more than 30 s, and those whose upload is still to be deleted: their job was lost, or the blob store was away. */
+/** Nudges the images that wait for more than 30 s, and those of which a blob is still to be deleted: their job was lost, or the blob store was away. */
 export async function sweepImages(platform: EnqueuePlatform): Promise<void> {
   const before = new Date(platform.now() - sweepAfterMs);
   const left = await platform.db.files
-    .find(
-      { original: trusted({ $exists: true }), createdAt: trusted({ $lt: before }), state: trusted({ $ne: 'freed' as const }) },
-      { _id: 1 },
-    )
+    .find({ original: trusted({ $exists: true }), createdAt: trusted({ $lt: before }) }, { _id: 1 })
     .sort({ createdAt: 1 })
     .limit(sweepMax)
     .lean();

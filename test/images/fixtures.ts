@@ -75,3 +75,12 @@ export async function encodingWith(
     },
   };
 }
+
+/** Three pictures one after another, 64 × 48: to be written in a format that can move. */
+export async function frames(): Promise<Sharp> {
+  const still = (background: string): Promise<Buffer> =>
+    sharp({ create: { width: 64, height: 48, channels: 3, background } })
+      .png()
+      .toBuffer();
+  return sharp(await Promise.all(['red', 'green', 'blue'].map(still)), { join: { animated: true } });
+}
