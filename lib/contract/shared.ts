@@ -17,7 +17,7 @@ export const Name = (max: number) => Type.String({ minLength: 1, maxLength: max,
 export const Permissions = Type.Integer({ minimum: 0, maximum: 8191 });
 
 /** An absolute http(s) link. */
-export const Link = Type.String({ maxLength: 2048, pattern: '^https?://[^\\s]+$' });
+export const Link = Type.String({ maxLength: 2048, pattern: '^[Hh][Tt][Tt][Pp][Ss]?://[^\\s]+$' });
 
 /** Query of a page of messages (spec, Messages; decisions 3 for `after`). Numbers arrive as text and are checked as whole numbers. */
 export const MessagePage = Type.Object({

@@ -29,7 +29,7 @@ export function sampleOf(schema: TSchema, full = false): unknown {
     case 'string':
       if (shape.pattern?.startsWith('^[0-9]{19}')) return '1000000000000000001';
       if (shape.pattern?.startsWith('^#')) return '#abcdef';
-      if (shape.pattern?.startsWith('^https?')) return 'https://example.org/';
+      if (shape.pattern?.includes('://')) return 'https://example.org/';
       return 'a'.repeat(Math.max(8, shape.minLength ?? 0)).slice(0, 8);
     case 'integer':
     case 'number':
