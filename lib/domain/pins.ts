@@ -89,5 +89,5 @@ export async function unpinMessage(platform: ApiPlatform, actor: Actor, channelI
 export async function listPins(platform: ApiPlatform, actor: Actor, channelId: string): Promise<Message[]> {
   await inPlace(platform, actor, channelId);
   const pins = await platform.db.messages.find(held(channelId)).sort({ pinnedAt: -1, pinSlot: 1 }).limit(limits.pinsPerChannel).lean();
-  return presentMessages(platform, pins as MessageDoc[], actor.account);
+  return presentMessages(platform, pins, actor.account);
 }

@@ -67,9 +67,13 @@ describe('pins at once', () => {
   });
 
   it('40 pins at 49: exactly one more; what has no place owes nothing', async () => {
-    const all = await posts(89);
-    for (const id of all.slice(0, 49)) await call('PUT', id);
-    const answers = await Promise.all(all.slice(49).map((id) => call('PUT', id)));
+    const [first, ...others] = (await posts(41)) as [string, ...string[]];
+    const [model] = (await stored()).filter((one) => one._id === first);
+    const pinnedAt = new Date();
+    const pinned = Array.from({ length: 48 }, (_, at) => ({ ...model, _id: api.platform.ids.next(), ob: [], pinSlot: at + 1, pinnedAt }));
+    await api.platform.db.messages.collection.insertMany(pinned as never);
+    await call('PUT', first);
+    const answers = await Promise.all(others.map((id) => call('PUT', id)));
     expect(tally(answers)).to.deep.equal({ 204: 1, 400: 39 });
     expect((await stored()).filter((one) => one.pinnedAt)).to.have.length(50);
     expect((await stored()).filter((one) => !one.pinnedAt).map(owed)).to.deep.equal(Array.from({ length: 39 }, () => 0));

@@ -47,7 +47,7 @@ describe('readEmoji', () => {
     const all = [
       ...points.flatMap((one) => [one, `${one}\uFE0F`, ...tones.map((tone) => one + tone)]),
       ...letters.flatMap((one) => letters.map((other) => one + other)),
-      ...[...'0123456789#*'].map((one) => `${one}\uFE0F\u20E3`),
+      ...'0123456789#*'.split('').map((one) => `${one}\uFE0F\u20E3`),
       ...points.flatMap((one) =>
         ['♀\uFE0F', '♂\uFE0F'].flatMap((sign) =>
           [one, `${one}\uFE0F`, ...tones.map((tone) => one + tone)].map((who) => `${who}\u200D${sign}`),
