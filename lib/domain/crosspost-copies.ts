@@ -1,5 +1,6 @@
 import { failpoint } from '../base/failpoint.ts';
 import { idTimeMs } from '../base/ids.ts';
+import { isBlank } from '../base/text.ts';
 import { trusted } from '../store/database.ts';
 import { insertMissing } from '../store/insert.ts';
 import type { FollowDoc } from '../store/models/follow.ts';
@@ -8,8 +9,10 @@ import type { ChannelDoc } from '../store/models/server.ts';
 import type { WorkerPlatform } from '../store/platform.ts';
 import { loadServerNow } from './access.ts';
 import { clearGraves } from './crosspost-graves.ts';
+import { drainChannel } from './delivery.ts';
+import { copyFiles, settleCopies } from './file-copies.ts';
 
-/** How many followers one job serves: so few that the jobs of others wait for it no longer than for one drain. */
+/** How many followers one job serves: what a crash repeats, and what one insert holds. */
 const chunk = 50;
 /** A chunk older than this was paused; another worker has taken over (quality 2). In milliseconds. */
 const chunkLifeMs = 5_000;
@@ -72,14 +75,36 @@ function copyFor(platform: WorkerPlatform, { source, face }: Crosspost, target: 
   };
 }
 
+/** Whether anything of a copy can be seen: the files of a message that is being deleted are gone before it is. */
+const shows = ({ content, embeds, attachments }: MessageDoc): boolean => !isBlank(content) || embeds.length > 0 || attachments.length > 0;
+
 /** The copies that are missing among `targets`, made; those that stand are left as they are, also a deleted one's tombstone. */
-async function makeCopies(platform: WorkerPlatform, crosspost: Crosspost, targets: readonly ChannelDoc[]): Promise<void> {
+async function makeCopies(platform: WorkerPlatform, crosspost: Crosspost, targets: readonly ChannelDoc[], began: number): Promise<void> {
   const { messages } = platform.db;
+  const { source } = crosspost;
   const channelIds = targets.map(({ _id }) => _id);
-  const made = await messages.find({ copyOf: crosspost.source._id, channelId: trusted({ $in: channelIds }) }, { channelId: 1 }).lean();
+  const made = await messages.find({ copyOf: source._id, channelId: trusted({ $in: channelIds }) }, { channelId: 1 }).lean();
   const have = new Set(made.map(({ channelId }) => channelId));
-  const copies = targets.filter(({ _id }) => !have.has(_id)).map((target) => copyFor(platform, crosspost, target));
-  await insertMissing(messages, copies);
+  const bare = targets.filter(({ _id }) => !have.has(_id)).map((target) => copyFor(platform, crosspost, target));
+  const owners = bare.map(({ _id: messageId, channelId }) => ({ messageId, channelId }));
+  const files = await copyFiles(platform, source, owners);
+  const copies = bare.map((copy) => ({ ...copy, attachments: files.get(copy._id) ?? [] }));
+  if (performance.now() - began > chunkLifeMs) throw new Error('a chunk of copies was paused; it is run again');
+  await insertMissing(messages, copies.filter(shows));
+  if (files.size > 0)
+    await settleCopies(
+      platform,
+      bare.map(({ _id }) => _id),
+    );
+}
+
+/**
+ * Delivers the copies one channel after another, here and not through the queue: 500 drains waiting there at once would hold up everybody's posts. What
+ * fails is left to the queue, and to the sweep.
+ */
+async function deliverCopies(platform: WorkerPlatform, targets: readonly ChannelDoc[]): Promise<void> {
+  for (const { _id: channelId } of targets)
+    await drainChannel(platform, channelId).catch(() => platform.nudge('drain-channel', { channelId }));
 }
 
 /** Ends a crosspost: what is passed by the mark needs no tombstones, and what has no mark is not looked at again. */
@@ -109,16 +134,17 @@ export async function copyToFollowers(platform: WorkerPlatform, messageId: strin
     .limit(chunk)
     .lean();
   const targets = await takersOf(platform, follows);
-  if (performance.now() - began > chunkLifeMs) throw new Error('a chunk of copies was paused; it is run again');
-  await makeCopies(platform, crosspost, targets);
+  await makeCopies(platform, crosspost, targets, began);
   failpoint(platform.config, 'after-copies-write');
   const last = follows.at(-1);
-  if (!last || follows.length < chunk) await finish(platform, messageId);
-  else await passTo(platform, messageId, last.targetId);
-  for (const { _id } of targets) platform.nudge('drain-channel', { channelId: _id });
+  const more = follows.length === chunk && last !== undefined;
+  if (more) await passTo(platform, messageId, last.targetId);
+  else await finish(platform, messageId);
+  await deliverCopies(platform, targets);
+  if (more) await platform.enqueue('crosspost-message', { messageId, afterId: last.targetId });
 }
 
-/** Moves the progress mark on to `targetId`, then asks for the followers after it. The mark never goes back. */
+/** Moves the progress mark on to `targetId`; it never goes back. */
 async function passTo(platform: WorkerPlatform, messageId: string, targetId: string): Promise<void> {
   await platform.db.messages.updateOne(
     { _id: messageId, crosspostAt: trusted({ $exists: true }) },
@@ -126,5 +152,4 @@ async function passTo(platform: WorkerPlatform, messageId: string, targetId: str
   );
   await clearGraves(platform, messageId, targetId);
   failpoint(platform.config, 'after-crosspost-mark');
-  await platform.enqueue('crosspost-message', { messageId, afterId: targetId });
 }

@@ -19,15 +19,15 @@ export interface FollowFixture {
   /** The text channel that follows. */
   target: string;
   /** Makes new channels: for beforeEach. */
-  renew(): Promise<void>;
-  path(id?: string): string;
-  follow(channelId?: string, as?: Caller, status?: number): Promise<Follower>;
+  renew: () => Promise<void>;
+  path: (id?: string) => string;
+  follow: (channelId?: string, as?: Caller, status?: number) => Promise<Follower>;
   /** The stored rows of the announcement channel. */
-  rows(): Promise<FollowDoc[]>;
+  rows: () => Promise<FollowDoc[]>;
   /** Rows of so many followers that are nothing but rows. */
-  fill(many: number): Promise<void>;
+  fill: (many: number) => Promise<void>;
   /** The audit entries about the target. */
-  audit(): Promise<{ action: string; changes: object; actorId: string }[]>;
+  audit: () => Promise<{ action: string; changes: object; actorId: string }[]>;
 }
 
 /** Starts an API with such servers. */

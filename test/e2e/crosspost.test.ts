@@ -94,7 +94,7 @@ describe('crosspost, through all roles', () => {
     const id = await post('lost');
     await whole.platform.db.messages.updateOne(
       { _id: id },
-      { $set: { crossposted: true, crosspostAt: new Date(Date.now() - 11_000), crosspostTo: following.targets[9] as string } },
+      { $set: { crossposted: true, crosspostAt: new Date(Date.now() - 11_000), crosspostTo: following.targets[9] } },
     );
     const rest = following.targets.slice(10);
     await Promise.all(rest.map((channelId) => targetBot.hears(says('MESSAGE_CREATE', 'lost', channelId))));

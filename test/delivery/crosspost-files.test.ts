@@ -1,0 +1,82 @@
+import { expect } from 'chai';
+import { createLog } from '../../lib/base/log.ts';
+import type { Message } from '../../lib/contract/message.ts';
+import { attachmentOfFile } from '../../lib/domain/attachment-updates.ts';
+import { copyToFollowers } from '../../lib/domain/crosspost-copies.ts';
+import { beforeAllFollowers } from '../../lib/domain/crossposts.ts';
+import { trusted } from '../../lib/store/database.ts';
+import type { FileDoc } from '../../lib/store/models/file.ts';
+import { openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
+import { startTestApi, type TestApi } from '../harness/api.ts';
+import { allChunks, copiesOf, type Following, makeFollowing } from '../harness/crosspost.ts';
+
+describe('crosspost-message: files', () => {
+  let api: TestApi;
+  let worker: WorkerPlatform;
+  let following: Following;
+  before(async () => {
+    api = await startTestApi();
+    worker = await openWorkerPlatform(api.platform.config, createLog('test', 'silent'));
+  });
+  after(async () => {
+    await worker.close();
+    await api.close();
+  });
+  beforeEach(async () => {
+    following = await makeFollowing(api.platform, 60);
+  });
+
+  /** A crossposted message that is nothing but two stored files. */
+  const crosspostFiles = async (): Promise<{ id: string; files: FileDoc[] }> => {
+    const { news, from } = following;
+    const as = `Bearer ${from.ownerToken}`;
+    const { body } = await api.call<Message>('POST', `/api/channels/${news}/messages`, { as, body: { content: 'x' } });
+    const { db, ids } = api.platform;
+    const files = ['a.txt', 'b.txt'].map((filename): FileDoc => {
+      const key = ids.next();
+      const about = { filename, contentType: 'text/plain', size: 3, width: null, height: null, state: 'stored' as const };
+      return { _id: ids.next(), key, blob: `${key}b`, messageId: body.id, channelId: news, ...about, createdAt: new Date() };
+    });
+    await db.files.collection.insertMany(files as never);
+    await db.messages.updateOne({ _id: body.id }, { $set: { content: '', attachments: files.map(attachmentOfFile) } });
+    expect((await api.call('POST', `/api/channels/${news}/messages/${body.id}/crosspost`, { as })).status).to.equal(200);
+    return { id: body.id, files };
+  };
+  const copiedFiles = async (files: readonly FileDoc[]): Promise<FileDoc[]> =>
+    await api.platform.db.files
+      .find({ blob: trusted({ $in: files.map(({ blob }) => blob) }), _id: trusted({ $nin: files.map(({ _id }) => _id) }) })
+      .sort({ _id: 1 })
+      .lean();
+
+  it('each copy has files of its own, with addresses of their own, that share the bytes', async () => {
+    const { id, files } = await crosspostFiles();
+    await allChunks(worker, id);
+    const copies = await copiesOf(api.platform, id);
+    expect(copies.map(({ channelId }) => channelId)).to.deep.equal(following.targets);
+    for (const { attachments } of copies) expect(attachments.map(({ filename }) => filename)).to.deep.equal(['a.txt', 'b.txt']);
+    const attached = copies.flatMap(({ attachments }) => attachments);
+    for (const field of ['id', 'key'] as const) expect(new Set(attached.map((one) => one[field])).size).to.equal(120);
+    const stored = await copiedFiles(files);
+    expect(stored.map(({ _id }) => _id)).to.have.members(attached.map((one) => one.id));
+    for (const file of stored) expect(file).not.to.have.property('openAt');
+  });
+
+  it('run twice and by four at once: no file is left that no copy holds', async () => {
+    const { id, files } = await crosspostFiles();
+    await copyToFollowers(worker, id, beforeAllFollowers);
+    await api.platform.db.messages.updateOne({ _id: id }, { $unset: { crosspostTo: 1 } });
+    await Promise.all(Array.from({ length: 4 }, () => copyToFollowers(worker, id, beforeAllFollowers)));
+    await Promise.all(Array.from({ length: 4 }, () => allChunks(worker, id)));
+    const held = (await copiesOf(api.platform, id)).flatMap(({ attachments }) => attachments.map((one) => one.id));
+    expect(held).to.have.length(120);
+    const standing = (await copiedFiles(files)).filter(({ state }) => state !== 'freed');
+    expect(standing.map(({ _id }) => _id)).to.have.members(held);
+  });
+
+  it('files that went before the copies leave no empty messages behind', async () => {
+    const { id, files } = await crosspostFiles();
+    await api.platform.db.files.deleteMany({ _id: trusted({ $in: files.map(({ _id }) => _id) }) });
+    await allChunks(worker, id);
+    expect(await copiesOf(api.platform, id)).to.deep.equal([]);
+  });
+});
