@@ -26,6 +26,8 @@ COPY --from=build /srv/parlance/dist/workers dist/workers
 COPY --from=build /srv/parlance/dist/apps dist/apps
 COPY package.json ./
 COPY deploy/health.mjs deploy/health.mjs
+# A fresh volume takes the owner of the folder that it is mounted on.
+RUN mkdir files && chown node:node files
 USER node
 # One image, four roles: docker-compose.yml names the role to run.
 CMD ["node", "dist/apps/api/main.js"]

@@ -6,13 +6,15 @@ import type { Metrics } from '../../lib/base/metrics.ts';
 import { lengthOf } from '../../lib/base/text.ts';
 import { type KeptAnswer, runOnce } from '../../lib/domain/idempotency.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
-import { readBody } from './middleware/body.ts';
+import { serveFiles } from './files.ts';
+import { type Intake, takeBody } from './intake.ts';
 import { type Identified, identify, loginBucket, takeFrom } from './middleware/identify.ts';
 import { requests } from './middleware/request.ts';
 import { setSession } from './middleware/session-cookie.ts';
+import { createUploadSlots, type UploadSlots } from './middleware/upload-slots.ts';
 import { OrElse, type Route } from './route.ts';
 import type { State } from './state.ts';
-import { checkBody, prepare, readQuery } from './validate.ts';
+import { prepare, readQuery } from './validate.ts';
 
 /** How many segments a path has: routes are looked up by method and this, so that the router matches few of them. */
 const segmentsOf = (path: string): number => path.split('/').length - 1;
@@ -23,15 +25,15 @@ async function runRoute(
   ctx: Context,
   who: Identified,
   params: Record<string, string>,
+  { body, files, identity }: Intake,
 ): Promise<KeptAnswer> {
   const query = route.query ? readQuery(route.query, ctx.query) : {};
-  const body = route.body ? await readBody(ctx, route.bodyOptional === true) : undefined;
-  if (route.body && !(body === undefined && route.bodyOptional)) checkBody(route.body, body);
   const answer = async (newId: string): Promise<KeptAnswer> => {
     const input = {
       params,
       query,
       body,
+      files,
       newId,
       address: who.address,
       tokenId: who.tokenId,
@@ -48,18 +50,30 @@ async function runRoute(
   if (lengthOf(key) > limits.idempotencyKeyChars)
     return refuse('invalid_request', { reason: `Idempotency-Key is longer than ${limits.idempotencyKeyChars} characters` });
   const caller = who.actor?.id ?? who.address;
-  const create = { caller, route: `${route.method} ${ctx.path}`, key, body, newId: who.newId, secret: route.creates === 'secret' };
+  const create = {
+    caller,
+    route: `${route.method} ${ctx.path}`,
+    key,
+    body: identity,
+    newId: who.newId,
+    secret: route.creates === 'secret',
+  };
   return runOnce(platform, create, answer);
 }
 
-function serve(platform: ApiPlatform, route: Route): (ctx: Koa.ParameterizedContext<State> & { params: unknown }) => Promise<void> {
+function serve(
+  platform: ApiPlatform,
+  route: Route,
+  slots: UploadSlots,
+): (ctx: Koa.ParameterizedContext<State> & { params: unknown }) => Promise<void> {
   for (const schema of [route.body, route.query]) if (schema) prepare(schema);
   return async (ctx) => {
     ctx.state.route = route.path;
     const params = ctx.params as Record<string, string>;
     const who = await identify(ctx, platform, route, params);
     ctx.state.actor = who.actor;
-    const { status, body } = await runRoute(platform, route, ctx, who, params);
+    const intake = await takeBody(ctx, platform, route, who, params, slots);
+    const { status, body } = await runRoute(platform, route, ctx, who, params, intake).finally(intake.discard);
     ctx.status = status;
     if (body === '') {
       ctx.body = null;
@@ -75,15 +89,17 @@ function serve(platform: ApiPlatform, route: Route): (ctx: Koa.ParameterizedCont
 export function createApp(platform: ApiPlatform, metrics: Metrics, routes: readonly Route[]): Koa<State> {
   const app = new Koa<State>();
   const groups = new Map<string, Router<State>>();
+  const slots = createUploadSlots();
   for (const route of routes) {
     const group = `${route.method} ${segmentsOf(route.path)}`;
     const router = groups.get(group) ?? new Router<State>({ sensitive: true, strict: true });
     groups.set(group, router);
-    router.register(route.path.replace(/\{(\w+)\}/g, ':$1'), [route.method], serve(platform, route) as never);
+    router.register(route.path.replace(/\{(\w+)\}/g, ':$1'), [route.method], serve(platform, route, slots) as never);
   }
   const layers = new Map([...groups].map(([name, router]) => [name, router.routes()]));
   const methods = [...new Set(routes.map((route) => route.method))];
   app.use(requests(platform, metrics));
+  app.use(serveFiles(platform));
   app.use(async (ctx, next) => {
     ctx.path = ctx.path.replace('/%40me', '/@me');
     const method = ctx.method === 'HEAD' ? 'GET' : ctx.method;

@@ -1,3 +1,4 @@
+import type { TSchema } from 'typebox';
 import { catalogue, type ErrorCode } from '../../lib/base/errors.ts';
 import { limits } from '../../lib/base/limits.ts';
 import { cookieName } from './middleware/session-cookie.ts';
@@ -84,6 +85,17 @@ const operationId = (method: string, path: string): string =>
     .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
     .join('');
 
+function requestBody(route: Route, body: TSchema, schemas: SchemaWriter): Json {
+  const schema = schemas.write(body);
+  const files = { type: 'array', maxItems: limits.filesPerMessage, items: { type: 'string', contentEncoding: 'binary' } };
+  const form = {
+    schema: { type: 'object', properties: { payload_json: schema, files }, additionalProperties: false },
+    encoding: { payload_json: { contentType: 'application/json' }, files: { contentType: '*/*' } },
+  };
+  const content = { 'application/json': { schema }, ...(route.admitUpload ? { 'multipart/form-data': form } : {}) };
+  return { required: !route.bodyOptional, content };
+}
+
 function operation(route: Route, path: string, schemas: SchemaWriter): Json {
   return {
     operationId: operationId(route.method, path),
@@ -91,9 +103,7 @@ function operation(route: Route, path: string, schemas: SchemaWriter): Json {
     tags: [route.path.split('/')[2]],
     security: security[route.auth],
     parameters: parameters(route, path, schemas),
-    ...(route.body
-      ? { requestBody: { required: !route.bodyOptional, content: { 'application/json': { schema: schemas.write(route.body) } } } }
-      : {}),
+    ...(route.body ? { requestBody: requestBody(route, route.body, schemas) } : {}),
     responses: { ...success(route, schemas), ...refusals(route), default: { $ref: '#/components/responses/Fault' } },
   };
 }

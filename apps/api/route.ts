@@ -1,6 +1,7 @@
 import { type Static, type TArray, type TObject, type TSchema, Type } from 'typebox';
 import type { ErrorCode } from '../../lib/base/errors.ts';
 import type { Actor } from '../../lib/domain/access.ts';
+import type { ReceivedFile } from '../../lib/domain/attachments.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
 
 /** HTTP methods that routes use. */
@@ -27,6 +28,8 @@ export interface Input<P extends string, Q, B> {
   params: Record<Holes<P>, string>;
   query: Q;
   body: B;
+  /** The files of a multipart body, in their order; none where the route takes none. */
+  files: readonly ReceivedFile[];
   /** The id that a create gives to its resource; the same again when the request is taken up after a crash (decisions 1). */
   newId: string;
   address: string;
@@ -53,6 +56,11 @@ export interface Route<
   about: string;
   query?: Q;
   body?: B;
+  /**
+   * It also takes `multipart/form-data`: the body in the part `payload_json`, and files. Called before any of such a body is read; refuses who may not post.
+   * What it answers is called before each file is taken in, and refuses who may post but no files.
+   */
+  admitUpload?: (platform: ApiPlatform, actor: Actor, params: Record<Holes<P>, string>) => Promise<() => void>;
   /** Whether the body may be left out altogether. */
   bodyOptional?: true;
   reply: { status: 200 | 201 | 202 | 204; body?: R };

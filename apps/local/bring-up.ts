@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { readConfig } from '../../config/index.ts';
 import { appKey, claim, dataFolder } from './data-folder.ts';
 import { startDemoBot } from './demo-bot.ts';
@@ -39,7 +40,13 @@ export async function bringUp(note: (one: Started) => void): Promise<Role[]> {
   const steps = progress('starting');
   const stores = await startStores({ dataDir: folder, durable: true, report: steps.report });
   note({ name: 'stores', stop: () => stores.close() });
-  const env = { ...process.env, MONGODB_URL: withDatabase(stores.mongodbUrl), REDIS_URL: stores.redisUrl, APP_KEY: key };
+  const env = {
+    FILES_DIR: join(folder, 'files'),
+    ...process.env,
+    MONGODB_URL: withDatabase(stores.mongodbUrl),
+    REDIS_URL: stores.redisUrl,
+    APP_KEY: key,
+  };
   const roles = await startRoles(env, folder, note);
 
   const local = `http://localhost:${config.PORT}`;

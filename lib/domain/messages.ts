@@ -57,9 +57,9 @@ function requireBotForEmbeds(actor: Actor, embeds: readonly unknown[] | undefine
 }
 
 /**
- * Posts a message (spec, Messages). Needs View Channel and Send Messages, and Attach Files for `files`. The message and the event it owes are one write; `newId` comes from the clock
- * of Redis, so ids agree with the order of posts on every node. Refuses 400 for nothing to show, embeds of people, a `replyTo` that is not of this channel;
- * `slowmode` last of all, so that a refused post costs no turn, but before any file is stored.
+ * Posts a message (spec, Messages). Needs View Channel and Send Messages, and Attach Files for `files`. The message and the event it owes are one write;
+ * `newId` comes from the clock of Redis, so ids agree with the order of posts on every node. Refuses 400 for nothing to show, embeds of people, a `replyTo`
+ * that is not of this channel; `slowmode` last of all, so that a refused post costs no turn, but before any file is stored.
  */
 export async function postMessage(
   platform: ApiPlatform,

@@ -22,6 +22,9 @@ interface Compose {
 
 const roles = { api: 2, gateway: 2, worker: 2, ops: 1 };
 const mains: Record<string, string> = { api: 'apps/api', gateway: 'apps/gateway', worker: 'workers', ops: 'apps/ops' };
+/** The roles that keep files, which must be the same ones for all of them. */
+const filers = ['api', 'worker'];
+const filesFolder = '/srv/parlance/files';
 const stores = { mongo: '/data/db', redis: '/data' };
 const load = (): Compose => parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true });
 
@@ -60,6 +63,10 @@ function faultsOf(compose: Compose): string[] {
     const service = compose.services[name];
     faults.push(...(service ? faultsOfRole(name, replicas, service) : [`${name}: missing`]));
   }
+  for (const name of filers) {
+    const { volumes, environment } = compose.services[name] ?? {};
+    if (!volumes?.includes(`files:${filesFolder}`) || environment?.FILES_DIR !== filesFolder) faults.push(`${name}: files are not shared`);
+  }
   for (const [name, folder] of Object.entries(stores)) {
     const service = compose.services[name];
     if (!service?.volumes?.some((volume) => volume.endsWith(`:${folder}`))) faults.push(`${name}: ${folder} is not kept`);
@@ -86,6 +93,7 @@ describe('docker-compose.yml', () => {
     expect(images).to.have.length.greaterThan(1);
     for (const image of images) expect(pinned(image), image).to.equal(true);
     expect(text).to.match(/^USER node$/m);
+    expect(text).to.match(/^WORKDIR \/srv\/parlance\n(?:.+\n)+RUN mkdir files && chown node:node files\nUSER node$/m);
     expect(text).to.contain('COPY deploy/health.mjs deploy/health.mjs');
     expect(existsSync('deploy/health.mjs')).to.equal(true);
   });
@@ -111,6 +119,7 @@ describe('docker-compose.yml', () => {
     ['a default key', (all) => Object.assign(all.api?.environment ?? {}, { APP_KEY: 'x' }), /APP_KEY has a default/],
     ['an open operators’ port', (all) => Object.assign(all.ops ?? {}, { ports: ['8082:8082'] }), /open to the network/],
     ['an unknown volume', (all) => Object.assign(all.mongo ?? {}, { volumes: ['other:/data/db'] }), /volume other does not exist/],
+    ['files of its own', (all) => Object.assign(all.worker ?? {}, { volumes: [] }), /worker: files are not shared/],
     ['an eviction policy', (all) => Object.assign(all.redis ?? {}, { command: ['redis-server'] }), /may evict/],
   ];
   for (const [what, spoil, fault] of spoilt)

@@ -87,7 +87,11 @@ describe('OpenAPI', () => {
 
   it('tells all of a create: body, key, headers, and every refusal by status', () => {
     const { requestBody, parameters, responses, security } = operationOf(render(), 'post', '/api/channels/{channelId}/messages');
-    expect(requestBody?.content).to.deep.equal({ 'application/json': { schema: { $ref: '#/components/schemas/MessageInput' } } });
+    const schema = { $ref: '#/components/schemas/MessageInput' };
+    expect(requestBody?.content['application/json']).to.deep.equal({ schema });
+    const form = requestBody?.content['multipart/form-data'] as { schema: { properties: Json } };
+    expect(form.schema.properties.payload_json).to.deep.equal(schema);
+    expect(form.schema.properties.files).to.include({ type: 'array', maxItems: 10 });
     expect(parameters.map((one) => one.$ref)).to.include('#/components/parameters/IdempotencyKey');
     expect(Object.keys(responses)).to.include.members(['201', '400', '401', '403', '404', '409', '413', '415', '429', '503', 'default']);
     expect(Object.keys(responses['201']?.headers as Json)).to.include.members(['X-RateLimit-Remaining', 'X-Request-Id']);

@@ -20,18 +20,18 @@ const parse: Middleware = koaBody({
 });
 
 /** Whether the request brings a body at all. */
-const hasBody = (ctx: Context): boolean => ctx.get('Transfer-Encoding') !== '' || Number(ctx.get('Content-Length') || 0) > 0;
+export const hasBody = (ctx: Context): boolean => ctx.get('Transfer-Encoding') !== '' || Number(ctx.get('Content-Length') || 0) > 0;
 
 /**
- * The JSON body of a request; undefined when there is none and `optional`. Refuses another content type (415), more than 1 MiB (413), broken JSON and
+ * The JSON body of a request; undefined when there is none and `optional`. Refuses another content type (415, naming what is `expected`), more than 1 MiB (413), broken JSON and
  * nesting deeper than 32 (400).
  */
-export async function readBody(ctx: Context, optional: boolean): Promise<unknown> {
+export async function readBody(ctx: Context, optional: boolean, expected = 'application/json'): Promise<unknown> {
   if (!hasBody(ctx)) {
     if (optional) return undefined;
     return refuse('invalid_request', { reason: 'a JSON body is required' });
   }
-  if (!ctx.is('application/json')) return refuse('unsupported_media_type', { expected: 'application/json' });
+  if (!ctx.is('application/json')) return refuse('unsupported_media_type', { expected });
   await parse(ctx, async () => undefined);
   const { body } = ctx.request as unknown as { body: unknown };
   if (tooDeep(body)) return refuse('invalid_request', { reason: `the body is nested deeper than ${limits.bodyDepth}` });

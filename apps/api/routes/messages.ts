@@ -1,6 +1,6 @@
 import { Message, MessageEdit, MessageInput } from '../../../lib/contract/message.ts';
 import { MessagePage } from '../../../lib/contract/shared.ts';
-import { deleteMessage, editMessage, getMessage, listMessages, postMessage } from '../../../lib/domain/messages.ts';
+import { admitPost, deleteMessage, editMessage, getMessage, listMessages, postMessage } from '../../../lib/domain/messages.ts';
 import { List, type Route, route } from '../route.ts';
 
 /** Spec, Messages. */
@@ -19,13 +19,14 @@ export const messageRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/channels/{channelId}/messages',
     auth: 'account',
-    about: 'Posts a message.',
+    about: 'Posts a message, with up to 10 files of up to 10 MiB as multipart/form-data.',
     body: MessageInput,
+    admitUpload: (platform, actor, { channelId }) => admitPost(platform, actor, channelId),
     reply: { status: 201, body: Message },
     creates: 'resource',
     makesMessage: true,
     errors: ['invalid_request', 'missing_permission', 'no_shared_server', 'not_found', 'slowmode', 'idempotency_conflict'],
-    run: (platform, actor, { params, body, newId }) => postMessage(platform, actor, params.channelId, body, newId),
+    run: (platform, actor, { params, body, newId, files }) => postMessage(platform, actor, params.channelId, body, newId, files),
   }),
   route({
     method: 'GET',

@@ -1,0 +1,80 @@
+import contentDisposition from 'content-disposition';
+import type { Context, Middleware } from 'koa';
+import parseRange from 'range-parser';
+import { refuse } from '../../lib/base/errors.ts';
+import { servedFile, shownInline } from '../../lib/domain/file-reads.ts';
+import type { ByteRange } from '../../lib/store/blobs/store.ts';
+import type { FileDoc } from '../../lib/store/models/file.ts';
+import type { ApiPlatform } from '../../lib/store/platform.ts';
+import type { State } from './state.ts';
+
+/** What every answer with a file says: it never changes, it is what its type says and nothing else, and it runs nothing. */
+const headers = {
+  'Accept-Ranges': 'bytes',
+  'Cache-Control': 'public, max-age=31536000, immutable',
+  'Content-Security-Policy': "sandbox; default-src 'none'",
+  'Cross-Origin-Resource-Policy': 'cross-origin',
+};
+
+const etagOf = (file: FileDoc): string => `"${file._id}"`;
+
+/** The one part that is asked for; null for the whole file, also when several parts are, or when the file is not the one that `If-Range` names. */
+function rangeOf(ctx: Context, file: FileDoc): ByteRange | 'unsatisfiable' | null {
+  const asked = ctx.get('Range');
+  const condition = ctx.get('If-Range');
+  if (asked === '' || (condition !== '' && condition !== etagOf(file))) return null;
+  const ranges = parseRange(file.size, asked, { combine: true });
+  if (ranges === -1) return 'unsatisfiable';
+  if (ranges === -2 || ranges.type !== 'bytes' || ranges.length !== 1) return null;
+  return ranges[0] ?? null;
+}
+
+/** What describes the file itself; not said of a refusal. */
+const describe = (ctx: Context, file: FileDoc): void => {
+  ctx.set(headers);
+  ctx.set('Content-Type', file.contentType);
+  ctx.set('Content-Disposition', contentDisposition(file.filename, { type: shownInline(file) ? 'inline' : 'attachment' }));
+};
+
+function sendUnsatisfiable(ctx: Context, size: number): void {
+  ctx.status = 416;
+  ctx.set('Content-Range', `bytes */${size}`);
+  ctx.set('Content-Length', '0');
+}
+
+async function send(ctx: Context, platform: ApiPlatform, file: FileDoc): Promise<void> {
+  ctx.status = 200;
+  ctx.set('ETag', etagOf(file));
+  if (ctx.fresh) {
+    describe(ctx, file);
+    ctx.status = 304;
+    return;
+  }
+  const range = rangeOf(ctx, file);
+  if (range === 'unsatisfiable') return sendUnsatisfiable(ctx, file.size);
+  const size = range ? range.end - range.start + 1 : file.size;
+  ctx.remove('ETag');
+  const blob = ctx.method === 'HEAD' ? null : await platform.blobs.open(file.blob, range ?? undefined);
+  if (!blob && ctx.method !== 'HEAD') refuse('not_found', { what: 'file' });
+  describe(ctx, file);
+  ctx.set('ETag', etagOf(file));
+  ctx.status = range ? 206 : 200;
+  if (range) ctx.set('Content-Range', `bytes ${range.start}-${range.end}/${file.size}`);
+  if (blob) ctx.body = blob.stream;
+  ctx.set('Content-Length', String(size));
+}
+
+/**
+ * `GET /files/{key}/{filename}`: the key decides, the name is only for looks (decisions 5, Files). No limiter stands before it: a page of messages shows many, and
+ * whoever has no key gets nothing.
+ */
+export function serveFiles(platform: ApiPlatform): Middleware<State> {
+  return async (ctx, next) => {
+    const [, first, key = '', ...rest] = ctx.path.split('/');
+    if (first !== 'files') return next();
+    ctx.state.route = '/files/{key}/{filename}';
+    if (ctx.method !== 'GET' && ctx.method !== 'HEAD') refuse('method_not_allowed', { allowed: 'GET' }, { allow: ['GET'] });
+    if (rest.length !== 1) refuse('not_found', { what: 'file' });
+    return send(ctx as unknown as Context, platform, await servedFile(platform, key));
+  };
+}

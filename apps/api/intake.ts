@@ -1,0 +1,71 @@
+import type { Context } from 'koa';
+import type { ReceivedFile } from '../../lib/domain/attachments.ts';
+import type { ApiPlatform } from '../../lib/store/platform.ts';
+import { hasBody, readBody } from './middleware/body.ts';
+import type { Identified } from './middleware/identify.ts';
+import { readUpload, removeLocal } from './middleware/upload.ts';
+import type { UploadSlots } from './middleware/upload-slots.ts';
+import type { Route } from './route.ts';
+import { checkBody } from './validate.ts';
+
+/** What a request brought. */
+export interface Intake {
+  body: unknown;
+  files: readonly ReceivedFile[];
+  /** What makes two bodies the same: their fields, and the bytes, names and types of their files; never how they were sent. */
+  identity: unknown;
+  /** Deletes the local files that are left. */
+  discard: () => Promise<void>;
+}
+
+const plain = (body: unknown): Intake => ({ body, files: [], identity: body, discard: () => Promise.resolve() });
+
+/** Takes a multipart body in. Who may not post is refused before any of it is read, and nothing of a refused one stays on the disk. */
+async function takeUpload(ctx: Context, platform: ApiPlatform, beforeFile: () => void): Promise<Intake> {
+  const paths: string[] = [];
+  const tempPath = async (): Promise<string> => {
+    const path = await platform.blobs.tempPath();
+    paths.push(path);
+    return path;
+  };
+  const discard = (): Promise<void> => removeLocal(paths);
+  try {
+    const { fields, files } = await readUpload(ctx.req, { tempPath, beforeFile });
+    const bytes = files.map(({ sha256, filename, contentType }) => ({ sha256, filename, contentType }));
+    return { body: fields, files, identity: files.length ? { fields, files: bytes } : fields, discard };
+  } catch (error) {
+    await discard();
+    throw error;
+  }
+}
+
+/** The body of a request, checked against the route's schema, and its files. The caller discards what is left of them when the request is done. */
+export async function takeBody(
+  ctx: Context,
+  platform: ApiPlatform,
+  route: Route,
+  who: Identified,
+  params: Record<string, string>,
+  slots: UploadSlots,
+): Promise<Intake> {
+  if (!route.body) return plain(undefined);
+  if (route.admitUpload && who.actor && hasBody(ctx) && ctx.is('multipart/form-data')) {
+    const release = slots.take(who.actor.id);
+    try {
+      const beforeFile = await route.admitUpload(platform, who.actor, params);
+      const taken = await takeUpload(ctx, platform, beforeFile);
+      try {
+        checkBody(route.body, taken.body);
+      } catch (error) {
+        await taken.discard();
+        throw error;
+      }
+      return taken;
+    } finally {
+      release();
+    }
+  }
+  const body = await readBody(ctx, route.bodyOptional === true, route.admitUpload ? 'application/json or multipart/form-data' : undefined);
+  if (!(body === undefined && route.bodyOptional)) checkBody(route.body, body);
+  return plain(body);
+}

@@ -1,0 +1,187 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
+import { Busboy, type BusboyHeaders, type BusboyInstance } from '@fastify/busboy';
+import { refuse } from '../../../lib/base/errors.ts';
+import { cleanFilename } from '../../../lib/base/filenames.ts';
+import { limits } from '../../../lib/base/limits.ts';
+import { magicBytes } from '../../../lib/base/magic.ts';
+import type { ReceivedFile } from '../../../lib/domain/attachments.ts';
+import { tooDeep } from '../validate.ts';
+
+/** What a multipart body brought: the JSON of `payload_json` (`{}` without that part) and its files, in their order. */
+export interface Upload {
+  fields: unknown;
+  files: ReceivedFile[];
+}
+
+/** What taking a body in needs. */
+export interface Intake {
+  /** A path for a new local file; every one that was given is the caller's to delete, whatever comes of the body. */
+  tempPath: () => Promise<string>;
+  /** Asked before each file is taken in; refuses by throwing. */
+  beforeFile: () => void;
+  /** How long the sender may be silent, in milliseconds. */
+  stallMs?: number;
+}
+
+const mediaType = /^[a-z0-9][\w!#$&^.+-]{0,126}\/[a-z0-9][\w!#$&^.+-]{0,126}$/;
+/** How long the sender of a refused body may go on, in milliseconds. */
+const drainMs = 30_000;
+const invalid = (reason: string): never => refuse('invalid_request', { reason });
+
+/** Writes a part to a new local file, counting and hashing it. Refuses more than 10 MiB as soon as they are passed. */
+async function takeFile(part: Readable, path: string): Promise<Pick<ReceivedFile, 'size' | 'sha256' | 'head'>> {
+  const hash = createHash('sha256');
+  const target = createWriteStream(path, { flags: 'wx' });
+  const written = finished(target);
+  written.catch(() => undefined);
+  let head = Buffer.alloc(0);
+  let size = 0;
+  try {
+    for await (const chunk of part as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > limits.fileBytes) refuse('payload_too_large', { limit: '10 MiB a file' });
+      if (head.length < magicBytes) head = Buffer.concat([head, chunk.subarray(0, magicBytes - head.length)]);
+      hash.update(chunk);
+      if (!target.write(chunk)) await Promise.race([once(target, 'drain'), written]);
+    }
+    target.end();
+    await written;
+  } catch (error) {
+    target.destroy();
+    throw error;
+  }
+  return { size, sha256: hash.digest('hex'), head };
+}
+
+/** The value of a `payload_json` part. Refuses more than 1 MiB, what is no JSON in UTF-8, a field `__proto__`, and nesting deeper than 32. */
+async function takeJson(part: Readable): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of part as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > limits.bodyBytes) refuse('payload_too_large', { limit: '1 MiB in payload_json' });
+    chunks.push(chunk);
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)), (key, inner: unknown) => {
+      if (key === '__proto__') throw new SyntaxError(key);
+      return inner;
+    });
+  } catch {
+    return invalid('payload_json is not valid JSON');
+  }
+  if (tooDeep(value)) return invalid(`payload_json is nested deeper than ${limits.bodyDepth}`);
+  return value;
+}
+
+/** Feeds `request` to `parser` until it is done; rejects when the body is broken, ends early or is silent for `stallMs`, or when `failed` does. */
+function feed(request: IncomingMessage, parser: BusboyInstance, stallMs: number, failed: Promise<never>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  let wait = (): void => undefined;
+  const fed = new Promise<void>((resolve, reject) => {
+    const fail = (reason: string): void => {
+      try {
+        invalid(reason);
+      } catch (error) {
+        reject(error as Error);
+      }
+    };
+    wait = () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => fail('nothing more of the body came'), stallMs);
+    };
+    wait();
+    request.on('data', wait);
+    request.once('close', () => request.complete || fail('the body ended early'));
+    parser.once('finish', resolve);
+    parser.once('error', () => fail('the body is not valid multipart/form-data'));
+    request.pipe(parser);
+    failed.catch(reject);
+  });
+  return fed.finally(() => {
+    clearTimeout(timer);
+    request.unpipe(parser);
+    request.off('data', wait);
+    parser.on('error', () => undefined);
+  });
+}
+
+/** Reads what is left of a refused body and throws it away, so that its sender sees the answer; one that does not come to an end is cut off. */
+function drain(request: IncomingMessage, ms: number): void {
+  request.resume();
+  const timer = setTimeout(() => request.destroy(), ms).unref();
+  request.once('close', () => clearTimeout(timer));
+}
+
+const newParser = (request: IncomingMessage): BusboyInstance => {
+  try {
+    return new Busboy({
+      headers: request.headers as BusboyHeaders,
+      preservePath: true,
+      isPartAFile: () => true,
+      limits: { headerPairs: 32, headerSize: 16 * 1024 },
+    });
+  } catch {
+    return invalid('the body is not valid multipart/form-data');
+  }
+};
+
+/**
+ * Takes a `multipart/form-data` body in: parts `files` go to local files while they come, at most 10, and one part `payload_json`, in any order (spec, Messages).
+ * Nothing but a few chunks is held in memory. Refuses broken bodies, other parts, an eleventh file, and a sender that is silent for 30 s (400), and a file over
+ * 10 MiB (413), at once; what the sender goes on to send is then read and thrown away, so that it sees the answer.
+ */
+export async function readUpload(request: IncomingMessage, intake: Intake): Promise<Upload> {
+  const parser = newParser(request);
+  const files: Promise<ReceivedFile>[] = [];
+  const parts: Readable[] = [];
+  let json: Promise<unknown> | null = null;
+  let fail: (error: unknown) => void = () => undefined;
+  const failed = new Promise<never>((_, reject) => {
+    fail = reject;
+  });
+  const takeNamed = async (part: Readable, filename: string | undefined, type: string): Promise<ReceivedFile> => {
+    const path = await intake.tempPath();
+    const contentType = mediaType.test(type) ? type : 'application/octet-stream';
+    return { path, filename: cleanFilename(filename), contentType, ...(await takeFile(part, path)) };
+  };
+  parser.on('file', (name: string | undefined, part: Readable, filename: string | undefined, _encoding: string, type: string) => {
+    part.on('error', () => undefined);
+    parts.push(part);
+    try {
+      if (name === 'files') {
+        if (files.length === limits.filesPerMessage) invalid(`a message has at most ${limits.filesPerMessage} files`);
+        intake.beforeFile();
+        files.push(takeNamed(part, filename, type));
+        files.at(-1)?.catch(fail);
+      } else if (name === 'payload_json') {
+        if (json) invalid('payload_json comes twice');
+        json = takeJson(part);
+        json.catch(fail);
+      } else invalid('a part is neither payload_json nor files');
+    } catch (error) {
+      fail(error);
+    }
+  });
+  try {
+    await feed(request, parser, intake.stallMs ?? limits.uploadStallMs, failed);
+    return { fields: await (json ?? {}), files: await Promise.all(files) };
+  } catch (error) {
+    for (const part of parts) part.destroy(new Error('the body was refused'));
+    drain(request, drainMs);
+    await Promise.allSettled(files);
+    throw error;
+  }
+}
+
+/** Deletes local files, those that are gone already too. */
+export async function removeLocal(paths: readonly string[]): Promise<void> {
+  await Promise.all(paths.map((path) => rm(path, { force: true })));
+}
