@@ -59,19 +59,22 @@ export function targetOf(address: string, allow: ReadonlySet<string>, http: bool
 
 /**
  * Asks the name servers for both families, without the hosts file and without the thread pool, where a name that nobody answers for would hold up files and
- * passwords. One family that cannot be had is left out.
+ * passwords. One family that cannot be had is left out. `servers` are `address:port`; default: those of this machine.
  */
-const askNameServers: Resolve = async (host, signal) => {
-  const resolver = new Resolver({ timeout: 1_000, tries: 2 });
-  const cancel = (): void => resolver.cancel();
-  signal.addEventListener('abort', cancel, { once: true });
-  try {
-    const found = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
-    return found.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
-  } finally {
-    signal.removeEventListener('abort', cancel);
-  }
-};
+export const askNameServers =
+  (servers?: readonly string[]): Resolve =>
+  async (host, signal) => {
+    const resolver = new Resolver({ timeout: 750, tries: 2 });
+    if (servers) resolver.setServers(servers);
+    const cancel = (): void => resolver.cancel();
+    signal.addEventListener('abort', cancel, { once: true });
+    try {
+      const found = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
+      return found.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
+    } finally {
+      signal.removeEventListener('abort', cancel);
+    }
+  };
 
 /** As this machine resolves names, hosts file included: for what the operator named. */
 const askMachine: Resolve = async (host) => (await lookup(host, { all: true })).map(({ address }) => address);
@@ -93,7 +96,7 @@ const before = async <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> =
 export async function addressesOf(target: Target, resolve: Resolve | undefined, signal: AbortSignal): Promise<readonly string[]> {
   const { host, allowed } = target;
   if (isIP(host) !== 0) return [host];
-  const ask = resolve ?? (allowed ? askMachine : askNameServers);
+  const ask = resolve ?? (allowed ? askMachine : askNameServers());
   const found = await before(ask(host, signal), signal).catch((error: Error & { code?: string }) => {
     throw new OutboundFault('dns', signal.aborted ? 'timed out' : `the host was not found (${error.code ?? 'no answer'})`);
   });
