@@ -13,6 +13,7 @@ import {
   makeServer,
   type Place,
   send,
+  setOverwrite,
   tally,
 } from '../harness/factories.ts';
 
@@ -118,6 +119,21 @@ describe('slow mode', () => {
     for (const content of ['a', 'b']) expect((await api.call('PATCH', path, { as: member.as, body: { content } })).status).to.equal(200);
     expect((await api.call('DELETE', path, { as: member.as })).status).to.equal(204);
     expect((await post(one, member)).status, 'a deleted message took its turn').to.equal(429);
+  });
+
+  it('a thread has its own, whatever its channel has, and its permissions from there', async () => {
+    const parent = await slow(600);
+    const moderator = await makeMember(api, owner, server.id);
+    await setOverwrite(api, owner, parent, moderator.id, permissionBits['Manage Messages'], 0);
+    const thread = await send<{ id: string; slowmodeSecs: number }>(api, 201, member, 'POST', `/api/channels/${parent}/threads`, {
+      name: 't',
+    });
+    expect(thread.slowmodeSecs).to.equal(0);
+    for (let n = 0; n < 3; n++) expect((await post(thread.id, member)).status).to.equal(201);
+    await send(api, 200, owner, 'PATCH', `/api/channels/${thread.id}`, { slowmodeSecs: 30 });
+    expect(tally([await post(thread.id, member), await post(thread.id, member)])).to.deep.equal({ 201: 1, 429: 1 });
+    expect(tally([await post(thread.id, moderator), await post(thread.id, moderator)])).to.deep.equal({ 201: 2 });
+    expect((await post(parent, member)).status).to.equal(201);
   });
 
   it('a change takes effect at once: shorter, longer, off and on again', async () => {
