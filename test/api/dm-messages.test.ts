@@ -157,6 +157,16 @@ describe('messages in DMs', () => {
       expect(await lastId()).to.equal(null);
     });
 
+    it('a post that is taken up again after later ones does not take it back', async () => {
+      const headers = { 'Idempotency-Key': 'again' };
+      const first = await api.call<Message>('POST', path, { as: bot.as, body: { content: 'x' }, headers });
+      const later = await post(member);
+      await api.platform.db.idempotency.updateMany({ resourceId: first.body.id }, { $set: { answer: null, claimedAt: new Date(0) } });
+      const again = await api.call<Message>('POST', path, { as: bot.as, body: { content: 'x' }, headers });
+      expect([again.status, again.body.id]).to.deep.equal([201, first.body.id]);
+      expect(await lastId()).to.equal(later.id);
+    });
+
     it('a delete of the message that it would go back to, at the same moment', async () => {
       const [a, b, c] = [await post(bot), await post(bot), await post(bot)];
       // Between what the first delete reads and what it writes, another goes through.
