@@ -71,7 +71,7 @@ export const limits = {
   imageWaitMs: 10_000,
   imageEncodeMs: 15_000,
   imageEncodeBytes: 1536 * 1024 * 1024,
-  imageAttempts: 3,
+  imageAttempts: 5,
   previewsPerMessage: 5,
   previewBytes: 512 * 1024,
   previewMs: 3_000,

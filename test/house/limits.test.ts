@@ -84,7 +84,7 @@ const others: Limits = {
   imageWaitMs: 10_000,
   imageEncodeMs: 15_000,
   imageEncodeBytes: 1536 * 1024 * 1024,
-  imageAttempts: 3,
+  imageAttempts: 5,
   previewsPerMessage: 5,
   previewBytes: 524_288,
   previewMs: 3_000,
