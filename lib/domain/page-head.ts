@@ -17,6 +17,8 @@ export interface HeadReader {
 
 /** How many bytes are looked at for the name of the character set, as browsers do. */
 const sniffBytes = 1_024;
+/** Deeper than this nothing of a head stands; a page nested without end would take the parser seconds. */
+const deepest = 64;
 /** A title longer than this is not read on, in UTF-16 units. */
 const titleUnits = 4_096;
 
@@ -46,11 +48,16 @@ function headParser(): { parser: Parser; head: PageHead; over: () => boolean } {
   let titles = 0;
   let inTitle = false;
   let inside = 0; // svg in a head has titles of its own
+  let depth = 0;
   let over = false;
-  const parser = new Parser({
+  const stop = (): void => {
+    over = true;
+    parser.pause();
+  };
+  const parser: Parser = new Parser({
     onopentag(name, { property, name: called, content }) {
       if (over) return;
-      if (name === 'body') over = true;
+      if (name === 'body' || ++depth > deepest) stop();
       else if (name === 'svg') inside++;
       else if (name === 'title' && inside === 0) inTitle = ++titles === 1;
       else if (name === 'meta' && content !== undefined) {
@@ -62,9 +69,10 @@ function headParser(): { parser: Parser; head: PageHead; over: () => boolean } {
       if (inTitle && !over && head.title.length < titleUnits) head.title += text;
     },
     onclosetag(name) {
+      depth--;
       if (name === 'title') inTitle = false;
       else if (name === 'svg') inside--;
-      else if (name === 'head') over = true;
+      else if (name === 'head') stop();
     },
   });
   return { parser, head, over: () => over };

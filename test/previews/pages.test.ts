@@ -106,6 +106,14 @@ describe('pages: what their heads say', () => {
     expect(pagePreview(reader.end(), link, link)).to.include({ title: 'T' });
   });
 
+  for (const tags of ['<a>', '<b><i>', '<svg>', '<table><tr>', '<svg><title>', '<form><p>', '<!--', '<'])
+    it(`512 KiB of ${tags} take no time to speak of`, () => {
+      const bytes = `<title>T</title>${tags.repeat(Math.floor((512 * 1024) / tags.length))}`;
+      const began = performance.now();
+      expect(read(bytes, 'text/html', 65_536)).to.include({ title: 'T' });
+      expect(performance.now() - began).to.be.lessThan(1_000);
+    });
+
   const images: readonly [address: string, found: string | undefined][] = [
     ['https://cdn.example/i.png', 'https://cdn.example/i.png'],
     ['http://cdn.example/i.png', 'http://cdn.example/i.png'],
