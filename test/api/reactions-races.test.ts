@@ -111,14 +111,25 @@ describe('reactions at once', () => {
       api.platform.versions.changing({ servers: [world.serverId] }, () =>
         api.platform.db.servers.updateOne({ _id: world.serverId }, { $set: { 'roles.0.permissions': permissions } }),
       );
-    await react(0, '👍');
+    const emoji = Array.from({ length: 20 }, (_, n) => `e:${n}`);
+    await put(emoji.map((one, n) => ({ identity: String(n), emoji: one, users: [world.bots[0]?.id as string] })));
     await setEveryone(1);
-    const [left, ...answers] = await many(20, (n) => react(n, '👍', n === 0 ? 'DELETE' : 'PUT'));
+    const answers = await many(60, async (n) => {
+      const bot = (n + 1) % 3;
+      const { status } = await react(bot, emoji[n % 20] as string, bot === 0 ? 'DELETE' : 'PUT');
+      return { status, bot, key: `${emoji[n % 20]} ${world.bots[bot]?.id}` };
+    });
     await setEveryone(15);
-    expect(left?.status).to.equal(204);
-    const joined = world.bots.slice(1, 20).filter((_, n) => answers[n]?.status === 204);
-    expect(answers.every(({ status }) => status === 204 || status === 403)).to.equal(true);
-    expect(flat((await stored()).reactions)).to.deep.equal(joined.map((bot) => `👍 ${bot.id}`).toSorted());
+    expect(answers.every(({ status, bot }) => status === 204 || (status === 403 && bot !== 0))).to.equal(true);
+    const { reactions, owed } = await stored();
+    const joined = answers.filter(({ status, bot }) => status === 204 && bot !== 0);
+    expect(flat(reactions)).to.deep.equal(joined.map(({ key }) => key).toSorted());
+    const standing = new Map(emoji.map((one) => [one, 1]));
+    for (const { name, data } of owed) {
+      const before = standing.get(data.emoji) ?? 0;
+      expect(before, 'held up by somebody').to.be.above(0);
+      standing.set(data.emoji, before + (name === 'REACTION_ADD' ? 1 : -1));
+    }
   });
 
   it('a delete meets 30 reactions: 204 or 404, and nothing stands on the grave', async () => {
