@@ -17,6 +17,8 @@ const tries = 3;
 const connectMs = 2_000;
 const silenceMs = 10_000;
 
+const silent = (): void => undefined;
+
 async function connect(config: Config): Promise<{ sdk: Sdk; client: S3Client }> {
   const sdk = await import('@aws-sdk/client-s3');
   const client = new sdk.S3Client({
@@ -26,6 +28,7 @@ async function connect(config: Config): Promise<{ sdk: Sdk; client: S3Client }> 
     forcePathStyle: true,
     credentials: { accessKeyId: config.S3_ACCESS_KEY, secretAccessKey: config.S3_SECRET_KEY },
     maxAttempts: 1, // tried again here, as a body that was streamed cannot be sent again by the client
+    logger: { trace: silent, debug: silent, info: silent, warn: silent, error: silent }, // it would write to the console
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: { connectionTimeout: connectMs, requestTimeout: silenceMs, socketTimeout: silenceMs, throwOnRequestTimeout: true },
