@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startStores } from '../../apps/local/stores.ts';
 import { type Row, table } from './report.ts';
+import { archiveRows } from './rows/archive.ts';
+import { crosspostRows } from './rows/crosspost.ts';
 import { fanOutRows } from './rows/fan-out.ts';
 import { latencyRows } from './rows/latency.ts';
 import { listRows } from './rows/list.ts';
@@ -18,6 +20,8 @@ const suites: Record<string, (bench: Bench) => Promise<Row[]>> = {
   'fan-out': fanOutRows,
   resume: resumeRow,
   list: listRows,
+  crosspost: crosspostRows,
+  archive: archiveRows,
   memory: memoryRow,
 };
 

@@ -1,0 +1,169 @@
+import { Redis } from 'ioredis';
+import { type BotClient, connectBot } from '../../harness/bot-client.ts';
+import { makeFollowing } from '../../harness/crosspost.ts';
+import { makeWorld, type World } from '../../harness/world.ts';
+import { aboveRow, multipleRow, percentile, type Row } from '../report.ts';
+import { type Bench, openSetting, type Setting } from '../setting.ts';
+
+const followers = 500;
+/** In so many servers: each has its own readers to be found. */
+const servers = 50;
+/** Posts in another channel while copies go out. */
+const postsPerSec = 50;
+
+async function until(done: () => boolean, mostMs: number): Promise<void> {
+  const end = performance.now() + mostMs;
+  while (!done()) {
+    if (performance.now() > end) throw new Error('the events did not come');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** Spreads the following channels over servers like the one that they are in; the bot is in all. */
+async function spread({ platform }: Setting, to: World): Promise<void> {
+  const { db, ids } = platform;
+  const [server, member] = await Promise.all([
+    db.servers.findOne({ _id: to.serverId }).lean(),
+    db.members.findOne({ _id: `${to.serverId}:${to.bots[0]?.id}` }).lean(),
+  ]);
+  for (let n = 1; n < servers; n++) {
+    const serverId = ids.next();
+    const mine = to.channelIds.filter((_, at) => at % servers === n);
+    await db.servers.collection.insertOne({ ...server, _id: serverId } as never);
+    await db.members.collection.insertOne({ ...member, _id: `${serverId}:${member?.userId}`, serverId } as never);
+    for (const _id of mine) {
+      await db.channels.updateOne({ _id }, { $set: { serverId } });
+      await db.follows.updateOne({ targetId: _id }, { $set: { serverId } });
+    }
+  }
+}
+
+/** A bot's session that counts what it hears. */
+interface Counter {
+  client: BotClient;
+  /** When the copies of this content came. */
+  times(content: string): number[];
+}
+
+async function listen(setting: Setting, token: string): Promise<Counter> {
+  const heard = new Map<string, number[]>();
+  const client = connectBot({
+    urlOf: () => setting.stack.gatewayUrl(),
+    token,
+    onEvent: ({ d }) => {
+      const content = String(d.content);
+      const times = heard.get(content) ?? [];
+      heard.set(content, times);
+      times.push(performance.now());
+    },
+  });
+  await client.ready;
+  return { client, times: (content) => heard.get(content) ?? [] };
+}
+
+async function call(setting: Setting, token: string, path: string, body?: object): Promise<Record<string, unknown>> {
+  const response = await fetch(`${setting.stack.apiUrl()}/api${path}`, {
+    method: 'POST',
+    headers: { Authorization: token, ...(body ? { 'Content-Type': 'application/json' } : {}) },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  });
+  if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+  return (await response.json()) as Record<string, unknown>;
+}
+
+/** Posts at an even pace until `stop` says so; answers 201 → socket of each, in milliseconds. */
+async function postsMeanwhile(setting: Setting, world: World, ear: Counter, round: string, stop: () => boolean): Promise<number[]> {
+  const answered = new Map<string, number>();
+  const posts: Promise<void>[] = [];
+  const began = performance.now();
+  for (let n = 0; !stop(); n++) {
+    const wait = began + (n * 1000) / postsPerSec - performance.now();
+    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+    const content = `${round} ${n}`;
+    const post = call(setting, `Bot ${world.bots[0]?.token}`, `/channels/${world.channelIds[0]}/messages`, { content });
+    posts.push(post.then(() => void answered.set(content, performance.now())));
+  }
+  await Promise.all(posts);
+  await until(() => [...answered.keys()].every((content) => ear.times(content).length > 0), 10_000);
+  return [...answered].map(([content, at]) => Math.max(0, (ear.times(content)[0] ?? 0) - at));
+}
+
+/** The least that copies cost: one insertMany of so many documents, as durable as ours, and a PUBLISH for each. */
+async function bareRound(setting: Setting, redis: Redis): Promise<number> {
+  const { platform } = setting;
+  const began = performance.now();
+  const documents = Array.from({ length: followers }, () => ({
+    _id: platform.ids.next(),
+    channelId: platform.ids.next(),
+    serverId: platform.ids.next(),
+    authorId: platform.ids.next(),
+    content: 'x'.repeat(200),
+    embeds: [],
+    attachments: [],
+    mentions: [],
+    mentionRoles: [],
+    mentionEveryone: false,
+    replyTo: null,
+    interaction: null,
+    createdAt: new Date(),
+    editedAt: null,
+  }));
+  await platform.db.messages.collection.insertMany(documents as never);
+  await Promise.all(documents.map((document) => redis.publish('bare', JSON.stringify(document))));
+  return (performance.now() - began) / 1000;
+}
+
+/** A crosspost to 500 targets beside bare writes and publications, and what it does to posts elsewhere. */
+export async function crosspostRows(bench: Bench): Promise<Row[]> {
+  const setting = await openSetting(bench, { api: 1, gateway: 1, worker: 1 });
+  const redis = new Redis(setting.config.REDIS_URL);
+  const ears: Counter[] = [];
+  try {
+    const { from, to, news } = await makeFollowing(setting.platform, followers);
+    await spread(setting, to);
+    const other = await makeWorld(setting.platform, { bots: 1, channels: 1 });
+    const [ear, elsewhere] = [await listen(setting, String(to.bots[0]?.token)), await listen(setting, String(other.bots[0]?.token))];
+    ears.push(ear, elsewhere);
+    const token = `Bearer ${from.ownerToken}`;
+    const [ours, bare, busy, calm]: [number[], number[], number[], number[]] = [[], [], [], []];
+    /** Seconds from the 200 to the last copy's event. */
+    const crosspostRound = async (content: string): Promise<number> => {
+      const { id } = await call(setting, token, `/channels/${news}/messages`, { content });
+      await call(setting, token, `/channels/${news}/messages/${String(id)}/crosspost`);
+      const answered = performance.now();
+      await until(() => ear.times(content).length >= followers, 60_000);
+      return (Number(ear.times(content).at(-1)) - answered) / 1000;
+    };
+    for (let i = 0; i < bench.rounds + 1; i++) {
+      const seconds = await crosspostRound(`alone ${i} ${'x'.repeat(190)}`);
+      const least = await bareRound(setting, redis);
+      const end = performance.now() + bench.seconds * 1000;
+      const quiet = await postsMeanwhile(setting, other, elsewhere, `calm ${i}`, () => performance.now() >= end);
+      const disturbed: number[] = [];
+      for (let n = 0; disturbed.length < quiet.length; n++) {
+        let done = false;
+        const crossposting = crosspostRound(`busy ${i} ${n} ${'x'.repeat(190)}`).finally(() => {
+          done = true;
+        });
+        disturbed.push(...(await postsMeanwhile(setting, other, elsewhere, `busy ${i} ${n}`, () => done)));
+        await crossposting;
+      }
+      if (i === 0) continue; // the first round warms up
+      ours.push(seconds);
+      bare.push(least);
+      calm.push(percentile(quiet, 0.99));
+      busy.push(percentile(disturbed, 0.99));
+      bench.say(
+        `  crosspost to ${followers}: ${seconds.toFixed(2)} s, bare ${least.toFixed(2)} s; posts elsewhere p50 ${percentile(disturbed, 0.5).toFixed(1)} ms, p99 ${busy.at(-1)?.toFixed(1)} ms, without it p50 ${percentile(quiet, 0.5).toFixed(1)} ms, p99 ${calm.at(-1)?.toFixed(1)} ms`,
+      );
+    }
+    return [
+      aboveRow(`crosspost to ${followers} targets, 200 → last event, beside one insertMany and as many PUBLISH`, 's', ours, bare, 5),
+      multipleRow('201 → socket of posts elsewhere meanwhile, p99, beside the same without a crosspost', 'ms', busy, calm, 2),
+    ];
+  } finally {
+    await Promise.all(ears.map(({ client }) => client.close()));
+    redis.disconnect();
+    await setting.close();
+  }
+}
