@@ -164,6 +164,9 @@ describe('read marks', () => {
       expect((await stateOf(id, late))?.mentions).to.equal(2);
       await send(api, 200, bot, 'PATCH', `/api/channels/${id}/messages/${one}`, { content: 'nobody' });
       await send(api, 204, bot, 'DELETE', `/api/channels/${id}/messages/${two}`);
+      expect(await api.platform.db.messages.countDocuments({ channelId: id, pings: true }), 'those that mention nobody any more').to.equal(
+        1,
+      );
       expect(await stateOf(id, late)).to.include({ mentions: 0, lastMessageId: one });
     });
 

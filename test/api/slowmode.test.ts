@@ -44,6 +44,11 @@ describe('slow mode', () => {
   /** Makes the last turn so much older. */
   const age = (channelId: string, as: Caller, ms: number): Promise<unknown> =>
     api.platform.db.turns.collection.updateOne({ _id: `${channelId}:${as.id}` as never }, [{ $set: { at: { $subtract: ['$at', ms] } } }]);
+  /** How many milliseconds are really left until the next turn. */
+  const left = async (channelId: string, as: Caller, secs: number): Promise<number> => {
+    const turn = await api.platform.db.turns.findOne({ _id: `${channelId}:${as.id}` }).lean();
+    return (turn?.at.getTime() ?? 0) + secs * 1000 - Date.now();
+  };
   const count = (channelId: string): Promise<number> => api.platform.db.messages.countDocuments({ channelId });
 
   for (const who of ['person', 'bot'] as const)
@@ -51,11 +56,12 @@ describe('slow mode', () => {
       const channelId = await slow(60);
       const caller = who === 'bot' ? bot : member;
       expect((await post(channelId, caller)).status).to.equal(201);
-      await age(channelId, caller, 47_000);
+      await age(channelId, caller, 47_500);
+      const before = await left(channelId, caller, 60);
       const early = await post(channelId, caller);
       expectError(early, 429, 'slowmode');
       const wait = Number(early.body.retryAfter);
-      expect(wait).to.be.within(11, 13);
+      expect(wait * 1000, 'long enough, and less than a second too long').to.be.within(await left(channelId, caller, 60), before + 1_000);
       expect(early.headers.get('Retry-After')).to.equal(String(wait));
       expect(early.body.message).to.contain(`${wait} s`);
       await age(channelId, caller, (wait - 3) * 1000);
