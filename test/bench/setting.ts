@@ -1,5 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Stores } from '../../apps/local/stores.ts';
 import { type Config, readConfig } from '../../config/index.ts';
@@ -39,6 +41,7 @@ export async function openSetting(
     MONGODB_URL: mongo.href,
     REDIS_URL: bench.stores.redisUrl,
     REDIS_PREFIX: name,
+    FILES_DIR: join(tmpdir(), 'parlance-bench-files', name),
     APP_KEY: randomBytes(32).toString('base64'),
     RATE_LIMIT: '1000000/1000000',
     LOG_LEVEL: 'error',

@@ -51,13 +51,15 @@ export function rawBody(
   };
 }
 
+const sorted = (names: Iterable<string>): string[] => [...names].sort((a, b) => (a < b ? -1 : 1));
+
 /** What lies in the folder of `api`: the names of blobs, and of files on their way in. */
 export async function onDisk({ platform }: TestApi): Promise<{ blobs: string[]; incoming: string[] }> {
   const folder = platform.config.FILES_DIR;
   const list = async (path: string): Promise<string[]> => readdir(path).catch(() => []);
   const shards = await list(join(folder, 'blobs'));
   const blobs = (await Promise.all(shards.map((shard) => list(join(folder, 'blobs', shard))))).flat();
-  return { blobs: blobs.sort(), incoming: await list(join(folder, 'incoming')) };
+  return { blobs: sorted(blobs), incoming: await list(join(folder, 'incoming')) };
 }
 
 /** Every file document. */
@@ -68,10 +70,10 @@ export async function expectNoOrphans(api: TestApi): Promise<void> {
   const docs = await fileDocs(api);
   const { blobs, incoming } = await onDisk(api);
   expect(incoming, 'files on their way in').to.deep.equal([]);
-  expect([...new Set(docs.map(({ blob }) => blob))].sort(), 'blobs').to.deep.equal(blobs);
+  expect(sorted(new Set(docs.map(({ blob }) => blob))), 'blobs').to.deep.equal(blobs);
   const messages = await api.platform.db.messages.find({}, { attachments: 1 }).lean();
-  const held = messages.flatMap(({ attachments }) => attachments.map(({ id }) => id)).sort();
-  expect(docs.map(({ _id }) => _id).sort(), 'files of messages').to.deep.equal(held);
+  const held = messages.flatMap(({ attachments }) => attachments.map(({ id }) => id));
+  expect(sorted(docs.map(({ _id }) => _id)), 'files of messages').to.deep.equal(sorted(held));
 }
 
 /** Gets a file by its address. */

@@ -67,7 +67,7 @@ describe('POST /api/channels/{channelId}/messages with files', function () {
     const files = Array.from({ length: 11 }, (_, at) => text(`${at}.txt`, `file ${at}`));
     const { status, body } = await post(formOf({}, files.slice(1)));
     expect([status, body.attachments.map(({ filename }) => filename)]).to.deep.equal([201, files.slice(1).map(({ name }) => name)]);
-    await storesNothing(async () => expectError((await post(formOf({}, files))) as never, 400, 'invalid_request'));
+    await storesNothing(async () => expectError(await post(formOf({}, files)), 400, 'invalid_request'));
   });
 
   it('201 with exactly 10 MiB, 413 with a byte more', async () => {
@@ -75,13 +75,13 @@ describe('POST /api/channels/{channelId}/messages with files', function () {
     expect((await post(formOf({}, [text('most.txt', bytes)]))).body.attachments[0]?.size).to.equal(10 * mebibyte);
     await storesNothing(async () => {
       const over = await post(formOf({ content: 'x' }, [text('fine.txt'), text('over.txt', Buffer.concat([bytes, Buffer.from('x')]))]));
-      expectError(over as never, 413, 'payload_too_large');
+      expectError(over, 413, 'payload_too_large');
     });
   });
 
   it('413 while the sender still sends 60 MB: it sees the answer', async () => {
     const big = Array.from({ length: 4 }, (_, at) => text(`${at}.bin`, Buffer.alloc(15 * mebibyte)));
-    await storesNothing(async () => expectError((await post(formOf({}, big))) as never, 413, 'payload_too_large'));
+    await storesNothing(async () => expectError(await post(formOf({}, big)), 413, 'payload_too_large'));
   });
 
   for (const [what, files, body, status, code] of [
@@ -98,8 +98,7 @@ describe('POST /api/channels/{channelId}/messages with files', function () {
   ] as const)
     it(`${status} ${what}, nothing stored`, () =>
       storesNothing(async () => {
-        for (const order of ['json first', 'files first'] as const)
-          expectError((await post(formOf(body, files, order))) as never, status, code);
+        for (const order of ['json first', 'files first'] as const) expectError(await post(formOf(body, files, order)), status, code);
       }));
 
   it('400 payload_json twice, an unknown part, a part without a name', () =>
@@ -113,7 +112,7 @@ describe('POST /api/channels/{channelId}/messages with files', function () {
         [json, { head: disposition('filename="a.txt"'), bytes: 'x' }],
       ]) {
         const { body, headers } = rawBody(parts);
-        expectError((await sendBody(url, fixture.bot, body, headers)) as never, 400, 'invalid_request');
+        expectError(await sendBody(url, fixture.bot, body, headers), 400, 'invalid_request');
       }
     }));
 
@@ -133,7 +132,7 @@ describe('POST /api/channels/{channelId}/messages with files', function () {
         ],
       ];
       for (const [bytes, type] of cases)
-        expectError((await sendBody(url, fixture.bot, bytes, { 'Content-Type': String(type) })) as never, 400, 'invalid_request');
+        expectError(await sendBody(url, fixture.bot, bytes, { 'Content-Type': String(type) }), 400, 'invalid_request');
     }));
 
   it('403 missing_permission without Attach Files, before anything is stored; 403 without Send Messages, 404 for who is outside', async () => {
@@ -141,22 +140,22 @@ describe('POST /api/channels/{channelId}/messages with files', function () {
     await storesNothing(async () => {
       await fixture.withPermissions(3, async () => {
         const answer = await post(form());
-        expectError(answer as never, 403, 'missing_permission');
+        expectError(answer, 403, 'missing_permission');
         expect(answer.body.missing).to.deep.equal(['Attach Files']);
       });
       await fixture.withPermissions(5, async () => {
         expect((await post(form())).body.missing).to.deep.equal(['Send Messages']);
       });
       const outside = `${fixture.api.url}/api/channels/1000000000000000001/messages`;
-      expectError((await sendBody(outside, fixture.bot, form())) as never, 404, 'not_found');
-      expectError((await sendBody(url, 'Bot x.y', form())) as never, 401, 'unauthorized');
+      expectError(await sendBody(outside, fixture.bot, form()), 404, 'not_found');
+      expectError(await sendBody(url, 'Bot x.y', form()), 401, 'unauthorized');
     });
   });
 
   it('415 urlencoded, text and multipart of another kind; the answer names both types', async () => {
     for (const type of ['application/x-www-form-urlencoded', 'text/plain', 'multipart/mixed; boundary=xyz']) {
       const answer = await sendBody(url, fixture.bot, 'content=x', { 'Content-Type': type });
-      expectError(answer as never, 415, 'unsupported_media_type');
+      expectError(answer, 415, 'unsupported_media_type');
       expect(String((answer.body as unknown as { message: string }).message)).to.contain('multipart/form-data');
     }
   });
@@ -174,10 +173,10 @@ describe('POST /api/channels/{channelId}/messages with files', function () {
   it('429 for the eleventh upload at once of one caller', async () => {
     const bytes = Buffer.alloc(2 * mebibyte);
     const answers = await Promise.all(Array.from({ length: 40 }, () => post(formOf({}, [text('a.bin', bytes)]))));
-    const statuses = [...new Set(answers.map(({ status }) => status))].sort();
-    expect(statuses.join()).to.be.oneOf(['201', '201,429']);
+    for (const { status } of answers) expect(status).to.be.oneOf([201, 429]);
+    expect(answers.filter(({ status }) => status === 201).length).to.be.greaterThan(9);
     for (const answer of answers.filter(({ status }) => status === 429)) {
-      expectError(answer as never, 429, 'rate_limited');
+      expectError(answer, 429, 'rate_limited');
       expect(answer.headers.get('Retry-After')).to.equal('1');
     }
     expect((await post(formOf({}, [text('after.txt')]))).status).to.equal(201);

@@ -1,0 +1,13 @@
+import { createServer } from 'node:http';
+
+// Takes uploads in and only counts their bytes: what they cost in memory at the least.
+let bytes = 0;
+createServer((request, response) => {
+  request.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+  });
+  request.on('end', () => {
+    response.statusCode = 201;
+    response.end(String(bytes));
+  });
+}).listen(Number(process.env.PORT), '127.0.0.1', () => process.send?.('ready'));
