@@ -52,7 +52,7 @@ export async function takeBody(
   if (route.admitUpload && who.actor && hasBody(ctx) && ctx.is('multipart/form-data')) {
     const release = slots.take(who.actor.id);
     try {
-      const beforeFile = await route.admitUpload(platform, who.actor, params);
+      const beforeFile = await route.admitUpload(platform, who.actor, params, ctx.get('Idempotency-Key') !== '');
       const taken = await takeUpload(ctx, platform, beforeFile);
       try {
         checkBody(route.body, taken.body);

@@ -58,9 +58,10 @@ export interface Route<
   body?: B;
   /**
    * It also takes `multipart/form-data`: the body in the part `payload_json`, and files. Called before any of such a body is read; refuses who may not post.
-   * What it answers is called before each file is taken in, and refuses who may post but no files.
+   * `keyed`: it may repeat a post that was made, under its Idempotency-Key. What it answers is called before each file is taken in, and refuses who may post
+   * but no files.
    */
-  admitUpload?: (platform: ApiPlatform, actor: Actor, params: Record<Holes<P>, string>) => Promise<() => void>;
+  admitUpload?: (platform: ApiPlatform, actor: Actor, params: Record<Holes<P>, string>, keyed: boolean) => Promise<() => void>;
   /** Whether the body may be left out altogether. */
   bodyOptional?: true;
   reply: { status: 200 | 201 | 202 | 204; body?: R };

@@ -18,7 +18,7 @@ import { checkDraft, checkEmbeds, composeMessage, mentionsAny, resolveMentions, 
 import { inPlace, type Place } from './places.ts';
 import { presentMessage, presentMessages } from './present.ts';
 import { previewsAfterEdit } from './preview-links.ts';
-import { takeTurn } from './slowmode.ts';
+import { requireTurn, takeTurn } from './slowmode.ts';
 import { uncountMessage } from './thread-activity.ts';
 
 const alive = { deleted: trusted({ $exists: false }) };
@@ -161,12 +161,13 @@ export async function applyEdit(
 }
 
 /**
- * Refuses a post that brings files before its body is read, as `postMessage` would: 404, or 403 without View Channel or Send Messages. Answers what to ask before
- * the first file is taken in: it refuses without Attach Files.
+ * Refuses a post that brings files before its body is read, as `postMessage` would: 404, 403 without View Channel or Send Messages, and `slowmode` unless it is
+ * `keyed`, as the post that it repeats may have taken the turn. Answers what to ask before the first file is taken in: it refuses without Attach Files.
  */
-export async function admitPost(platform: ApiPlatform, actor: Actor, channelId: string): Promise<() => void> {
-  const { permissions } = await inPlace(platform, actor, channelId, 'Send Messages');
-  return () => require(permissions, 'Attach Files');
+export async function admitPost(platform: ApiPlatform, actor: Actor, channelId: string, keyed: boolean): Promise<() => void> {
+  const place = await inPlace(platform, actor, channelId, 'Send Messages');
+  if (!keyed) await requireTurn(platform, place, actor.id);
+  return () => require(place.permissions, 'Attach Files');
 }
 
 /** Deletes a message: one's own, or anyone's with Manage Messages; Send Messages is not needed (edge case 7). A second delete is 404. */

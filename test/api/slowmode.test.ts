@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { permissionBits } from '../../lib/base/permissions.ts';
 import { requireTurn, takeTurn } from '../../lib/domain/slowmode.ts';
+import { expectNoOrphans, formOf, sendBody } from '../files/fixture.ts';
 import { type Answer, startTestApi, type TestApi } from '../harness/api.ts';
 import { expectError } from '../harness/expect-error.ts';
 import {
@@ -178,6 +179,23 @@ describe('slow mode', () => {
     const again = await post(channelId, member, { content: 'x' }, key);
     expect([first.status, again.status, again.body.id]).to.deep.equal([201, 201, first.body.id]);
     expect(await count(channelId)).to.equal(1);
+  });
+
+  it('429 before the files of a post are read; 201 with files once the turn has come, and again under its key', async () => {
+    const channelId = await slow();
+    const url = `${api.url}/api/channels/${channelId}/messages`;
+    const upload = (headers: Record<string, string> = {}, payload: unknown = { content: 'x' }) =>
+      sendBody(url, member.as, formOf(payload, [{ name: 'a.txt', bytes: 'a' }]), headers);
+    const key = { 'Idempotency-Key': 'files' };
+    const first = await upload(key);
+    const again = await upload(key);
+    expect([first.status, again.status, again.body.id]).to.deep.equal([201, 201, first.body.id]);
+    expect([(await upload()).status, (await upload({ 'Idempotency-Key': 'other' })).status]).to.deep.equal([429, 429]);
+    expect((await upload({}, 'no JSON')).body.code, 'nothing of it was read').to.equal('slowmode');
+    await age(channelId, member, 60_000);
+    expect((await upload({}, 'no JSON')).status).to.equal(400);
+    expect((await upload()).status).to.equal(201);
+    await expectNoOrphans(api);
   });
 
   it('a create taken up again owns its turn, also when its author posted since', async () => {

@@ -21,7 +21,7 @@ export const messageRoutes: readonly Route[] = [
     auth: 'account',
     about: 'Posts a message, with up to 10 files of up to 10 MiB as multipart/form-data.',
     body: MessageInput,
-    admitUpload: (platform, actor, { channelId }) => admitPost(platform, actor, channelId),
+    admitUpload: (platform, actor, { channelId }, keyed) => admitPost(platform, actor, channelId, keyed),
     reply: { status: 201, body: Message },
     creates: 'resource',
     makesMessage: true,
