@@ -4,6 +4,7 @@ import { trusted } from '../store/database.ts';
 import type { RemovalDoc } from '../store/models/removal.ts';
 import type { WorkerPlatform } from '../store/platform.ts';
 import { appendInOrder, type DueEvent, serverAudience } from './audience.ts';
+import { removeChannelFiles } from './files.ts';
 import { deleteMessages } from './message-removal.ts';
 import { dropChannel, dropServer, forgetRemoval } from './removals.ts';
 
@@ -35,8 +36,10 @@ const goneEvent = ({ serverId, overwrites }: RemovalDoc, id: string): DueEvent =
 async function tellGone(platform: WorkerPlatform, removal: RemovalDoc, ids: readonly string[], { last }: Pass): Promise<void> {
   const events = ids.map((id) => goneEvent(removal, id));
   await appendInOrder(platform, events, () =>
-    serverAudience(platform, removal.serverId, async ({ server, bots }) =>
-      (await bots()).filter((bot) => holds(permissionsOf(server, bot, removal.overwrites), 'View Channel')).map((bot) => bot.userId),
+    serverAudience(platform, removal.serverId, async (access) =>
+      (await access.bots())
+        .filter((bot) => holds(permissionsOf(access.server, bot, removal.overwrites), 'View Channel'))
+        .map((bot) => bot.userId),
     ),
   );
   if (last) await platform.forget(events.map(({ id }) => id));
@@ -47,6 +50,7 @@ async function emptyChannel(platform: WorkerPlatform, channelId: string, { going
   const { follows, reads } = platform.db;
   await deleteMessages(platform, channelId, goingOn);
   failpoint(platform.config, 'during-removal');
+  await removeChannelFiles(platform, channelId, goingOn);
   await follows.deleteMany({ sourceId: channelId });
   await follows.deleteMany({ targetId: channelId });
   await reads.deleteMany({ channelId });

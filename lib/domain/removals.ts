@@ -13,7 +13,7 @@ const sweepAfterMs = 2_000;
 async function intend(platform: Platform, removal: Omit<RemovalDoc, 'at' | 'nextAt'>): Promise<RemovalDoc> {
   const now = platform.now();
   const full = { ...removal, at: new Date(now), nextAt: new Date(now + sweepAfterMs) };
-  await platform.db.removals.collection.replaceOne({ _id: removal._id as never }, full as never, { upsert: true });
+  await platform.db.removals.collection.replaceOne({ _id: removal._id as never }, full, { upsert: true });
   failpoint(platform.config, 'after-removal-intent');
   return full;
 }

@@ -45,30 +45,33 @@ async function appendUnder(platform: WorkerPlatform, access: ServerAccess, place
   return audience !== null;
 }
 
-/** One batch: how many channels it settled; null when it must be begun anew. */
-async function drainBatch(platform: WorkerPlatform, serverId: string): Promise<number | null> {
+/** What a batch came to: `stale` must be begun anew; `more` may be left from `from` on. */
+type Batch = { end: 'stale' } | { end: 'done' } | { end: 'more'; from: Date };
+
+/** One batch of what has been owed since `from`: where the last one ended, as what that settled lies dead in the index until the database cleans up. */
+async function drainBatch(platform: WorkerPlatform, serverId: string, from: Date): Promise<Batch> {
   const began = performance.now();
   const paused = (): boolean => performance.now() - began > batchLifeMs;
   // Before the channels are read: a channel that goes after this changes the version, and nothing of it is appended behind its CHANNEL_DELETE.
   const access = await loadServerNow(platform, serverId);
-  if (!access) return 0;
+  if (!access) return { end: 'done' };
   const { collection } = platform.db.channels;
   const found = await collection
-    .find({ serverId, obAt: { $exists: true } })
+    .find({ serverId, obAt: { $gte: from } })
     .sort({ obAt: 1 })
     .limit(batchChannels)
     .hint(undeliveredIndex)
     .toArray();
   const channels = found as unknown as ChannelDoc[];
   for (const [place, events] of dueByPlace(channels)) {
-    if (paused()) return 0;
-    if (!(await appendUnder(platform, access, place, events))) return null;
+    if (paused()) return { end: 'done' };
+    if (!(await appendUnder(platform, access, place, events))) return { end: 'stale' };
   }
-  if (paused()) return 0;
+  if (paused()) return { end: 'done' };
   const eventIds = channels.flatMap(({ ob }) => (ob ?? []).map(({ id }) => id));
   await collection.updateMany({ _id: { $in: found.map(({ _id }) => _id) } }, settled(eventIds), bookkeeping);
   void platform.forget(eventIds);
-  return channels.length;
+  return channels.length < batchChannels ? { end: 'done' } : { end: 'more', from: channels.at(-1)?.obAt as Date };
 }
 
 /**
@@ -76,10 +79,12 @@ async function drainBatch(platform: WorkerPlatform, serverId: string): Promise<n
  * as it is now. Running it twice, or two at once, delivers nothing twice. Rejects while Redis or the database is away; what is owed stays.
  */
 export async function drainServer(platform: WorkerPlatform, serverId: string): Promise<void> {
+  let from = new Date(0);
   for (let stale = 0; stale < staleMax; ) {
-    const settledNow = await drainBatch(platform, serverId);
-    if (settledNow === null) stale++;
-    else if (settledNow < batchChannels) return;
+    const batch = await drainBatch(platform, serverId, from);
+    if (batch.end === 'done') return;
+    if (batch.end === 'stale') stale++;
+    else from = batch.from;
   }
   throw new Error('access data changed too often while events of channels were appended');
 }

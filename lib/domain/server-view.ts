@@ -54,12 +54,11 @@ export const summaryOf = ({ _id, name, iconUrl, types, community, listed }: Serv
 
 /** The threads of these channels that are not archived, as they stand now, newest activity first, at most 1,000. */
 async function activeThreads({ db }: Platform, serverId: string, parents: readonly ChannelDoc[]): Promise<ChannelDoc[]> {
-  const found = await db.channels
+  return db.channels
     .find({ serverId, archiveAt: trusted({ $exists: true }), parentId: trusted({ $in: parents.map((one) => one._id) }) })
     .sort({ lastActivityAt: -1, _id: -1 })
     .limit(limits.threadsListed)
     .lean();
-  return found as ChannelDoc[];
 }
 
 /**

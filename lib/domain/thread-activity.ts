@@ -19,7 +19,7 @@ export const clockStage = {
 /** The channel as it stands now: what posts change in a thread is not in the cached access data. null when it went meanwhile. */
 export async function channelNow(platform: Platform, channel: ChannelDoc): Promise<ChannelDoc | null> {
   if (channel.kind !== 'thread') return channel;
-  return (await platform.db.channels.findOne({ _id: channel._id }).lean()) as ChannelDoc | null;
+  return platform.db.channels.findOne({ _id: channel._id }).lean();
 }
 
 /**
@@ -75,12 +75,9 @@ export async function recountThreads(platform: Platform): Promise<void> {
   const { channels, messages } = platform.db;
   const quiet = trusted({ $lte: new Date(platform.now() - quietMs) });
   const found = await channels.find({ recountAt: quiet }, { recountAt: 1 }).sort({ recountAt: 1 }).limit(countsAtOnce).lean();
-  for (const { _id, recountAt } of found as Pick<ChannelDoc, '_id' | 'recountAt'>[]) {
+  for (const { _id, recountAt } of found) {
     const messageCount = await messages.countDocuments({ channelId: _id, deleted: trusted({ $exists: false }) });
-    await channels.collection.updateOne(
-      { _id: _id as never, recountAt: recountAt as Date },
-      { $set: { messageCount }, $unset: { recountAt: 1 } },
-    );
+    await channels.collection.updateOne({ _id: _id as never, recountAt }, { $set: { messageCount }, $unset: { recountAt: 1 } });
   }
 }
 
@@ -93,11 +90,13 @@ const archivedAtOnce = 1_000;
  */
 export async function archiveThreads(platform: EnqueuePlatform): Promise<number> {
   const { collection } = platform.db.channels;
+  let from = new Date(0);
   for (let archived = 0; ; ) {
     const now = new Date(platform.now());
     const due = { archiveAt: { $lte: now } };
+    // From where the last round ended: what it took out of the index lies there, dead, until the database cleans up.
     const found = await collection
-      .find(due, { projection: { serverId: 1 } })
+      .find({ archiveAt: { $gte: from, $lte: now } }, { projection: { serverId: 1, archiveAt: 1 } })
       .sort({ archiveAt: 1 })
       .limit(archivedAtOnce)
       .hint(dueThreadsIndex)
@@ -110,5 +109,6 @@ export async function archiveThreads(platform: EnqueuePlatform): Promise<number>
       for (const serverId of new Set(found.map((one) => String(one.serverId)))) platform.nudge('drain-server', { serverId });
     }
     if (found.length < archivedAtOnce) return archived;
+    from = found.at(-1)?.archiveAt as Date;
   }
 }

@@ -3,6 +3,7 @@ import { drainChannel } from '../../lib/domain/delivery.ts';
 import { archiveThreads, recountThreads } from '../../lib/domain/thread-activity.ts';
 import type { ChannelDoc } from '../../lib/store/models/server.ts';
 import type { Answer } from '../harness/api.ts';
+import { around } from '../harness/around.ts';
 import { type Scene, startScene } from '../harness/scene.ts';
 
 const minuteMs = 60_000;
@@ -85,13 +86,10 @@ describe('threads and time', () => {
     it('a thread posted in after the sweep found it stays', async () => {
       const id = await start();
       await due(id);
-      const { collection } = scene.worker.db.channels;
-      const real = collection.updateMany;
-      collection.updateMany = async function meeting(this: unknown, ...args: never[]) {
-        collection.updateMany = real;
+      around(scene.worker.db.channels.collection, 'updateMany', async (real) => {
         expect((await post(id)).status).to.equal(201);
-        return Reflect.apply(real, this, args) as never;
-      } as never;
+        return real();
+      });
       expect(await archiveThreads(scene.worker)).to.equal(0);
       expect([(await stored(id)).archived, await updates(id)]).to.deep.equal([false, 0]);
     });
@@ -198,7 +196,7 @@ describe('threads and time', () => {
       const id = await start();
       const [first] = [await post(id), await post(id), await post(id)];
       expect(await count(id)).to.equal(3);
-      await call(204, 'DELETE', `/api/channels/${id}/messages/${first.body.id}`);
+      await call(204, 'DELETE', `/api/channels/${id}/messages/${String(first.body.id)}`);
       expect(await count(id)).to.equal(2);
     });
 
@@ -219,14 +217,11 @@ describe('threads and time', () => {
     it('a post that comes while it is counted keeps its mark', async () => {
       const id = await start();
       await quiet(id);
-      const { messages } = scene.worker.db;
-      const real = messages.countDocuments;
-      messages.countDocuments = (async (...args: never[]) => {
-        messages.countDocuments = real;
-        const counted: unknown = await Reflect.apply(real, messages, args);
+      around(scene.worker.db.messages, 'countDocuments', async (real) => {
+        const counted = await real();
         await post(id);
         return counted;
-      }) as never;
+      });
       await recountThreads(scene.worker);
       expect([await count(id), (await stored(id)).recountAt instanceof Date]).to.deep.equal([1, true]);
     });

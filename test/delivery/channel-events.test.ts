@@ -48,7 +48,8 @@ describe('the events of channels', () => {
 
   const about = (ear: Ear, ...ids: string[]): Dispatch[] =>
     ear.heard.filter(({ t, d }) => names.includes(t) && (ids.includes(String(d.id)) || ids.includes(String(d.parentId))));
-  const told = (ear: Ear, ...ids: string[]): string[] => about(ear, ...ids).map(({ t, d }) => `${t} ${d.name ?? ''}`.trim());
+  const told = (ear: Ear, ...ids: string[]): string[] =>
+    about(ear, ...ids).map(({ t, d }) => (typeof d.name === 'string' ? `${t} ${d.name}` : t));
   /** Waits until everyone who may hear of it has heard that a fresh channel was made: what was owed before it was delivered then. */
   const settle = async (): Promise<void> => {
     const { id } = await makeChannel(whole, owner, server.id);

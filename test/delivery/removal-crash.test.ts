@@ -1,0 +1,104 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import type { Failpoint } from '../../lib/base/failpoint.ts';
+import { finishRemoval } from '../../lib/domain/finish-removal.ts';
+import { overdueRemovals } from '../../lib/domain/removals.ts';
+import { type Scene, startScene } from '../harness/scene.ts';
+import { freePort } from '../harness/stack.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+describe('A removal whose process is killed', function () {
+  this.timeout(60_000); // a process starts in each
+  let scene: Scene;
+  let child: ChildProcess;
+  let port: number;
+  before(async () => {
+    scene = await startScene();
+    const { id: accountId } = scene.bot;
+    await scene.gateway.sessions.renewLease('test-node');
+    await scene.gateway.sessions.open({ id: 'ear', accountId, events: ['CHANNEL_DELETE'], kind: 'bot', node: 'test-node', owner: 'me' });
+  });
+  after(() => scene.close());
+  afterEach(() => {
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+  });
+
+  /** A process of its own over the same stores, that dies at `failpoint`. */
+  const startChild = async (entry: string, failpoint: Failpoint): Promise<void> => {
+    const { MONGODB_URL, REDIS_URL, REDIS_PREFIX, APP_KEY, LOG_LEVEL } = scene.api.platform.config;
+    port = await freePort();
+    const own = { MONGODB_URL, REDIS_URL, REDIS_PREFIX, LOG_LEVEL, APP_KEY: APP_KEY.toString('base64'), PORT: String(port) };
+    child = spawn(process.execPath, ['--import=tsx', entry], {
+      cwd: root,
+      env: { ...process.env, ...own, RATE_LIMIT: 'off', FAILPOINTS: failpoint },
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    await once(child, 'message');
+  };
+  const call = async (status: number, method: string, path: string, body?: unknown): Promise<string> => {
+    const answer = await scene.api.call<{ id: string }>(method, path, { as: scene.asPerson, body });
+    expect(answer.status, JSON.stringify(answer.body)).to.equal(status);
+    return answer.body?.id;
+  };
+  /** A channel with a thread, a message in each. */
+  const make = async (): Promise<string[]> => {
+    const id = await call(201, 'POST', `/api/servers/${scene.world.serverId}/channels`, { name: 'x', kind: 'text' });
+    const ids = [id, await call(201, 'POST', `/api/channels/${id}/threads`, { name: 'x' })];
+    for (const channelId of ids) await call(201, 'POST', `/api/channels/${channelId}/messages`, { content: 'x' });
+    return ids;
+  };
+  const messagesIn = (ids: string[]): Promise<number> =>
+    scene.api.platform.db.messages.collection.countDocuments({ channelId: { $in: ids } });
+  const told = async (ids: string[]): Promise<string[]> => {
+    const rows = await scene.gateway.sessions.read({ id: 'ear', accountId: scene.bot.id }, 0, 1_000);
+    return rows.map(({ event }) => (JSON.parse(String(event?.payload)) as { id: string }).id).filter((id) => ids.includes(id));
+  };
+  /** What the sweep does when `ms` have passed. */
+  const sweepAfter = async (id: string, ms: number): Promise<void> => {
+    const back = { at: { $subtract: ['$at', ms] }, nextAt: { $subtract: ['$nextAt', ms] } };
+    await scene.api.platform.db.removals.collection.updateOne({ _id: id as never }, [{ $set: back }]);
+    expect(await overdueRemovals(scene.worker)).to.include(id);
+    await finishRemoval(scene.worker, id);
+  };
+  const finished = async (ids: string[]): Promise<void> => {
+    const [id] = ids as [string];
+    expect([await messagesIn(ids), await told(ids)]).to.deep.equal([0, ids]);
+    await sweepAfter(id, 61_000);
+    const { channels, removals } = scene.api.platform.db;
+    expect([await channels.countDocuments({ serverId: scene.world.serverId, name: 'x' }), await removals.countDocuments()]).to.deep.equal([
+      0, 0,
+    ]);
+    expect(await told(ids)).to.deep.equal(ids);
+  };
+
+  it('an api between intent and deletion: the channel is there until the sweep, then it goes to the end', async () => {
+    const ids = await make();
+    const [id] = ids as [string];
+    await startChild('apps/api/main.ts', 'after-removal-intent');
+    const died = once(child, 'exit');
+    const answered = await fetch(`http://127.0.0.1:${port}/api/channels/${id}`, {
+      method: 'DELETE',
+      headers: { Authorization: scene.asPerson },
+    }).catch(() => null);
+    expect([answered, (await died)[1]]).to.deep.equal([null, 'SIGKILL']);
+    await call(200, 'GET', `/api/channels/${id}`);
+    await sweepAfter(id, 2_500);
+    await call(404, 'GET', `/api/channels/${id}`);
+    await finished(ids);
+  });
+
+  it('a worker half way: another finishes, and each CHANNEL_DELETE comes once', async () => {
+    const ids = await make();
+    const [id, inside] = ids as [string, string];
+    await startChild('workers/main.ts', 'during-removal');
+    const died = once(child, 'exit');
+    await call(204, 'DELETE', `/api/channels/${id}`);
+    expect((await died)[1]).to.equal('SIGKILL');
+    expect([await messagesIn([id]), await messagesIn([inside]), await told(ids)]).to.deep.equal([0, 1, [id]]);
+    await sweepAfter(id, 11_000);
+    await finished(ids);
+  });
+});
