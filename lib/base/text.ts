@@ -25,12 +25,6 @@ export function cut(text: string, count: number): string {
   return text.slice(0, end);
 }
 
-// What markup gives a meaning: its characters, and a scheme that would begin a link (also when what follows is escaped itself).
-const meaningful = /https?:\/\/(?=[^\s>.,:;!?'"()\]])|[\\`*_~|<@]/gi;
-
-/** `text` with a backslash before all that would format, mention or link: in a message it shows as it was written. */
-export const escapeMarkup = (text: string): string => text.replace(meaningful, '\\$&');
-
 /** Whether nothing in `text` can be seen: white space, control characters and what has no width only (edge case 2). */
 export const isBlank = (text: string): boolean => /^[\s\p{Cc}\p{Default_Ignorable_Code_Point}\u2800]*$/u.test(text);
 

@@ -25,8 +25,8 @@ const nudgeCopies = (platform: EnqueuePlatform, { _id: messageId, crosspostTo }:
  */
 export async function crosspostMessage(platform: ApiPlatform, actor: Actor, channelId: string, messageId: string): Promise<Message> {
   const { channel, permissions } = await inPlace(platform, actor, channelId);
-  if (channel?.kind !== 'announcement') refuse('invalid_request', { reason: 'only messages of announcement channels can be crossposted' });
   const message = await messageIn(platform, channelId, messageId);
+  if (channel?.kind !== 'announcement') refuse('invalid_request', { reason: 'only messages of announcement channels can be crossposted' });
   const own = message.authorId === actor.id;
   if (!holds(permissions, 'Manage Messages')) require(permissions, own ? 'Send Messages' : 'Manage Messages');
   if (message.copyOf !== undefined) refuse('invalid_request', { reason: 'a copy cannot be crossposted' });

@@ -1,6 +1,6 @@
 import { failpoint } from '../base/failpoint.ts';
 import { idTimeMs } from '../base/ids.ts';
-import { escapeMarkup } from '../base/text.ts';
+import { escapeMarkup } from '../base/markup-escape.ts';
 import { isDuplicate, trusted } from '../store/database.ts';
 import { insertNew } from '../store/insert.ts';
 import type { DmDoc } from '../store/models/dm.ts';
