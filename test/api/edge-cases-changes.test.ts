@@ -78,7 +78,7 @@ describe('edge cases of messages: edits, deletes, pages', () => {
           ...(has.includes('content') ? { content: 'c' } : {}),
           ...(has.includes('embed') ? { embeds: [{ title: 't' }] } : {}),
         });
-        for (const what of ['file', 'preview'] as const) if (has.includes(what)) await furnish(made.id, what);
+        for (const extra of ['file', 'preview'] as const) if (has.includes(extra)) await furnish(made.id, extra);
         const before = await read(made.id);
         const answer = await edit(bot, made.id, body);
         expect(answer.status, JSON.stringify(answer.body)).to.equal(status);

@@ -27,10 +27,10 @@ describe('edge cases of messages: lengths, blanks, embeds', () => {
     expect(await read(answer.body.id)).to.deep.equal(made);
     return answer.body;
   };
-  const expectRefused = async (body: object, path?: string): Promise<void> => {
+  const expectRefused = async (body: object, at?: string): Promise<void> => {
     const answer = await post<Failure>(body);
     expect([answer.status, answer.body.code], JSON.stringify(answer.body).slice(0, 300)).to.deep.equal([400, 'invalid_request']);
-    if (path) expect(answer.body.errors?.map((one) => one.path)).to.include(path);
+    if (at) expect(answer.body.errors?.map((one) => one.path)).to.include(at);
   };
 
   describe('1. lengths are code points', () => {
