@@ -8,14 +8,11 @@ import { decideFiles, dropFiles } from './files.ts';
 
 const notFreed = { state: trusted({ $ne: 'freed' as const }) };
 
-const copyOf = (platform: FilesPlatform, { openAt: _, begun: __, ...source }: FileDoc, owner: FileOwner, now: Date): FileDoc => ({
-  ...source,
-  _id: platform.ids.next(),
-  key: newFileKey(),
-  ...owner,
-  openAt: now,
-  createdAt: now,
-});
+function copyOf(platform: FilesPlatform, source: FileDoc, owner: FileOwner, now: Date): FileDoc {
+  const copy = { ...source, _id: platform.ids.next(), key: newFileKey(), ...owner, openAt: now, createdAt: now };
+  delete copy.begun;
+  return copy;
+}
 
 /**
  * Gives copies of an image that was converted while they were made its final form. What they would have been converted from stays their mark, so that the job

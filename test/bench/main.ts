@@ -12,6 +12,7 @@ import { listRows } from './rows/list.ts';
 import { memoryRow } from './rows/memory.ts';
 import { postRows } from './rows/post.ts';
 import { resumeRow } from './rows/resume.ts';
+import { uploadRow } from './rows/upload.ts';
 import type { Bench } from './setting.ts';
 
 const suites: Record<string, (bench: Bench) => Promise<Row[]>> = {
@@ -23,6 +24,7 @@ const suites: Record<string, (bench: Bench) => Promise<Row[]>> = {
   crosspost: crosspostRows,
   archive: archiveRows,
   memory: memoryRow,
+  upload: uploadRow,
 };
 
 const { values, positionals } = parseArgs({

@@ -37,6 +37,23 @@ describe('uploads that do not come to an end', () => {
     expect([await fileDocs(fixture.api), await onDisk(fixture.api)]).to.deep.equal([[], { blobs: [], incoming: [] }]);
   });
 
+  it('who may not post, or no files, is refused while the body is still on its way, and nothing was written', async () => {
+    for (const [permissions, begun] of [
+      [5, ''],
+      [3, `${head}${'x'.repeat(1_000)}`],
+    ] as const)
+      await fixture.withPermissions(permissions, async () => {
+        const headers = { Authorization: fixture.bot, 'Content-Type': multipart, 'Content-Length': 5_000_000 };
+        const sent = request(fixture.api.url + fixture.path, { method: 'POST', headers });
+        sent.on('error', () => undefined);
+        sent.flushHeaders();
+        if (begun) sent.write(begun);
+        const status = await new Promise((resolve) => sent.once('response', (response) => resolve(response.statusCode)));
+        expect([status, await onDisk(fixture.api)]).to.deep.equal([403, { blobs: [], incoming: [] }]);
+        sent.destroy();
+      });
+  });
+
   it('a refused sender that never stops sees its answer, and the next request on the connection is answered', async () => {
     const socket = connect(Number(new URL(fixture.api.url).port), '127.0.0.1');
     const body = Buffer.concat([Buffer.from('--xyz\r\nContent-Disposition: form-data; name="other"\r\n\r\n'), Buffer.alloc(8_000_000)]);

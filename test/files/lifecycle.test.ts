@@ -132,12 +132,12 @@ describe('files of messages, from post to delete', () => {
       if (worst === 'find') {
         const { collection } = worker.db.files;
         const real = collection.insertMany.bind(collection);
-        collection.insertMany = (async (...args: Parameters<typeof real>) => {
+        collection.insertMany = async (...args: Parameters<typeof real>) => {
           collection.insertMany = real;
           const result = await real(...args);
           await drop();
           return result;
-        }) as typeof real;
+        };
       } else meet(worker.db.files, 'find' as never, async () => setImmediate(() => void drop()));
       const attachments = await copyAttachments(worker, message, to);
       for (const attachment of attachments) expect(await servedAs(addressOf(attachment))).to.equal(200);
@@ -183,13 +183,13 @@ describe('files of messages, from post to delete', () => {
     await worker.db.files.updateOne({ _id: String(file?._id) }, { $set: waiting });
     const { collection } = worker.db.files;
     const real = collection.insertMany.bind(collection);
-    collection.insertMany = (async (...args: Parameters<typeof real>) => {
+    collection.insertMany = async (...args: Parameters<typeof real>) => {
       collection.insertMany = real;
       const result = await real(...args);
       const form = { state: 'stored' as const, blob: file?.blob as string, original: waiting.blob, filename: 'final.txt', size: 6 };
       await worker.db.files.updateOne({ _id: String(file?._id) }, { $set: form });
       return result;
-    }) as typeof real;
+    };
     const to = { messageId: worker.ids.next(), channelId: fixture.world.channelIds[1] as string };
     const [copy] = (await copyAttachments(worker, await stored(source.id), to)) as [StoredAttachment];
     const doc = await worker.db.files.findOne({ _id: copy.id }).lean();

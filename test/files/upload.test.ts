@@ -156,7 +156,7 @@ describe('POST /api/channels/{channelId}/messages with files', function () {
     for (const type of ['application/x-www-form-urlencoded', 'text/plain', 'multipart/mixed; boundary=xyz']) {
       const answer = await sendBody(url, fixture.bot, 'content=x', { 'Content-Type': type });
       expectError(answer, 415, 'unsupported_media_type');
-      expect(String((answer.body as unknown as { message: string }).message)).to.contain('multipart/form-data');
+      expect((answer.body as unknown as { message: string }).message).to.contain('multipart/form-data');
     }
   });
 

@@ -90,7 +90,7 @@ function feed(request: IncomingMessage, parser: BusboyInstance, stallMs: number,
       try {
         invalid(reason);
       } catch (error) {
-        reject(error as Error);
+        reject(error);
       }
     };
     wait = () => {
@@ -142,7 +142,7 @@ export async function readUpload(request: IncomingMessage, intake: Intake): Prom
   const parser = newParser(request);
   const files: Promise<ReceivedFile>[] = [];
   const parts: Readable[] = [];
-  let json: Promise<unknown> | null = null;
+  const fields: Promise<unknown>[] = [];
   let fail: (error: unknown) => void = () => undefined;
   const failed = new Promise<never>((_, reject) => {
     fail = reject;
@@ -162,9 +162,9 @@ export async function readUpload(request: IncomingMessage, intake: Intake): Prom
         files.push(takeNamed(part, filename, type));
         files.at(-1)?.catch(fail);
       } else if (name === 'payload_json') {
-        if (json) invalid('payload_json comes twice');
-        json = takeJson(part);
-        json.catch(fail);
+        if (fields.length) invalid('payload_json comes twice');
+        fields.push(takeJson(part));
+        fields[0]?.catch(fail);
       } else invalid('a part is neither payload_json nor files');
     } catch (error) {
       fail(error);
@@ -172,7 +172,8 @@ export async function readUpload(request: IncomingMessage, intake: Intake): Prom
   });
   try {
     await feed(request, parser, intake.stallMs ?? limits.uploadStallMs, failed);
-    return { fields: await (json ?? {}), files: await Promise.all(files) };
+    const [value = {}] = await Promise.all(fields);
+    return { fields: value, files: await Promise.all(files) };
   } catch (error) {
     for (const part of parts) part.destroy(new Error('the body was refused'));
     drain(request, drainMs);
