@@ -73,7 +73,13 @@ function serve(
     const who = await identify(ctx, platform, route, params);
     ctx.state.actor = who.actor;
     const intake = await takeBody(ctx, platform, route, who, params, slots);
-    const { status, body } = await runRoute(platform, route, ctx, who, params, intake).finally(() => intake.discard());
+    let answer: KeptAnswer;
+    try {
+      answer = await runRoute(platform, route, ctx, who, params, intake);
+    } finally {
+      await intake.discard();
+    }
+    const { status, body } = answer;
     ctx.status = status;
     if (body === '') {
       ctx.body = null;

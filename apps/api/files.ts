@@ -83,6 +83,6 @@ export function serveFiles(platform: ApiPlatform): Middleware<State> {
     ctx.state.route = '/files/{key}/{filename}';
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') refuse('method_not_allowed', { allowed: 'GET' }, { allow: ['GET'] });
     if (rest.length !== 1) refuse('not_found', { what: 'file' });
-    return send(ctx as unknown as Context, platform, await servedFile(platform, key));
+    return send(ctx, platform, await servedFile(platform, key));
   };
 }
