@@ -4,8 +4,9 @@ import { limits } from '../base/limits.ts';
 import { permissionsOf } from '../base/permissions.ts';
 import type { Authorized, AuthorizeInput } from '../contract/application.ts';
 import { trusted } from '../store/database.ts';
+import { insertNew } from '../store/insert.ts';
 import type { ApplicationDoc } from '../store/models/account.ts';
-import type { RoleDoc, ServerDoc } from '../store/models/server.ts';
+import type { MemberDoc, RoleDoc, ServerDoc } from '../store/models/server.ts';
 import type { Platform } from '../store/platform.ts';
 import { type Actor, loadServerNow, require } from './access.ts';
 import { writeAudit } from './audit.ts';
@@ -88,14 +89,10 @@ export async function authorizeBot(
   const role = { id: newId, name, color: null, hoist: false, permissions, botId };
   const [own, added] = await platform.versions.changing({ servers: [serverId], accounts: [botId] }, async () => {
     const given = await ownRole(platform, serverId, role);
-    const { roles: _none, ...fields } = member;
-    const { upsertedCount } = await db.members.updateOne(
-      { _id: member._id },
-      { $setOnInsert: fields, $addToSet: { roles: given.id } },
-      { upsert: true },
-    );
-    if (upsertedCount === 1) await settleJoin(platform, member, 'server');
-    return [given, upsertedCount === 1] as const;
+    const joined = await insertNew<MemberDoc>(db.members, { ...member, roles: [given.id] });
+    if (joined) await settleJoin(platform, member, 'server');
+    else await db.members.updateOne({ _id: member._id }, { $addToSet: { roles: given.id } });
+    return [given, joined] as const;
   });
   if (added) {
     const changes = { permissions: { from: null, to: own.permissions } };
