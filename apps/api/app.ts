@@ -75,7 +75,9 @@ function serve(
     const intake = await takeBody(ctx, platform, route, who, params, slots);
     let answer: KeptAnswer;
     try {
-      answer = await runRoute(platform, route, ctx, who, params, intake);
+      // A body may take its time: who sends it, and what they may do, is asked again, and its message is as new as its end.
+      const now = intake.files.length ? await identify(ctx, platform, { ...route, rateLimit: 'none' }, params) : who;
+      answer = await runRoute(platform, route, ctx, now, params, intake);
     } finally {
       await intake.discard();
     }
