@@ -34,28 +34,34 @@ const startMs = 20_000;
 const fromSource = import.meta.url.endsWith('.ts');
 const entry = fileURLToPath(new URL(`./image-encoder-child.${fromSource ? 'ts' : 'js'}`, import.meta.url));
 
+/** The process that encodes; `ended` resolves when it is gone and its folder too. */
+interface Encoding {
+  child: ChildProcess;
+  ended: Promise<void>;
+}
+
 /**
  * Starts the process and waits until it can be asked; throws when it does not come up. It is given no settings, as what reads strangers' bytes shall hold no
  * secret, and a folder for the decoder's own temporary files. It ends with this process, however that ends.
  */
-async function start({ heldBytes }: EncoderBounds): Promise<ChildProcess> {
+async function start({ heldBytes }: EncoderBounds): Promise<Encoding> {
   const folder = await mkdtemp(join(tmpdir(), 'parlance-images-'));
   const child = fork(entry, [folder, String(heldBytes)], {
     execArgv: fromSource ? ['--import=tsx'] : [],
     env: { TMPDIR: folder, TSX_DISABLE_CACHE: '1' },
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
-  const gone = once(child, 'exit').then(([code, signal]) => {
-    void rm(folder, { recursive: true, force: true }).catch(() => undefined);
-    throw new Error(`the image encoder ended: ${String(signal ?? code)}`);
-  });
-  child.on('error', () => undefined);
+  const ended = new Promise((resolve) => child.once('exit', resolve).once('error', resolve)).then(() =>
+    rm(folder, { recursive: true, force: true }).catch(() => undefined),
+  );
+  const fail = ended.then(() => Promise.reject(new Error('the image encoder does not come up')));
   const timer = setTimeout(() => child.kill('SIGKILL'), startMs);
-  await Promise.race([once(child, 'message'), gone]).finally(() => clearTimeout(timer));
+  await Promise.race([once(child, 'message'), fail]).finally(() => clearTimeout(timer));
+  child.on('error', () => undefined);
   // With nothing to do it holds up nobody's end.
   child.unref();
   child.channel?.unref();
-  return child;
+  return { child, ended };
 }
 
 /** Asks for one image; null when the process ended instead of answering. */
@@ -75,22 +81,24 @@ function ask(child: ChildProcess, question: EncodeAsk, encodeMs: number): Promis
 
 /** An encoder within `bounds`; its process starts with the first image. */
 export function createImageEncoder(bounds: EncoderBounds = usual): ImageEncoder {
-  let child: ChildProcess | null = null;
+  let encoding: Encoding | null = null;
   let done = 0;
   let idle: NodeJS.Timeout | undefined;
   let turn: Promise<unknown> = Promise.resolve();
-  const retire = (): void => {
+  const retire = (): Promise<void> => {
+    const { child, ended = Promise.resolve() } = encoding ?? {};
     child?.kill('SIGKILL');
-    child = null;
+    encoding = null;
     done = 0;
+    return ended;
   };
   const answerTo = async (question: EncodeAsk): Promise<EncodeAnswer> => {
     // One that ended by itself may have been ended by others: the image is tried once more.
     for (let attempt = 1; attempt <= 2; attempt++) {
-      child ??= await start(bounds);
-      const answer = await ask(child, question, bounds.encodeMs);
+      encoding ??= await start(bounds);
+      const answer = await ask(encoding.child, question, bounds.encodeMs);
       if (answer) return answer;
-      retire();
+      void retire();
       await rm(question.to, { force: true });
     }
     return { outcome: 'plain', why: 'it ends the encoder' };
@@ -107,8 +115,8 @@ export function createImageEncoder(bounds: EncoderBounds = usual): ImageEncoder 
       await rm(from, { force: true });
       if (answer?.outcome !== 'webp') await rm(to, { force: true });
       // What a hostile image left behind in the process goes with it.
-      if (answer?.outcome === 'plain' || ++done >= bounds.images) retire();
-      idle = setTimeout(retire, bounds.idleMs).unref();
+      if (answer?.outcome === 'plain' || ++done >= bounds.images) void retire();
+      idle = setTimeout(() => void retire(), bounds.idleMs).unref();
     }
   };
   return {
@@ -117,11 +125,11 @@ export function createImageEncoder(bounds: EncoderBounds = usual): ImageEncoder 
       turn = mine.catch(() => undefined);
       return mine;
     },
-    pid: () => child?.pid,
+    pid: () => encoding?.child.pid,
     close: async () => {
       await turn;
       clearTimeout(idle);
-      retire();
+      await retire();
     },
   };
 }

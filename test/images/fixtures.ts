@@ -77,7 +77,7 @@ export async function encodingWith(
 }
 
 /** Three pictures one after another, 64 × 48: to be written in a format that can move. */
-export async function frames(): Promise<Sharp> {
+export async function film(): Promise<Sharp> {
   const still = (background: string): Promise<Buffer> =>
     sharp({ create: { width: 64, height: 48, channels: 3, background } })
       .png()

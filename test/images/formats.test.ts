@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import sharp from 'sharp';
 import { createImageEncoder } from '../../workers/image-encoder.ts';
-import { animationChunk, type Encoded, encodingWith, frames, picture, pngOf } from './fixtures.ts';
+import { animationChunk, type Encoded, encodingWith, film, picture, pngOf } from './fixtures.ts';
 
 const secret = 'where the photograph was taken';
 const exif = {
@@ -125,10 +125,10 @@ describe('Images: conversion by format', function () {
 
   it('a GIF stays as it is, moving or not', async () => {
     await expectKept(await picture().gif().toBuffer(), 'gif');
-    await expectKept(await (await frames()).gif().toBuffer(), 'gif');
+    await expectKept(await (await film()).gif().toBuffer(), 'gif');
   });
 
-  it('a WebP that moves stays as it is', async () => expectKept(await (await frames()).webp().toBuffer(), 'webp'));
+  it('a WebP that moves stays as it is', async () => expectKept(await (await film()).webp().toBuffer(), 'webp'));
 
   it('a PNG that moves stays as it is; one frame, or a mark after the picture, does not count', async () => {
     const sides = { width: 64, height: 48 };
@@ -145,7 +145,7 @@ describe('Images: conversion by format', function () {
   });
 
   it('a TIFF of several pages stays a plain file: one picture would lose the rest', async () => {
-    const pages = await (await frames()).tiff().toBuffer();
+    const pages = await (await film()).tiff().toBuffer();
     expect(await encoding.encode(pages)).to.include({ outcome: 'plain', size: pages.length });
   });
 });

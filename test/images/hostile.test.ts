@@ -3,7 +3,7 @@ import { deflateSync } from 'node:zlib';
 import { expect } from 'chai';
 import sharp from 'sharp';
 import { createImageEncoder } from '../../workers/image-encoder.ts';
-import { type Encoded, encodingWith, frames, noise, picture, pngChunk, pngOf } from './fixtures.ts';
+import { type Encoded, encodingWith, film, noise, picture, pngChunk, pngOf } from './fixtures.ts';
 
 const formats = ['png', 'jpeg', 'webp', 'avif', 'tiff', 'gif'] as const;
 const text = (words: string): Buffer => Buffer.from(words, 'latin1');
@@ -89,7 +89,7 @@ describe('Images: what is not meant well', function () {
     [
       'a WebP of 16,383 pixels on each side',
       async () => {
-        const webp = await (await frames()).webp().toBuffer();
+        const webp = await (await film()).webp().toBuffer();
         webp.fill(0xff, 24, 30); // canvas of VP8X
         return webp;
       },
