@@ -15,7 +15,7 @@ const batchDocuments = 100;
 /** A batch older than this was paused; another worker has taken over (quality 2). */
 const batchLifeMs = 5_000;
 
-/** The events that `messages` owe, in the order of the messages. A message deleted before it was announced is never announced. */
+/** The events that `messages` owe, in the order of the messages. A message deleted before it was announced is never announced, nor what was done with it. */
 async function dueEvents(platform: WorkerPlatform, messages: readonly MessageDoc[]): Promise<DueEvent[]> {
   const alive = messages.filter((message) => !message.deleted);
   const shown = new Map((await presentMessages(platform, alive, null)).map((one) => [one.id, one]));
@@ -27,12 +27,15 @@ async function dueEvents(platform: WorkerPlatform, messages: readonly MessageDoc
   );
 }
 
+const isAnnounced = ({ ob }: MessageDoc): boolean => !ob?.some(({ name }) => name === 'MESSAGE_CREATE');
+
 function payloadOf(message: MessageDoc, { name, data, nonce }: OutboxEntry, shown: Message | undefined): object | null {
   const { _id, serverId, channelId } = message;
   if (name === 'MESSAGE_DELETE') return { id: _id, channelId, serverId };
   if (name === 'PINS_UPDATE') return { channelId, serverId };
+  if (name === 'REACTION_ADD' || name === 'REACTION_REMOVE')
+    return shown || isAnnounced(message) ? { channelId, messageId: _id, serverId, ...(data as object) } : null;
   if (!shown) return null;
-  if (name === 'REACTION_ADD' || name === 'REACTION_REMOVE') return { channelId, messageId: _id, serverId, ...(data as object) };
   if (name === 'MESSAGE_UPDATE') return { ...shown, serverId };
   return { ...shown, ...(serverId ? { serverId } : {}), ...(nonce === undefined ? {} : { nonce }) };
 }

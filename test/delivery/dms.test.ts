@@ -93,6 +93,8 @@ describe('DM events', function () {
     await send(whole, 204, other, 'PUT', `/api/channels/${dm.id}/pins/${id}`);
     await send(whole, 204, other, 'DELETE', `${path}/${id}/reactions/%F0%9F%91%8D`);
     await send(whole, 204, one, 'DELETE', `${path}/${id}/reactions/%F0%9F%91%8D`);
+    // What a message says is told only while it stands.
+    await Promise.all(both.map((ear) => ear.hears(({ t }) => t === 'MESSAGE_UPDATE')));
     await send(whole, 204, one, 'DELETE', `${path}/${id}`);
     await post(other, dm, 'last');
     await Promise.all(both.map((ear) => until(ear, 'last')));

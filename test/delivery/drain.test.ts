@@ -34,7 +34,7 @@ for (const shards of ['1', '3'])
         await gateway.sessions.open({
           id: `s${bot.id}`,
           accountId: bot.id,
-          events: ['MESSAGE_CREATE', 'MESSAGE_UPDATE', 'MESSAGE_DELETE'],
+          events: ['MESSAGE_CREATE', 'MESSAGE_UPDATE', 'MESSAGE_DELETE', 'REACTION_ADD', 'REACTION_REMOVE'],
           kind: 'bot',
           node: 'node',
           owner: 'me',
@@ -150,6 +150,21 @@ for (const shards of ['1', '3'])
         ['MESSAGE_DELETE', kept, undefined],
       ]);
       expect(await api.platform.db.messages.countDocuments({ deleted: true })).to.equal(0);
+    });
+
+    it('reactions of a message that is gone are told when it was announced, and not when it never was', async () => {
+      const before = await lastOf(0);
+      const react = (method: string, id: string) => api.call(method, `${path}/${id}/reactions/%F0%9F%91%8D`, { as: as() });
+      for (const announced of [true, false]) {
+        const id = await post(`announced: ${announced}`);
+        if (announced) await drainChannel(worker, channelId);
+        await react('PUT', id);
+        await react('DELETE', id);
+        await api.call('DELETE', `${path}/${id}`, { as: as() });
+        await drainChannel(worker, channelId);
+      }
+      const heard = (await heardBy(0)).filter((one) => one.s > before).map((one) => one.t);
+      expect(heard).to.deep.equal(['MESSAGE_CREATE', 'REACTION_ADD', 'REACTION_REMOVE', 'MESSAGE_DELETE', 'MESSAGE_DELETE']);
     });
 
     it('an edit that comes while a batch is under way keeps its own event', async () => {

@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import { type Ops, startOps } from '../../apps/ops/start.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
+import { queues as queueTable } from '../../lib/contract/jobs.ts';
 import { startMetricsFeed } from '../../lib/store/metrics-feed.ts';
 import { type OpsPlatform, openOpsPlatform, openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { testConfig } from '../harness/stores.ts';
@@ -143,7 +144,7 @@ describe('operators’ pages', () => {
     expect(files.length).to.be.greaterThan(3);
     for (const file of files) expect((await get(ops.port, file)).status, file).to.equal(200);
     const { queues } = JSON.parse((await get(ops.port, '/queues/api/queues')).text);
-    expect(queues.map((queue: { name: string }) => queue.name)).to.have.members(['drain', 'interactions']);
+    expect(queues.map((queue: { name: string }) => queue.name)).to.have.members(Object.keys(queueTable));
     for (const queue of queues) {
       expect(queue.description).to.be.a('string').and.have.length.greaterThan(10);
       expect(queue.readOnlyMode).to.equal(true);

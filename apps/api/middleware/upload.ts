@@ -54,6 +54,7 @@ async function takeFile(part: Readable, path: string): Promise<Pick<ReceivedFile
     await written;
   } catch (error) {
     target.destroy();
+    await written.catch(() => undefined); // closed: a file that is still being opened would outlive its deletion
     throw error;
   }
   return { size, sha256: hash.digest('hex'), head };
