@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { fetchPreviews, sweepPreviews } from '../../lib/domain/previews.ts';
 import type { WorkerPlatform } from '../../lib/store/platform.ts';
 import { expectError } from '../harness/expect-error.ts';
+import { plainMessage } from '../harness/plain-message.ts';
 import { type PreviewScene, page, sendPage, startPreviewScene } from '../harness/previews.ts';
 
 describe('fetch-previews: edits, deletes, repeats', () => {
@@ -181,14 +182,7 @@ const blank = {
   serverId: null,
   authorId: '1000000000000000001',
   content: 'none',
-  embeds: [],
-  attachments: [],
-  mentions: [],
-  mentionRoles: [],
-  mentionEveryone: false,
-  replyTo: null,
-  interaction: null,
+  ...plainMessage,
   createdAt: new Date(0),
-  editedAt: null,
   previewsAt: new Date(Date.now() - 60_000),
 };

@@ -4,6 +4,7 @@ import Koa from 'koa';
 import { koaBody } from 'koa-body';
 import mongoose from 'mongoose';
 import { createIds } from '../../../lib/base/ids.ts';
+import { plainMessage } from '../../harness/plain-message.ts';
 
 // The least that a chat server can do with a post: parse it, write it as safely as we do, publish it.
 const ids = createIds(1, Date.now);
@@ -27,15 +28,8 @@ router.post('/api/channels/:channelId/messages', koaBody({ json: true }), async 
     serverId: channelId,
     authorId: channelId,
     content,
-    embeds: [],
-    attachments: [],
-    mentions: [],
-    mentionRoles: [],
-    mentionEveryone: false,
-    replyTo: null,
-    interaction: null,
+    ...plainMessage,
     createdAt: new Date(),
-    editedAt: null,
   };
   await messages.insertOne(document);
   const text = JSON.stringify(document);

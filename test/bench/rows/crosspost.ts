@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { type BotClient, connectBot } from '../../harness/bot-client.ts';
 import { makeFollowing } from '../../harness/crosspost.ts';
+import { plainMessage } from '../../harness/plain-message.ts';
 import { makeWorld, type World } from '../../harness/world.ts';
 import { aboveRow, multipleRow, percentile, type Row } from '../report.ts';
 import { type Bench, openSetting, type Setting } from '../setting.ts';
@@ -98,15 +99,8 @@ async function bareRound(setting: Setting, redis: Redis): Promise<number> {
     serverId: platform.ids.next(),
     authorId: platform.ids.next(),
     content: 'x'.repeat(200),
-    embeds: [],
-    attachments: [],
-    mentions: [],
-    mentionRoles: [],
-    mentionEveryone: false,
-    replyTo: null,
-    interaction: null,
+    ...plainMessage,
     createdAt: new Date(),
-    editedAt: null,
   }));
   await platform.db.messages.collection.insertMany(documents as never);
   await Promise.all(documents.map((document) => redis.publish('bare', JSON.stringify(document))));

@@ -1,5 +1,6 @@
 import { createLog } from '../../../lib/base/log.ts';
 import { openGatewayPlatform, openWorkerPlatform } from '../../../lib/store/platform.ts';
+import { plainMessage } from '../../harness/plain-message.ts';
 import { makeWorld, type World } from '../../harness/world.ts';
 import { type Row, shareRow } from '../report.ts';
 import { type Bench, openSetting, openSide, type Setting } from '../setting.ts';
@@ -18,15 +19,8 @@ async function oweMessages(setting: Setting, world: World): Promise<void> {
     serverId: world.serverId,
     authorId: world.bots[0]?.id as string,
     content,
-    embeds: [],
-    attachments: [],
-    mentions: [],
-    mentionRoles: [],
-    mentionEveryone: false,
-    replyTo: null,
-    interaction: null,
+    ...plainMessage,
     createdAt: new Date(),
-    editedAt: null,
     ob: [{ id: platform.ids.next(), name: 'MESSAGE_CREATE' as const }],
     obAt: new Date(),
   }));

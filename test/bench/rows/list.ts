@@ -1,3 +1,4 @@
+import { plainMessage } from '../../harness/plain-message.ts';
 import { makeWorld } from '../../harness/world.ts';
 import type { LoadResult } from '../bare/load.ts';
 import { type Row, shareRow } from '../report.ts';
@@ -21,15 +22,8 @@ export async function listRows(bench: Bench): Promise<Row[]> {
         serverId: world.serverId,
         authorId: world.bots[n % 20]?.id as string,
         content: `message ${at + n} of a usual length, as people write them`,
-        embeds: [],
-        attachments: [],
-        mentions: [],
-        mentionRoles: [],
-        mentionEveryone: false,
-        replyTo: null,
-        interaction: null,
+        ...plainMessage,
         createdAt: new Date(),
-        editedAt: null,
       }));
       await messages.collection.insertMany(batch as never);
     }
