@@ -56,9 +56,9 @@ async function encode({ from, to }: EncodeAsk): Promise<EncodeAnswer> {
   if (moves) return { outcome: 'kept', format, width, height };
   // A document of several pages, or a camera's raw file with a small picture in front: one picture would lose the rest.
   if (format === 'tiff' && (pages > 1 || subifds > 0)) throw new Plain('a TIFF of several pages');
-  // Named, as an image of 16 bits would be left in the wide colours it is worked on in.
-  image.withIccProfile('srgb', { attach: false }).webp({ effort: 2 });
-  const { data, info } = await image.toBuffer({ resolveWithObject: true }).catch(undecodable);
+  // More than 8 bits would be left in the wide colours that they are worked on in.
+  if (facts.depth !== 'uchar') image.withIccProfile('srgb', { attach: false });
+  const { data, info } = await image.webp({ effort: 2 }).toBuffer({ resolveWithObject: true }).catch(undecodable);
   await writeFile(to, data, { flag: 'wx' });
   return { outcome: 'webp', width: info.width, height: info.height };
 }

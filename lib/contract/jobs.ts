@@ -140,8 +140,8 @@ export const queues: Record<QueueName, { about: string; concurrency: number; loc
       maxStalled: 20,
     },
     media: {
-      about: 'Converts uploaded images, one at a time.',
-      concurrency: 1,
+      about: 'Converts uploaded images; a process encodes one at a time, while the one before is put away.',
+      concurrency: 2,
       lockMs: 5_000,
       stalledCheckMs: 2_000,
       maxStalled: 3,

@@ -22,8 +22,14 @@ export type ConvertedImage =
  */
 export type EncodeImage = (from: string, to: string) => Promise<ConvertedImage>;
 
-/** A file whose image waits. */
-type Waiting = FileDoc & { original: string };
+/** A file with the mark that its conversion is not at its end. */
+type Marked = FileDoc & { original: string };
+
+/**
+ * Not waited for until it is on disk: a count that a crash of the database takes back is one too low, and a mark that it brings back is found by the sweep,
+ * which does what is done already.
+ */
+const bookkeeping = { writeConcern: { w: 1, journal: false } } as const;
 
 const waiting = { state: 'waiting', original: trusted({ $exists: true }) } as const;
 
@@ -32,37 +38,37 @@ const waiting = { state: 'waiting', original: trusted({ $exists: true }) } as co
  * is no longer needed goes. Running it again, or two at once, changes nothing. Rejects when the blob store or the encoder is away; the file goes on waiting.
  */
 export async function convertImage(platform: WorkerPlatform, fileId: string, encode: EncodeImage): Promise<void> {
-  const begun = { $inc: { begun: 1 } };
-  const file: FileDoc | null = await platform.db.files
-    .findOneAndUpdate({ _id: fileId, ...waiting }, begun, { returnDocument: 'after' })
+  const { files } = platform.db;
+  const file: FileDoc | null = await files
+    .findOneAndUpdate({ _id: fileId, ...waiting }, { $inc: { begun: 1 } }, { ...bookkeeping, returnDocument: 'after' })
     .lean();
-  if (file?.original !== undefined) await convert(platform, file as Waiting, encode);
-  await finish(platform, fileId);
+  const done = file?.original === undefined ? null : await convert(platform, file as Marked, encode);
+  const left: FileDoc | null = done ?? (await files.findOne({ _id: fileId, original: trusted({ $exists: true }) }).lean());
+  if (left?.original !== undefined) await finish(platform, left as Marked);
 }
 
-async function convert(platform: WorkerPlatform, file: Waiting, encode: EncodeImage): Promise<void> {
+/** Answers the file in its final form; null when another worker was first, or the file was deleted: what was made in vain is not left behind. */
+async function convert(platform: WorkerPlatform, file: Marked, encode: EncodeImage): Promise<FileDoc | null> {
+  const { files } = platform.db;
   try {
     const image = await imageOf(platform, file, encode);
-    if (image === null) throw new Error('the uploaded image is not in the blob store');
     if (image.outcome === 'plain') platform.log.info({ fileId: file._id, why: image.why }, 'an image stays a plain file');
-    const { matchedCount } = await platform.db.files.updateOne(
-      { _id: file._id, ...waiting },
-      { $set: finalForm(file, image), $unset: { uploadedAs: 1, begun: 1 } },
-    );
-    // Another worker was first, or the message went: what was made in vain is not left behind.
-    if (matchedCount === 0 && image.outcome === 'webp') await deleteUnheld(platform, file.blob);
+    const final = { $set: finalForm(file, image), $unset: { uploadedAs: 1, begun: 1 } };
+    const done: FileDoc | null = await files.findOneAndUpdate({ _id: file._id, ...waiting }, final, { returnDocument: 'after' }).lean();
+    if (!done && image.outcome === 'webp') await deleteUnheld(platform, file.blob);
     failpoint(platform.config, 'after-image-stored');
+    return done;
   } catch (error) {
-    await platform.db.files.updateOne({ _id: file._id, begun: trusted({ $gt: 0 }) }, { $inc: { begun: -1 } });
+    await files.updateOne({ _id: file._id, begun: trusted({ $gt: 0 }) }, { $inc: { begun: -1 } }, bookkeeping);
     throw error;
   }
 }
 
-/** The image of `file`, its WebP in the blob store; null when its upload is not there. One that ended its worker too often is not tried again. */
-async function imageOf({ blobs, config }: WorkerPlatform, file: Waiting, encode: EncodeImage): Promise<ConvertedImage | null> {
+/** The image of `file`, its WebP in the blob store. One that ended its worker too often is not tried again. Rejects when its upload is not there. */
+async function imageOf({ blobs, config }: WorkerPlatform, file: Marked, encode: EncodeImage): Promise<ConvertedImage> {
   if ((file.begun ?? 0) > limits.imageAttempts) return { outcome: 'plain', why: 'it ends its worker', size: file.size };
   const from = await blobs.fetch(file.original);
-  if (from === null) return null;
+  if (from === null) throw new Error('the uploaded image is not in the blob store');
   const to = await blobs.tempPath();
   const image = await encode(from, to);
   failpoint(config, 'after-image-encode');
@@ -75,7 +81,7 @@ async function imageOf({ blobs, config }: WorkerPlatform, file: Waiting, encode:
 const plainType = (declared = 'image/'): string => (/^image\/(?!svg)/i.test(declared) ? 'application/octet-stream' : declared);
 
 /** The fields of a file whose image is done. What stays as uploaded changes the names of its two blobs: `original` is then the one that goes. */
-function finalForm({ blob, original, filename, uploadedAs }: Waiting, image: ConvertedImage): Partial<FileDoc> {
+function finalForm({ blob, original, filename, uploadedAs }: Marked, image: ConvertedImage): Partial<FileDoc> {
   const { size } = image;
   const [width, height] = image.outcome === 'plain' ? [null, null] : [image.width, image.height];
   if (image.outcome === 'webp') return { state: 'stored', size, width, height, contentType: 'image/webp' };
@@ -93,18 +99,17 @@ async function deleteUnheld(platform: WorkerPlatform, name: string): Promise<voi
  * What follows once a file has its final form, its mark being `original`: the message shows it, the blob that is not served goes, and the mark last. A file
  * that was deleted meanwhile goes now that no worker writes its blob any more.
  */
-async function finish(platform: WorkerPlatform, fileId: string): Promise<void> {
+async function finish(platform: WorkerPlatform, file: Marked): Promise<void> {
   const { files } = platform.db;
-  const file: FileDoc | null = await files.findOne({ _id: fileId, original: trusted({ $exists: true }) }).lean();
-  if (file?.state === 'freed') {
-    await files.updateOne({ _id: fileId, state: 'freed' }, { $unset: { begun: 1 } });
-    return dropFiles(platform, [fileId]);
+  const { _id, state, original } = file;
+  if (state === 'freed') {
+    await files.updateOne({ _id, state }, { $unset: { begun: 1 } });
+    return dropFiles(platform, [_id]);
   }
-  if (file?.original === undefined || file.state === 'waiting') return;
-  await showStoredFile(platform, file);
-  await deleteUnheld(platform, file.original);
+  if (state === 'waiting') return;
+  await Promise.all([showStoredFile(platform, file), deleteUnheld(platform, original)]);
   failpoint(platform.config, 'after-original-delete');
-  await files.updateOne({ _id: fileId, state: 'stored', original: file.original }, { $unset: { original: 1 } });
+  await files.updateOne({ _id, state, original }, { $unset: { original: 1 } }, bookkeeping);
 }
 
 /** How old a file is when the sweep takes it, in milliseconds; and how many one sweep takes. */

@@ -13,6 +13,7 @@ import { memoryRow } from './rows/memory.ts';
 import { postRows } from './rows/post.ts';
 import { resumeRow } from './rows/resume.ts';
 import { uploadRow } from './rows/upload.ts';
+import { webpRows } from './rows/webp.ts';
 import type { Bench } from './setting.ts';
 
 const suites: Record<string, (bench: Bench) => Promise<Row[]>> = {
@@ -25,6 +26,7 @@ const suites: Record<string, (bench: Bench) => Promise<Row[]>> = {
   archive: archiveRows,
   memory: memoryRow,
   upload: uploadRow,
+  webp: webpRows,
 };
 
 const { values, positionals } = parseArgs({
