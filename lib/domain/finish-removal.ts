@@ -5,6 +5,7 @@ import type { RemovalDoc } from '../store/models/removal.ts';
 import type { WorkerPlatform } from '../store/platform.ts';
 import { appendInOrder, type DueEvent, serverAudience } from './audience.ts';
 import { removeChannelFiles } from './files.ts';
+import { removeFollowsOf } from './followers.ts';
 import { deleteMessages } from './message-removal.ts';
 import { dropChannel, dropServer, forgetRemoval } from './removals.ts';
 
@@ -47,19 +48,17 @@ async function tellGone(platform: WorkerPlatform, removal: RemovalDoc, ids: read
 
 /** Deletes what stands in a channel that is gone: its messages and their files, who follows it and whom it follows, how far people have read. */
 async function emptyChannel(platform: WorkerPlatform, channelId: string, { goingOn }: Pass): Promise<void> {
-  const { follows, reads } = platform.db;
   await deleteMessages(platform, channelId, goingOn);
   failpoint(platform.config, 'during-removal');
   await removeChannelFiles(platform, channelId, goingOn);
-  await follows.deleteMany({ sourceId: channelId });
-  await follows.deleteMany({ targetId: channelId });
-  await reads.deleteMany({ channelId });
+  await removeFollowsOf(platform, channelId);
+  await platform.db.reads.deleteMany({ channelId });
 }
 
 /** Empties the channels that `within` finds, some at a time, and deletes them in the last pass. Each round is handed to `done`. */
 async function emptyAll(
   platform: WorkerPlatform,
-  within: { serverId: string; parentId?: string },
+  within: { serverId: string; parentId?: string; kind?: 'thread' },
   pass: Pass,
   done: (ids: readonly string[]) => Promise<void>,
 ): Promise<void> {
@@ -84,7 +83,8 @@ async function finishChannel(platform: WorkerPlatform, removal: RemovalDoc, pass
   await dropChannel(platform, removal);
   await tellGone(platform, removal, [_id], pass);
   await emptyChannel(platform, _id, pass);
-  await emptyAll(platform, { serverId, parentId: _id }, pass, (ids) => tellGone(platform, removal, ids, pass));
+  // Threads only: a channel that is put into a category at the moment it goes keeps what is in it.
+  await emptyAll(platform, { serverId, parentId: _id, kind: 'thread' }, pass, (ids) => tellGone(platform, removal, ids, pass));
 }
 
 async function finishServer(platform: WorkerPlatform, { serverId }: RemovalDoc, pass: Pass): Promise<void> {

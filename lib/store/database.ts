@@ -93,6 +93,9 @@ export const trusted = <const T extends object>(operators: T): T => mongoose.tru
 /** Whether `error` is a unique index refusing a second document. */
 export const isDuplicate = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === 11000;
 
+/** Whether `error` says that a write lost to another that ran at the same moment, and wrote nothing: it may be tried again. */
+export const isLostRace = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === 112;
+
 /** Whether `error` says that the database, or where files are kept, could not be reached or did not answer in time. */
 export function isUnavailable(error: unknown): boolean {
   const { name, code } = (error ?? {}) as { name?: string; code?: unknown };
@@ -101,6 +104,7 @@ export function isUnavailable(error: unknown): boolean {
       name ?? '',
     ) ||
     code === 91 ||
+    isLostRace(error) ||
     code === 189 ||
     code === 11600 ||
     code === 50 ||

@@ -1,17 +1,22 @@
 import type { Model } from 'mongoose';
-import { isDuplicate } from './database.ts';
+import { isDuplicate, isLostRace } from './database.ts';
 
 /** A collection whose documents are `T`. */
 type Holding<T> = Pick<Model<T>, 'collection' | 'castObject'>;
 
+/** How often an insert is tried that lost a deadlock: two that want one place of a unique index may lock each other out on DocumentDB. */
+const triesMax = 10;
+
 /** Inserts `doc` as it is, without reading or casting; false when a unique index refuses it. */
 export async function insertNew<T extends { _id: string }>(model: Holding<T>, doc: NoInfer<T>): Promise<boolean> {
-  try {
-    await model.collection.insertOne(doc as never);
-    return true;
-  } catch (error) {
-    if (isDuplicate(error)) return false;
-    throw error;
+  for (let tries = 1; ; tries++) {
+    try {
+      await model.collection.insertOne(doc as never);
+      return true;
+    } catch (error) {
+      if (isDuplicate(error)) return false;
+      if (!isLostRace(error) || tries >= triesMax) throw error;
+    }
   }
 }
 
