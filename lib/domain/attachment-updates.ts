@@ -26,8 +26,8 @@ export async function showStoredFile(platform: EnqueuePlatform, file: FileDoc): 
   const shown = attachments[at];
   const next = attachmentOfFile(file);
   if (!shown || (Object.keys(next) as (keyof StoredAttachment)[]).every((field) => shown[field] === next[field])) return;
-  // Both names and sizes differ once it is done by another: then nothing is owed twice.
-  const asSeen = Object.fromEntries(Object.entries(shown).map(([field, value]) => [`attachments.${at}.${field}`, value]));
+  // As it was seen: when another has brought it up to date since, nothing is owed twice. (A path with an index would take null for any value.)
+  const asSeen = { attachments: { $elemMatch: { ...shown } }, [`attachments.${at}.id`]: _id };
   const owed = owing([{ id: platform.ids.next(), name: 'MESSAGE_UPDATE' }], new Date(platform.now()));
   await platform.db.messages.collection.updateOne(
     { _id: messageId as never, channelId, deleted: { $exists: false }, ...asSeen },

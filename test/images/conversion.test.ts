@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { limits } from '../../lib/base/limits.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
+import { showStoredFile } from '../../lib/domain/attachment-updates.ts';
 import { dropFiles } from '../../lib/domain/files.ts';
 import { convertImage, type EncodeImage, sweepImages } from '../../lib/domain/image-conversion.ts';
 import type { FileDoc } from '../../lib/store/models/file.ts';
@@ -128,6 +129,24 @@ describe('convert-image', function () {
       expect((await studio.stored(file))?.contentType).to.equal(first === plainly ? 'application/octet-stream' : 'image/webp');
       expect((await studio.message(file))?.ob).to.have.length(1);
     }
+  });
+
+  it('twenty that bring one message up to date owe one event', async () => {
+    const file = await studio.upload(png, { posted: true });
+    const stored: FileDoc = { ...file, state: 'stored', width: 64, height: 48 };
+    await Promise.all(Array.from({ length: 20 }, () => showStoredFile(studio.worker, stored)));
+    expect((await studio.message(file))?.ob).to.have.length(1);
+    await dropFiles(studio.worker, [file._id]);
+  });
+
+  it('an image that stays plain at last loses the WebP that a worker wrote before it died', async () => {
+    const file = await studio.upload(png);
+    const path = await studio.worker.blobs.tempPath();
+    await writeFile(path, 'WebP');
+    await studio.worker.blobs.put(file.blob, path);
+    await convert(file, plainly);
+    expect(await studio.bytesOf(file.blob)).to.equal(null);
+    expect((await studio.bytesOf(file.original ?? ''))?.equals(png)).to.equal(true);
   });
 
   it('a file deleted while it is converted leaves nothing', async () => {
