@@ -25,7 +25,7 @@ async function followSource(platform: FilesPlatform, source: FileDoc, copies: re
     const left = blob === original ? promised : original;
     await platform.db.files.updateOne(
       { _id, state: 'waiting' },
-      { $set: { ...form, ...(left ? { original: left } : {}) }, $unset: { uploadedAs: 1 } },
+      { $set: { ...form, ...(left ? { original: left } : {}) }, $unset: { uploadedAs: 1, begun: 1 } },
     );
   }
 }

@@ -59,7 +59,8 @@ async function convert(platform: WorkerPlatform, file: Marked, encode: EncodeIma
     failpoint(platform.config, 'after-image-stored');
     return done;
   } catch (error) {
-    await files.updateOne({ _id: file._id, begun: trusted({ $gt: 0 }) }, { $inc: { begun: -1 } }, bookkeeping);
+    // One that was deleted keeps its count until the next run: its WebP may have been written all the same.
+    await files.updateOne({ _id: file._id, ...waiting, begun: trusted({ $gt: 0 }) }, { $inc: { begun: -1 } }, bookkeeping);
     throw error;
   }
 }
@@ -97,13 +98,13 @@ async function deleteUnheld(platform: WorkerPlatform, name: string): Promise<voi
 
 /**
  * What follows once a file has its final form, its mark being `original`: the message shows it, the blob that is not served goes, and the mark last. A file
- * that was deleted meanwhile goes now that no worker writes its blob any more.
+ * that was deleted meanwhile goes once no worker writes its blob any more: each run ends one, its own or one that died.
  */
 async function finish(platform: WorkerPlatform, file: Marked): Promise<void> {
   const { files } = platform.db;
   const { _id, state, original } = file;
   if (state === 'freed') {
-    await files.updateOne({ _id, state }, { $unset: { begun: 1 } });
+    await files.updateOne({ _id, state, begun: trusted({ $gt: 0 }) }, { $inc: { begun: -1 } });
     return dropFiles(platform, [_id]);
   }
   if (state === 'waiting') return;
