@@ -110,6 +110,10 @@ describe('POST /api/channels/{channelId}/messages with files', function () {
         [json, { head: disposition('name="file"; filename="a.txt"'), bytes: 'x' }],
         [file, { head: disposition('name="content"'), bytes: 'x' }],
         [json, { head: disposition('filename="a.txt"'), bytes: 'x' }],
+        [json, { head: 'Content-Type: text/plain', bytes: 'x' }],
+        [json, { head: disposition('name="files"; filename="a.txt"').replace('form-data', 'attachment'), bytes: 'x' }],
+        [json, { head: `${'A: b\r\n'.repeat(40)}${disposition('name="files"; filename="a.txt"')}`, bytes: 'x' }],
+        [json, { head: `no header\r\n${disposition('name="files"; filename="a.txt"')}`, bytes: 'x' }, file],
       ]) {
         const { body, headers } = rawBody(parts);
         expectError(await sendBody(url, fixture.bot, body, headers), 400, 'invalid_request');

@@ -134,6 +134,9 @@ const newParser = (request: IncomingMessage): BusboyInstance => {
   }
 };
 
+/** How many parts the parser has seen, with those that it passes over, whose headers it cannot read; it tells of the others only. */
+const partsSeen = (parser: BusboyInstance): number => (parser as unknown as { _parser: { _nparts: number } })._parser._nparts;
+
 /**
  * Takes a `multipart/form-data` body in: parts `files` go to local files while they come, at most 10, and one part `payload_json`, in any order (spec, Messages).
  * Nothing but a few chunks is held in memory. Refuses broken bodies, other parts, an eleventh file, and a sender that is silent for 30 s (400), and a file over
@@ -173,6 +176,7 @@ export async function readUpload(request: IncomingMessage, intake: Intake): Prom
   });
   try {
     await feed(request, parser, intake.stallMs ?? limits.uploadStallMs, failed);
+    if (partsSeen(parser) !== parts.length) invalid('a part does not say what it is');
     const [value = {}] = await Promise.all(fields);
     return { fields: value, files: await Promise.all(files) };
   } catch (error) {
