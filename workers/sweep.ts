@@ -14,21 +14,28 @@ import type { WorkerPlatform } from '../lib/store/platform.ts';
 /** How many channels the sweep drains at once: the jobs keep most of the machine. */
 const channelsAtOnce = 4;
 
-async function sweepChannels(platform: WorkerPlatform): Promise<void> {
-  const waiting = await overdueChannels(platform);
-  const drainNext = async (): Promise<void> => {
-    for (let channelId = waiting.pop(); channelId !== undefined; channelId = waiting.pop()) await drainChannel(platform, channelId);
+/** Runs `work` for each, so many at once; one that fails holds up no other. The first fault is thrown at the end. */
+async function forEach(ids: readonly string[], atOnce: number, work: (id: string) => Promise<unknown>): Promise<void> {
+  const waiting = ids.values();
+  const faults: unknown[] = [];
+  const next = async (): Promise<void> => {
+    for (const id of waiting)
+      await work(id).catch((error: unknown) => {
+        faults.push(error);
+      });
   };
-  await Promise.all(Array.from({ length: channelsAtOnce }, drainNext));
+  await Promise.all(Array.from({ length: atOnce }, next));
+  if (faults.length) throw faults[0];
 }
 
-async function sweepServers(platform: WorkerPlatform): Promise<void> {
-  for (const serverId of await overdueServers(platform)) await drainServer(platform, serverId);
-}
+const sweepChannels = async (platform: WorkerPlatform): Promise<void> =>
+  forEach(await overdueChannels(platform), channelsAtOnce, (channelId) => drainChannel(platform, channelId));
 
-async function sweepRemovals(platform: WorkerPlatform): Promise<void> {
-  for (const removalId of await overdueRemovals(platform)) await finishRemoval(platform, removalId);
-}
+const sweepServers = async (platform: WorkerPlatform): Promise<void> =>
+  forEach(await overdueServers(platform), 1, (serverId) => drainServer(platform, serverId));
+
+const sweepRemovals = async (platform: WorkerPlatform): Promise<void> =>
+  forEach(await overdueRemovals(platform), 1, (removalId) => finishRemoval(platform, removalId));
 
 /** How often threads are archived, in milliseconds (decisions 5). */
 const archiveEveryMs = 60_000;
@@ -61,7 +68,7 @@ function repeat(work: () => Promise<void>, everyMs: number): { close(): Promise<
 
 /**
  * Looks every second, without the queue, for work whose nudge was lost: channels and interactions that owe events for more than 2 s, and interactions past
- * their time (quality 2, Sweep). What may take long runs beside that, so that it holds nothing else up: servers, removals, and each minute the archive and files. A
+ * their time (quality 2, Sweep). What may take long runs beside that, so that it holds nothing else up: channels, counts, servers, removals, and each minute the archive and files. A
  * fault waits for the next time and is logged once in 10 s. `close` ends what is under way.
  */
 export function startSweeps(platform: WorkerPlatform, everyMs = 1_000): { close(): Promise<void> } {
@@ -76,17 +83,17 @@ export function startSweeps(platform: WorkerPlatform, everyMs = 1_000): { close(
   };
   const eachSecond = async (): Promise<void> => {
     await Promise.all([
-      once('channels', () => sweepChannels(platform)),
       once('interactions', () => sweepInteractions(platform)),
       once('crossposts', () => sweepCrossposts(platform)),
       once('notices', () => sweepNotices(platform)),
       once('previews', () => sweepPreviews(platform)),
-      once('counts', () => recountThreads(platform)),
       once('beat', () => platform.beat()),
     ]);
   };
   const loops = [
     repeat(eachSecond, everyMs),
+    repeat(() => once('channels', () => sweepChannels(platform)), everyMs),
+    repeat(() => once('counts', () => recountThreads(platform)), everyMs),
     repeat(() => once('servers', () => sweepServers(platform)), everyMs),
     repeat(() => once('removals', () => sweepRemovals(platform)), everyMs),
     repeat(() => once('images', () => sweepImages(platform)), imagesEveryMs),

@@ -45,6 +45,7 @@ export const limits = {
   readsListed: 1000,
   mentionsCounted: 99,
   mentionsSearched: 1000,
+  eventsOwed: 1000,
   slowmodeMaxSecs: 21_600,
   nameChars: 100,
   topicChars: 1024,

@@ -10,8 +10,9 @@ import { settleDm } from './dm-activity.ts';
 import { presentMessages } from './present.ts';
 import { askRecount } from './thread-activity.ts';
 
-/** How many documents one batch takes. */
+/** How many documents one batch takes, and how many events: what one document owes goes in one. */
 const batchDocuments = 100;
+const batchEvents = 1_000;
 /** A batch older than this was paused; another worker has taken over (quality 2). */
 const batchLifeMs = 5_000;
 
@@ -20,11 +21,27 @@ async function dueEvents(platform: WorkerPlatform, messages: readonly MessageDoc
   const alive = messages.filter((message) => !message.deleted);
   const shown = new Map((await presentMessages(platform, alive, null)).map((one) => [one.id, one]));
   return messages.flatMap((message) =>
-    (message.ob ?? []).flatMap((entry): DueEvent[] => {
+    untold(message).flatMap((entry): DueEvent[] => {
       const payload = payloadOf(message, entry, shown.get(message._id));
       return payload === null ? [] : [{ id: entry.id, name: entry.name, payload: JSON.stringify(payload), channelId: message.channelId }];
     }),
   );
+}
+
+/** The events of a message that tell something: of the MESSAGE_UPDATEs that it owes the last tells all, as each shows the message as it is now. */
+const untold = ({ ob = [] }: MessageDoc): OutboxEntry[] => {
+  const last = ob.findLast(({ name }) => name === 'MESSAGE_UPDATE');
+  return ob.filter((entry) => entry.name !== 'MESSAGE_UPDATE' || entry === last);
+};
+
+/** As many of `found` as one batch takes, at least one. */
+function oneBatch(found: readonly MessageDoc[]): readonly MessageDoc[] {
+  let owed = 0;
+  const end = found.findIndex(({ ob = [] }, at) => {
+    owed += ob.length;
+    return at > 0 && owed > batchEvents;
+  });
+  return end === -1 ? found : found.slice(0, end);
 }
 
 const isAnnounced = ({ ob }: MessageDoc): boolean => !ob?.some(({ name }) => name === 'MESSAGE_CREATE');
@@ -60,7 +77,7 @@ export async function drainChannel(platform: WorkerPlatform, channelId: string):
       .limit(batchDocuments)
       .hint(undeliveredIndex)
       .toArray();
-    const messages = found as unknown as MessageDoc[];
+    const messages = oneBatch(found as unknown as MessageDoc[]);
     const [first] = messages;
     if (!first) return;
     const events = await dueEvents(platform, messages);
@@ -70,7 +87,7 @@ export async function drainChannel(platform: WorkerPlatform, channelId: string):
     if (first.thread && messages.some(cameOrWent)) await askRecount(platform, channelId, bookkeeping);
     if (performance.now() - began > batchLifeMs) return;
     await settle(platform, messages);
-    if (messages.length < batchDocuments) return;
+    if (found.length < batchDocuments && messages.length === found.length) return;
   }
 }
 
@@ -87,21 +104,35 @@ const cameOrWent = ({ ob }: MessageDoc): boolean => ob?.some(({ name }) => name 
 async function settle(platform: WorkerPlatform, messages: readonly MessageDoc[]): Promise<void> {
   const eventIds = messages.flatMap((message) => (message.ob ?? []).map((entry) => entry.id));
   const ids = messages.map((message) => message._id);
-  await platform.db.messages.collection.updateMany({ _id: { $in: ids } } as never, settled(eventIds), bookkeeping);
   const buried = messages.filter((message) => message.deleted);
   const graves = buried.length ? await removableGraves(platform, buried) : [];
-  if (graves.length)
-    await platform.db.messages.deleteMany({ _id: trusted({ $in: graves }), deleted: true, obAt: trusted({ $exists: false }) });
+  // First: as long as a tombstone owes events it is found again, whatever dies here. Nothing comes to owe more once it is one.
+  if (graves.length) await platform.db.messages.deleteMany({ _id: trusted({ $in: graves }), deleted: true });
+  await platform.db.messages.collection.updateMany({ _id: { $in: ids } } as never, settled(eventIds), bookkeeping);
   void platform.forget(eventIds);
 }
 
 /** How old undelivered events are when the sweep takes them, in milliseconds. */
 const sweepAfterMs = 2_000;
 
-/** The channels whose events are older than 2 s: their job was lost or late (quality 2, Sweep). */
+/** How many messages one look of the sweep takes in: far below the time that one operation may take. */
+const sweepDocuments = 10_000;
+
+/** The channels whose events are older than 2 s: their job was lost or late (quality 2, Sweep). However many messages wait, each look is a short one. */
 export async function overdueChannels(platform: WorkerPlatform): Promise<string[]> {
-  const before = new Date(platform.now() - sweepAfterMs);
-  return platform.db.messages.distinct('channelId', { obAt: trusted({ $lt: before }) });
+  const $lt = new Date(platform.now() - sweepAfterMs);
+  const channelIds = new Set<string>();
+  for (let $gte = new Date(0); ; ) {
+    const found = await platform.db.messages
+      .find({ obAt: trusted({ $gte, $lt }) }, { _id: 0, channelId: 1, obAt: 1 })
+      .sort({ obAt: 1 })
+      .limit(sweepDocuments)
+      .lean();
+    for (const { channelId } of found) channelIds.add(channelId);
+    if (found.length < sweepDocuments) return [...channelIds];
+    const last = found.at(-1)?.obAt as Date;
+    $gte = new Date(Math.max(last.getTime(), $gte.getTime() + 1));
+  }
 }
 
 /** How old the oldest undelivered event is, of a message, an interaction or a channel, in milliseconds; 0 when there is none. For the operators' metrics. */

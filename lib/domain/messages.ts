@@ -7,7 +7,7 @@ import type { Message, MessageEdit, MessageInput } from '../contract/message.ts'
 import type { MessagePage } from '../contract/shared.ts';
 import { trusted } from '../store/database.ts';
 import type { MessageDoc } from '../store/models/message.ts';
-import { owing } from '../store/models/outbox.ts';
+import { outboxEnd, owing } from '../store/models/outbox.ts';
 import type { ApiPlatform, Platform } from '../store/platform.ts';
 import { type Actor, require } from './access.ts';
 import { postWithFiles, type ReceivedFile } from './attachments.ts';
@@ -15,6 +15,7 @@ import { writeAudit } from './audit.ts';
 import { settleDm } from './dm-activity.ts';
 import { openFiles } from './files.ts';
 import { checkDraft, checkEmbeds, composeMessage, mentionsAny, resolveMentions, storeMessage } from './message-draft.ts';
+import { requireRoom } from './owed-events.ts';
 import { inPlace, type Place } from './places.ts';
 import { presentMessage, presentMessages } from './present.ts';
 import { previewsAfterEdit } from './preview-links.ts';
@@ -128,6 +129,7 @@ export async function applyEdit(
   if (content === undefined && embeds === undefined) return message;
   const nothingLeft = isBlank(content ?? message.content) && (embeds ?? message.embeds).length === 0 && message.attachments.length === 0;
   if (nothingLeft) refuse('invalid_request', { reason: 'nothing would be left of the message' });
+  requireRoom(message.ob?.length ?? 0);
   const now = new Date(platform.now());
   const mentions =
     content === undefined ? null : await resolveMentions(platform, content, place.access, place.permissions, message.replyPing);
@@ -136,7 +138,7 @@ export async function applyEdit(
   const owed = owing([{ id: platform.ids.next(), name: 'MESSAGE_UPDATE' }], now);
   const unchanged = content === undefined ? { content: message.content } : embeds === undefined ? { embeds: message.embeds } : {};
   const updated = await platform.db.messages.collection.findOneAndUpdate(
-    { _id: message._id as never, deleted: { $exists: false }, ...unchanged },
+    { _id: message._id as never, deleted: { $exists: false }, [outboxEnd]: { $exists: false }, ...unchanged },
     {
       $push: owed.$push,
       $set: {

@@ -1,14 +1,15 @@
 import { refuse } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import type { Message } from '../contract/message.ts';
-import { isDuplicate, trusted } from '../store/database.ts';
+import { isDuplicate, isLostRace, trusted } from '../store/database.ts';
 import { freeSlot } from '../store/insert.ts';
 import type { MessageDoc } from '../store/models/message.ts';
-import { owing } from '../store/models/outbox.ts';
+import { outboxEnd, owing } from '../store/models/outbox.ts';
 import type { ApiPlatform, Platform } from '../store/platform.ts';
 import { type Actor, require } from './access.ts';
 import { writeAudit } from './audit.ts';
 import { messageIn } from './messages.ts';
+import { requireRoom } from './owed-events.ts';
 import { inPlace, type Place } from './places.ts';
 import { presentMessages } from './present.ts';
 
@@ -17,6 +18,7 @@ const pinOf = (message: MessageDoc, stands: boolean) => ({
   _id: message._id,
   deleted: trusted({ $exists: false }),
   pinSlot: trusted({ $exists: stands }),
+  [outboxEnd]: trusted({ $exists: false }),
 });
 
 /** A channel's messages as the caller may pin them: with Manage Messages in a server; in a DM either of the two may (edge case 25). */
@@ -59,7 +61,7 @@ async function takeSlot(platform: Platform, message: MessageDoc): Promise<boolea
     const pinned = { $push, $set: { ...$set, pinSlot: slot, pinnedAt: new Date(after) } };
     return (await messages.updateOne(pinOf(message, false), pinned)).modifiedCount === 1;
   } catch (error) {
-    if (!isDuplicate(error)) throw error;
+    if (!isDuplicate(error) && !isLostRace(error)) throw error;
     return false;
   }
 }
@@ -70,6 +72,7 @@ export async function pinMessage(platform: ApiPlatform, actor: Actor, channelId:
   for (;;) {
     const message = await messageIn(platform, channelId, messageId);
     if (message.pinnedAt) return;
+    requireRoom(message.ob?.length ?? 0);
     if (await takeSlot(platform, message)) return tell(platform, actor, place, 'message_pin', message);
   }
 }
@@ -78,6 +81,7 @@ export async function pinMessage(platform: ApiPlatform, actor: Actor, channelId:
 export async function unpinMessage(platform: ApiPlatform, actor: Actor, channelId: string, messageId: string): Promise<void> {
   const place = await inPinnable(platform, actor, channelId);
   const message = await messageIn(platform, channelId, messageId);
+  if (message.pinnedAt) requireRoom(message.ob?.length ?? 0);
   const { modifiedCount } = await platform.db.messages.updateOne(pinOf(message, true), {
     ...owed(platform),
     $unset: { pinSlot: 1, pinnedAt: 1 },

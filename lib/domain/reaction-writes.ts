@@ -1,5 +1,5 @@
 import { limits } from '../base/limits.ts';
-import { alsoOwing } from '../store/models/outbox.ts';
+import { alsoOwing, outboxEnd } from '../store/models/outbox.ts';
 import type { Platform } from '../store/platform.ts';
 
 /** A reaction that a request names: the caller's, with one emoji, on one message. */
@@ -32,6 +32,8 @@ const withUsers = (reaction: Reaction, users: object) => ({
     in: { $cond: [isOf(reaction), { identity: '$$one.identity', emoji: '$$one.emoji', users }, '$$one'] },
   },
 });
+/** Only a message that may owe one event more is changed. */
+const room = { [outboxEnd]: { $exists: false } };
 const messageOf = ({ channelId, messageId }: Reaction) => ({ _id: messageId, channelId, deleted: { $exists: false } });
 
 /** The event of a reaction; it names the emoji as the message shows it. */
@@ -54,7 +56,12 @@ export async function writeReaction(platform: Platform, reaction: Reaction, mayA
   const added = { $concatArrays: [standing, [{ identity: literal(identity), emoji: literal(emoji), users: me }]] };
   const reactions = { $cond: [{ $eq: [usersOf(reaction), []] }, added, joined] };
   const { modifiedCount } = await platform.db.messages.collection.updateOne(
-    { ...messageOf(reaction), $or: mayAdd ? [joins, adds] : [joins], $expr: { $lt: [usersInAll, limits.reactionsInAll] } } as never,
+    {
+      ...messageOf(reaction),
+      $or: mayAdd ? [joins, adds] : [joins],
+      ...room,
+      $expr: { $lt: [usersInAll, limits.reactionsInAll] },
+    } as never,
     [{ $set: { ...owing(platform, 'REACTION_ADD', reaction), reactions } }],
   );
   return modifiedCount === 1;
@@ -66,7 +73,7 @@ export async function eraseReaction(platform: Platform, reaction: Reaction): Pro
   const others = { $filter: { input: '$$one.users', as: 'user', cond: { $ne: ['$$user', literal(userId)] } } };
   const left = { $filter: { input: withUsers(reaction, others), as: 'one', cond: { $ne: ['$$one.users', []] } } };
   const { modifiedCount } = await platform.db.messages.collection.updateOne(
-    { ...messageOf(reaction), reactions: { $elemMatch: { identity, users: userId } } } as never,
+    { ...messageOf(reaction), reactions: { $elemMatch: { identity, users: userId } }, ...room } as never,
     [
       { $set: { ...owing(platform, 'REACTION_REMOVE', reaction), reactions: left } },
       { $set: { reactions: { $cond: [{ $eq: ['$reactions', []] }, '$$REMOVE', '$reactions'] } } },
@@ -85,6 +92,8 @@ export interface Seen {
   isNew: boolean;
   /** Whether the caller did. */
   mine: boolean;
+  /** How many events the message owes. */
+  owed: number;
   /** Who did, oldest first, the first 100. */
   users: string[];
 }
@@ -97,6 +106,7 @@ export async function seeReaction(platform: Platform, reaction: Reaction): Promi
     inAll: usersInAll,
     isNew: { $eq: [all, []] },
     mine: { $in: [literal(reaction.userId), all] },
+    owed: { $size: { $ifNull: ['$ob', []] } },
     users: { $slice: [all, limits.reactorsShown] },
   };
   const found = platform.db.messages.collection.aggregate([{ $match: messageOf(reaction) }, { $project: seen }]);

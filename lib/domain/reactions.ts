@@ -7,6 +7,7 @@ import type { UserFace } from '../contract/user.ts';
 import type { ApiPlatform, Platform } from '../store/platform.ts';
 import { type Actor, require } from './access.ts';
 import { accountsOf, faceOf, goneAuthor } from './faces.ts';
+import { requireRoom } from './owed-events.ts';
 import { inPlace, type Place } from './places.ts';
 import { eraseReaction, type Reaction, type Seen, seeReaction, writeReaction } from './reaction-writes.ts';
 
@@ -46,6 +47,7 @@ export async function addReaction(platform: ApiPlatform, actor: Actor, channelId
     const seen = await see(platform, reaction);
     if (seen.mine) return;
     refuseReaction(seen, place.permissions);
+    requireRoom(seen.owed);
   }
   platform.nudge('drain-channel', { channelId });
 }
@@ -59,8 +61,12 @@ export async function removeReaction(
   text: string,
 ): Promise<void> {
   const { reaction } = await reactionAt(platform, actor, channelId, messageId, text);
-  if (await eraseReaction(platform, reaction)) platform.nudge('drain-channel', { channelId });
-  else await see(platform, reaction);
+  while (!(await eraseReaction(platform, reaction))) {
+    const seen = await see(platform, reaction);
+    if (!seen.mine) return;
+    requireRoom(seen.owed);
+  }
+  platform.nudge('drain-channel', { channelId });
 }
 
 /** The first 100 who reacted with an emoji, oldest reaction first; none for an emoji that is not there (edge case 24). Needs View Channel. */

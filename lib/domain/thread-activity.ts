@@ -70,15 +70,31 @@ const quietMs = 1_000;
 /** How many threads one sweep counts. */
 const countsAtOnce = 100;
 
-/** Counts the messages of threads that were active and are quiet now. One that becomes active meanwhile keeps its mark for the next sweep. */
+/** How long one count may take, in milliseconds, and when one that failed is tried again. */
+const countMs = 1_500;
+const countAgainMs = 60_000;
+
+/**
+ * Counts the messages of threads that were active and are quiet now. One that becomes active meanwhile keeps its mark for the next sweep; one that cannot be
+ * counted holds up no other. The first fault is thrown at the end.
+ */
 export async function recountThreads(platform: Platform): Promise<void> {
   const { channels, messages } = platform.db;
   const quiet = trusted({ $lte: new Date(platform.now() - quietMs) });
   const found = await channels.find({ recountAt: quiet }, { recountAt: 1 }).sort({ recountAt: 1 }).limit(countsAtOnce).lean();
-  for (const { _id, recountAt } of found) {
-    const messageCount = await messages.countDocuments({ channelId: _id, deleted: trusted({ $exists: false }) });
-    await channels.collection.updateOne({ _id: _id as never, recountAt }, { $set: { messageCount }, $unset: { recountAt: 1 } });
-  }
+  const faults: unknown[] = [];
+  const change = (_id: string, recountAt: Date | undefined, update: object) =>
+    channels.collection.updateOne({ _id: _id as never, recountAt }, update);
+  for (const { _id, recountAt } of found)
+    try {
+      const standing = { channelId: _id, deleted: trusted({ $exists: false }) };
+      const messageCount = await messages.countDocuments(standing, { maxTimeMS: countMs });
+      await change(_id, recountAt, { $set: { messageCount }, $unset: { recountAt: 1 } });
+    } catch (error) {
+      faults.push(error);
+      await change(_id, recountAt, { $set: { recountAt: new Date(platform.now() + countAgainMs) } });
+    }
+  if (faults.length) throw faults[0];
 }
 
 /** How many threads one write archives: far below the time that one operation may take. */

@@ -68,7 +68,7 @@ for (const shards of ['1', '3'])
         expect(heard.map((one) => one.s)).to.deep.equal([1, 2, 3, 4]);
         expect(heard[0]?.d).to.include({ serverId: world.serverId, channelId });
       }
-      expect(await api.platform.db.messages.countDocuments({ ob: { $exists: true } } as never)).to.equal(0);
+      expect(await api.platform.db.messages.collection.countDocuments({ ob: { $exists: true } })).to.equal(0);
       const [stored] = await api.platform.db.messages.collection.find({}).toArray();
       expect(stored).to.not.have.any.keys('ob', 'obAt');
     });

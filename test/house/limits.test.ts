@@ -58,6 +58,7 @@ const others: Limits = {
   readsListed: 1000,
   mentionsCounted: 99,
   mentionsSearched: 1000,
+  eventsOwed: 1000,
   slowmodeMaxSecs: 21_600,
   nameChars: 100,
   topicChars: 1024,

@@ -1,4 +1,5 @@
 import type { Schema } from 'mongoose';
+import { limits } from '../../base/limits.ts';
 import type { EventName } from '../../contract/events.ts';
 
 /** An event that the document it stands in still owes to the gateway (quality 2). `id` makes its delivery happen once. */
@@ -17,6 +18,9 @@ export interface Outbox {
   obAt?: Date;
 }
 
+/** The path of the last event that a document may owe: changes that can be made without end are written only where nothing stands there. */
+export const outboxEnd = `ob.${limits.eventsOwed - 1}`;
+
 /** What an update adds to a document so that it owes `entries`: `{ $push, $set }`. */
 export const owing = (entries: OutboxEntry[], now: Date): { $push: object; $set: { obAt: Date } } => ({
   $push: { ob: { $each: entries } },
@@ -25,12 +29,17 @@ export const owing = (entries: OutboxEntry[], now: Date): { $push: object; $set:
 
 /**
  * `owing` for an update pipeline: what a `$set` stage holds so that the document owes `entry` besides. An expression: what comes from outside stands in
- * `$literal` there. The mark keeps its time, so that the sweep finds a document that is written to all the time.
+ * `$literal` there. The mark keeps its time, so that the sweep finds a document that is written to all the time. A CHANNEL_UPDATE takes the place of one that is
+ * owed already, as both would show the channel as it is when they are told; under its own id, so that what a drain told meanwhile does not count for it.
  */
-export const alsoOwing = (entry: object, now: Date): { ob: object; obAt: object } => ({
-  ob: { $concatArrays: [{ $ifNull: ['$ob', []] }, [entry]] },
-  obAt: { $ifNull: ['$obAt', now] },
-});
+export const alsoOwing = (entry: { id: unknown; name: EventName; data?: object }, now: Date): { ob: object; obAt: object } => {
+  const owed = { $ifNull: ['$ob', []] };
+  const others = { $filter: { input: owed, as: 'owed', cond: { $ne: ['$$owed.name', entry.name] } } };
+  return {
+    ob: { $concatArrays: [entry.name === 'CHANNEL_UPDATE' ? others : owed, [entry]] },
+    obAt: { $ifNull: ['$obAt', now] },
+  };
+};
 
 /** An update pipeline that takes the delivered events off a document, and its mark when none is left; an edit made meanwhile keeps its own event. */
 export const settled = (eventIds: readonly string[]): object[] => [

@@ -1,0 +1,142 @@
+import { expect } from 'chai';
+import { limits } from '../../lib/base/limits.ts';
+import { drainChannel } from '../../lib/domain/delivery.ts';
+import { drainServer } from '../../lib/domain/server-events.ts';
+import type { WorkerPlatform } from '../../lib/store/platform.ts';
+import { startSweeps } from '../../workers/sweep.ts';
+import { tally } from '../harness/factories.ts';
+import { type Scene, startScene } from '../harness/scene.ts';
+
+const emojis = ['😀', '😁', '😂', '😃', '😄', '😅', '😆', '😇', '😈', '😉', '😊', '😋', '😌', '😍', '😎', '😏', '😐', '😑', '😒', '😓'];
+
+describe('what documents owe while no worker takes it', () => {
+  let scene: Scene;
+  let worker: WorkerPlatform;
+  before(async () => {
+    scene = await startScene();
+    worker = scene.worker;
+    await scene.gateway.sessions.renewLease('test-node');
+    await scene.gateway.sessions.open({
+      id: 'ear',
+      accountId: scene.bot.id,
+      events: ['MESSAGE_CREATE', 'MESSAGE_UPDATE'],
+      kind: 'bot',
+      node: 'test-node',
+      owner: 'me',
+    });
+  });
+  after(() => scene.close());
+
+  const call = (method: string, path: string, body?: unknown) =>
+    scene.api.call<{ id: string; code?: string }>(method, path, { as: scene.asPerson, body });
+  const at = (path = ''): string => `/api/channels/${scene.channelId}${path}`;
+  const post = async (content = 'x', path = at()): Promise<string> => (await call('POST', `${path}/messages`, { content })).body.id;
+  const react = (id: string, emoji: string, method = 'PUT') => call(method, at(`/messages/${id}/reactions/${encodeURIComponent(emoji)}`));
+  const owed = async (id: string): Promise<number> => (await worker.db.messages.findOne({ _id: id }).lean())?.ob?.length ?? 0;
+  const owe = async (id: string, count: number): Promise<void> => {
+    const ob = Array.from({ length: count }, () => ({ id: worker.ids.next(), name: 'PINS_UPDATE' }));
+    await worker.db.messages.collection.updateOne({ _id: id as never }, { $set: { ob, obAt: new Date() } as never });
+  };
+  const updates = async (id: string): Promise<unknown[]> => {
+    const rows = await scene.gateway.sessions.read({ id: 'ear', accountId: scene.bot.id }, 0, 1_000);
+    const told = rows.map(({ event }) => [event?.head.t, JSON.parse(String(event?.payload))] as const);
+    return told.flatMap(([name, data]) => (name === 'MESSAGE_UPDATE' && data.id === id ? [data.content] : []));
+  };
+
+  it('a message that owes 1,000 events is changed no more, 503 unavailable, but deleted; once they are taken it is again', async () => {
+    const [full, other] = [await post(), await post()];
+    expect((await react(full, '👍')).status).to.equal(204);
+    expect((await call('PUT', at(`/pins/${other}`))).status).to.equal(204);
+    for (const id of [full, other]) await owe(id, limits.eventsOwed);
+    const refusals = [
+      () => react(full, '👎'),
+      () => react(full, '👍', 'DELETE'),
+      () => call('PATCH', at(`/messages/${full}`), { content: 'y' }),
+      () => call('PUT', at(`/pins/${full}`)),
+      () => call('DELETE', at(`/pins/${other}`)),
+    ];
+    for (const refusal of refusals) {
+      const { status, body, headers } = await refusal();
+      expect([status, body.code, headers.get('retry-after')]).to.deep.equal([503, 'unavailable', '5']);
+    }
+    const idle = [react(full, '👍'), react(full, '👎', 'DELETE'), call('PUT', at(`/pins/${other}`)), call('DELETE', at(`/pins/${full}`))];
+    expect(tally(await Promise.all(idle))).to.deep.equal({ 204: 4 });
+    expect(await owed(full)).to.equal(limits.eventsOwed);
+    expect((await call('DELETE', at(`/messages/${other}`))).status).to.equal(204);
+    await drainChannel(worker, scene.channelId);
+    expect((await react(full, '👎')).status).to.equal(204);
+  });
+
+  it('of 20 reactions at once where two places are left, two are written', async () => {
+    const id = await post();
+    await owe(id, limits.eventsOwed - 2);
+    expect(tally(await Promise.all(emojis.map((emoji) => react(id, emoji))))).to.deep.equal({ 204: 2, 503: 18 });
+    expect(await owed(id)).to.equal(limits.eventsOwed);
+  });
+
+  it('edits that wait are told by one MESSAGE_UPDATE, as it shows the message as it is; one made meanwhile by its own', async () => {
+    const id = await post();
+    await drainChannel(worker, scene.channelId);
+    for (const content of ['a', 'b', 'c']) await call('PATCH', at(`/messages/${id}`), { content });
+    let late = false;
+    const append: WorkerPlatform['append'] = async (event) => {
+      const before = late;
+      late = true;
+      if (!before) await call('PATCH', at(`/messages/${id}`), { content: 'late' });
+      return worker.append(event);
+    };
+    await drainChannel({ ...worker, append }, scene.channelId);
+    await drainChannel(worker, scene.channelId);
+    expect(await updates(id)).to.deep.equal(['c', 'late']);
+    expect(await owed(id)).to.equal(0);
+  });
+
+  it('a channel that is changed again and again owes one CHANNEL_UPDATE', async () => {
+    const { body } = await call('POST', `/api/servers/${scene.world.serverId}/channels`, { name: 'x', kind: 'text' });
+    for (let n = 0; n < 10; n++) await call('PATCH', `/api/channels/${body.id}`, { name: `x${n}` });
+    const ob = (await worker.db.channels.findOne({ _id: body.id }).lean())?.ob ?? [];
+    expect(ob.map(({ name }) => name)).to.deep.equal(['CHANNEL_CREATE', 'CHANNEL_UPDATE']);
+    await drainServer(worker, scene.world.serverId);
+    expect(await worker.db.channels.findOne({ _id: body.id }).lean()).to.not.have.any.keys('ob', 'obAt');
+  });
+
+  it('a batch takes 1,000 events, so that it ends before it is taken for paused', async () => {
+    for (const id of [await post(), await post(), await post()]) await owe(id, 600);
+    const sizes: number[] = [];
+    const forget = async (ids: readonly string[]): Promise<void> => void sizes.push(ids.length);
+    await drainChannel({ ...worker, forget }, scene.channelId);
+    expect(sizes).to.deep.equal([600, 600, 600]);
+  });
+
+  it('a tombstone is removed also when the drain dies over it', async () => {
+    const id = await post();
+    await call('DELETE', at(`/messages/${id}`));
+    const messages = Object.create(worker.db.messages, { deleteMany: { value: () => Promise.reject(new Error('died')) } });
+    const fault = await drainChannel({ ...worker, db: { ...worker.db, messages } }, scene.channelId).catch((error: unknown) => error);
+    expect(fault).to.be.an('error').with.property('message', 'died');
+    await drainChannel(worker, scene.channelId);
+    expect(await worker.db.messages.countDocuments({ _id: id })).to.equal(0);
+  });
+
+  it('channels that cannot be drained hold up no other in the sweep', async () => {
+    const make = async (): Promise<string> =>
+      (await call('POST', `/api/servers/${scene.world.serverId}/channels`, { name: 'x', kind: 'text' })).body.id;
+    const channels = [await make(), await make(), await make(), await make(), await make(), await make()];
+    const [good, ...bad] = channels;
+    for (const id of channels) await post('x', `/api/channels/${id}`);
+    await worker.db.messages.updateMany({}, { $set: { obAt: new Date(0) } });
+    let drained = (): void => undefined;
+    const goodIsDrained = new Promise<void>((resolve) => {
+      drained = resolve;
+    });
+    const append: WorkerPlatform['append'] = async (event) => {
+      if (bad.includes(event.channelId ?? '')) throw new Error('cannot be told');
+      if (event.channelId === good) drained();
+      return worker.append(event);
+    };
+    const sweeps = startSweeps({ ...worker, append }, 50);
+    await goodIsDrained;
+    await sweeps.close();
+    expect(await worker.db.messages.countDocuments({ channelId: good as string, obAt: new Date(0) })).to.equal(0);
+  });
+});
