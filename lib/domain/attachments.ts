@@ -9,7 +9,7 @@ import type { FileDoc } from '../store/models/file.ts';
 import type { MessageDoc, StoredAttachment } from '../store/models/message.ts';
 import type { FilesPlatform } from '../store/platform.ts';
 import { attachmentOfFile, showStoredFile } from './attachment-updates.ts';
-import { decideFiles } from './files.ts';
+import { decideFiles, dropLateBlobs } from './files.ts';
 
 /** A file as it was taken in, still in a local file. */
 export interface ReceivedFile {
@@ -103,7 +103,9 @@ export async function postWithFiles(
   const docs = files.map((file) => documentOf(platform, owner, file, now));
   // Asks the message: a fault after its insert leaves it with its files.
   const discard = (): Promise<void> =>
-    decideFiles(platform, docs).catch((error: unknown) => platform.log.warn({ err: error }, 'files are left to the sweep'));
+    dropLateBlobs(platform, docs)
+      .then(() => decideFiles(platform, docs))
+      .catch((error: unknown) => platform.log.warn({ err: error }, 'files are left to the sweep'));
   try {
     await storeBlobs(platform, docs, files);
     const ready = await converted(platform, docs);
@@ -135,10 +137,12 @@ async function settlePosted(platform: FilesPlatform, message: MessageDoc, docs: 
     { $unset: { openAt: 1 } },
   );
   if (matchedCount < docs.length) {
-    const left = new Set((await files.find({ _id: trusted({ $in: ids }) }, { _id: 1 }).lean()).map(({ _id }) => _id));
-    const gone = ids.filter((id) => !left.has(id));
-    if (gone.length)
+    const gone = await dropLateBlobs(platform, docs);
+    if (gone.length) {
       await messages.collection.updateOne({ _id: message._id as never }, { $pull: { attachments: { id: { $in: gone } } } } as never);
+      const left = docs.filter(({ _id }) => !gone.includes(_id));
+      return { ...message, attachments: (await asTheyStand(platform, left)).map(attachmentOfFile) };
+    }
   }
   if (!docs.some(waits)) return message;
   const now = await asTheyStand(platform, docs);

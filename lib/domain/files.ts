@@ -21,18 +21,35 @@ export async function unheld({ db }: FilesPlatform, names: readonly string[]): P
   return names.filter((name) => !held.has(name));
 }
 
+const blobsOf = ({ blob, original }: Pick<FileDoc, 'blob' | 'original'>): string[] => (original ? [blob, original] : [blob]);
+
+/**
+ * Deletes the blobs of those among `files` that were taken, as their fate was open for too long, while their blobs were still being written; answers their
+ * ids.
+ */
+export async function dropLateBlobs(platform: FilesPlatform, files: readonly FileDoc[]): Promise<string[]> {
+  const ids = files.map(({ _id }) => _id);
+  const found = await platform.db.files.find({ _id: trusted({ $in: ids }), state: trusted({ $ne: 'freed' as const }) }, { _id: 1 }).lean();
+  const left = new Set(found.map(({ _id }) => _id));
+  const taken = files.filter(({ _id }) => !left.has(_id));
+  if (taken.length) for (const name of await unheld(platform, taken.flatMap(blobsOf))) await platform.blobs.delete(name);
+  return taken.map(({ _id }) => _id);
+}
+
 /**
  * Deletes files: each gives up its blob first, then the blob goes unless another file holds it, then the document. As a blob is judged only after it was given
  * up, and a copy looks for its source only after it stands, no order of events loses the bytes of a copy or leaves bytes that nobody holds. What a crash
- * leaves is a document, which the sweep finds. Deleting again changes nothing.
+ * leaves is a document, which the sweep finds. Deleting again changes nothing. With `open` only those whose fate is still open, so that none goes of which a
+ * message came to say that it has it.
  */
-export async function dropFiles(platform: FilesPlatform, fileIds: readonly string[]): Promise<void> {
+export async function dropFiles(platform: FilesPlatform, fileIds: readonly string[], which: 'all' | 'open' = 'all'): Promise<void> {
   if (fileIds.length === 0) return;
   const { files } = platform.db;
   const these = { _id: trusted({ $in: fileIds }) };
-  await files.updateMany(these, { $set: { state: 'freed', openAt: new Date(platform.now()) } });
-  const freed: FileDoc[] = await files.find(these).lean();
-  const names = await unheld(platform, [...new Set(freed.flatMap(({ blob, original }) => (original ? [blob, original] : [blob])))]);
+  const open = which === 'open' ? { openAt: trusted({ $exists: true }) } : {};
+  await files.updateMany({ ...these, ...open }, { $set: { state: 'freed', openAt: new Date(platform.now()) } });
+  const freed: FileDoc[] = await files.find({ ...these, state: 'freed' }).lean();
+  const names = await unheld(platform, [...new Set(freed.flatMap(blobsOf))]);
   const deleteNext = async (): Promise<void> => {
     for (let name = names.pop(); name !== undefined; name = names.pop()) await platform.blobs.delete(name);
   };
@@ -75,6 +92,7 @@ export async function decideFiles(platform: FilesPlatform, files: readonly FileD
   await dropFiles(
     platform,
     files.filter((file) => !stays(file)).map(({ _id }) => _id),
+    'open',
   );
 }
 

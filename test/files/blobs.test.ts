@@ -155,6 +155,17 @@ describe('blob store: a folder, on disk', () => {
     expect((fault as Error).name).to.equal('BlobsUnavailable');
     await rm(folder, { recursive: true });
   });
+
+  it('a put that fails takes the local file with it', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'parlance-blobs-'));
+    await writeFile(join(folder, 'blobs'), 'no folder');
+    const blobs = openBlobs(testConfig({ FILES_DIR: folder }));
+    const path = await blobs.tempPath();
+    await writeFile(path, 'x');
+    const fault = await blobs.put('ab34', path).catch((error: unknown) => error as Error);
+    expect([(fault as Error).name, await readdir(join(folder, 'incoming'))]).to.deep.equal(['BlobsUnavailable', []]);
+    await rm(folder, { recursive: true });
+  });
 });
 
 describe('blob store: S3 that does not answer', () => {
@@ -164,6 +175,10 @@ describe('blob store: S3 that does not answer', () => {
     );
     const fault = await blobs.open('x').catch((error: unknown) => error as Error);
     expect((fault as Error).name).to.equal('BlobsUnavailable');
+    const path = await blobs.tempPath();
+    await writeFile(path, 'x');
+    const kept = await blobs.put('x', path).catch((error: unknown) => error as Error);
+    expect([(kept as Error).name, await stat(path).catch(() => 'gone')]).to.deep.equal(['BlobsUnavailable', 'gone']);
     blobs.close();
   });
 

@@ -1,8 +1,8 @@
 import { constants } from 'node:fs';
-import { copyFile, mkdir, open, rename, unlink } from 'node:fs/promises';
+import { copyFile, mkdir, open, rename, rm, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Blobs } from './store.ts';
-import { checkName, createTemp, isMissing, reaching } from './temp.ts';
+import { checkName, createTemp, isMissing, reaching, taking } from './temp.ts';
 
 /** Makes what was written to a file, or which files stand in a folder, survive a loss of power. */
 async function sync(path: string): Promise<void> {
@@ -40,7 +40,7 @@ export function openFolderBlobs(root: string): Blobs {
     tempPath: () => temp.path(),
     put: (name, path) => {
       const target = pathOf(name);
-      return reaching(async () => {
+      return taking(path, async () => {
         await sync(path);
         const shard = dirname(target);
         const made = await mkdir(shard, { recursive: true });
@@ -67,6 +67,7 @@ export function openFolderBlobs(root: string): Blobs {
           await copyFile(path, copy, constants.COPYFILE_FICLONE);
         } catch (error) {
           if (isMissing(error)) return null;
+          await rm(copy, { force: true });
           throw error;
         }
         return copy;

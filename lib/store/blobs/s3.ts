@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { Config } from '../../../config/index.ts';
 import type { Blobs, ByteRange } from './store.ts';
-import { checkName, createTemp, isMissing, reaching } from './temp.ts';
+import { checkName, createTemp, isMissing, reaching, taking } from './temp.ts';
 
 type Sdk = typeof import('@aws-sdk/client-s3');
 
@@ -80,7 +80,7 @@ export function openS3Blobs(config: Config): Blobs {
     tempPath: () => temp.path(),
     put: (name, path, contentType) => {
       const object = objectOf(name);
-      return reaching(async () => {
+      return taking(path, async () => {
         const { sdk, client } = await connection();
         const { size } = await stat(path);
         await persist(async () => {
@@ -92,7 +92,6 @@ export function openS3Blobs(config: Config): Blobs {
             Body.destroy();
           }
         });
-        await rm(path, { force: true });
       });
     },
     open: (name, range) => {

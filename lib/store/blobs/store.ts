@@ -20,7 +20,7 @@ export interface OpenBlob {
 export interface Blobs {
   /** A path for a new local file, in a folder that is there; the file itself is not. */
   tempPath(): Promise<string>;
-  /** Keeps the local file at `path` under `name`, in place of what was there. Durable when it resolves; the local file is gone then. */
+  /** Keeps the local file at `path` under `name`, in place of what was there. Durable when it resolves; the local file is gone, also when it rejects. */
   put(name: string, path: string, contentType?: string): Promise<void>;
   /** Opens a blob, or a part of it that lies within; null when there is none. */
   open(name: string, range?: ByteRange): Promise<OpenBlob | null>;

@@ -29,6 +29,16 @@ export async function reaching<T>(act: () => Promise<T>): Promise<T> {
   }
 }
 
+/** As `reaching`; the local file at `path` is gone afterwards, whatever came of it. */
+export const taking = <T>(path: string, act: () => Promise<T>): Promise<T> =>
+  reaching(async () => {
+    try {
+      return await act();
+    } finally {
+      await rm(path, { force: true });
+    }
+  });
+
 /** The local folder of files that are on their way in or out. */
 export interface Temp {
   path(): Promise<string>;
