@@ -81,7 +81,7 @@ describe('notices', () => {
     const [message, ...rest] = await noticesOf(member);
     expect(rest).to.deep.equal([]);
     expect(message?.author).to.deep.equal({ id, username, displayName, avatarUrl: null, tag: 'system' });
-    expect(message?.content).to.equal('You were kicked from **A \\*bold\\* \\<\\@1> place**. You can come back with an invite.');
+    expect(message?.content).to.equal('You were kicked from **A \\*bold\\* \\<@1> place**. You can come back with an invite.');
     expect(message).to.deep.include({ mentions: [], embeds: [], mentionEveryone: false });
     expect(dm?.lastMessageId).to.equal(message?.id);
     expect(await waiting()).to.deep.equal([]);

@@ -18,6 +18,11 @@ describe('escapeMarkup', () => {
   ])
     it(`shows ${JSON.stringify(text)} as it is`, () => expect(shown(text)).to.deep.equal([text]));
 
+  it('leaves alone what begins nothing', () => {
+    for (const text of ['Home | Example', 'a_b ~5 |x| _u_', 'I <3 <b>you</b>', 'me@example.com (@ada)', 'http and https: both'])
+      expect(escapeMarkup(text)).to.equal(text);
+  });
+
   it('shows any text as it is', () => {
     const pieces = fc.constantFrom(
       '\\',
