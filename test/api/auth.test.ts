@@ -147,6 +147,16 @@ describe('POST /api/auth/login, /logout, GET /api/auth/me', () => {
     }
   });
 
+  it('401 unauthorized for a token under the other scheme: a bot’s is no session, a session is no bot', async () => {
+    const person = await makePerson(api);
+    const bot = await makeApplication(api, person);
+    await send(api, 200, bot, 'GET', '/api/auth/me');
+    await refused(api, [401, 'unauthorized'], { ...bot, as: `Bearer ${bot.token}` }, 'GET', '/api/auth/me');
+    await refused(api, [401, 'unauthorized'], { ...person, as: `Bot ${person.token}` }, 'GET', '/api/auth/me');
+    const headers = { Cookie: `parlance_session=${bot.token}` };
+    expect((await api.call('GET', '/api/auth/me', { headers })).status).to.equal(401);
+  });
+
   it('a session that has ended is 401', async () => {
     const person = await makePerson(api);
     await api.platform.versions.changing({ accounts: [person.id] }, () =>

@@ -51,7 +51,8 @@ function bucketFor(platform: ApiPlatform, route: Route, accountId: string | null
  */
 export async function identify(ctx: Context, platform: ApiPlatform, route: Route, params: Record<string, string>): Promise<Identified> {
   const address = clientAddress(ctx.get('X-Forwarded-For'), ctx.req.socket.remoteAddress, platform.config.TRUST_PROXY);
-  const token = route.auth === 'none' ? null : tokenOf(ctx, platform.config.baseUrl);
+  const presented = route.auth === 'none' ? null : tokenOf(ctx, platform.config.baseUrl);
+  const token = presented?.token ?? null;
   const hint = token && hintOfToken(platform, token);
   const serverId = params.serverId ?? (params.channelId ? serverOfChannelHint(platform, params.channelId) : null);
   const pass = async (accountId: string | null): Promise<GateReply> => {
@@ -75,7 +76,7 @@ export async function identify(ctx: Context, platform: ApiPlatform, route: Route
         return known.get(accountId) ?? null;
       })
     : null;
-  if (!credential) {
+  if (!credential || (credential.account.kind === 'bot') !== presented?.bot) {
     if (!reply) await pass(null);
     return refuse('unauthorized', { hint: `\`Authorization: Bot <token>\`, \`Bearer <token>\`, or the cookie ${cookieName}` });
   }

@@ -7,17 +7,26 @@ export const cookieName = 'parlance_session';
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
+/** A token as a request presents it: what kind of account it claims to be of, by its scheme. The cookie is a person's. */
+export interface Presented {
+  token: string;
+  bot: boolean;
+}
+
 /**
  * The token of a request: `Authorization: Bot <token>` or `Bearer <token>` exactly, else the cookie; null when there is neither or it is malformed.
  * An unsafe method with the cookie needs an `Origin` that is ours (decisions 3). Refuses `unauthorized` when it is another.
  */
-export function tokenOf(ctx: Context, baseUrl: string): string | null {
+export function tokenOf(ctx: Context, baseUrl: string): Presented | null {
   const header = ctx.get('Authorization');
-  if (header) return /^(?:Bot|Bearer) (\S+)$/.exec(header)?.[1] ?? null;
+  if (header) {
+    const [, scheme, token] = /^(Bot|Bearer) (\S+)$/.exec(header) ?? [];
+    return token ? { token, bot: scheme === 'Bot' } : null;
+  }
   const cookie = ctx.cookies.get(cookieName) ?? null;
   if (cookie && !safeMethods.has(ctx.method) && ctx.get('Origin') !== new URL(baseUrl).origin)
     return refuse('unauthorized', { hint: 'with the cookie, an Origin header that names this service' });
-  return cookie;
+  return cookie ? { token: cookie, bot: false } : null;
 }
 
 /** Sets the cookie of a fresh session, HttpOnly and SameSite=Lax, or clears it. */
