@@ -7,5 +7,4 @@ const schemes = /https?:\/\/(?=[^\s<>`|*~_.,:;!?'"()\]])/gi;
  * `text` as content that shows just these characters: no formatting, no mention, no link. Longer by a backslash for each mark; what begins nothing stays as it
  * is, as not every reader renders.
  */
-export const escapeMarkup = (text: string): string =>
-  text.replace(marks, (run) => [...run].map((char) => `\\${char}`).join('')).replace(schemes, '\\$&');
+export const escapeMarkup = (text: string): string => text.replace(marks, (run) => run.replace(/./g, '\\$&')).replace(schemes, '\\$&');
