@@ -46,6 +46,7 @@ export const limits = {
   mentionsCounted: 99,
   mentionsSearched: 1000,
   eventsOwed: 1000,
+  answersOwed: 50,
   slowmodeMaxSecs: 21_600,
   nameChars: 100,
   topicChars: 1024,

@@ -1,6 +1,7 @@
 import { refuse } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
 import { isId } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
 import type { CallbackInput, FollowupInput, Message } from '../contract/message.ts';
 import type { InteractionDoc } from '../store/models/interaction.ts';
 import type { MessageDoc } from '../store/models/message.ts';
@@ -10,6 +11,7 @@ import { interactionTokenOf, sameSecret } from '../store/seal.ts';
 import { homeOfChannel, loadServerNow, permissionsIn, require } from './access.ts';
 import { expireInteraction, isDuring, move, readInteraction, settleState, updateEntry, windows } from './interaction-states.ts';
 import { checkDraft, composeMessage, storeMessage } from './message-draft.ts';
+import { requireRoom } from './owed-events.ts';
 import { dmPermissions, type Place } from './places.ts';
 import { presentMessage } from './present.ts';
 
@@ -149,7 +151,7 @@ export async function followUp(platform: ApiPlatform, input: InteractionKey & { 
   return furtherMessage(platform, interaction, message, answer.ephemeral === true);
 }
 
-/** A message beside the answer. Refuses `interaction_expired` when the 15 minutes ended meanwhile. */
+/** A message beside the answer. Refuses `interaction_expired` when the 15 minutes ended meanwhile, `unavailable` while 50 hidden ones wait for a worker. */
 async function furtherMessage(platform: ApiPlatform, interaction: InteractionDoc, message: MessageDoc, hidden: boolean): Promise<Message> {
   if (!hidden) {
     if (!(await isDuring(platform, interaction._id, windows.following))) refuse('interaction_expired');
@@ -157,7 +159,10 @@ async function furtherMessage(platform: ApiPlatform, interaction: InteractionDoc
   }
   const { shown, entry } = await ephemeral(platform, message);
   const moved = await move(platform, interaction._id, { from: 'answered', during: windows.following, set: {}, owes: [entry] });
-  if (!moved) refuse('interaction_expired');
+  if (!moved) {
+    requireRoom((await readInteraction(platform, interaction._id)).ob?.length ?? 0, limits.answersOwed);
+    refuse('interaction_expired');
+  }
   platform.nudge('deliver-interaction', { interactionId: interaction._id });
   return shown;
 }

@@ -30,12 +30,12 @@ export interface Move {
 
 /**
  * Makes a move (spec, States and transitions): one conditional update that writes state, answer and events together. Its result says who won: the interaction
- * as it stands after, or null when it was in another state or the window was not open.
+ * as it stands after, or null when it was in another state, the window was not open, or it owes as many events as it may.
  */
 export async function move(platform: Platform, id: string, { from, during, set, owes }: Move): Promise<InteractionDoc | null> {
   const ob = { $concatArrays: [{ $ifNull: ['$ob', []] }, { $literal: owes }] };
   const moved = await platform.db.interactions.collection.findOneAndUpdate(
-    { _id: id as never, state: from, $expr: during },
+    { _id: id as never, state: from, [`ob.${limits.answersOwed - 1}`]: { $exists: false }, $expr: during },
     [{ $set: { ...set, ob, obAt: { $ifNull: ['$obAt', '$$NOW'] } } }],
     { returnDocument: 'after' },
   );

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { limits } from '../../lib/base/limits.ts';
 import { drainChannel } from '../../lib/domain/delivery.ts';
+import { deliverInteraction } from '../../lib/domain/interaction-delivery.ts';
 import { drainServer } from '../../lib/domain/server-events.ts';
 import type { WorkerPlatform } from '../../lib/store/platform.ts';
 import { startSweeps } from '../../workers/sweep.ts';
@@ -100,7 +101,21 @@ describe('what documents owe while no worker takes it', () => {
     expect(await worker.db.channels.findOne({ _id: body.id }).lean()).to.not.have.any.keys('ob', 'obAt');
   });
 
+  it('an interaction owes 50 events: the next hidden follow-up is 503 unavailable; once a worker took them it is sent', async () => {
+    const id = await scene.use();
+    const hidden = { content: 'x', ephemeral: true };
+    expect((await scene.send('callback', id, { type: 'message', ...hidden })).status).to.equal(201);
+    const waiting = (await scene.stored(id)).ob?.length ?? 0;
+    const rest = Array.from({ length: limits.answersOwed - waiting }, () => scene.send('followup', id, hidden));
+    expect(tally(await Promise.all(rest))).to.deep.equal({ 201: limits.answersOwed - waiting });
+    expect(tally(await Promise.all(Array.from({ length: 5 }, () => scene.send('followup', id, hidden))))).to.deep.equal({ 503: 5 });
+    expect((await scene.send('followup', id, { content: 'for all' })).status).to.equal(201);
+    await deliverInteraction(worker, id);
+    expect((await scene.send('followup', id, hidden)).status).to.equal(201);
+  });
+
   it('a batch takes 1,000 events, so that it ends before it is taken for paused', async () => {
+    await drainChannel(worker, scene.channelId);
     for (const id of [await post(), await post(), await post()]) await owe(id, 600);
     const sizes: number[] = [];
     const forget = async (ids: readonly string[]): Promise<void> => void sizes.push(ids.length);
