@@ -2,9 +2,13 @@ import { configOrExit } from '../../config/index.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import { runRole } from '../../lib/base/process.ts';
+import { sweepLocalFiles } from '../../lib/domain/files.ts';
 import { startMetricsFeed } from '../../lib/store/metrics-feed.ts';
 import { openApiPlatform } from '../../lib/store/platform.ts';
 import { startApi } from './listen.ts';
+
+/** How often local files of api processes that died are looked for, in milliseconds. */
+const localFilesEveryMs = 5 * 60_000;
 
 const config = configOrExit();
 const log = createLog('api', config.LOG_LEVEL);
@@ -14,10 +18,15 @@ await runRole(log, async () => {
   await platform.db.prepare();
   const metrics = createMetrics('api');
   const api = await startApi(platform, metrics);
+  // With S3 they lie on this machine, where there may be no worker to do it.
+  const sweepLocal = (): void => void sweepLocalFiles(platform).catch((error: unknown) => log.warn({ err: error }, 'local files are left'));
+  sweepLocal();
+  const sweeping = setInterval(sweepLocal, localFilesEveryMs);
   const feed = startMetricsFeed(platform, 'api', metrics.registry);
   log.info({ port: api.port }, 'listening');
   return {
     close: async () => {
+      clearInterval(sweeping);
       await api.close();
       await feed.close();
       await platform.close();

@@ -114,6 +114,9 @@ export async function removeChannelFiles(platform: FilesPlatform, channelId: str
   }
 }
 
+/** Deletes the local files on this machine that nobody wrote to for 15 minutes: those of processes that died. */
+export const sweepLocalFiles = (platform: FilesPlatform): Promise<void> => platform.blobs.sweepTemp(openMs);
+
 /**
  * Decides about the files whose fate has been open for 15 minutes: what a process left that died between a file and its message, or between a delete and its
  * files. Younger ones may belong to an upload that goes on. Deletes the local files of dead processes too.
@@ -129,5 +132,5 @@ export async function sweepFiles(platform: FilesPlatform): Promise<void> {
     await decideFiles(platform, found);
     if (found.length < sweepMessages) break;
   }
-  await platform.blobs.sweepTemp(openMs);
+  await sweepLocalFiles(platform);
 }

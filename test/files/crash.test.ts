@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { rm, utimes, writeFile } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import type { Failpoint } from '../../lib/base/failpoint.ts';
@@ -7,6 +9,7 @@ import { createLog } from '../../lib/base/log.ts';
 import { sweepFiles } from '../../lib/domain/files.ts';
 import { openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { type MessageFixture, messageFixture } from '../api/message-fixture.ts';
+import { until } from '../harness/scene.ts';
 import { freePort } from '../harness/stack.ts';
 import { expectNoOrphans, fileDocs, formOf, getFile, onDisk, sendBody } from './fixture.ts';
 
@@ -66,6 +69,16 @@ describe('files: an api process killed on the way', function () {
     await sweepFiles(worker);
     expect(JSON.stringify([await fileDocs(fixture.api), await onDisk(fixture.api)])).to.equal(after);
   };
+
+  it('the next api process on the machine takes the local files of one that died, and no young ones', async () => {
+    const [old, young] = [await worker.blobs.tempPath(), await worker.blobs.tempPath()];
+    await Promise.all([old, young].map((path) => writeFile(path, 'x')));
+    await utimes(old, new Date(0), new Date(Date.now() - 16 * 60_000));
+    await startChild('after-file-write');
+    await until(async () => (await onDisk(fixture.api)).incoming.length === 1, 'the old one to go');
+    expect((await onDisk(fixture.api)).incoming).to.deep.equal([basename(young)]);
+    await rm(young);
+  });
 
   for (const [failpoint, blobs] of [
     ['after-file-write', 0],
