@@ -3,8 +3,10 @@ import { limits } from '../../lib/base/limits.ts';
 import { drainChannel } from '../../lib/domain/delivery.ts';
 import { deliverInteraction } from '../../lib/domain/interaction-delivery.ts';
 import { drainServer } from '../../lib/domain/server-events.ts';
+import { recountThreads } from '../../lib/domain/thread-activity.ts';
 import type { WorkerPlatform } from '../../lib/store/platform.ts';
 import { startSweeps } from '../../workers/sweep.ts';
+import { around } from '../harness/around.ts';
 import { tally } from '../harness/factories.ts';
 import { type Scene, startScene } from '../harness/scene.ts';
 
@@ -131,6 +133,20 @@ describe('what documents owe while no worker takes it', () => {
     expect(fault).to.be.an('error').with.property('message', 'died');
     await drainChannel(worker, scene.channelId);
     expect(await worker.db.messages.countDocuments({ _id: id })).to.equal(0);
+  });
+
+  it('a thread that cannot be counted holds up no other, and is counted again a minute later', async () => {
+    const thread = async (): Promise<string> => (await call('POST', at('/threads'), { name: 'x' })).body.id;
+    const [bad, good] = [await thread(), await thread()];
+    const mark = (id: string, recountAt: Date) => worker.db.channels.updateOne({ _id: id }, { $set: { recountAt, messageCount: 7 } });
+    await mark(bad, new Date(1));
+    await mark(good, new Date(2));
+    around(worker.db.messages, 'countDocuments', () => Promise.reject(new Error('too long')));
+    const fault = await recountThreads(worker).catch((error: unknown) => error);
+    expect(fault).to.be.an('error').with.property('message', 'too long');
+    const [late, counted] = [await worker.db.channels.findById(bad).lean(), await worker.db.channels.findById(good).lean()];
+    expect(counted).to.include({ messageCount: 0 }).and.not.have.property('recountAt');
+    expect((late?.recountAt?.getTime() ?? 0) - Date.now()).to.be.within(30_000, 60_000);
   });
 
   it('channels that cannot be drained hold up no other in the sweep', async () => {
