@@ -13,6 +13,9 @@ export async function servedFile(platform: Platform, key: string): Promise<FileD
   return file;
 }
 
-/** Types that a browser may show where it stands: raster images, audio and video. Anything else is a download (decisions 5, Files). */
+/**
+ * Types that a browser may show where it stands: raster images, audio and video. Anything else is a download (decisions 5, Files),
+ * also what says that it is audio or video in XML, as browsers make a document of any such type.
+ */
 export const shownInline = ({ contentType }: Pick<FileDoc, 'contentType'>): boolean =>
-  /^(?:image\/(?:png|jpeg|webp|avif|tiff|gif)|video\/[\w.+-]+|audio\/[\w.+-]+)$/.test(contentType);
+  /^(?:image\/(?:png|jpeg|webp|avif|tiff|gif)|video\/[\w.-]+|audio\/[\w.-]+)$/.test(contentType);
