@@ -12,10 +12,12 @@ import { checkName, createTemp, isMissing, reaching, taking } from './temp.ts';
 
 type Sdk = typeof import('@aws-sdk/client-s3');
 
-/** How often one call is tried, and how long a connection and a silent answer are waited for. */
+/** How often one call is tried, and how long a connection and an answer are waited for. */
 const tries = 3;
 const connectMs = 2_000;
 const silenceMs = 10_000;
+/** How long a blob may stand still while it is read: its reader may pause, as one of a video does. */
+const pauseMs = 60_000;
 
 const silent = (): void => undefined;
 
@@ -31,7 +33,7 @@ async function connect(config: Config): Promise<{ sdk: Sdk; client: S3Client }> 
     logger: { trace: silent, debug: silent, info: silent, warn: silent, error: silent }, // it would write to the console
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    requestHandler: { connectionTimeout: connectMs, requestTimeout: silenceMs, socketTimeout: silenceMs, throwOnRequestTimeout: true },
+    requestHandler: { connectionTimeout: connectMs, requestTimeout: silenceMs, socketTimeout: pauseMs, throwOnRequestTimeout: true },
   });
   return { sdk, client };
 }
