@@ -42,7 +42,7 @@ export const catalogue = {
   slowmode: { status: 429, text: 'Slow mode is on in this channel. Wait {seconds} s.', from: 'house' },
   unavailable: {
     status: 503,
-    text: 'The service cannot reach what it needs. It is not known whether this was stored: repeat with the same Idempotency-Key.',
+    text: 'The service cannot reach what it needs, or is not done with it yet. Try again; a write with its Idempotency-Key, as it may have been stored.',
     from: 'house',
   },
 } as const satisfies Record<string, Entry>;
