@@ -68,7 +68,11 @@ export const settings = {
   REDIS_URL: setting('Redis 7 or newer, with AOF and noeviction.', undefined, url('redis:', 'rediss:')),
   REDIS_PREFIX: setting('First part of every Redis key, so that several installations can share one Redis.', 'parlance', text),
   REDIS_SHARDS: setting('In how many hash slots gateway sessions are spread; more than 1 only on a Redis Cluster.', '1', whole(1, 64)),
-  FILES_DIR: setting('Folder that keeps uploaded files, shared by all API and worker processes. Not used with S3.', '.data/files', text),
+  FILES_DIR: setting(
+    'Folder that keeps uploaded files, shared by all API and worker processes; with S3 only those on their way, each machine its own.',
+    '.data/files',
+    text,
+  ),
   S3_ENDPOINT: setting(
     'S3-compatible storage that keeps uploaded files instead of a folder, such as https://s3.example.org.',
     '',

@@ -41,7 +41,7 @@ export async function openSetting(
     MONGODB_URL: mongo.href,
     REDIS_URL: bench.stores.redisUrl,
     REDIS_PREFIX: name,
-    FILES_DIR: join(tmpdir(), 'parlance-bench-files', name),
+    FILES_DIR: join(tmpdir(), `parlance-bench-files-${name}`),
     APP_KEY: randomBytes(32).toString('base64'),
     RATE_LIMIT: '1000000/1000000',
     LOG_LEVEL: 'error',

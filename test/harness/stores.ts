@@ -13,7 +13,7 @@ export function testConfig(overrides: Record<string, string> = {}): Config {
     MONGODB_URL: mongo.href,
     REDIS_URL: process.env.REDIS_URL ?? 'redis://127.0.0.1:6399',
     REDIS_PREFIX: name,
-    FILES_DIR: join(tmpdir(), 'parlance-test-files', name),
+    FILES_DIR: join(tmpdir(), `parlance-test-files-${name}`),
     APP_KEY: randomBytes(32).toString('base64'),
     PORT: '0',
     GATEWAY_PORT: '0',

@@ -1,7 +1,6 @@
 import { createReadStream, createWriteStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -55,9 +54,9 @@ async function persist<T>(act: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Blobs as objects of the bucket that `config` names, by path-style addresses. The client is loaded when it is first needed. */
+/** Blobs as objects of the bucket that `config` names, by path-style addresses; files on their way lie in `FILES_DIR/incoming`. The client is loaded when first needed. */
 export function openS3Blobs(config: Config): Blobs {
-  const temp = createTemp(join(tmpdir(), 'parlance-incoming'));
+  const temp = createTemp(join(resolve(config.FILES_DIR), 'incoming'));
   let connected: ReturnType<typeof connect> | null = null;
   const connection = (): ReturnType<typeof connect> => {
     connected ??= connect(config);
