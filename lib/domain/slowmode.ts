@@ -16,7 +16,8 @@ const turnId = ({ channelId }: Place, userId: string): string => `${channelId}:$
 
 /** The last turn of an account in a channel, with how many milliseconds are left until the next by the database's clock; null when there is none. */
 async function lastTurn(platform: Platform, id: string, spacing: number): Promise<(TurnDoc & { left: number }) | null> {
-  const left = { $subtract: [{ $add: ['$at', spacing] }, '$$NOW'] };
+  // A turn taken at this very moment may lie after this command's own `$$NOW`.
+  const left = { $min: [spacing, { $subtract: [{ $add: ['$at', spacing] }, '$$NOW'] }] };
   const [found] = await platform.db.turns.collection.aggregate([{ $match: { _id: id } }, { $set: { left } }]).toArray();
   return (found ?? null) as (TurnDoc & { left: number }) | null;
 }
