@@ -138,7 +138,7 @@ describe('DM events', function () {
     const replayed = await second.events(5);
     const contents = replayed.map(({ d }) => d.content);
     expect(contents).to.include('in a server'); // somewhere among them: order is promised within a channel
-    expect(contents.filter((one) => one !== 'in a server')).to.deep.equal(['missed 0', 'missed 1', 'missed 2', 'end of it']);
+    expect(contents.filter((content) => content !== 'in a server')).to.deep.equal(['missed 0', 'missed 1', 'missed 2', 'end of it']);
     expect(replayed.map(({ s }) => s)).to.deep.equal([2, 3, 4, 5, 6]);
     expect((await second.until(0, 'RESUMED')).d).to.deep.equal({ replayed: 5 });
     second.ws.terminate();
