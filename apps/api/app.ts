@@ -4,6 +4,7 @@ import { refuse } from '../../lib/base/errors.ts';
 import { limits } from '../../lib/base/limits.ts';
 import type { Metrics } from '../../lib/base/metrics.ts';
 import { lengthOf } from '../../lib/base/text.ts';
+import { prepare } from '../../lib/contract/check.ts';
 import { type KeptAnswer, runOnce } from '../../lib/domain/idempotency.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
 import { serveFiles } from './files.ts';
@@ -12,9 +13,9 @@ import { type Identified, identify, loginBucket, takeFrom } from './middleware/i
 import { requests } from './middleware/request.ts';
 import { setSession } from './middleware/session-cookie.ts';
 import { createUploadSlots, type UploadSlots } from './middleware/upload-slots.ts';
+import { readQuery } from './query.ts';
 import { OrElse, type Route } from './route.ts';
 import type { State } from './state.ts';
-import { prepare, readQuery } from './validate.ts';
 
 /** How many segments a path has: routes are looked up by method and this, so that the router matches few of them. */
 const segmentsOf = (path: string): number => path.split('/').length - 1;

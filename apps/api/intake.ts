@@ -1,4 +1,5 @@
 import type { Context } from 'koa';
+import { checkFit } from '../../lib/contract/check.ts';
 import type { ReceivedFile } from '../../lib/domain/attachments.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
 import { hasBody, readBody } from './middleware/body.ts';
@@ -6,7 +7,6 @@ import type { Identified } from './middleware/identify.ts';
 import { readUpload, removeLocal } from './middleware/upload.ts';
 import type { UploadSlots } from './middleware/upload-slots.ts';
 import type { Route } from './route.ts';
-import { checkBody } from './validate.ts';
 
 /** What a request brought. */
 export interface Intake {
@@ -55,7 +55,7 @@ export async function takeBody(
       const beforeFile = await route.admitUpload(platform, who.actor, params, ctx.get('Idempotency-Key') !== '');
       const taken = await takeUpload(ctx, platform, beforeFile);
       try {
-        checkBody(route.body, taken.body);
+        checkFit(route.body, taken.body, 'body');
       } catch (error) {
         await taken.discard();
         throw error;
@@ -66,6 +66,6 @@ export async function takeBody(
     }
   }
   const body = await readBody(ctx, route.bodyOptional === true, route.admitUpload ? 'application/json or multipart/form-data' : undefined);
-  if (!(body === undefined && route.bodyOptional)) checkBody(route.body, body);
+  if (!(body === undefined && route.bodyOptional)) checkFit(route.body, body, 'body');
   return plain(body);
 }

@@ -2,7 +2,7 @@ import type { Context, Middleware } from 'koa';
 import { koaBody } from 'koa-body';
 import { refuse } from '../../../lib/base/errors.ts';
 import { limits } from '../../../lib/base/limits.ts';
-import { tooDeep } from '../validate.ts';
+import { tooDeep } from '../../../lib/contract/check.ts';
 
 const parse: Middleware = koaBody({
   json: true,

@@ -10,8 +10,8 @@ import { refuse } from '../../../lib/base/errors.ts';
 import { cleanFilename } from '../../../lib/base/filenames.ts';
 import { limits } from '../../../lib/base/limits.ts';
 import { magicBytes } from '../../../lib/base/magic.ts';
+import { tooDeep } from '../../../lib/contract/check.ts';
 import type { ReceivedFile } from '../../../lib/domain/attachments.ts';
-import { tooDeep } from '../validate.ts';
 
 /** What a multipart body brought: the JSON of `payload_json` (`{}` without that part) and its files, in their order. */
 export interface Upload {

@@ -1,8 +1,8 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
-import type { TObject, TSchema } from 'typebox';
-import { type FieldError, refuse } from '../../lib/base/errors.ts';
-import { limits } from '../../lib/base/limits.ts';
+import type { TSchema } from 'typebox';
+import { type FieldError, refuse } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
 
 const ajv = new Ajv2020({ strict: false, allErrors: false, verbose: false });
 (formats as unknown as (instance: Ajv2020, names: string[]) => void)(ajv, ['date-time']);
@@ -39,6 +39,7 @@ function allowed(errors: readonly ErrorObject[], choice: ErrorObject): string | 
   return values.length > 1 ? `must be one of ${values.join(', ')}` : undefined;
 }
 
+/** Refuses `invalid_request` for what a check found in `where`, with an entry for each field. */
 function refuseInvalid(errors: readonly ErrorObject[], where: string): never {
   const found = fieldErrors(errors);
   const first = found[0];
@@ -49,10 +50,10 @@ function refuseInvalid(errors: readonly ErrorObject[], where: string): never {
   );
 }
 
-/** Refuses `invalid_request` unless `body` fits `schema`. Unknown fields are ignored: nobody copies them. */
-export function checkBody(schema: TSchema, body: unknown): void {
+/** Refuses `invalid_request` unless `value` fits `schema`; `where` names it in the words. Unknown fields are ignored: nobody copies them. */
+export function checkFit(schema: TSchema, value: unknown, where: 'body' | 'query'): void {
   const check = checkOf(schema);
-  if (!check(body)) refuseInvalid(check.errors ?? [], 'body');
+  if (!check(value)) refuseInvalid(check.errors ?? [], where);
 }
 
 /** Whether `value` is nested deeper than the limit; looks no further than that. */
@@ -60,18 +61,4 @@ export function tooDeep(value: unknown, left: number = limits.bodyDepth): boolea
   if (value === null || typeof value !== 'object') return false;
   if (left === 0) return true;
   return Object.values(value).some((inner) => tooDeep(inner, left - 1));
-}
-
-/** The query's values by the types of `schema`. Refuses repeated values, and text that is not a plain whole number where one is asked. */
-export function readQuery(schema: TObject, given: Record<string, string | string[] | undefined>): Record<string, unknown> {
-  const query: Record<string, unknown> = {};
-  for (const [name, property] of Object.entries(schema.properties)) {
-    const value = given[name];
-    if (value === undefined) continue;
-    const type = (property as { type?: string }).type;
-    query[name] = type === 'integer' && typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value;
-  }
-  const check = checkOf(schema);
-  if (!check(query)) refuseInvalid(check.errors ?? [], 'query');
-  return query;
 }
