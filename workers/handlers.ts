@@ -9,6 +9,7 @@ import { drainServerJob } from './drain-server.ts';
 import { expireInteractionJob } from './expire-interaction.ts';
 import { fetchPreviewsJob } from './fetch-previews.ts';
 import { finishRemovalJob } from './finish-removal.ts';
+import { postInteractionJob } from './post-interaction.ts';
 import { sendNoticeJob } from './send-notice.ts';
 import { settleFilesJob } from './settle-files.ts';
 
@@ -18,6 +19,7 @@ export const handlers: Handlers<WorkerPlatform> = {
   'drain-server': drainServerJob,
   'announce-typing': announceTypingJob,
   'deliver-interaction': deliverInteractionJob,
+  'post-interaction': postInteractionJob,
   'expire-interaction': expireInteractionJob,
   'crosspost-message': crosspostMessageJob,
   'convert-image': convertImageJob,

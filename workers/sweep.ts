@@ -1,3 +1,4 @@
+import { forEachAtOnce } from '../lib/base/at-once.ts';
 import { sweepCrossposts } from '../lib/domain/crossposts.ts';
 import { drainChannel, overdueChannels } from '../lib/domain/delivery.ts';
 import { sweepFiles } from '../lib/domain/files.ts';
@@ -14,28 +15,14 @@ import type { WorkerPlatform } from '../lib/store/platform.ts';
 /** How many channels the sweep drains at once: the jobs keep most of the machine. */
 const channelsAtOnce = 4;
 
-/** Runs `work` for each, so many at once; one that fails holds up no other. The first fault is thrown at the end. */
-async function forEach(ids: readonly string[], atOnce: number, work: (id: string) => Promise<unknown>): Promise<void> {
-  const waiting = ids.values();
-  const faults: unknown[] = [];
-  const next = async (): Promise<void> => {
-    for (const id of waiting)
-      await work(id).catch((error: unknown) => {
-        faults.push(error);
-      });
-  };
-  await Promise.all(Array.from({ length: atOnce }, next));
-  if (faults.length) throw faults[0];
-}
-
 const sweepChannels = async (platform: WorkerPlatform): Promise<void> =>
-  forEach(await overdueChannels(platform), channelsAtOnce, (channelId) => drainChannel(platform, channelId));
+  forEachAtOnce(await overdueChannels(platform), channelsAtOnce, (channelId) => drainChannel(platform, channelId));
 
 const sweepServers = async (platform: WorkerPlatform): Promise<void> =>
-  forEach(await overdueServers(platform), 1, (serverId) => drainServer(platform, serverId));
+  forEachAtOnce(await overdueServers(platform), 1, (serverId) => drainServer(platform, serverId));
 
 const sweepRemovals = async (platform: WorkerPlatform): Promise<void> =>
-  forEach(await overdueRemovals(platform), 1, (removalId) => finishRemoval(platform, removalId));
+  forEachAtOnce(await overdueRemovals(platform), 1, (removalId) => finishRemoval(platform, removalId));
 
 /** How often threads are archived, in milliseconds (decisions 5). */
 const archiveEveryMs = 60_000;

@@ -121,7 +121,13 @@ const errorSchema: Json = {
       items: {
         type: 'object',
         required: ['path', 'message'],
-        properties: { path: { type: 'string' }, message: { type: 'string' } },
+        properties: {
+          path: { type: 'string' },
+          message: { type: 'string' },
+          step: { type: 'string', description: 'Of an endpoint that did not pass its ping: the step that failed.' },
+          status: { type: ['integer', 'null'], description: 'Of the same: its HTTP status, if it gave one.' },
+          ms: { type: 'integer', description: 'Of the same: how long it took.' },
+        },
       },
     },
     missing: { type: 'array', items: { type: 'string' }, description: 'Names of the permissions that the caller lacks.' },

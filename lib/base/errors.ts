@@ -19,6 +19,8 @@ export const catalogue = {
   too_many_applications: { status: 400, text: 'An account owns at most {limit} applications. Delete one first.', from: 'house' },
   too_many_invites: { status: 400, text: 'A server holds at most {limit} live invites. Delete one first.', from: 'house' },
   not_answered: { status: 400, text: 'This interaction has no answer yet: answer or defer it by its callback first.', from: 'house' },
+  endpoint_unverified: { status: 400, text: 'The URL was not saved, as it did not pass its ping: {reason}.', from: 'house' },
+  not_public: { status: 400, text: 'Only an application whose bot is public can be listed. Make it public first.', from: 'spec' },
   invalid_options: { status: 400, text: 'Some options of this command are not right.', from: 'house' },
   unauthorized: { status: 401, text: 'This needs a valid credential: {hint}.', from: 'house' },
   missing_permission: { status: 403, text: 'This needs the permission {permissions}.', from: 'house' },
@@ -56,6 +58,10 @@ type Fill<C extends ErrorCode> = Holes<(typeof catalogue)[C]['text']>;
 export interface FieldError {
   path: string;
   message: string;
+  /** Of an endpoint that did not pass its ping: the step that failed, the HTTP status if one came, and the milliseconds it took. */
+  step?: string;
+  status?: number | null;
+  ms?: number;
 }
 
 /** What a refusal may add to the error body (decisions 1). `retryAfter` is in seconds. */

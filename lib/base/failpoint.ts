@@ -1,6 +1,8 @@
 /** The names of the spots where a fault test may end a process (setting FAILPOINTS). */
 export type Failpoint =
   | 'after-invoke-write'
+  | 'after-endpoint-claim'
+  | 'after-endpoint-reply'
   | 'after-answer-write'
   | 'after-notice-write'
   | 'after-removal'

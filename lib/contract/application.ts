@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { limits } from '../base/limits.ts';
 import { Id, Name, Nullable, Permissions, Timestamp } from './shared.ts';
 import { Author } from './user.ts';
 
@@ -25,11 +26,13 @@ export type NewApplication = Static<typeof NewApplication>;
 export const ApplicationInput = Type.Object({ name: Name(32), description: Type.Optional(Type.String({ maxLength: 300 })) });
 export type ApplicationInput = Static<typeof ApplicationInput>;
 
-/** `PATCH /api/applications/{id}`: any of these. The interactions endpoint and the directory come with their own parts. */
+/** `PATCH /api/applications/{id}`: any of these. An `interactionsEndpointUrl` is pinged before it is saved; null takes it off. */
 export const ApplicationPatch = Type.Object({
   name: Type.Optional(Name(32)),
   description: Type.Optional(Type.String({ maxLength: 300 })),
   public: Type.Optional(Type.Boolean()),
+  inDirectory: Type.Optional(Type.Boolean()),
+  interactionsEndpointUrl: Type.Optional(Nullable(Type.String({ maxLength: limits.endpointUrlChars }))),
 });
 export type ApplicationPatch = Static<typeof ApplicationPatch>;
 

@@ -4,7 +4,7 @@ import { Id } from './shared.ts';
 
 /** The options of one kind of job (quality 4). Data holds ids only. */
 export interface JobEntry {
-  queue: 'drain' | 'interactions' | 'crosspost' | 'media' | 'previews' | 'upkeep';
+  queue: 'drain' | 'interactions' | 'endpoints' | 'crosspost' | 'media' | 'previews' | 'upkeep';
   data: TSchema;
   attempts: number;
   /** First and longest wait between attempts. */
@@ -48,6 +48,13 @@ export const jobs = {
     attempts: 1,
     unique: 'once',
     key: (data) => `ixd-${data.interactionId}`,
+  }),
+  'post-interaction': job({
+    queue: 'endpoints',
+    data: Type.Object({ interactionId: Id }),
+    attempts: 1,
+    unique: 'id',
+    key: (data) => `ixp-${data.interactionId}`,
   }),
   'expire-interaction': job({
     queue: 'interactions',
@@ -131,6 +138,13 @@ export const queues: Record<QueueName, { about: string; concurrency: number; loc
       lockMs: 5_000,
       stalledCheckMs: 2_000,
       maxStalled: 3,
+    },
+    endpoints: {
+      about: 'Posts interactions to Interactions Endpoints; an application’s own bound keeps one that hangs from holding up others.',
+      concurrency: limits.requestsInFlight,
+      lockMs: 5_000,
+      stalledCheckMs: 2_000,
+      maxStalled: 0,
     },
     crosspost: {
       about: 'Copies crossposted messages to the channels that follow.',

@@ -1,14 +1,15 @@
 import { refuse } from '../base/errors.ts';
-import { isId } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import type { Application, ApplicationInput, ApplicationPatch, NewApplication } from '../contract/application.ts';
 import { trusted } from '../store/database.ts';
 import { insertInSlot, insertNew } from '../store/insert.ts';
 import type { AccountDoc, ApplicationDoc } from '../store/models/account.ts';
-import type { Platform } from '../store/platform.ts';
+import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { newSecret, seal, unseal } from '../store/seal.ts';
 import type { Actor } from './access.ts';
+import { ownApplication } from './applications-owned.ts';
 import { newToken } from './credentials.ts';
+import { requirePong } from './endpoints.ts';
 import { authorOf } from './faces.ts';
 import { removeMember } from './membership.ts';
 
@@ -41,13 +42,6 @@ async function applicationOf(platform: Platform, doc: ApplicationDoc): Promise<A
     signingSecret: unseal(platform.config.APP_KEY, doc.signingSecret),
     createdAt: doc.createdAt.toISOString(),
   };
-}
-
-/** The application `id` of the caller. 404 when there is none, `not_owner` when it is someone else's. */
-export async function ownApplication(platform: Platform, actor: Actor, id: string): Promise<ApplicationDoc> {
-  const found = isId(id) ? await platform.db.applications.findOne({ _id: id }).lean() : null;
-  if (!found) return refuse('not_found', { what: 'application' });
-  return found.ownerId === actor.id ? found : refuse('not_owner');
 }
 
 /** Gives a bot a new token in place of the one it had, in one write; sockets and requests with the old one end at once. */
@@ -93,20 +87,35 @@ export async function listApplications(platform: Platform, actor: Actor): Promis
 export const getApplication = async (platform: Platform, actor: Actor, id: string): Promise<Application> =>
   applicationOf(platform, await ownApplication(platform, actor, id));
 
-/** Changes an application, for its owner; what is left out stays. A new name is its bot's too, and that of the bot's own roles; a private one leaves the directory. */
-export async function updateApplication(platform: Platform, actor: Actor, id: string, patch: ApplicationPatch): Promise<Application> {
-  const { _id, botId } = await ownApplication(platform, actor, id);
+/**
+ * Changes an application, for its owner; what is left out stays. A new name is its bot's too, and that of the bot's own roles; a private one leaves the
+ * directory; an interactions endpoint is pinged first (spec, Interactions). Refuses `not_public` to list a private one, `endpoint_unverified`, and changes
+ * nothing then.
+ */
+export async function updateApplication(
+  platform: EnqueuePlatform,
+  actor: Actor,
+  id: string,
+  patch: ApplicationPatch,
+): Promise<Application> {
+  const application = await ownApplication(platform, actor, id);
+  const { _id, botId } = application;
+  const { inDirectory, interactionsEndpointUrl } = patch;
+  if (inDirectory === true && !(patch.public ?? application.public)) refuse('not_public');
+  if (typeof interactionsEndpointUrl === 'string') await requirePong(platform, application, interactionsEndpointUrl);
   const name = patch.name?.trim();
   const set = {
     ...(name === undefined ? {} : { name }),
     ...(patch.description === undefined ? {} : { description: patch.description }),
     ...(patch.public === undefined ? {} : { public: patch.public }),
+    ...(inDirectory === undefined ? {} : { inDirectory }),
     ...(patch.public === false ? { inDirectory: false } : {}),
+    ...(interactionsEndpointUrl === undefined ? {} : { interactionsEndpointUrl }),
   };
-  const after = await platform.db.applications
-    .findOneAndUpdate({ _id, ownerId: actor.id }, { $set: set }, { returnDocument: 'after' })
-    .lean();
-  if (!after) return refuse('not_found', { what: 'application' });
+  // One that another call makes private meanwhile is not listed.
+  const still = inDirectory === true && patch.public !== true ? { public: true } : {};
+  const after = await platform.db.applications.findOneAndUpdate({ _id, ...still }, { $set: set }, { returnDocument: 'after' }).lean();
+  if (!after) return (await platform.db.applications.exists({ _id })) ? refuse('not_public') : refuse('not_found', { what: 'application' });
   if (name !== undefined) await renameBot(platform, botId, name);
   return applicationOf(platform, after);
 }

@@ -2,24 +2,16 @@ import { type FieldError, refuse } from '../base/errors.ts';
 import { isId } from '../base/ids.ts';
 import type { Command, CommandInput } from '../contract/command.ts';
 import { isDuplicate } from '../store/database.ts';
-import type { ApplicationDoc } from '../store/models/account.ts';
 import type { CommandsDoc } from '../store/models/interaction.ts';
 import type { Platform } from '../store/platform.ts';
 import { type Actor, loadServer } from './access.ts';
+import { ownApplication } from './applications-owned.ts';
 
 /** Which list of commands: an application's everywhere, or the one of a server. */
 export interface CommandScope {
   applicationId: string;
   /** null: everywhere the bot is. */
   serverId: string | null;
-}
-
-/** The application, if `actor` is its bot or its owner (spec, Commands). 404 for an unknown one, 403 `not_owner` for another's. */
-async function ownApplication(platform: Platform, actor: Actor, applicationId: string): Promise<ApplicationDoc> {
-  const found = isId(applicationId) ? await platform.db.applications.findOne({ _id: applicationId }).lean() : null;
-  if (!found) return refuse('not_found', { what: 'application' });
-  if (actor.id !== (actor.bot ? found.botId : found.ownerId)) refuse('not_owner');
-  return found;
 }
 
 /** Refuses unless `actor` may manage the scope and, for a server's, the bot is in that server (404). Answers the key of its document. */

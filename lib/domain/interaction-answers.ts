@@ -6,7 +6,7 @@ import type { CallbackInput, FollowupInput, Message } from '../contract/message.
 import type { InteractionDoc } from '../store/models/interaction.ts';
 import type { MessageDoc } from '../store/models/message.ts';
 import type { OutboxEntry } from '../store/models/outbox.ts';
-import type { ApiPlatform, EnqueuePlatform, Platform } from '../store/platform.ts';
+import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { interactionTokenOf, sameSecret } from '../store/seal.ts';
 import { homeOfChannel, loadServerNow, permissionsIn, require } from './access.ts';
 import { expireInteraction, isDuring, move, readInteraction, settleState, updateEntry, windows } from './interaction-states.ts';
@@ -68,7 +68,7 @@ export async function finishAnswer(platform: EnqueuePlatform, { _id, answer }: I
 
 /** The first real answer out of state `from`; null when the move was lost. */
 async function answerFrom(
-  platform: ApiPlatform,
+  platform: EnqueuePlatform,
   interaction: InteractionDoc,
   message: MessageDoc,
   hidden: boolean,
@@ -92,7 +92,7 @@ async function answerFrom(
 }
 
 /** Refuses for the state that won: answered and deferred ones say so at any later time, others are past their time (edge case 33). */
-async function refuseLost(platform: ApiPlatform, interaction: InteractionDoc): Promise<never> {
+async function refuseLost(platform: EnqueuePlatform, interaction: InteractionDoc): Promise<never> {
   await expireInteraction(platform, interaction);
   const { state } = await readInteraction(platform, interaction._id);
   return refuse(state === 'answered' || state === 'deferred' ? 'already_answered' : 'interaction_expired');
@@ -104,13 +104,23 @@ async function refuseLost(platform: ApiPlatform, interaction: InteractionDoc): P
  * channel that is gone, and 400 for a bad body, which does not use the answer up. `newId` is the message's.
  */
 export async function answerInteraction(
-  platform: ApiPlatform,
+  platform: EnqueuePlatform,
   input: InteractionKey & { newId: string; answer: CallbackInput },
 ): Promise<Message | null> {
   const { answer, newId } = input;
   const interaction = await openInteraction(platform, input);
-  if (answer.type === 'message') checkDraft({ content: answer.content ?? '', embeds: answer.embeds ?? [] });
   if (interaction.state === 'answered' && interaction.messageId === newId) return ownAnswer(platform, interaction, newId);
+  return giveAnswer(platform, interaction, answer, newId);
+}
+
+/** Gives `interaction`, as it stood when it was read, its first answer; as `answerInteraction`, whoever brings it. */
+export async function giveAnswer(
+  platform: EnqueuePlatform,
+  interaction: InteractionDoc,
+  answer: CallbackInput,
+  newId: string,
+): Promise<Message | null> {
+  if (answer.type === 'message') checkDraft({ content: answer.content ?? '', embeds: answer.embeds ?? [] });
   if (interaction.state !== 'created') return refuseLost(platform, interaction);
   if (answer.type === 'defer') {
     await stageOf(platform, interaction);
@@ -126,7 +136,7 @@ export async function answerInteraction(
 }
 
 /** The answer that a request taken up again after a crash had already given (decisions 1, Idempotency-Key). */
-async function ownAnswer(platform: ApiPlatform, interaction: InteractionDoc, messageId: string): Promise<Message> {
+async function ownAnswer(platform: EnqueuePlatform, interaction: InteractionDoc, messageId: string): Promise<Message> {
   await finishAnswer(platform, interaction);
   const standing = await platform.db.messages.findOne({ _id: messageId }).lean();
   return standing ? presentMessage(platform, standing, null) : refuse('already_answered');
@@ -136,7 +146,10 @@ async function ownAnswer(platform: ApiPlatform, interaction: InteractionDoc, mes
  * A follow-up (spec, Interactions; edge cases 35 and 36): the first after a defer is the answer, hidden if the defer was unless it says otherwise; any other is
  * one more message. Refuses `not_answered` before any answer, `interaction_expired` after 15 minutes or when there never was one, else as a callback does.
  */
-export async function followUp(platform: ApiPlatform, input: InteractionKey & { newId: string; answer: FollowupInput }): Promise<Message> {
+export async function followUp(
+  platform: EnqueuePlatform,
+  input: InteractionKey & { newId: string; answer: FollowupInput },
+): Promise<Message> {
   const { answer, newId } = input;
   const interaction = await settleState(platform, await openInteraction(platform, input));
   const { _id: id, state } = interaction;
@@ -152,7 +165,12 @@ export async function followUp(platform: ApiPlatform, input: InteractionKey & { 
 }
 
 /** A message beside the answer. Refuses `interaction_expired` when the 15 minutes ended meanwhile, `unavailable` while 50 hidden ones wait for a worker. */
-async function furtherMessage(platform: ApiPlatform, interaction: InteractionDoc, message: MessageDoc, hidden: boolean): Promise<Message> {
+async function furtherMessage(
+  platform: EnqueuePlatform,
+  interaction: InteractionDoc,
+  message: MessageDoc,
+  hidden: boolean,
+): Promise<Message> {
   if (!hidden) {
     if (!(await isDuring(platform, interaction._id, windows.following))) refuse('interaction_expired');
     return presentMessage(platform, await storeMessage(platform, message), null);

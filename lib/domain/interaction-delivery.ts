@@ -1,7 +1,7 @@
 import type { EventData } from '../contract/events.ts';
 import type { InteractionDoc } from '../store/models/interaction.ts';
 import { type OutboxEntry, settled } from '../store/models/outbox.ts';
-import type { WorkerPlatform } from '../store/platform.ts';
+import type { Platform, WorkerPlatform } from '../store/platform.ts';
 import { loadServerNow, mayView } from './access.ts';
 import { accountsOf, faceOf, goneAuthor } from './faces.ts';
 import { finishAnswer } from './interaction-answers.ts';
@@ -18,20 +18,19 @@ async function readTimed(platform: WorkerPlatform, id: string): Promise<(Interac
   return (found[0] as unknown as (InteractionDoc & { late: boolean }) | undefined) ?? null;
 }
 
-/** The interaction as the bot gets it, without its token: the gateway adds that when it sends (quality 3). */
-async function payloadOf(platform: WorkerPlatform, interaction: InteractionDoc): Promise<string> {
+/** The interaction as the bot gets it, but for its token, which is added when it is sent (quality 3). */
+export async function payloadOf(platform: Platform, interaction: InteractionDoc): Promise<Omit<EventData<'INTERACTION_CREATE'>, 'token'>> {
   const { _id: id, applicationId, channelId, serverId, userId, userRoles: roles, command, options } = interaction;
   const account = (await accountsOf(platform, [userId])).get(userId);
   const user = { ...(account ? faceOf(account) : goneAuthor(userId)), roles };
   const data = { id: command.id, name: command.name, options };
-  const payload: Omit<EventData<'INTERACTION_CREATE'>, 'token'> = { type: 'command', id, applicationId, channelId, serverId, user, data };
-  return JSON.stringify(payload);
+  return { type: 'command', id, applicationId, channelId, serverId, user, data };
 }
 
 /** Hands the interaction to the bot's newest session. One that is offline, or may not see the channel any more, is told nothing: the interaction will expire. */
 async function tellBot(platform: WorkerPlatform, interaction: InteractionDoc, entry: OutboxEntry): Promise<void> {
   const { botId, channelId, serverId } = interaction;
-  const payload = await payloadOf(platform, interaction);
+  const payload = JSON.stringify(await payloadOf(platform, interaction));
   for (let tries = 0; tries < staleMax; tries++) {
     const access = serverId === null ? null : await loadServerNow(platform, serverId);
     if (access?.version === null) throw new Error('redis is away');

@@ -55,8 +55,13 @@ async function requireReachable(platform: ApiPlatform, { botId, interactionsEndp
  * Stores an interaction with the event it owes. Its time begins by the database's clock, so the write is a pipeline, and everything from outside stands in
  * `$literal` there (quality 3). One of the same id that already stands is left as it is.
  */
-async function storeInteraction(platform: ApiPlatform, interaction: Omit<InteractionDoc, 'createdAt' | 'obAt'>): Promise<InteractionDoc> {
-  const fresh = { $mergeObjects: [{ $literal: interaction }, { createdAt: '$$NOW', obAt: '$$NOW' }] };
+async function storeInteraction(
+  platform: ApiPlatform,
+  interaction: Omit<InteractionDoc, 'createdAt' | 'obAt' | 'deliveredAt'>,
+): Promise<InteractionDoc> {
+  const fresh = {
+    $mergeObjects: [{ $literal: interaction }, { createdAt: '$$NOW', deliveredAt: null, ...(interaction.ob ? { obAt: '$$NOW' } : {}) }],
+  };
   const stored = await platform.db.interactions.collection.findOneAndUpdate(
     { _id: interaction._id as never },
     [{ $replaceWith: { $cond: [{ $eq: [{ $type: '$state' }, 'missing'] }, fresh, '$$ROOT'] } }],
@@ -83,6 +88,7 @@ export async function useCommand(platform: ApiPlatform, actor: Actor, { id, chan
   if (command.kind === 'prefix') refuse('invalid_request', { reason: 'a prefix command is used by posting it as a message' });
   const options = await readOptions(place, actor, command.options ?? [], given);
   await requireReachable(platform, application);
+  const endpoint = application.interactionsEndpointUrl !== null;
   const stored = await storeInteraction(platform, {
     _id: id,
     applicationId: application._id,
@@ -97,10 +103,11 @@ export async function useCommand(platform: ApiPlatform, actor: Actor, { id, chan
     openedAt: null,
     ephemeral: false,
     messageId: null,
-    ob: [{ id: platform.ids.next(), name: 'INTERACTION_CREATE' }],
+    endpoint,
+    ...(endpoint ? {} : { ob: [{ id: platform.ids.next(), name: 'INTERACTION_CREATE' as const }] }),
   });
   failpoint(platform.config, 'after-invoke-write');
-  platform.nudge('deliver-interaction', { interactionId: id });
+  platform.nudge(endpoint ? 'post-interaction' : 'deliver-interaction', { interactionId: id });
   platform.nudge('expire-interaction', { interactionId: id });
   return { id, state: stored.state };
 }

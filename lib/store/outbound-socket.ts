@@ -27,12 +27,13 @@ async function connectTo(address: string, target: Target, signal: AbortSignal): 
 
 /**
  * Connects to the first of the checked `addresses` that answers, each having its share of the time that is left, and looks again at whom it reached. For
- * https the certificate must be valid for the host; `ca` replaces the authorities that are trusted. Fails at step `connect` or `tls`.
+ * https the certificate must be valid for the host; `ca` replaces the authorities that are trusted, `securing` hears when TLS begins. Fails at step `connect` or
+ * `tls`.
  */
 export async function dial(
   target: Target,
   addresses: readonly string[],
-  { signal, endsAt, ca }: { signal: AbortSignal; endsAt: number; ca: string | undefined },
+  { signal, endsAt, ca, securing }: { signal: AbortSignal; endsAt: number; ca: string | undefined; securing: () => void },
 ): Promise<Socket> {
   let socket: Socket | undefined;
   for (const [at, address] of addresses.entries()) {
@@ -46,6 +47,7 @@ export async function dial(
   }
   if (!socket) throw new OutboundFault('connect', 'no address');
   if (!target.secure) return socket;
+  securing();
   const { host } = target;
   const secured = connectTls({
     socket,

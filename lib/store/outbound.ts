@@ -35,8 +35,14 @@ export interface OutboundRequest {
   readonly enough?: (piece: Buffer) => boolean;
 }
 
+/** A step that a request went through, and how long that took, in milliseconds; of a failed request the last one is where it failed. */
+export interface OutboundStage {
+  readonly step: OutboundStep;
+  readonly ms: number;
+}
+
 /** How a request ended: with an answer of any status, or at a step that failed (`status`: no answer came; `body`: none that could be read). */
-export type OutboundResult = { readonly ms: number } & (
+export type OutboundResult = { readonly ms: number; readonly stages: readonly OutboundStage[] } & (
   | ({ readonly ok: true; readonly body: Buffer } & OutboundHead)
   | { readonly ok: false; readonly step: OutboundStep; readonly reason: string; readonly status: number | null }
 );
@@ -90,10 +96,17 @@ interface Course {
   readonly endsAt: number;
   /** How many redirects may still be followed. */
   redirects: number;
-  /** The step under way, and the status once there is one. */
-  step: OutboundStep;
+  /** The steps gone through and, last, the one under way, each with when it began. */
+  readonly steps: { step: OutboundStep; at: number }[];
   status: number | null;
 }
+
+/** Notes that `step` begins. */
+const enter = ({ steps }: Course, step: OutboundStep): void => void steps.push({ step, at: performance.now() });
+
+/** How long each step took until the next, or until now. */
+const stagesOf = ({ steps }: Course): OutboundStage[] =>
+  steps.map(({ step, at }, index) => ({ step, ms: Math.round((steps[index + 1]?.at ?? performance.now()) - at) }));
 
 /** One exchange on a connection of its own, which is gone at the end. */
 async function exchange(
@@ -109,7 +122,7 @@ async function exchange(
   };
   course.signal.addEventListener('abort', end, { once: true });
   try {
-    course.step = 'status';
+    enter(course, 'status');
     const answer = await client.request({
       method: request.method ?? 'GET',
       path: target.url.pathname + target.url.search,
@@ -118,7 +131,7 @@ async function exchange(
     });
     const head = headOf(answer, target.url);
     course.status = head.status;
-    course.step = 'body';
+    enter(course, 'body');
     answer.body.on('error', () => undefined);
     if (isRedirect(head, request) || request.wants?.(head) === false) return { ...head, body: Buffer.alloc(0) };
     const encoding = head.headers['content-encoding'] ?? 'identity';
@@ -146,12 +159,14 @@ export function createOutbound({ allow, resolve, ca }: OutboundOptions): Outboun
   const pairs = allowedPairs(allow);
   const follow = async (request: OutboundRequest, course: Course): Promise<OutboundHead & { body: Buffer }> => {
     for (let address = request.url; ; course.redirects--) {
-      Object.assign(course, { step: 'url', status: null });
+      course.status = null;
+      enter(course, 'url');
       const target = targetOf(address, pairs, request.http === true);
-      course.step = 'dns';
+      enter(course, 'dns');
       const addresses = await addressesOf(target, resolve, course.signal);
-      course.step = 'connect';
-      const socket = await dial(target, addresses, { ...course, ca });
+      enter(course, 'connect');
+      const { signal, endsAt } = course;
+      const socket = await dial(target, addresses, { signal, endsAt, ca, securing: () => enter(course, 'tls') });
       const answer = await exchange(target, socket, request, course);
       if (!isRedirect(answer, request)) return answer;
       if (course.redirects <= 0) throw new OutboundFault('status', 'redirects too often');
@@ -164,17 +179,18 @@ export function createOutbound({ allow, resolve, ca }: OutboundOptions): Outboun
     const began = performance.now();
     const ending = new AbortController();
     const { timeoutMs, redirects = 0 } = request;
-    const course: Course = { signal: ending.signal, endsAt: began + timeoutMs, redirects, step: 'url', status: null };
+    const course: Course = { signal: ending.signal, endsAt: began + timeoutMs, redirects, steps: [], status: null };
     const timer = setTimeout(() => ending.abort(), timeoutMs);
     const ms = (): number => Math.round(performance.now() - began);
     try {
       const answer = await follow(request, course);
-      return { ok: true, ms: ms(), ...answer };
+      return { ok: true, ms: ms(), stages: stagesOf(course), ...answer };
     } catch (error) {
       const fault = error instanceof OutboundFault ? error : null;
       const { code } = error as { code?: unknown };
       const reason = fault?.message ?? (ending.signal.aborted ? 'timed out' : `failed (${typeof code === 'string' ? code : 'closed'})`);
-      return { ok: false, ms: ms(), step: fault?.step ?? course.step, reason, status: course.status };
+      const step = fault?.step ?? course.steps.at(-1)?.step ?? 'url';
+      return { ok: false, ms: ms(), stages: stagesOf(course), step, reason, status: course.status };
     } finally {
       clearTimeout(timer);
       ending.abort();

@@ -11,6 +11,7 @@ import { createKeys, type Keys } from './bus/keys.ts';
 import { type Connected, createConnected, createSessions, type Sessions } from './bus/sessions.ts';
 import { createTopics, earOptions, type Listener, type Topics } from './bus/topics.ts';
 import { type Database, openDatabase } from './database.ts';
+import { createTakeFlight, type TakeFlight } from './in-flight.ts';
 import { createMetricsFeeds, type MetricsFeeds } from './metrics-feed.ts';
 import { leaseNode } from './node-lease.ts';
 import { createNudge } from './nudge.ts';
@@ -54,6 +55,10 @@ export interface EnqueuePlatform extends Platform {
   enqueue: Enqueue;
   /** The one way to addresses outside: public ones, and those of OUTBOUND_ALLOW. */
   readonly outbound: Outbound;
+  /** Takes a place among the requests that go out, which all processes count together. */
+  readonly takeFlight: TakeFlight;
+  /** The id of a message made now: from the clock of Redis, as all messages' are, and from the process' own while it is away (quality 2). */
+  messageId(): Promise<string>;
 }
 
 /** What may also keep files. */
@@ -129,15 +134,18 @@ async function openCommon(config: Config, log: Logger, role: string): Promise<Op
   };
 }
 
-function withQueue(common: Opened): EnqueuePlatform & { producer: Producer; close(): Promise<void> } {
-  const producer = openProducer(common.config, common.log);
-  const nudge = createNudge(producer.enqueue);
+function withQueue(common: Opened): EnqueuePlatform & { gate: Gate; close(): Promise<void> } {
+  const { config, log, redis, keys, ids } = common;
+  const producer = openProducer(config, log);
+  const gate = createGate(redis, keys, ids, common.now);
   return {
     ...common,
-    producer,
     enqueue: producer.enqueue,
-    nudge,
-    outbound: createOutbound({ allow: common.config.OUTBOUND_ALLOW }),
+    nudge: createNudge(producer.enqueue),
+    outbound: createOutbound({ allow: config.OUTBOUND_ALLOW }),
+    takeFlight: createTakeFlight(redis, keys),
+    gate,
+    messageId: async () => (await gate({ bucket: null, versionsOf: [], wantId: true })).id ?? ids.next(),
     close: async () => {
       await producer.close().catch(() => undefined);
       await common.close();
@@ -153,7 +161,6 @@ export async function openApiPlatform(config: Config, log: Logger): Promise<ApiP
   return {
     ...queue,
     blobs,
-    gate: createGate(common.redis, common.keys, common.ids, common.now),
     close: async () => {
       blobs.close();
       await queue.close();
@@ -207,6 +214,13 @@ export async function openGatewayPlatform(config: Config, log: Logger): Promise<
 /** Opens the operators' platform. */
 export async function openOpsPlatform(config: Config, log: Logger): Promise<OpsPlatform> {
   const common = await openCommon(config, log, 'ops');
-  const queued = withQueue(common);
-  return { ...common, queues: queued.producer.queues, close: () => queued.close() };
+  const producer = openProducer(config, log);
+  return {
+    ...common,
+    queues: producer.queues,
+    close: async () => {
+      await producer.close().catch(() => undefined);
+      await common.close();
+    },
+  };
 }

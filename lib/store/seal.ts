@@ -26,6 +26,10 @@ export const sameSecret = (a: string, b: string): boolean =>
 /** A new secret: 32 random bytes as base64url. */
 export const newSecret = (): string => randomBytes(32).toString('base64url');
 
+/** The signature of a request to an endpoint: hex HMAC-SHA256 of the timestamp, a dot, and the body's bytes (spec, Authentication). */
+export const signatureOf = (secret: string, timestamp: string, body: Buffer): string =>
+  createHmac('sha256', secret).update(`${timestamp}.`).update(body).digest('hex');
+
 /** The token of interaction `id`: derived from the key, so that it stands in no store (quality 3). */
 export const interactionTokenOf = (key: Buffer, id: string): string =>
   createHmac('sha256', key).update(`interaction:${id}`).digest('base64url');

@@ -73,6 +73,8 @@ describe('using commands', () => {
         openedAt: null,
         ephemeral: false,
         messageId: null,
+        endpoint: false,
+        deliveredAt: null,
       });
     });
 

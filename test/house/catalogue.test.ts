@@ -19,6 +19,8 @@ const decided = {
     too_many_applications: 400,
     too_many_invites: 400,
     not_answered: 400,
+    endpoint_unverified: 400,
+    not_public: 400,
     invalid_options: 400,
     unauthorized: 401,
     missing_permission: 403,
@@ -44,9 +46,7 @@ const decided = {
   },
   pending: {
     too_many_webhooks: 400,
-    endpoint_unverified: 400,
     team_server: 400,
-    not_public: 400,
   },
 } as const;
 
@@ -68,7 +68,14 @@ describe('error catalogue', () => {
 
   it('the specification’s own codes are marked so', () => {
     const marked = codes.filter((code) => catalogue[code].from === 'spec');
-    expect(marked).to.have.members(['already_answered', 'interaction_expired', 'banned', 'invites_paused', 'too_many_servers']);
+    expect(marked).to.have.members([
+      'already_answered',
+      'interaction_expired',
+      'banned',
+      'invites_paused',
+      'too_many_servers',
+      'not_public',
+    ]);
   });
 
   for (const code of codes)

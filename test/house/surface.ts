@@ -1,10 +1,5 @@
 /** What builds an endpoint: this tree has it, or a later part of the work. */
-export type Part =
-  | 'built'
-  | 'messages in full'
-  | 'interactions over HTTPS'
-  | 'servers, people, moderation, Community, Discovery'
-  | 'webhooks';
+export type Part = 'built' | 'messages in full' | 'servers, people, moderation, Community, Discovery' | 'webhooks';
 
 /** One endpoint that we promise: its method and path, who chose it, and the part that builds it. */
 export interface Endpoint {
@@ -131,12 +126,8 @@ export const surface: readonly Endpoint[] = [
      GET /api/applications/{id}
      DELETE /api/applications/{id}
      POST /api/applications/{id}/token
-     POST /api/applications/{id}/signing-secret`,
-  ),
-  ...rows(
-    'house',
-    'interactions over HTTPS',
-    `GET /api/applications/{id}/deliveries
+     POST /api/applications/{id}/signing-secret
+     GET /api/applications/{id}/deliveries
      POST /api/applications/{id}/interactions-endpoint/test`,
   ),
   ...rows(

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { limits } from '../../../lib/base/limits.ts';
 import {
   Application,
   ApplicationInput,
@@ -7,6 +8,8 @@ import {
   AuthorizeInput,
   NewApplication,
 } from '../../../lib/contract/application.ts';
+import { DeliveryPage, EndpointTest } from '../../../lib/contract/endpoint.ts';
+import { Id } from '../../../lib/contract/shared.ts';
 import {
   createApplication,
   deleteApplication,
@@ -17,6 +20,7 @@ import {
   updateApplication,
 } from '../../../lib/domain/applications.ts';
 import { authorizeBot } from '../../../lib/domain/authorizations.ts';
+import { listDeliveries, testEndpoint } from '../../../lib/domain/endpoints.ts';
 import { List, OrElse, type Route, route } from '../route.ts';
 
 const owned = ['unauthorized', 'bots_not_allowed', 'not_owner', 'not_found', 'rate_limited'] as const;
@@ -82,10 +86,11 @@ export const applicationsRoutes: readonly Route[] = [
     method: 'PATCH',
     path: '/api/applications/{id}',
     auth: 'person',
-    about: 'Changes an application; renaming it renames its bot and the bot’s own roles.',
+    about:
+      'Changes an application; renaming it renames its bot and the bot’s own roles. An `interactionsEndpointUrl` is saved once it has answered a signed ping.',
     body: ApplicationPatch,
     reply: { status: 200, body: Application },
-    errors: ['invalid_request', ...owned],
+    errors: ['invalid_request', 'not_public', 'endpoint_unverified', ...owned, 'unavailable'],
     run: (platform, actor, { params, body }) => updateApplication(platform, actor, params.id, body),
   }),
   route({
@@ -114,5 +119,28 @@ export const applicationsRoutes: readonly Route[] = [
     reply: { status: 200, body: Type.Object({ signingSecret: Type.String() }) },
     errors: owned,
     run: (platform, actor, { params }) => resetSigningSecret(platform, actor, params.id),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/applications/{id}/interactions-endpoint/test',
+    auth: 'person',
+    about: 'Sends a signed ping to the saved Interactions Endpoint and says what happened, step by step.',
+    reply: { status: 200, body: EndpointTest },
+    errors: ['invalid_request', ...owned, 'unavailable'],
+    run: (platform, actor, { params }) => testEndpoint(platform, actor, params.id),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/applications/{id}/deliveries',
+    auth: 'person',
+    about: 'What became of the last 100 interactions sent to the Interactions Endpoint, newest first; they are kept for 7 days.',
+    query: Type.Object({
+      before: Type.Optional(Id),
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.deliveriesListed })),
+    }),
+    reply: { status: 200, body: DeliveryPage },
+    errors: ['invalid_request', ...owned],
+    run: (platform, actor, { params, query }) =>
+      listDeliveries(platform, actor, { applicationId: params.id, before: query.before, limit: query.limit ?? limits.pageDefault }),
   }),
 ];

@@ -1,5 +1,6 @@
 import { Schema } from 'mongoose';
 import type { Command } from '../../contract/command.ts';
+import type { Delivery } from '../../contract/endpoint.ts';
 import type { InteractionState, OptionValue } from '../../contract/interaction.ts';
 import type { MessageDoc } from './message.ts';
 import { indexOutbox, type Outbox } from './outbox.ts';
@@ -43,6 +44,12 @@ export interface InteractionDoc extends Outbox {
   messageId: string | null;
   /** An answer that is decided but whose message may not stand in the channel yet; removed once it does. */
   answer?: MessageDoc | null;
+  /** Whether it goes to the application's Interactions Endpoint, and not over the gateway: decided when the command is used. */
+  endpoint: boolean;
+  /** When it was claimed for its one request to the endpoint; null before. */
+  deliveredAt: Date | null;
+  /** What became of that request, once it is known. */
+  delivery?: Pick<Delivery, 'status' | 'ms' | 'outcome' | 'reason'>;
 }
 
 export const interactionSchema = new Schema<InteractionDoc>(
@@ -62,6 +69,9 @@ export const interactionSchema = new Schema<InteractionDoc>(
     ephemeral: Boolean,
     messageId: String,
     answer: Schema.Types.Mixed,
+    endpoint: Boolean,
+    deliveredAt: Date,
+    delivery: Schema.Types.Mixed,
     ob: [Schema.Types.Mixed],
     obAt: Date,
   },
@@ -69,6 +79,7 @@ export const interactionSchema = new Schema<InteractionDoc>(
 );
 interactionSchema.index({ createdAt: 1 }, { name: 'unanswered', partialFilterExpression: { state: 'created' } });
 interactionSchema.index({ createdAt: 1 }, { name: 'kept_7_days', expireAfterSeconds: 7 * 24 * 3600 });
+interactionSchema.index({ applicationId: 1, _id: -1 }, { name: 'deliveries', partialFilterExpression: { endpoint: true } });
 indexOutbox(interactionSchema);
 
 /** The claim of an Idempotency-Key (decisions 1); `_id` is the SHA-256 of `<caller>:<method and path>:<key>`. */

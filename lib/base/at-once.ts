@@ -1,0 +1,13 @@
+/** Runs `work` for each of `items`, so many at once; one that fails holds up no other. The first fault is thrown at the end. */
+export async function forEachAtOnce<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<unknown>): Promise<void> {
+  const waiting = items.values();
+  const faults: unknown[] = [];
+  const lane = async (): Promise<void> => {
+    for (const item of waiting)
+      await work(item).catch((error: unknown) => {
+        faults.push(error);
+      });
+  };
+  await Promise.all(Array.from({ length: atOnce }, lane));
+  if (faults.length) throw faults[0];
+}

@@ -1,0 +1,12 @@
+import { refuse } from '../base/errors.ts';
+import { isId } from '../base/ids.ts';
+import type { ApplicationDoc } from '../store/models/account.ts';
+import type { Platform } from '../store/platform.ts';
+import type { Actor } from './access.ts';
+
+/** The application `id`, if `actor` is its owner or its bot. 404 when there is none, `not_owner` when it is someone else's (spec, Commands; decisions 3). */
+export async function ownApplication(platform: Platform, actor: Actor, id: string): Promise<ApplicationDoc> {
+  const found = isId(id) ? await platform.db.applications.findOne({ _id: id }).lean() : null;
+  if (!found) return refuse('not_found', { what: 'application' });
+  return actor.id === (actor.bot ? found.botId : found.ownerId) ? found : refuse('not_owner');
+}

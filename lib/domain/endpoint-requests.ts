@@ -1,0 +1,57 @@
+import { limits } from '../base/limits.ts';
+import { tooDeep } from '../contract/check.ts';
+import type { EndpointStep } from '../contract/endpoint.ts';
+import type { OutboundStage } from '../store/outbound.ts';
+import type { EnqueuePlatform } from '../store/platform.ts';
+import { signatureOf } from '../store/seal.ts';
+
+/** One request to an Interactions Endpoint. */
+export interface EndpointRequest {
+  url: string;
+  /** The application's signing secret, in the clear. */
+  secret: string;
+  /** Sent as JSON. */
+  payload: object;
+  /** One deadline over name, connection, TLS, headers and body, in milliseconds. */
+  timeoutMs: number;
+}
+
+/** How an endpoint replied: with 200 and JSON (`answer`; undefined for an empty body), or not as it must, at a step and for a reason in words. */
+export type EndpointReply = { status: number | null; ms: number; stages: readonly OutboundStage[] } & (
+  | { ok: true; answer: unknown }
+  | { ok: false; step: EndpointStep; reason: string }
+);
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** The JSON of a body; undefined for an empty one, null for what is no JSON at all. */
+function read(body: Buffer): { answer: unknown } | null {
+  if (body.length === 0) return { answer: undefined };
+  try {
+    const answer: unknown = JSON.parse(utf8.decode(body));
+    return tooDeep(answer) ? null : { answer };
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Sends one signed request to an endpoint (spec, Authentication): `X-Service-Signature` is made over the very bytes that are sent. It goes to public https
+ * addresses only, follows no redirect, reads at most 256 KiB and is never repeated. Never rejects.
+ */
+export async function askEndpoint(platform: EnqueuePlatform, { url, secret, payload, timeoutMs }: EndpointRequest): Promise<EndpointReply> {
+  const body = Buffer.from(JSON.stringify(payload));
+  const timestamp = String(Math.floor(platform.now() / 1000));
+  const headers = {
+    'content-type': 'application/json',
+    'x-service-timestamp': timestamp,
+    'x-service-signature': signatureOf(secret, timestamp, body),
+  };
+  const result = await platform.outbound({ url, method: 'POST', headers, body, timeoutMs, maxBytes: limits.endpointAnswerBytes });
+  const { status, ms, stages } = result;
+  const failed = (step: EndpointStep, reason: string): EndpointReply => ({ ok: false, status, ms, stages, step, reason });
+  if (!result.ok) return failed(result.step, result.reason);
+  if (status !== 200) return failed('status', `answered ${status}, where only 200 counts`);
+  const found = read(result.body);
+  return found ? { ok: true, status, ms, stages, ...found } : failed('body', 'is not JSON');
+}

@@ -1,0 +1,83 @@
+import { refuse } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import type { DeliveryPage, EndpointTest } from '../contract/endpoint.ts';
+import type { ApplicationDoc } from '../store/models/account.ts';
+import type { InteractionDoc } from '../store/models/interaction.ts';
+import type { EnqueuePlatform, Platform } from '../store/platform.ts';
+import { unseal } from '../store/seal.ts';
+import type { Actor } from './access.ts';
+import { ownApplication } from './applications-owned.ts';
+import { askEndpoint, type EndpointReply } from './endpoint-requests.ts';
+
+const isPong = (answer: unknown): boolean =>
+  typeof answer === 'object' && answer !== null && (answer as { type?: unknown }).type === 'pong';
+
+/** A reply to a ping as its owner is shown it: 200 with anything but `{ type: pong }` has failed too. */
+function testOf(reply: EndpointReply): EndpointTest {
+  const { status, ms, stages } = reply;
+  const passed = reply.ok && isPong(reply.answer);
+  const fault = reply.ok ? ({ step: 'body', reason: 'is not {"type":"pong"}' } as const) : reply;
+  const steps = stages.map((stage, at) => ({ ...stage, ok: passed || at < stages.length - 1 }));
+  return { ok: passed, status, ms, step: passed ? null : fault.step, reason: passed ? null : fault.reason, steps };
+}
+
+/** Sends a signed ping to `url` and says what became of it. Refuses `rate_limited` while 3 pings of the application run, `unavailable` while Redis is away. */
+async function ping(platform: EnqueuePlatform, { _id, signingSecret }: ApplicationDoc, url: string): Promise<EndpointTest> {
+  const timeoutMs = limits.answerWindowMs;
+  const flight = { id: platform.ids.next(), group: `ping-${_id}`, groupMax: limits.pingsPerApplication, lastsMs: timeoutMs + 1_000 };
+  const land = await platform.takeFlight(flight).catch(() => refuse('unavailable', undefined, { retryAfter: 1 }));
+  if (!land) return refuse('rate_limited', { seconds: 1 }, { retryAfter: 1 });
+  try {
+    const secret = unseal(platform.config.APP_KEY, signingSecret);
+    return testOf(await askEndpoint(platform, { url, secret, payload: { type: 'ping' }, timeoutMs }));
+  } finally {
+    land();
+  }
+}
+
+/** Refuses `endpoint_unverified` unless `url` passes its ping; the error says at which step it failed, with which status and after how long. */
+export async function requirePong(platform: EnqueuePlatform, application: ApplicationDoc, url: string): Promise<void> {
+  const { ok, step, reason, status, ms } = await ping(platform, application, url);
+  if (ok || step === null) return;
+  const told = `at the step \`${step}\`: ${reason}`;
+  const message = `${told} (${status === null ? 'no HTTP status' : `HTTP status ${status}`}, ${ms} ms)`;
+  refuse('endpoint_unverified', { reason: told }, { errors: [{ path: '/interactionsEndpointUrl', message, step, status, ms }] });
+}
+
+/** Pings the saved endpoint of the caller's application and says what happened, step by step (decisions 3). Refuses 400 when none is saved. */
+export async function testEndpoint(platform: EnqueuePlatform, actor: Actor, applicationId: string): Promise<EndpointTest> {
+  const application = await ownApplication(platform, actor, applicationId);
+  const url = application.interactionsEndpointUrl;
+  return url === null
+    ? refuse('invalid_request', { reason: 'the application has no interactionsEndpointUrl' })
+    : ping(platform, application, url);
+}
+
+/** How long after a claim its outcome is known, or never will be, in milliseconds. */
+const outcomeMs = limits.answerWindowMs + 2_000;
+const lost = { status: null, ms: 0, outcome: 'failed', reason: 'the worker ended before the outcome was known' } as const;
+
+/**
+ * The last 100 interactions that were sent to the endpoint of the caller's application and are not under way any more, newest first; of the last 7 days, as
+ * interactions are kept no longer. `before` is the id of a delivery.
+ */
+export async function listDeliveries(
+  platform: Platform,
+  actor: Actor,
+  { applicationId, before, limit }: { applicationId: string; before?: string | undefined; limit: number },
+): Promise<DeliveryPage> {
+  const { _id } = await ownApplication(platform, actor, applicationId);
+  const sent = { applicationId: _id, endpoint: true, deliveredAt: { $ne: null } };
+  const under = { delivery: { $exists: false }, $expr: { $gt: [{ $add: ['$deliveredAt', outcomeMs] }, '$$NOW'] } };
+  const found = (await platform.db.interactions.collection
+    .find({ ...sent, $nor: [under] } as never)
+    .project({ deliveredAt: 1, delivery: 1 })
+    .sort({ _id: -1 })
+    .limit(limits.deliveriesListed)
+    .toArray()) as unknown as (Pick<InteractionDoc, '_id' | 'delivery'> & { deliveredAt: Date })[];
+  const rest = before === undefined ? found : found.filter((one) => one._id < before);
+  const items = rest
+    .slice(0, limit)
+    .map(({ _id: id, deliveredAt, delivery = lost }) => ({ id, interactionId: id, at: deliveredAt.toISOString(), ...delivery }));
+  return { items, hasMore: rest.length > limit };
+}

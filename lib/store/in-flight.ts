@@ -1,0 +1,53 @@
+import type { Redis } from 'ioredis';
+import { limits } from '../base/limits.ts';
+import type { Keys } from './bus/keys.ts';
+import { bindScript } from './redis.ts';
+
+/** One request on its way out: who it counts for, how many of those there may be at once, and how long it lasts at most. */
+export interface Flight {
+  /** Its own name among all that are on their way. */
+  id: string;
+  /** Whose bound it counts towards, such as an application's. */
+  group: string;
+  groupMax: number;
+  /** When it counts no more, even if nobody says that it ended: its process died. In milliseconds. */
+  lastsMs: number;
+}
+
+/**
+ * Takes a place for a request among those of all processes; null when its group has `groupMax` on their way, or as many as there are places left for all: so
+ * groups that hang can never take the last place, and one that has none on its way gets one. What it answers gives the place back. Rejects while Redis is away.
+ */
+export type TakeFlight = (flight: Flight) => Promise<(() => void) | null>;
+
+// A place is an entry whose score is the time, in ms of Redis' clock, at which it counts no more.
+const lua = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+for i = 1, 2 do redis.call('ZREMRANGEBYSCORE', KEYS[i], '-inf', now) end
+local mine, all = redis.call('ZCARD', KEYS[1]), redis.call('ZCARD', KEYS[2])
+if mine >= tonumber(ARGV[3]) or mine >= tonumber(ARGV[4]) - all then return 0 end
+for i = 1, 2 do
+  redis.call('ZADD', KEYS[i], now + ARGV[2], ARGV[1])
+  redis.call('PEXPIRE', KEYS[i], 60000)
+end
+return 1
+`;
+
+/** Binds the places for requests that go out, at most `limits.requestsInFlight` in all, to `redis`. */
+export function createTakeFlight(redis: Redis, keys: Keys): TakeFlight {
+  const script = bindScript<number>(redis, 'parlanceTakeFlight', lua);
+  const all = `${keys.shard(0)}flights`;
+  return async ({ id, group, groupMax, lastsMs }) => {
+    const mine = `${all}:${group}`;
+    if ((await script([mine, all], [id, lastsMs, groupMax, limits.requestsInFlight])) === 0) return null;
+    return () => {
+      redis
+        .pipeline()
+        .zrem(mine, id)
+        .zrem(all, id)
+        .exec()
+        .catch(() => undefined);
+    };
+  };
+}
