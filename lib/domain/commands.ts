@@ -1,7 +1,8 @@
 import { type FieldError, refuse } from '../base/errors.ts';
 import { isId } from '../base/ids.ts';
+import { isBlank, wellFormed } from '../base/text.ts';
 import type { Command, CommandInput } from '../contract/command.ts';
-import { isDuplicate } from '../store/database.ts';
+import { insertNew } from '../store/insert.ts';
 import type { CommandsDoc } from '../store/models/interaction.ts';
 import type { Platform } from '../store/platform.ts';
 import { type Actor, loadServer } from './access.ts';
@@ -30,6 +31,7 @@ function optionFaults(options: NonNullable<CommandInput['options']>, path: strin
     const faults: FieldError[] = [];
     if (names.has(option.name)) faults.push({ path: `${path}/${at}/name`, message: 'is the name of another option of this command' });
     names.add(option.name);
+    if (isBlank(option.description)) faults.push({ path: `${path}/${at}/description`, message: 'is empty' });
     if (option.required && optional) faults.push({ path: `${path}/${at}/required`, message: 'must come before the optional options' });
     optional ||= !option.required;
     return faults;
@@ -40,7 +42,7 @@ function slashFaults(command: CommandInput, path: string): FieldError[] {
   const faults: FieldError[] = [];
   if (!/^[a-z0-9_-]+$/.test(command.name)) faults.push({ path: `${path}/name`, message: 'holds only lowercase letters, digits, - and _' });
   if (command.description === undefined) faults.push({ path: `${path}/description`, message: 'is required' });
-  else if (command.description.trim() === '') faults.push({ path: `${path}/description`, message: 'is empty' });
+  else if (isBlank(command.description)) faults.push({ path: `${path}/description`, message: 'is empty' });
   if (command.prefix !== undefined) faults.push({ path: `${path}/prefix`, message: 'belongs to prefix commands only' });
   return [...faults, ...optionFaults(command.options ?? [], `${path}/options`)];
 }
@@ -60,33 +62,47 @@ export function faultsOfCommands(list: readonly CommandInput[]): FieldError[] {
     const path = `/${at}`;
     const kind = command.kind ?? 'slash';
     const faults = kind === 'slash' ? slashFaults(command, path) : prefixFaults(command, path);
-    if (names.has(`${kind} ${command.name}`)) faults.push({ path: `${path}/name`, message: `is the name of another ${kind} command here` });
-    names.add(`${kind} ${command.name}`);
+    const key = `${kind} ${wellFormed(command.name)}`; // as it will be stored
+    if (names.has(key)) faults.push({ path: `${path}/name`, message: `is the name of another ${kind} command here` });
+    names.add(key);
     return faults;
   });
 }
 
 /** A command as it is stored, its defaults filled in; only fields of the schema are copied. */
 function commandOf(input: CommandInput, id: string): Command {
-  const { name, description = '', prefix = '' } = input;
-  if (input.kind === 'prefix') return { id, name, description, kind: 'prefix', prefix };
+  const name = wellFormed(input.name);
+  const description = wellFormed(input.description ?? '');
+  if (input.kind === 'prefix') return { id, name, description, kind: 'prefix', prefix: wellFormed(input.prefix ?? '') };
   const options = (input.options ?? []).map((option) => ({
     name: option.name,
-    description: option.description,
+    description: wellFormed(option.description),
     type: option.type ?? 'string',
     required: option.required ?? false,
   }));
   return { id, name, description, kind: 'slash', options };
 }
 
-/** The update that swaps a scope's list in one step: a command of the same kind and name keeps the id that stands at that moment. */
-function swap({ applicationId, serverId }: CommandScope, fresh: readonly Command[]): object[] {
+/** The update that swaps a list in one step: a command of the same kind and name keeps the id that stands at that moment. */
+function swap(fresh: readonly Command[]): object[] {
   const alike = { $and: [{ $eq: ['$$old.kind', '$$new.kind'] }, { $eq: ['$$old.name', '$$new.name'] }] };
-  const standing = { $first: { $filter: { input: { $ifNull: ['$commands', []] }, as: 'old', cond: alike } } };
+  const standing = { $first: { $filter: { input: '$commands', as: 'old', cond: alike } } };
   const kept = { $cond: [{ $eq: [{ $type: '$$standing.id' }, 'string'] }, { id: '$$standing.id' }, {}] };
   const each = { $mergeObjects: ['$$new', { $let: { vars: { standing }, in: kept } }] };
-  const commands = { $map: { input: { $literal: fresh }, as: 'new', in: each } };
-  return [{ $set: { applicationId: { $literal: applicationId }, serverId: { $literal: serverId }, commands } }];
+  return [{ $set: { commands: { $map: { input: { $literal: fresh }, as: 'new', in: each } } } }];
+}
+
+/** Swaps the list of a scope, whose document is inserted first where it is missing: of two first PUTs that meet, no upsert decides. */
+async function swapCommands(
+  { db }: Platform,
+  { _id, applicationId, serverId }: CommandScope & { _id: string },
+  fresh: readonly Command[],
+): Promise<Command[]> {
+  for (;;) {
+    const found = await db.commands.collection.findOneAndUpdate({ _id: _id as never }, swap(fresh), { returnDocument: 'after' });
+    if (found) return (found as unknown as CommandsDoc).commands;
+    await insertNew(db.commands, { _id, applicationId, serverId, commands: [] });
+  }
 }
 
 /** The commands of one scope (spec, Commands). Refuses `not_found` and `not_owner`. */
@@ -107,18 +123,8 @@ export async function replaceCommands(
   const _id = await openScope(platform, actor, input);
   const errors = faultsOfCommands(input.commands);
   if (errors[0]) refuse('invalid_request', { reason: `body${errors[0].path} ${errors[0].message}` }, { errors });
-  const update = swap(
-    input,
-    input.commands.map((one) => commandOf(one, platform.ids.next())),
-  );
-  const write = async (): Promise<CommandsDoc | null> =>
-    (await platform.db.commands.collection.findOneAndUpdate({ _id: _id as never }, update, {
-      upsert: true,
-      returnDocument: 'after',
-    })) as CommandsDoc | null;
-  // Two first writes of a scope may both try to insert its document: the one that loses finds it there.
-  const stored = await write().catch((error: unknown) => (isDuplicate(error) ? write() : Promise.reject(error)));
-  return stored?.commands ?? [];
+  const fresh = input.commands.map((one) => commandOf(one, platform.ids.next()));
+  return swapCommands(platform, { ...input, _id }, fresh);
 }
 
 /** Removes one command, of either scope (spec, Commands). Refuses `not_found` and `not_owner`. */

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Command } from '../../lib/contract/command.ts';
-import { type Bot, type Caller, makePerson, word } from '../harness/factories.ts';
+import { type Bot, type Caller, makePerson } from '../harness/factories.ts';
 import { type Scene, startScene } from '../harness/scene.ts';
 
 describe('commands', () => {
@@ -122,76 +122,6 @@ describe('commands', () => {
       const hundred = Array.from({ length: 100 }, (_, at) => slash(`c${at}`));
       expect((await put(hundred)).body).to.have.length(100);
       expect((await put(hundred, here())).body).to.have.length(100);
-      await put([], here());
-    });
-
-    const options = (...list: object[]) => [slash('a', { options: list })];
-    const bad: [about: string, body: unknown, ...paths: string[]][] = [
-      ['not a list', { name: 'a' }, '/'],
-      ['101 commands', Array.from({ length: 101 }, (_, at) => slash(`c${at}`)), '/'],
-      ['an item that is no object', [1], '/0'],
-      ['no name', [{ description: 'x' }], '/0/name'],
-      ['an empty name', [slash('')], '/0/name'],
-      ['a name that is a number', [slash(1 as never)], '/0/name'],
-      ['33 characters', [slash('a'.repeat(33))], '/0/name'],
-      ['a slash name with a capital', [slash('ok'), slash('Not')], '/1/name'],
-      ['a slash name with a space', [slash('a b')], '/0/name'],
-      ['a slash name with a line break', [slash('a\n')], '/0/name'],
-      ['a prefix name with a space', [prefix('a b')], '/0/name'],
-      ['a slash command without description', [{ name: 'a' }], '/0/description'],
-      ['a slash command with an empty description', [slash('a', { description: '' })], '/0/description'],
-      ['a blank description', [slash('a', { description: ' ' })], '/0/description'],
-      ['101 characters of description', [prefix('a', { description: '😀'.repeat(101) })], '/0/description'],
-      ['an unknown kind', [slash('a', { kind: 'user' })], '/0/kind'],
-      ['kind null', [slash('a', { kind: null })], '/0/kind'],
-      ['prefix on a slash command', [slash('a', { prefix: '!' })], '/0/prefix'],
-      ['a prefix command without prefix', [{ name: 'a', kind: 'prefix' }], '/0/prefix'],
-      ['an empty prefix', [prefix('a', { prefix: '' })], '/0/prefix'],
-      ['six characters of prefix', [prefix('a', { prefix: '!!!!!!' })], '/0/prefix'],
-      ['a prefix with a space', [prefix('a', { prefix: '! ' })], '/0/prefix'],
-      ['options on a prefix command', [prefix('a', { options: [] })], '/0/options'],
-      ['26 options', options(...Array.from({ length: 26 }, (_, at) => slash(`o${at}`))), '/0/options'],
-      ['an option with a capital', options(slash('ok'), slash('No')), '/0/options/1/name'],
-      ['an option without description', options({ name: 'a' }), '/0/options/0/description'],
-      ['an option of an unknown type', options(slash('a', { type: 'attachment' })), '/0/options/0/type'],
-      ['required that is no boolean', options(slash('a', { required: 'yes' })), '/0/options/0/required'],
-      ['required after optional', options(slash('a'), slash('b', { required: true })), '/0/options/1/required'],
-      ['two options of one name', options(slash('a'), slash('a')), '/0/options/1/name'],
-      ['two slash commands of one name', [slash('a'), prefix('a'), slash('a')], '/2/name'],
-      ['two prefix commands of one name', [prefix('a'), prefix('a', { prefix: '?' })], '/1/name'],
-      [
-        'several faults are told together',
-        [slash('A', { prefix: '!' }), prefix('b', { options: [] })],
-        '/0/name',
-        '/0/prefix',
-        '/1/options',
-      ],
-    ];
-    for (const [about, body, ...paths] of bad)
-      it(`400 invalid_request, and the old list stays: ${about}`, async () => {
-        const old = (await put([slash('old')])).body;
-        const answer = await scene.api.call<{ code: string; errors: { path: string }[] }>('PUT', everywhere(), { as: scene.asBot, body });
-        expect([answer.status, answer.body.code]).to.deep.equal([400, 'invalid_request']);
-        expect(answer.body.errors.map(({ path }) => path)).to.deep.equal(paths);
-        expect((await get()).body).to.deep.equal(old);
-      });
-
-    it('the same name as slash and as prefix command is fine, and emoji count once', async () => {
-      const { status } = await put([slash('a'), prefix('a'), prefix('b', { prefix: '😀'.repeat(5) })]);
-      expect(status).to.equal(200);
-    });
-
-    it('two PUTs at once leave one whole list, and a name keeps one id (20 rounds)', async () => {
-      for (let round = 0; round < 20; round++) {
-        const name = word('race');
-        const lists = ['a', 'b', 'c', 'd'].map((tail) => [slash(name), slash(`${name}-${tail}`), slash(`${name}-${tail}2`)]);
-        const path = round % 2 ? here() : everywhere();
-        const answers = await Promise.all(lists.map((list) => put(list, path)));
-        expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200]);
-        expect(new Set(answers.map(({ body }) => body[0]?.id)).size).to.equal(1);
-        const standing = (await get(path)).body;
-        expect(answers.map(({ body }) => JSON.stringify(body))).to.include(JSON.stringify(standing));
-      }
       await put([], here());
     });
   });
