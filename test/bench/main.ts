@@ -7,6 +7,7 @@ import { type Row, table } from './report.ts';
 import { archiveRows } from './rows/archive.ts';
 import { crosspostRows } from './rows/crosspost.ts';
 import { fanOutRows } from './rows/fan-out.ts';
+import { interactionRows } from './rows/interactions.ts';
 import { latencyRows } from './rows/latency.ts';
 import { listRows } from './rows/list.ts';
 import { memoryRow } from './rows/memory.ts';
@@ -19,6 +20,7 @@ import type { Bench } from './setting.ts';
 const suites: Record<string, (bench: Bench) => Promise<Row[]>> = {
   post: postRows,
   latency: latencyRows,
+  interactions: interactionRows,
   'fan-out': fanOutRows,
   resume: resumeRow,
   list: listRows,

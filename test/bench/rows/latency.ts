@@ -8,8 +8,8 @@ import { type Bench, openSetting, openSide, type Setting } from '../setting.ts';
 const postsPerSec = 200;
 const bots = 20;
 
-/** Acts `count` times at an even pace. */
-async function paced(count: number, perSec: number, act: (n: number) => void): Promise<void> {
+/** Acts `count` times at an even pace, whatever becomes of it. */
+export async function paced(count: number, perSec: number, act: (n: number) => void): Promise<void> {
   const began = performance.now();
   for (let n = 0; n < count; n++) {
     const wait = began + (n * 1000) / perSec - performance.now();

@@ -1,0 +1,45 @@
+import { createServer } from 'node:https';
+
+/** What the endpoints are asked: from now on the paths of `hanging` take requests and never answer; or what came since. */
+export type EndpointsAsk = { kind: 'begin'; hanging: readonly string[] } | { kind: 'report' };
+
+/** What came to the endpoints since `begin`. */
+export interface EndpointsReport {
+  /** The id of each request, and when the whole of it was there, in Unix milliseconds with fractions. */
+  arrived: [id: string, at: number][];
+  /** The most requests that one path held at once. */
+  mostAtOnce: number;
+}
+
+// Interactions Endpoints over real TLS, one a path: each answers at once with a message that says the interaction's id, or hangs.
+let hanging: ReadonlySet<string> = new Set();
+let arrived: EndpointsReport['arrived'] = [];
+let mostAtOnce = 0;
+const atOnce = new Map<string, number>();
+
+const server = createServer({ key: String(process.env.TLS_KEY), cert: String(process.env.TLS_CERT) }, (request, response) => {
+  const path = String(request.url);
+  const held = (atOnce.get(path) ?? 0) + 1;
+  atOnce.set(path, held);
+  mostAtOnce = Math.max(mostAtOnce, held);
+  response.once('close', () => atOnce.set(path, (atOnce.get(path) ?? 1) - 1));
+  const pieces: Buffer[] = [];
+  request.on('data', (piece: Buffer) => pieces.push(piece));
+  request.once('end', () => {
+    const at = performance.timeOrigin + performance.now();
+    const { id } = JSON.parse(Buffer.concat(pieces).toString()) as { id: string };
+    arrived.push([id, at]);
+    if (hanging.has(path)) return;
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ type: 'message', content: id }));
+  });
+});
+process.on('message', (ask: EndpointsAsk) => {
+  if (ask.kind === 'begin') {
+    hanging = new Set(ask.hanging);
+    arrived = [];
+    mostAtOnce = 0;
+    process.send?.('begun');
+  } else process.send?.({ arrived, mostAtOnce } satisfies EndpointsReport);
+});
+server.listen(Number(process.env.PORT), '127.0.0.1', () => process.send?.('ready'));

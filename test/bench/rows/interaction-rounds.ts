@@ -1,0 +1,145 @@
+import { Agent, request } from 'node:http';
+import { trusted } from '../../../lib/store/database.ts';
+import type { EndpointsReport } from '../bare/endpoints.ts';
+import type { BareInteractions, BareInteractionsAsk } from '../bare/interactions.ts';
+import { percentile } from '../report.ts';
+import type { Bench } from '../setting.ts';
+import { now, type Scene } from './interaction-scene.ts';
+import { paced } from './latency.ts';
+
+/** How uses arrive: at an even pace, whatever becomes of them. */
+export interface Load {
+  perSec: number;
+  seconds: number;
+}
+
+/** What came of a load. Latencies in milliseconds from the start of a use, of the applications that answer. */
+export interface Reached {
+  /** How many a second were done, from the first use to the last that was shown. */
+  perSecond: number;
+  toEndpoint: number[];
+  toScreen: number[];
+}
+
+/** What came of a load on the product. */
+export interface Round extends Reached {
+  /** How many uses of applications that answer were never answered on the screen. */
+  unanswered: number;
+  /** From the start of a use to its end on the person's screen, of the applications that hang. */
+  toExpiry: number[];
+  /** How many uses of the applications that hang the API took, but the person saw no end of. */
+  unended: number;
+  /** The most requests that one endpoint held at once. */
+  mostAtOnce: number;
+}
+
+/** A round ends when nothing has come for so long, in milliseconds: what is missing then is counted as missing. */
+const silenceMs = 10_000;
+
+interface Use {
+  app: number;
+  at: number;
+  /** What the API answered: 202, or 0 for nothing at all. */
+  status: number;
+  /** The interaction's id, empty when the use was refused. */
+  id: string;
+}
+
+const agent = new Agent({ keepAlive: true });
+
+/** Sends one use; resolves when it is answered. Never rejects. */
+function send(url: string, token: string, app: number): Promise<Use> {
+  const use: Use = { app, at: now(), status: 0, id: '' };
+  return new Promise((resolve) => {
+    const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+    const sent = request(url, { method: 'POST', agent, headers }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (piece: string) => {
+        text += piece;
+      });
+      response.once('end', () => {
+        use.status = response.statusCode ?? 0;
+        if (use.status === 202) use.id = (JSON.parse(text) as { id: string }).id;
+      });
+      response.once('close', () => resolve(use));
+    });
+    sent.once('error', () => resolve(use));
+    sent.end('{}');
+  });
+}
+
+const tally = (words: readonly string[]): string => {
+  const counts = new Map<string, number>();
+  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
+  return [...counts].map(([word, count]) => `${count} × ${word}`).join(', ');
+};
+
+const ms = (values: readonly number[]): string =>
+  values.length ? `p50 ${percentile(values, 0.5).toFixed(0)} ms, p99 ${percentile(values, 0.99).toFixed(0)} ms` : 'none';
+
+/** How many a second of what began at `at` and was shown at `shownAt`; never more than were offered. */
+const rateOf = (done: readonly { at: number; shownAt: number }[], { seconds }: Load): number => {
+  const began = done.reduce((least, { at }) => Math.min(least, at), Number.POSITIVE_INFINITY);
+  const ended = done.reduce((most, { shownAt }) => Math.max(most, shownAt), 0);
+  return done.length / Math.max(seconds, (ended - began) / 1000);
+};
+
+/** Uses commands, the first `hung` applications hanging, and waits until the person has seen the end of each. */
+export async function ourRound(bench: Bench, scene: Scene, load: Load, hung: number): Promise<Round> {
+  const { setting, world, endpoints, paths, invokes, screen } = scene;
+  await endpoints.ask({ kind: 'begin', hanging: paths.slice(0, hung) });
+  for (const seen of [screen.answered, screen.expired, screen.messages]) seen.clear();
+  const sends: Promise<Use>[] = [];
+  await paced(load.perSec * load.seconds, load.perSec, (n) => {
+    const app = n % invokes.length;
+    sends.push(send(invokes[app] as string, world.ownerToken, app));
+  });
+  const uses = await Promise.all(sends);
+  const ended = ({ id }: Use): boolean => id === '' || screen.expired.has(id) || (screen.answered.has(id) && screen.messages.has(id));
+  screen.lastAt = now();
+  while (!uses.every(ended) && now() - screen.lastAt < silenceMs) await new Promise((resolve) => setTimeout(resolve, 100));
+  const { arrived, mostAtOnce } = await endpoints.ask<EndpointsReport>({ kind: 'report' });
+  const arrivedAt = new Map(arrived);
+  const others = uses.filter(({ app }) => app >= hung);
+  const hanging = uses.filter(({ app }) => app < hung);
+  const shown = others.flatMap(({ id, at }) => {
+    const [told, message] = [screen.answered.get(id), screen.messages.get(id)];
+    return told === undefined || message === undefined ? [] : [{ at, shownAt: Math.max(told, message) }];
+  });
+  const missing = others.filter(({ id }) => id !== '' && !(screen.answered.has(id) && screen.messages.has(id)));
+  const stored = await setting.platform.db.interactions.find({ _id: trusted({ $in: missing.map(({ id }) => id) }) }).lean();
+  const round: Round = {
+    perSecond: rateOf(shown, load),
+    toEndpoint: others.flatMap(({ id, at }) => (arrivedAt.has(id) ? [(arrivedAt.get(id) as number) - at] : [])),
+    toScreen: shown.map(({ at, shownAt }) => shownAt - at),
+    unanswered: others.length - shown.length,
+    toExpiry: hanging.flatMap(({ id, at }) => (screen.expired.has(id) ? [(screen.expired.get(id) as number) - at] : [])),
+    unended: hanging.filter((use) => !ended(use)).length,
+    mostAtOnce,
+  };
+  const refused = uses.filter(({ status }) => status !== 202).map(({ status }) => `refused with ${status}`);
+  const failed = stored.map(({ state, delivery }) => `${state}, ${delivery?.reason ?? delivery?.outcome ?? 'not sent'}`);
+  bench.say(
+    `  ${load.perSec}/s offered for ${load.seconds} s${hung ? `, ${hung} of ${paths.length} endpoints hanging` : ''}: ${round.perSecond.toFixed(0)}/s of ` +
+      `${((load.perSec * others.length) / uses.length).toFixed(0)}/s done; → endpoint ${ms(round.toEndpoint)}; → screen ${ms(round.toScreen)}; unanswered ${round.unanswered}` +
+      `${refused.length + failed.length ? ` (${tally([...refused, ...failed])})` : ''}${hung ? `; → expiry seen ${ms(round.toExpiry)}` : ''}; at most ${mostAtOnce} at once`,
+  );
+  return round;
+}
+
+/** The same load on the bare process. */
+export async function bareRound(bench: Bench, { endpoints, bare, origin, paths }: Scene, load: Load): Promise<Reached> {
+  await endpoints.ask({ kind: 'begin', hanging: [] });
+  const ask: BareInteractionsAsk = { count: load.perSec * load.seconds, perSec: load.perSec, urls: paths.map((path) => origin + path) };
+  const done = (await bare.ask<BareInteractions>(ask)).map(([id, at, shownAt]) => ({ id, at, shownAt }));
+  const arrivedAt = new Map((await endpoints.ask<EndpointsReport>({ kind: 'report' })).arrived);
+  const reached: Reached = {
+    perSecond: rateOf(done, load),
+    toEndpoint: done.map(({ id, at }) => (arrivedAt.get(id) ?? Number.NaN) - at),
+    toScreen: done.map(({ at, shownAt }) => shownAt - at),
+  };
+  bench.say(
+    `  ${load.perSec}/s offered for ${load.seconds} s, bare: ${reached.perSecond.toFixed(0)}/s done; → endpoint ${ms(reached.toEndpoint)}; → shown ${ms(reached.toScreen)}`,
+  );
+  return reached;
+}

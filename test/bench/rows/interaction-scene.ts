@@ -1,0 +1,96 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connectBot, type Dispatch } from '../../harness/bot-client.ts';
+import { makeCertificate } from '../../harness/certificate.ts';
+import { makeWorld, type World } from '../../harness/world.ts';
+import { type Bench, openSetting, openSide, type Setting, type Side } from '../setting.ts';
+
+/** When the person saw what of each interaction, by its id. */
+export interface Screen {
+  answered: Map<string, number>;
+  expired: Map<string, number>;
+  messages: Map<string, number>;
+  /** When anything came last. */
+  lastAt: number;
+}
+
+/** The product with applications that have endpoints, a person who looks, and the bare process. Applications take turns, one use each. */
+export interface Scene {
+  setting: Setting;
+  world: World;
+  endpoints: Side;
+  bare: Side;
+  /** Where the endpoints are, such as `https://127.0.0.1:8443`, and the path of each application's. */
+  origin: string;
+  paths: readonly string[];
+  /** The route that uses each application's command, in a channel of its own. */
+  invokes: readonly string[];
+  screen: Screen;
+  close(): Promise<void>;
+}
+
+/** Unix milliseconds with fractions, the same in every process of the bench. */
+export const now = (): number => performance.timeOrigin + performance.now();
+
+/** Sets each application's endpoint and its command; answers the route that uses it, one channel each. */
+async function makeCommands({ platform, stack }: Setting, world: World, urlOf: (at: number) => string): Promise<string[]> {
+  const routes: string[] = [];
+  for (const [at, bot] of world.bots.entries()) {
+    await platform.db.applications.updateOne({ _id: bot.applicationId }, { $set: { interactionsEndpointUrl: urlOf(at) } });
+    const saved = await fetch(`${stack.apiUrl()}/api/applications/${bot.applicationId}/commands`, {
+      method: 'PUT',
+      headers: { 'Content-Type': 'application/json', Authorization: `Bot ${bot.token}` },
+      body: JSON.stringify([{ name: `hello-${at}`, description: 'Says hello.' }]),
+    });
+    if (!saved.ok) throw new Error(`commands answered ${saved.status}: ${await saved.text()}`);
+    const [command] = (await saved.json()) as { id: string }[];
+    routes.push(`${stack.apiUrl()}/api/channels/${world.channelIds[at]}/commands/${command?.id}/invoke`);
+  }
+  return routes;
+}
+
+/** Notes what the person sees of interactions; an endpoint's message is the interaction's id. */
+function look(screen: Screen, { t, d }: Dispatch): void {
+  const at = now();
+  if (t === 'MESSAGE_CREATE') screen.messages.set(String(d.content), at);
+  else if (t === 'INTERACTION_UPDATE' && d.state === 'answered') screen.answered.set(String(d.id), at);
+  else if (t === 'INTERACTION_UPDATE' && d.state === 'expired') screen.expired.set(String(d.id), at);
+  else return;
+  screen.lastAt = at;
+}
+
+/** Starts one process of each role, so many applications with an endpoint each, and a person with a gateway session. */
+export async function openScene(bench: Bench, applications: number): Promise<Scene> {
+  const { key, cert } = makeCertificate(['127.0.0.1']);
+  const folder = await mkdtemp(join(tmpdir(), 'parlance-bench-ca-'));
+  const authority = join(folder, 'ca.pem');
+  await writeFile(authority, cert);
+  const endpoints = await openSide('endpoints', { TLS_KEY: key, TLS_CERT: cert });
+  const host = `127.0.0.1:${endpoints.port}`;
+  const origin = `https://${host}`;
+  const setting = await openSetting(bench, { api: 1, gateway: 1, worker: 1 }, { NODE_EXTRA_CA_CERTS: authority, OUTBOUND_ALLOW: host });
+  const bare = await openSide('interactions', { ...setting.env, TLS_CERT: cert });
+  const screen: Screen = { answered: new Map(), expired: new Map(), messages: new Map(), lastAt: 0 };
+  const world = await makeWorld(setting.platform, { bots: applications, channels: applications });
+  const paths = world.bots.map((_, at) => `/${at}`);
+  const invokes = await makeCommands(setting, world, (at) => origin + paths[at]);
+  const person = connectBot({ urlOf: () => setting.stack.gatewayUrl(), token: world.ownerToken, onEvent: (event) => look(screen, event) });
+  await person.ready;
+  return {
+    setting,
+    world,
+    endpoints,
+    bare,
+    origin,
+    paths,
+    invokes,
+    screen,
+    close: async () => {
+      await person.close();
+      await Promise.all([endpoints.close(), bare.close()]);
+      await setting.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
