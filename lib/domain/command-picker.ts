@@ -35,7 +35,8 @@ async function applicationsIn(platform: Platform, place: Place, actor: Actor): P
 
 /**
  * The picker (decisions 3): the commands of the bots that can view the channel, those of everywhere and those of this server, whose name holds `q` in
- * any case; names that begin with it first. In a DM those of everywhere of the other, if that is a bot. At most 500. Read afresh each time, so changes show at once. Refuses as reading the channel does.
+ * any case; names that begin with it first, then by name. In a DM those of everywhere of the other, if that is a bot. The first 500. Read afresh each time,
+ * so changes show at once. A server's own list waits while its bot is out, and holds again when it is added again. Refuses as reading the channel does.
  */
 export async function pickCommands(
   platform: Platform,
@@ -46,7 +47,10 @@ export async function pickCommands(
   if (place.channel?.kind === 'category' || place.channel?.kind === 'voice') return []; // commands live where messages do
   const applications = await applicationsIn(platform, place, actor);
   const wanted = q.trim().replace(/^\//, '').toLowerCase();
-  const found: PickerCommand[] = [];
+  const rank = (command: Command): number => (command.name.toLowerCase().startsWith(wanted) ? 0 : 1);
+  const order = (a: Command, b: Command): number =>
+    rank(a) - rank(b) || (a.name < b.name ? -1 : a.name > b.name ? 1 : a.id < b.id ? -1 : 1);
+  let found: PickerCommand[] = [];
   // Lists are read one by one: with many bots here they need not stand in memory together.
   const lists = platform.db.commands
     .find({ applicationId: trusted({ $in: [...applications.keys()] }), serverId: scopesOf(place) })
@@ -59,10 +63,9 @@ export async function pickCommands(
     const { _id: id, name, iconUrl } = application;
     for (const command of list.commands)
       if (command.name.toLowerCase().includes(wanted)) found.push({ ...command, application: { id, name, iconUrl } });
-    if (found.length >= pickerMax) break;
+    if (found.length > 2 * pickerMax) found = found.sort(order).slice(0, pickerMax);
   }
-  const rank = (command: Command): number => (command.name.toLowerCase().startsWith(wanted) ? 0 : 1);
-  return found.sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : a.name > b.name ? 1 : a.id < b.id ? -1 : 1)).slice(0, pickerMax);
+  return found.sort(order).slice(0, pickerMax);
 }
 
 /**

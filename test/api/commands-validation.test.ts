@@ -4,11 +4,7 @@ import { type Scene, startScene } from '../harness/scene.ts';
 
 const optionTypes = ['string', 'integer', 'number', 'boolean', 'user', 'role', 'channel'];
 
-interface Refused {
-  code: string;
-  message: string;
-  errors: { path: string; message: string }[];
-}
+type Refused = { code: string; errors: { path: string; message: string }[] };
 
 describe('commands: what is refused and what is taken', () => {
   let scene: Scene;
