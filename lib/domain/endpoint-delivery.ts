@@ -56,19 +56,27 @@ async function apply(
 /** Makes the one request of a claimed interaction, within what is left of its 3 seconds, and applies the answer. */
 async function send(platform: WorkerPlatform, interaction: InteractionDoc & { deliveredAt: Date }): Promise<Outcome> {
   const { _id: id, applicationId, serverId, botId, channelId, createdAt, deliveredAt } = interaction;
+  const leftMs = createdAt.getTime() + limits.answerWindowMs - deliveredAt.getTime(); // by the database's clock alone
+  const endsAt = performance.now() + leftMs;
   const application = await platform.db.applications.findOne({ _id: applicationId }).lean();
   const url = application?.interactionsEndpointUrl;
   if (!application || !url) return failed('the application has no Interactions Endpoint any more');
   const access = serverId === null ? null : await loadServerNow(platform, serverId);
   if (serverId !== null && !(access && (await mayView(access, botId, channelId))))
     return failed('the bot may not see the channel any more');
-  const timeoutMs = createdAt.getTime() + limits.answerWindowMs - deliveredAt.getTime();
-  const land = await platform.takeFlight({ id, group: applicationId, groupMax: limits.requestsPerApplication, lastsMs: timeoutMs + 1_000 });
-  if (!land) return failed(`busy: ${limits.requestsPerApplication} requests of the application wait for their answer`);
+  const flight = { id, group: applicationId, groupMax: limits.requestsPerApplication, lastsMs: leftMs + 1_000 };
+  const land = await platform.takeFlight(flight).catch(async (error: unknown) => {
+    // Redis is away, and nothing was sent: the claim is given back, for the sweep to try again while there is time.
+    await platform.db.interactions.updateOne({ _id: id }, { $set: { deliveredAt: null } });
+    throw error;
+  });
+  if (!land) return failed('busy: too many requests of the application wait for their answer');
   try {
     const { APP_KEY } = platform.config;
     const payload = { ...(await payloadOf(platform, interaction)), token: interactionTokenOf(APP_KEY, id) };
     const secret = unseal(APP_KEY, application.signingSecret);
+    const timeoutMs = Math.floor(endsAt - performance.now());
+    if (timeoutMs <= 0) return failed('the time was over before the request was sent');
     const reply = await askEndpoint(platform, { url, secret, payload, timeoutMs });
     failpoint(platform.config, 'after-endpoint-reply');
     return reply.ok ? await apply(platform, interaction, reply.answer, reply) : failed(`${reply.step}: ${reply.reason}`, reply);

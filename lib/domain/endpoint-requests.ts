@@ -1,7 +1,7 @@
 import { limits } from '../base/limits.ts';
 import { tooDeep } from '../contract/check.ts';
 import type { EndpointStep } from '../contract/endpoint.ts';
-import type { OutboundStage } from '../store/outbound.ts';
+import type { OutboundRequest, OutboundStage } from '../store/outbound.ts';
 import type { EnqueuePlatform } from '../store/platform.ts';
 import { signatureOf } from '../store/seal.ts';
 
@@ -24,14 +24,14 @@ export type EndpointReply = { status: number | null; ms: number; stages: readonl
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** The JSON of a body; undefined for an empty one, null for what is no JSON at all. */
-function read(body: Buffer): { answer: unknown } | null {
+/** The JSON of a body, undefined for an empty one; or what is wrong with it. */
+function read(body: Buffer): { answer: unknown } | { fault: string } {
   if (body.length === 0) return { answer: undefined };
   try {
     const answer: unknown = JSON.parse(utf8.decode(body));
-    return tooDeep(answer) ? null : { answer };
+    return tooDeep(answer) ? { fault: `is nested deeper than ${limits.bodyDepth}` } : { answer };
   } catch {
-    return null;
+    return { fault: 'is not JSON in UTF-8' };
   }
 }
 
@@ -47,11 +47,14 @@ export async function askEndpoint(platform: EnqueuePlatform, { url, secret, payl
     'x-service-timestamp': timestamp,
     'x-service-signature': signatureOf(secret, timestamp, body),
   };
-  const result = await platform.outbound({ url, method: 'POST', headers, body, timeoutMs, maxBytes: limits.endpointAnswerBytes });
+  const maxBytes = limits.endpointAnswerBytes;
+  // The page that comes with an error is not read: however long it is, or slow, the status is what failed.
+  const wants: OutboundRequest['wants'] = (head) => head.status === 200;
+  const result = await platform.outbound({ url, method: 'POST', headers, body, timeoutMs, maxBytes, wants });
   const { status, ms, stages } = result;
   const failed = (step: EndpointStep, reason: string): EndpointReply => ({ ok: false, status, ms, stages, step, reason });
   if (!result.ok) return failed(result.step, result.reason);
   if (status !== 200) return failed('status', `answered ${status}, where only 200 counts`);
   const found = read(result.body);
-  return found ? { ok: true, status, ms, stages, ...found } : failed('body', 'is not JSON');
+  return 'fault' in found ? failed('body', found.fault) : { ok: true, status, ms, stages, answer: found.answer };
 }

@@ -1,0 +1,71 @@
+import type { Delivery } from '../../lib/contract/endpoint.ts';
+import type { InteractionView } from '../../lib/contract/interaction.ts';
+import { postInteraction } from '../../lib/domain/endpoint-delivery.ts';
+import { deliverInteraction } from '../../lib/domain/interaction-delivery.ts';
+import type { Certificate } from './certificate.ts';
+import { startEndpoint, type TestEndpoint } from './endpoint.ts';
+import { type Scene, startScene, until } from './scene.ts';
+
+/** A scene whose bot has an Interactions Endpoint besides its connection. */
+export interface EndpointScene {
+  scene: Scene;
+  endpoint: TestEndpoint;
+  /** Runs the job that posts an interaction, as a worker does. */
+  post(id: string): Promise<void>;
+  /** Writes a URL as the application's endpoint, without a ping: for one that would not pass it. */
+  moveTo(url: string): Promise<void>;
+  /** The delivery log as the owner reads it, newest first. */
+  log(): Promise<Delivery[]>;
+  /** What the log says of one interaction, as `[status, outcome, reason]`; null while it is not in it. */
+  logged(id: string): Promise<unknown[] | null>;
+  /** The interaction as the person who used it sees it. */
+  view(id: string): Promise<InteractionView>;
+  /** Delivers what an interaction owes, and answers what the person heard by that: states, and hidden answers as `hidden: …`. */
+  told(id: string): Promise<string[]>;
+  close(): Promise<void>;
+}
+
+/** Builds a scene, and saves the URL of a fresh endpoint with its ping. `allow` are further pairs that may be private. */
+export async function startEndpointScene(
+  allow: readonly string[] = [],
+  certificate?: Certificate,
+  overrides: Record<string, string> = {},
+): Promise<EndpointScene> {
+  const endpoint = await startEndpoint(undefined, certificate);
+  const scene = await startScene({ OUTBOUND_ALLOW: [endpoint.site.pair, ...allow].join(','), ...overrides });
+  const { applicationId } = scene.bot;
+  const path = `/api/applications/${applicationId}`;
+  const as = scene.asPerson;
+  const saved = await scene.api.call('PATCH', path, { as, body: { interactionsEndpointUrl: endpoint.url } });
+  if (saved.status !== 200) throw new Error(JSON.stringify(saved.body));
+  const log = async (): Promise<Delivery[]> =>
+    (await scene.api.call<{ items: Delivery[] }>('GET', `${path}/deliveries?limit=100`, { as })).body.items;
+  return {
+    scene,
+    endpoint,
+    post: (id) => postInteraction(scene.worker, id),
+    async moveTo(url) {
+      await scene.api.platform.db.applications.updateOne({ _id: applicationId }, { $set: { interactionsEndpointUrl: url } });
+    },
+    log,
+    async logged(id) {
+      const found = (await log()).find(({ interactionId }) => interactionId === id);
+      return found ? [found.status, found.outcome, found.reason] : null;
+    },
+    view: async (id) => (await scene.api.call<InteractionView>('GET', `/api/interactions/${id}`, { as })).body,
+    async told(id) {
+      const { ob = [] } = await scene.stored(id);
+      const known = scene.personal.length;
+      await deliverInteraction(scene.worker, id);
+      await until(() => scene.personal.length >= known + ob.length, 'what the interaction owes');
+      return scene.personal.slice(known).flatMap(({ name, data }) => {
+        if (name === 'INTERACTION_UPDATE' && data.id === id) return [String(data.state)];
+        return name === 'MESSAGE_CREATE' && data.ephemeral === true ? [`hidden: ${String(data.content)}`] : [];
+      });
+    },
+    async close() {
+      await scene.close();
+      await endpoint.close();
+    },
+  };
+}
