@@ -2,7 +2,7 @@ import { refuse } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import type { DeliveryPage, EndpointTest } from '../contract/endpoint.ts';
 import type { ApplicationDoc } from '../store/models/account.ts';
-import type { InteractionDoc } from '../store/models/interaction.ts';
+import { deliveriesIndex, type InteractionDoc } from '../store/models/interaction.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { unseal } from '../store/seal.ts';
 import type { Actor } from './access.ts';
@@ -12,13 +12,13 @@ import { askEndpoint, type EndpointReply } from './endpoint-requests.ts';
 const isPong = (answer: unknown): boolean =>
   typeof answer === 'object' && answer !== null && (answer as { type?: unknown }).type === 'pong';
 
-/** A reply to a ping as its owner is shown it: 200 with anything but `{ type: pong }` has failed too. */
+/** A reply to a ping as its owner is shown it: 200 with anything but `{ type: pong }` has failed too. What came after the step that failed is left out. */
 function testOf(reply: EndpointReply): EndpointTest {
   const { status, ms, stages } = reply;
-  const passed = reply.ok && isPong(reply.answer);
-  const fault = reply.ok ? ({ step: 'body', reason: 'is not {"type":"pong"}' } as const) : reply;
-  const steps = stages.map((stage, at) => ({ ...stage, ok: passed || at < stages.length - 1 }));
-  return { ok: passed, status, ms, step: passed ? null : fault.step, reason: passed ? null : fault.reason, steps };
+  const fault = !reply.ok ? reply : isPong(reply.answer) ? null : ({ step: 'body', reason: 'is not {"type":"pong"}' } as const);
+  const reached = fault ? stages.slice(0, stages.findIndex(({ step }) => step === fault.step) + 1) : stages;
+  const steps = reached.map((stage) => ({ ...stage, ok: stage.step !== fault?.step }));
+  return { ok: fault === null, status, ms, step: fault?.step ?? null, reason: fault?.reason ?? null, steps };
 }
 
 /** Sends a signed ping to `url` and says what became of it. Refuses `rate_limited` while 3 pings of the application run, `unavailable` while Redis is away. */
@@ -73,6 +73,7 @@ export async function listDeliveries(
     .find({ ...sent, $nor: [under] } as never)
     .project({ deliveredAt: 1, delivery: 1 })
     .sort({ _id: -1 })
+    .hint(deliveriesIndex)
     .limit(limits.deliveriesListed)
     .toArray()) as unknown as (Pick<InteractionDoc, '_id' | 'delivery'> & { deliveredAt: Date })[];
   const rest = before === undefined ? found : found.filter((one) => one._id < before);

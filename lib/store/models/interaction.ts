@@ -79,7 +79,9 @@ export const interactionSchema = new Schema<InteractionDoc>(
 );
 interactionSchema.index({ createdAt: 1 }, { name: 'unanswered', partialFilterExpression: { state: 'created' } });
 interactionSchema.index({ createdAt: 1 }, { name: 'kept_7_days', expireAfterSeconds: 7 * 24 * 3600 });
-interactionSchema.index({ applicationId: 1, _id: -1 }, { name: 'deliveries', partialFilterExpression: { endpoint: true } });
+/** The index that the delivery log reads from, newest first; named in its query, whatever a planner thinks of an application that has many. */
+export const deliveriesIndex = 'deliveries';
+interactionSchema.index({ applicationId: 1, _id: -1 }, { name: deliveriesIndex, partialFilterExpression: { endpoint: true } });
 indexOutbox(interactionSchema);
 
 /** The claim of an Idempotency-Key (decisions 1); `_id` is the SHA-256 of `<caller>:<method and path>:<key>`. */
