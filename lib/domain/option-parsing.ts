@@ -1,11 +1,14 @@
 import type { FieldError } from '../base/errors.ts';
 import { isId } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
-import { lengthOf } from '../base/text.ts';
+import { lengthOf, wellFormed } from '../base/text.ts';
 import type { CommandOption, InvokeInput, OptionType } from '../contract/command.ts';
 import type { OptionValue } from '../contract/interaction.ts';
 
-/** Options as they were filled in: parsed in the command's order, and what is wrong by option name (`/text` for text that no option takes). */
+/**
+ * Options as they were filled in: parsed in the command's order, and what is wrong, one entry for each option by its name (`/text` for text that no option
+ * takes).
+ */
 export interface ParsedOptions {
   values: OptionValue[];
   errors: FieldError[];
@@ -29,8 +32,8 @@ const textOf = (given: Given): string | null => ('typed' in given ? given.typed 
 
 /** The number in `given`: a JSON number, or typed text of the form `pattern`; NaN for anything else. */
 function numberOf(given: Given, pattern: RegExp): number {
-  if ('sent' in given) return typeof given.sent === 'number' ? given.sent : Number.NaN;
-  return pattern.test(given.typed) ? Number(given.typed) + 0 : Number.NaN; // + 0 makes -0 a plain 0
+  const number = 'sent' in given ? given.sent : pattern.test(given.typed) ? Number(given.typed) : null;
+  return typeof number === 'number' ? number + 0 : Number.NaN; // + 0 makes -0 a plain 0
 }
 
 /** The id in a mention (`<@id>`, `<@&id>`); where values are sent one by one, the bare id too. */
@@ -45,7 +48,7 @@ const readers: Record<OptionType, (given: Given) => string | number | boolean | 
     const text = textOf(given);
     const length = lengthOf(text ?? '');
     return text !== null && length >= 1 && length <= limits.optionStringChars
-      ? text
+      ? wellFormed(text)
       : new Fault(`must be text of 1 to ${limits.optionStringChars} characters`);
   },
   integer(given) {
@@ -118,5 +121,7 @@ export function parseOptions(options: readonly CommandOption[], input: InvokeInp
     seen.add(name);
   }
   for (const { name, required } of options) if (required && !seen.has(name)) errors.push({ path: name, message: 'is required' });
-  return { values: options.flatMap(({ name }) => found.get(name) ?? []), errors };
+  // A name given thousands of times is told once.
+  const told = new Map(errors.map((error) => [error.path, error]));
+  return { values: options.flatMap(({ name }) => found.get(name) ?? []), errors: [...told.values()] };
 }

@@ -93,8 +93,8 @@ describe('GET /api/channels/{channelId}/commands', () => {
   });
 
   it('changes show at once, also at another API process', async () => {
-    const { MONGODB_URL, REDIS_PREFIX, APP_KEY } = api.platform.config;
-    const second = await startTestApi({ MONGODB_URL, REDIS_PREFIX, APP_KEY });
+    const { MONGODB_URL, REDIS_PREFIX } = api.platform.config;
+    const second = await startTestApi({ MONGODB_URL, REDIS_PREFIX });
     try {
       for (const name of ['one', 'two']) {
         const [{ id } = { id: '' }] = await put(bot, [slash(name)]);

@@ -41,7 +41,7 @@ describe('commands: scopes and ids', () => {
   const put = (body: unknown, path = everywhere(), as: Caller = bot) => send<Command[]>(api, 200, as, 'PUT', path, body);
   const get = (path = everywhere()) => send<Command[]>(api, 200, bot, 'GET', path);
   const idOf = (list: readonly Command[], name: string) => list.find((one) => one.name === name)?.id;
-  const remove = (id: unknown, as: Caller = bot, of: Bot = bot) => api.call('DELETE', `${everywhere(of)}/${id}`, { as: as.as });
+  const remove = (id: string | undefined, as: Caller = bot, of: Bot = bot) => api.call('DELETE', `${everywhere(of)}/${id}`, { as: as.as });
   const picked = async (place: Place) =>
     (await send<PickerCommand[]>(api, 200, owner, 'GET', `/api/channels/${place.general}/commands`)).map(({ name }) => name);
 
