@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { isPublicAddress, isSameAddress } from '../base/addresses.ts';
-import { OutboundFault, type OutboundStep, type Target } from './outbound-target.ts';
+import { causeOf, OutboundFault, type OutboundStep, type Target } from './outbound-target.ts';
 
 /** Waits for `event`; the socket is gone when it fails. */
 async function reach(socket: Socket, event: 'connect' | 'secureConnect', step: OutboundStep, signal: AbortSignal): Promise<void> {
@@ -11,8 +11,7 @@ async function reach(socket: Socket, event: 'connect' | 'secureConnect', step: O
     await once(socket, event, { signal });
   } catch (error) {
     socket.destroy();
-    const code = (error as { code?: unknown }).code;
-    throw new OutboundFault(step, signal.aborted ? 'timed out' : `failed (${typeof code === 'string' ? code : 'closed'})`);
+    throw new OutboundFault(step, signal.aborted ? 'timed out' : `failed (${causeOf(error)})`);
   }
 }
 

@@ -14,6 +14,13 @@ export class OutboundFault extends Error {
   }
 }
 
+/** What is wrong with a connection, by the `error` that it ended with: a code such as ECONNREFUSED, or words where that would say nothing to who reads it. */
+export function causeOf(error: unknown): string {
+  const { name, code } = error as { name?: unknown; code?: unknown };
+  if (name === 'HTTPParserError') return 'not HTTP';
+  return typeof code !== 'string' || code === 'UND_ERR_SOCKET' ? 'closed' : code;
+}
+
 /** Where a request goes, as far as its URL tells. */
 export interface Target {
   readonly url: URL;

@@ -1,7 +1,16 @@
 import type { Socket } from 'node:net';
 import { Client, type Dispatcher } from 'undici';
 import { dial } from './outbound-socket.ts';
-import { addressesOf, allowedPairs, OutboundFault, type OutboundStep, type Resolve, type Target, targetOf } from './outbound-target.ts';
+import {
+  addressesOf,
+  allowedPairs,
+  causeOf,
+  OutboundFault,
+  type OutboundStep,
+  type Resolve,
+  type Target,
+  targetOf,
+} from './outbound-target.ts';
 
 /** What came before the body of an answer. Names of headers are in small letters; of a header sent twice only the first counts. */
 export interface OutboundHead {
@@ -131,12 +140,16 @@ async function exchange(
     });
     const head = headOf(answer, target.url);
     course.status = head.status;
-    enter(course, 'body');
     answer.body.on('error', () => undefined);
-    if (isRedirect(head, request) || request.wants?.(head) === false) return { ...head, body: Buffer.alloc(0) };
+    if (isRedirect(head, request)) return { ...head, body: Buffer.alloc(0) };
+    enter(course, 'body');
+    if (request.wants?.(head) === false) return { ...head, body: Buffer.alloc(0) };
     const encoding = head.headers['content-encoding'] ?? 'identity';
     if (encoding.toLowerCase() !== 'identity') throw new OutboundFault('body', 'is compressed, which was not asked for');
-    return { ...head, body: await readBody(answer.body as AsyncIterable<Buffer>, request) };
+    const body = await readBody(answer.body as AsyncIterable<Buffer>, request);
+    // A body that ends with its connection is whole for undici when the deadline ends that.
+    if (course.signal.aborted) throw new OutboundFault('body', 'timed out');
+    return { ...head, body };
   } finally {
     course.signal.removeEventListener('abort', end);
     end();
@@ -171,7 +184,10 @@ export function createOutbound({ allow, resolve, ca }: OutboundOptions): Outboun
       if (!isRedirect(answer, request)) return answer;
       if (course.redirects <= 0) throw new OutboundFault('status', 'redirects too often');
       const location = answer.headers.location ?? '';
-      if (!URL.canParse(location, target.url.href)) throw new OutboundFault('url', 'redirects to what is not a URL');
+      if (!URL.canParse(location, target.url.href)) {
+        enter(course, 'url');
+        throw new OutboundFault('url', 'redirects to what is not a URL');
+      }
       address = new URL(location, target.url).href;
     }
   };
@@ -187,8 +203,7 @@ export function createOutbound({ allow, resolve, ca }: OutboundOptions): Outboun
       return { ok: true, ms: ms(), stages: stagesOf(course), ...answer };
     } catch (error) {
       const fault = error instanceof OutboundFault ? error : null;
-      const { code } = error as { code?: unknown };
-      const reason = fault?.message ?? (ending.signal.aborted ? 'timed out' : `failed (${typeof code === 'string' ? code : 'closed'})`);
+      const reason = fault?.message ?? (ending.signal.aborted ? 'timed out' : `failed (${causeOf(error)})`);
       const step = fault?.step ?? course.steps.at(-1)?.step ?? 'url';
       return { ok: false, ms: ms(), stages: stagesOf(course), step, reason, status: course.status };
     } finally {
