@@ -25,8 +25,8 @@ export interface Certificate {
   cert: string;
 }
 
-/** Makes a certificate for `names` (host names and dotted IPv4 addresses), valid from yesterday until so many days from now; negative: expired. */
-export function makeCertificate(names: readonly string[], days = 1): Certificate {
+/** Makes a certificate for `names` (host names and dotted IPv4 addresses), valid from `from` until `days` days from now, both of which may be negative. */
+export function makeCertificate(names: readonly string[], days = 1, from = -10): Certificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const name = sequence(der(0x31, sequence(oid('550403'), der(0x0c, `test ${randomBytes(4).toString('hex')}`))));
   const alternatives = names.map((one) => (isIP(one) === 4 ? der(0x87, Buffer.from(one.split('.').map(Number))) : der(0x82, one)));
@@ -35,7 +35,7 @@ export function makeCertificate(names: readonly string[], days = 1): Certificate
     der(0x02, Buffer.concat([Buffer.from([1]), randomBytes(8)])),
     ecdsaWithSha256,
     name,
-    sequence(utcTime(new Date(Date.now() - 10 * dayMs)), utcTime(new Date(Date.now() + days * dayMs))),
+    sequence(utcTime(new Date(Date.now() + from * dayMs)), utcTime(new Date(Date.now() + days * dayMs))),
     name,
     publicKey.export({ type: 'spki', format: 'der' }),
     der(0xa3, sequence(sequence(oid('551d11'), der(0x04, sequence(...alternatives))))),

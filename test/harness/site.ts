@@ -1,17 +1,13 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
-import type { Certificate } from './certificate.ts';
+import { type AddressInfo, createServer as createPeer, type Server, type Socket } from 'node:net';
+import type { TlsOptions } from 'node:tls';
 
-/** A site on loopback that outbound requests are sent to. */
-export interface Site {
-  /** `http://127.0.0.1:port`, or `https://`. */
-  url: string;
+/** A server on loopback that outbound requests are sent to. */
+export interface Peer {
   /** `127.0.0.1:port`, as OUTBOUND_ALLOW names it. */
   pair: string;
   port: number;
-  /** The paths asked for so far. */
-  asked: string[];
   /** How many connections were opened so far. */
   opened(): number;
   /** Resolves once no connection is open. */
@@ -19,20 +15,18 @@ export interface Site {
   close(): Promise<void>;
 }
 
-/** Starts a site that answers by `handle`, over TLS when it has a certificate. */
-export async function startSite(
-  handle: (request: IncomingMessage, response: ServerResponse) => void,
-  certificate?: Certificate,
-): Promise<Site> {
-  const asked: string[] = [];
+/** A peer that answers HTTP. */
+export interface Site extends Peer {
+  /** `http://127.0.0.1:port`, or `https://`. */
+  url: string;
+  /** The paths asked for so far. */
+  asked: string[];
+}
+
+async function listen(server: Server): Promise<Peer> {
   const sockets = new Set<Socket>();
   const waiting: (() => void)[] = [];
   let opened = 0;
-  const listener = (request: IncomingMessage, response: ServerResponse): void => {
-    asked.push(request.url ?? '');
-    handle(request, response);
-  };
-  const server = certificate ? createSecureServer({ ...certificate }, listener) : createServer(listener);
   server.on('connection', (socket: Socket) => {
     opened++;
     sockets.add(socket);
@@ -45,10 +39,8 @@ export async function startSite(
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {
-    url: `${certificate ? 'https' : 'http'}://127.0.0.1:${port}`,
     pair: `127.0.0.1:${port}`,
     port,
-    asked,
     opened: () => opened,
     quiet: () => (sockets.size === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
     close: () =>
@@ -57,4 +49,18 @@ export async function startSite(
         for (const socket of sockets) socket.destroy();
       }),
   };
+}
+
+/** Starts a peer that does with each connection what `serve` says: nothing is read or answered by itself. */
+export const startPeer = (serve: (socket: Socket) => void): Promise<Peer> => listen(createPeer(serve));
+
+/** Starts a site that answers by `handle`, over TLS when it has `tls`, a certificate at the least. */
+export async function startSite(handle: (request: IncomingMessage, response: ServerResponse) => void, tls?: TlsOptions): Promise<Site> {
+  const asked: string[] = [];
+  const listener = (request: IncomingMessage, response: ServerResponse): void => {
+    asked.push(request.url ?? '');
+    handle(request, response);
+  };
+  const peer = await listen(tls ? createSecureServer(tls, listener) : createServer(listener));
+  return { ...peer, url: `${tls ? 'https' : 'http'}://${peer.pair}`, asked };
 }

@@ -201,6 +201,10 @@ describe('outbound: requests', () => {
       ['another port, plain', () => `http://127.0.0.1:${site.port + 1}/`, /^url: is not an https/],
       ['another name of it', () => `https://localhost:${site.port}/`, /^dns: the host has/],
       ['another address of it', () => `https://127.0.0.2:${site.port}/`, /^url: is not a public/],
+      ['loopback of the other family', () => `https://[::1]:${site.port}/`, /^url: is not a public/],
+      ['this machine by no address', () => `https://0:${site.port}/`, /^url: is not a public/],
+      ['a name under it', () => `https://127.0.0.1.example:${site.port}/`, /^dns: the host has/],
+      ['it as a user', () => `https://127.0.0.1:${site.port}@localhost:${site.port}/`, /^url: names a user/],
       ['a mapped address of it', () => `https://[::ffff:127.0.0.1]:${site.port}/`, /^url: is not a public/],
       ['user info', () => `http://a@${site.pair}/`, /^url: names a user/],
     ];
@@ -212,7 +216,8 @@ describe('outbound: requests', () => {
       const named = createOutbound({ allow: [`localhost:${site.port}`] });
       expect(text(await named({ ...bounds, url: `http://LOCALHOST:${site.port}/plain` }))).to.equal('hello');
       expect(failure(await named({ ...bounds, url: `http://localhost.:${site.port}/plain` }))).to.equal('url: is not an https URL');
-      expect(failure(await named({ ...bounds, url: `http://127.0.0.1:${site.port}/plain` }))).to.equal('url: is not an https URL');
+      for (const host of ['127.0.0.1', 'a.localhost', 'localhost.localdomain'])
+        expect(failure(await named({ ...bounds, url: `http://${host}:${site.port}/plain` }))).to.equal('url: is not an https URL');
     });
   });
 });

@@ -1,8 +1,9 @@
 import '../harness/offline.ts';
+import { connect } from 'node:net';
 import { expect } from 'chai';
 import { createOutbound, type OutboundResult } from '../../lib/store/outbound.ts';
 import { makeCertificate } from '../harness/certificate.ts';
-import { type Site, startSite } from '../harness/site.ts';
+import { type Peer, type Site, startPeer, startSite } from '../harness/site.ts';
 
 const reason = (result: OutboundResult): string => (result.ok ? `answered ${result.status}` : `${result.step}: ${result.reason}`);
 
@@ -12,6 +13,8 @@ describe('outbound: TLS', () => {
     address: makeCertificate(['127.0.0.1']),
     named: makeCertificate(['other.example']),
     expired: makeCertificate(['site.example'], -1),
+    early: makeCertificate(['site.example'], 10, 1),
+    wild: makeCertificate(['*.site.example']),
     unknown: makeCertificate(['site.example']),
   };
   const { unknown: _unknown, ...trusted } = certificates;
@@ -46,8 +49,75 @@ describe('outbound: TLS', () => {
     expect(await ask('named')).to.equal('tls: failed (ERR_TLS_CERT_ALTNAME_INVALID)');
     expect(await ask('good', '127.0.0.1')).to.equal('tls: failed (ERR_TLS_CERT_ALTNAME_INVALID)');
   });
-  it('fails for one past its time', async () => {
+  it('fails for one past its time, or before it', async () => {
     expect(await ask('expired')).to.equal('tls: failed (CERT_HAS_EXPIRED)');
+    expect(await ask('early')).to.equal('tls: failed (CERT_NOT_YET_VALID)');
+  });
+  it('a star stands for one label; a final dot is no part of the name', async () => {
+    expect(await ask('wild', 'a.site.example')).to.equal('answered 200');
+    for (const host of ['site.example', 'a.b.site.example', 'a.other.example'])
+      expect(await ask('wild', host)).to.equal('tls: failed (ERR_TLS_CERT_ALTNAME_INVALID)');
+    expect(await ask('good', 'site.example.')).to.equal('answered 200');
+  });
+
+  describe('fails with a peer that', () => {
+    const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const;
+    const rows: readonly [what: string, peer: () => Promise<Peer>, reason: string][] = [
+      [
+        'has TLS 1.1 at most',
+        () => startSite(() => undefined, { ...certificates.good, ...old }),
+        'failed (ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION)',
+      ],
+      [
+        'speaks HTTP/2 alone',
+        () => startSite(() => undefined, { ...certificates.good, ALPNProtocols: ['h2'] }),
+        'failed (ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL)',
+      ],
+      ['leaves at the greeting', () => startPeer((socket) => socket.once('data', () => socket.end())), 'failed (ECONNRESET)'],
+      [
+        'breaks off at the greeting',
+        () => startPeer((socket) => socket.once('data', () => socket.resetAndDestroy())),
+        'failed (ECONNRESET)',
+      ],
+      [
+        'speaks something else',
+        () => startPeer((socket) => socket.once('data', () => socket.write('220 mail ESMTP\r\n'))),
+        'failed (ERR_SSL_WRONG_VERSION_NUMBER)',
+      ],
+      [
+        'begins and stops',
+        () => startPeer((socket) => socket.once('data', () => socket.write(Buffer.from([22, 3, 3, 0, 99, 2])))),
+        'timed out',
+      ],
+    ];
+    for (const [what, start, expected] of rows)
+      it(what, async () => {
+        const peer = await start();
+        const outbound = createOutbound({ allow: [`site.example:${peer.port}`], resolve: async () => ['127.0.0.1'], ca });
+        const timeoutMs = expected === 'timed out' ? 500 : 10_000;
+        const result = await outbound({ url: `https://site.example:${peer.port}/`, timeoutMs, maxBytes: 1_000 });
+        await peer.quiet();
+        expect([reason(result), peer.opened()]).to.deep.equal([`tls: ${expected}`, 1]);
+        await peer.close();
+      });
+  });
+
+  it('sends nothing of a request, and no name but the host’s, before the certificate is found good', async () => {
+    let heard = Buffer.alloc(0);
+    const { port } = sites.named as Site;
+    const proxy = await startPeer((near) => {
+      const far = connect(port, '127.0.0.1').on('error', () => near.destroy());
+      near.on('data', (piece) => {
+        heard = Buffer.concat([heard, piece]);
+      });
+      near.pipe(far).pipe(near);
+    });
+    const outbound = createOutbound({ allow: [`site.example:${proxy.port}`], resolve: async () => ['127.0.0.1'], ca });
+    const result = await outbound({ url: `https://site.example:${proxy.port}/secret`, timeoutMs: 10_000, maxBytes: 1_000 });
+    await proxy.quiet();
+    await proxy.close();
+    expect([reason(result), sites.named?.asked]).to.deep.equal(['tls: failed (ERR_TLS_CERT_ALTNAME_INVALID)', []]);
+    expect(heard.includes('site.example')).to.equal(true);
   });
   it('fails although the environment says not to verify', async () => {
     process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
