@@ -1,5 +1,6 @@
 import { refuse } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
+import { wellFormed } from '../base/text.ts';
 import type { Application, ApplicationInput, ApplicationPatch, NewApplication } from '../contract/application.ts';
 import { trusted } from '../store/database.ts';
 import { insertInSlot, insertNew } from '../store/insert.ts';
@@ -60,8 +61,8 @@ export async function createApplication(platform: Platform, actor: Actor, input:
     _id: newId,
     ownerId: actor.id,
     botId: newId,
-    name: input.name.trim(),
-    description: input.description ?? '',
+    name: wellFormed(input.name.trim()),
+    description: wellFormed(input.description ?? ''),
     iconUrl: null,
     public: false,
     inDirectory: false,
@@ -99,14 +100,13 @@ export async function updateApplication(
   patch: ApplicationPatch,
 ): Promise<Application> {
   const application = await ownApplication(platform, actor, id);
-  const { _id, botId } = application;
+  const { _id } = application;
   const { inDirectory, interactionsEndpointUrl } = patch;
   if (inDirectory === true && !(patch.public ?? application.public)) refuse('not_public');
   if (typeof interactionsEndpointUrl === 'string') await requirePong(platform, application, interactionsEndpointUrl);
-  const name = patch.name?.trim();
   const set = {
-    ...(name === undefined ? {} : { name }),
-    ...(patch.description === undefined ? {} : { description: patch.description }),
+    ...(patch.name === undefined ? {} : { name: wellFormed(patch.name.trim()) }),
+    ...(patch.description === undefined ? {} : { description: wellFormed(patch.description) }),
     ...(patch.public === undefined ? {} : { public: patch.public }),
     ...(inDirectory === undefined ? {} : { inDirectory }),
     ...(patch.public === false ? { inDirectory: false } : {}),
@@ -116,34 +116,47 @@ export async function updateApplication(
   const still = inDirectory === true && patch.public !== true ? { public: true } : {};
   const after = await platform.db.applications.findOneAndUpdate({ _id, ...still }, { $set: set }, { returnDocument: 'after' }).lean();
   if (!after) return (await platform.db.applications.exists({ _id })) ? refuse('not_public') : refuse('not_found', { what: 'application' });
-  if (name !== undefined) await renameBot(platform, botId, name);
+  if (patch.name !== undefined) await renameBot(platform, after);
   return applicationOf(platform, after);
 }
 
 const serversOf = async (platform: Platform, botId: string): Promise<string[]> =>
   (await platform.db.members.find({ userId: botId }, { serverId: 1 }).sort({ serverId: 1 }).lean()).map((one) => one.serverId);
 
-/** Gives a bot, and its own role in each server, the name of its application. */
-async function renameBot(platform: Platform, botId: string, name: string): Promise<void> {
+/**
+ * Gives a bot, and its own role in each server, the name of its application; once more when that was changed again meanwhile, so that the last name stays. The
+ * account comes before the servers are listed: who adds the bot at this moment looks at the account afterwards.
+ */
+async function renameBot(platform: Platform, { _id, botId, name }: Pick<ApplicationDoc, '_id' | 'botId' | 'name'>): Promise<void> {
+  const { accounts, applications } = platform.db;
+  await platform.versions.changing({ accounts: [botId] }, () =>
+    accounts.updateOne({ _id: botId }, { $set: { username: name, displayName: name } }),
+  );
   const servers = await serversOf(platform, botId);
-  await platform.versions.changing({ servers, accounts: [botId] }, async () => {
-    await platform.db.accounts.updateOne({ _id: botId }, { $set: { username: name, displayName: name } });
-    await platform.db.servers.updateMany(
+  await platform.versions.changing({ servers }, () =>
+    platform.db.servers.updateMany(
       { _id: trusted({ $in: servers }), 'roles.botId': botId },
       { $set: { 'roles.$[own].name': name }, $inc: { rolesVersion: 1 } },
       { arrayFilters: [{ 'own.botId': botId }] },
-    );
-  });
+    ),
+  );
+  const now = await applications.findOne({ _id }, { name: 1 }).lean();
+  if (now && now.name !== name) await renameBot(platform, { _id, botId, name: now.name });
 }
 
-/** Deletes an application with its bot: its token first, then its memberships, its commands and itself. Its messages stay. */
+/**
+ * Deletes an application with its bot: the bot's token and account first, so that it can neither act nor be added any more, then its memberships, its commands
+ * and itself. Its messages stay; what was asked of it and is not answered expires. One cut short shows in the owner's list still, and is deleted by asking again.
+ */
 export async function deleteApplication(platform: Platform, actor: Actor, id: string): Promise<void> {
   const { _id, botId } = await ownApplication(platform, actor, id);
   const { db } = platform;
-  await platform.versions.changing({ accounts: [botId], credentials: true }, () => db.tokens.deleteMany({ accountId: botId }));
+  await platform.versions.changing({ accounts: [botId], credentials: true }, async () => {
+    await db.tokens.deleteMany({ accountId: botId });
+    await db.accounts.deleteOne({ _id: botId });
+  });
   for (const serverId of await serversOf(platform, botId)) await removeMember(platform, serverId, botId);
   await db.commands.deleteMany({ applicationId: _id });
-  await platform.versions.changing({ accounts: [botId], credentials: true }, () => db.accounts.deleteOne({ _id: botId }));
   await db.applications.deleteOne({ _id, ownerId: actor.id });
 }
 
@@ -157,6 +170,8 @@ export async function resetToken(platform: Platform, actor: Actor, id: string): 
 export async function resetSigningSecret(platform: Platform, actor: Actor, id: string): Promise<{ signingSecret: string }> {
   const { _id } = await ownApplication(platform, actor, id);
   const signingSecret = newSecret();
-  await platform.db.applications.updateOne({ _id }, { $set: { signingSecret: seal(platform.config.APP_KEY, signingSecret) } });
+  const sealed = seal(platform.config.APP_KEY, signingSecret);
+  const { matchedCount } = await platform.db.applications.updateOne({ _id }, { $set: { signingSecret: sealed } });
+  if (matchedCount === 0) refuse('not_found', { what: 'application' });
   return { signingSecret };
 }

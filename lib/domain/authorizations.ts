@@ -10,7 +10,7 @@ import type { MemberDoc, RoleDoc, ServerDoc } from '../store/models/server.ts';
 import type { Platform } from '../store/platform.ts';
 import { type Actor, loadServerNow, require } from './access.ts';
 import { writeAudit } from './audit.ts';
-import { newMember, settleJoin } from './membership.ts';
+import { newMember, removeMember, settleJoin } from './membership.ts';
 
 /** The server that a bot is to be added to, with what the person holds there. An id that the person may not know of is 400, as it stands in a body. */
 async function placeFor(
@@ -55,6 +55,23 @@ async function adoptRole(platform: Platform, serverId: string, role: RoleDoc): P
   return role;
 }
 
+/**
+ * Looks at the bot again once it is in: one whose application was deleted at the same moment leaves (404), and the own role of one that was renamed has its
+ * new name.
+ */
+async function settleBot(platform: Platform, serverId: string, { botId, name }: RoleDoc & { botId: string }): Promise<void> {
+  const bot = await platform.db.accounts.findOne({ _id: botId }).lean();
+  if (!bot) {
+    await removeMember(platform, serverId, botId);
+    return refuse('not_found', { what: 'application' });
+  }
+  if (bot.username === name) return;
+  await platform.db.servers.updateOne(
+    { _id: serverId, 'roles.botId': botId },
+    { $set: { 'roles.$.name': bot.username }, $inc: { rolesVersion: 1 } },
+  );
+}
+
 /** What authorizing gave, and whether the bot was added by this call. */
 export interface AuthorizeResult {
   added: boolean;
@@ -92,6 +109,7 @@ export async function authorizeBot(
     const joined = await insertNew<MemberDoc>(db.members, { ...member, roles: [given.id] });
     if (joined) await settleJoin(platform, member, 'server');
     else await db.members.updateOne({ _id: member._id }, { $addToSet: { roles: given.id } });
+    await settleBot(platform, serverId, role);
     return [given, joined] as const;
   });
   if (added) {

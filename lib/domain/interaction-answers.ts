@@ -29,12 +29,15 @@ export async function openInteraction(platform: Platform, { id, token }: Interac
 }
 
 /**
- * Where an answer goes, with what the bot may do there. Send Messages is not needed, as a person asked (edge case 38). 404 when the channel is gone, or the
- * bot from its server.
+ * Where an answer goes, with what the bot may do there. Send Messages is not needed, as a person asked (edge case 38). 404 when the channel is gone, the
+ * bot from its server, or the bot altogether.
  */
 export async function stageOf(platform: Platform, { serverId, channelId, botId }: InteractionDoc): Promise<Place> {
   const home = await homeOfChannel(platform, channelId);
-  if (home?.dm) return { channelId, serverId: null, permissions: dmPermissions, access: null, channel: null, dm: home.dm };
+  if (home?.dm) {
+    if (!(await platform.db.accounts.exists({ _id: botId }))) return refuse('not_found', { what: 'bot' });
+    return { channelId, serverId: null, permissions: dmPermissions, access: null, channel: null, dm: home.dm };
+  }
   const access = serverId === null ? null : await loadServerNow(platform, serverId);
   const [bot, channel] = access ? await Promise.all([access.member(botId), access.channel(channelId)]) : [null, null];
   if (!access || !bot || !channel) return refuse('not_found', { what: 'channel' });

@@ -15,14 +15,13 @@ export const newMember = (platform: Platform, serverId: string, userId: string, 
   joinedAt: new Date(platform.now()),
 });
 
-/** Counts a new member. Undoes the membership when the server went, or the account was banned, at the same moment: 404 `what`, or `banned`. */
+/** Counts a new member. Undoes the membership, and takes a bot's own role away, when the server went, or the account was banned, at the same moment: 404 `what`, or `banned`. */
 export async function settleJoin(platform: Platform, member: MemberDoc, what: string): Promise<void> {
   const { _id, serverId } = member;
   const { matchedCount } = await platform.db.servers.updateOne({ _id: serverId }, { $inc: { memberCount: 1 } });
   const banned = await platform.db.bans.exists({ _id });
   if (matchedCount === 1 && !banned) return;
-  const { deletedCount } = await platform.db.members.deleteOne({ _id });
-  if (deletedCount) await platform.db.servers.updateOne({ _id: serverId }, { $inc: { memberCount: -1 } });
+  await removeMember(platform, serverId, member.userId);
   if (banned) refuse('banned');
   refuse('not_found', { what });
 }
