@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, isIP, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import { connect as connectTls, type SecureContext } from 'node:tls';
 import { isPublicAddress, isSameAddress } from '../base/addresses.ts';
 import { causeOf, OutboundFault, type OutboundStep, type Target } from './outbound-target.ts';
 
@@ -26,13 +26,13 @@ async function connectTo(address: string, target: Target, signal: AbortSignal): 
 
 /**
  * Connects to the first of the checked `addresses` that answers, each having its share of the time that is left, and looks again at whom it reached. For
- * https the certificate must be valid for the host; `ca` replaces the authorities that are trusted, `securing` hears when TLS begins. Fails at step `connect` or
+ * https the certificate must be valid for the host, by the authorities of `trust`; `securing` hears when TLS begins. Fails at step `connect` or
  * `tls`.
  */
 export async function dial(
   target: Target,
   addresses: readonly string[],
-  { signal, endsAt, ca, securing }: { signal: AbortSignal; endsAt: number; ca: string | undefined; securing: () => void },
+  { signal, endsAt, trust, securing }: { signal: AbortSignal; endsAt: number; trust: SecureContext; securing: () => void },
 ): Promise<Socket> {
   let socket: Socket | undefined;
   for (const [at, address] of addresses.entries()) {
@@ -54,8 +54,7 @@ export async function dial(
     ...(isIP(host) === 0 ? { servername: host } : {}),
     ALPNProtocols: ['http/1.1'],
     rejectUnauthorized: true,
-    minVersion: 'TLSv1.2',
-    ...(ca === undefined ? {} : { ca }),
+    secureContext: trust,
   });
   await reach(secured, 'secureConnect', 'tls', signal);
   return secured;
