@@ -1,0 +1,127 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { interactionTokenOf } from '../../lib/store/seal.ts';
+import { type Answering, reply } from '../harness/endpoint.ts';
+import { type EndpointScene, startEndpointScene } from '../harness/endpoint-scene.ts';
+import type { Scene } from '../harness/scene.ts';
+import { freePort } from '../harness/stack.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+describe('secrets of an Interactions Endpoint (quality 5)', () => {
+  let world: EndpointScene;
+  let scene: Scene;
+  let redis: Redis;
+  let output = '';
+  const children: ChildProcess[] = [];
+  before(async () => {
+    world = await startEndpointScene();
+    scene = world.scene;
+    redis = new Redis(scene.api.platform.config.REDIS_URL);
+  });
+  after(async () => {
+    for (const child of children) child.kill('SIGKILL');
+    redis.disconnect();
+    await world.close();
+  });
+
+  /** Starts a role, compiled, over the stores of the scene, that logs all it can, and answers its port. */
+  const start = async (entry: string): Promise<number> => {
+    const { MONGODB_URL, REDIS_URL, REDIS_PREFIX, APP_KEY, OUTBOUND_ALLOW } = scene.api.platform.config;
+    const port = await freePort();
+    const own = { MONGODB_URL, REDIS_URL, REDIS_PREFIX, APP_KEY: APP_KEY.toString('base64'), OUTBOUND_ALLOW: OUTBOUND_ALLOW.join(',') };
+    const child = spawn(process.execPath, [`${root}dist/${entry}`], {
+      env: { ...process.env, ...own, PORT: String(port), RATE_LIMIT: 'off', LOG_LEVEL: 'trace' },
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    });
+    children.push(child);
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (piece: Buffer) => (output += piece.toString()));
+    await once(child, 'message');
+    return port;
+  };
+  const readKey = async (key: string): Promise<unknown> => {
+    const kind = await redis.type(key);
+    if (kind === 'string') return redis.get(key);
+    if (kind === 'hash') return redis.hgetall(key);
+    if (kind === 'list') return redis.lrange(key, 0, -1);
+    if (kind === 'set') return redis.smembers(key);
+    if (kind === 'zset') return redis.zrange(key, '0', '-1');
+    return kind === 'stream' ? redis.xrange(key, '-', '+') : null;
+  };
+  const allOfRedis = async (): Promise<string> => {
+    const keys = await redis.keys(`*${scene.api.platform.config.REDIS_PREFIX}*`);
+    return JSON.stringify(await Promise.all(keys.map(async (key) => [key, await readKey(key)])));
+  };
+  const allOfMongo = async (): Promise<string> => {
+    const { db } = scene.api.platform;
+    return JSON.stringify(await Promise.all([db.applications, db.interactions, db.messages].map((one) => one.collection.find().toArray())));
+  };
+
+  it('neither token nor signing secret stands in a log, a job, Redis, the database or a reason', async function readAll() {
+    this.timeout(120_000); // two processes start
+    const path = `/api/applications/${scene.bot.applicationId}`;
+    const { body: application } = await scene.api.call<{ signingSecret: string }>('GET', path, { as: scene.asPerson });
+    const secrets = [application.signingSecret, scene.api.platform.config.APP_KEY.toString('base64')];
+    const tokenOf = (id: unknown): string => interactionTokenOf(scene.api.platform.config.APP_KEY, String(id));
+    const found: string[] = [];
+    const echo = ({ json, headers }: { json: Record<string, unknown>; headers: object }): object => ({
+      token: json.token,
+      secret: application.signingSecret,
+      headers,
+    });
+    const ways: Answering[] = [
+      (received, response) =>
+        reply(200, { ...echo(received), type: String(received.json.token), content: application.signingSecret })(received, response),
+      (received, response) => reply(200, { [String(received.json.token)]: 1, [application.signingSecret]: 2 })(received, response),
+      (received, response) => reply(200, `{"${String(received.json.token)}${application.signingSecret}`)(received, response),
+      (received, response) =>
+        reply(302, echo(received), { location: `https://${application.signingSecret}.example/${String(received.json.token)}` })(
+          received,
+          response,
+        ),
+      (received, response) =>
+        reply(500, echo(received), { [`x-${application.signingSecret}`]: String(received.json.token) })(received, response),
+      ({ json }, response) => void response.socket?.end(`HTTP/1.1 200 ${String(json.token)}\r\n${application.signingSecret}\r\n\r\n`),
+      (received, response) => reply(200)(received, response),
+      (received, response) => reply(200, { type: 'defer', ...echo(received) })(received, response),
+    ];
+    const byId = new Map<string, Answering>();
+    for (const way of ways) byId.set(await scene.use(), way);
+    secrets.push(...[...byId.keys()].map(tokenOf));
+    world.endpoint.answer((received, response) => {
+      expect(received.json.token).to.equal(tokenOf(received.json.id));
+      const answer = (): void => byId.get(String(received.json.id))?.(received, response);
+      if (found.length > 1) return answer();
+      return void allOfRedis().then((during) => (found.push(during), answer()));
+    });
+    found.push(await allOfRedis());
+    for (const id of byId.keys()) expect(found[0]).to.include(`ixp-${id}`);
+
+    const port = await start('apps/api/main.js');
+    for (const id of byId.keys()) await scene.age(id, -60_000);
+    await start('workers/main.js');
+    while ((await world.log()).length < ways.length) await pause(50);
+    for (const id of byId.keys()) {
+      const route = `http://127.0.0.1:${port}/api/interactions/${id}/${tokenOf(id)}`;
+      const headers = { 'Content-Type': 'application/json' };
+      for (const [tail, body] of [
+        ['callback', '{"type":"message","content":"x"}'],
+        ['callback', '{'],
+        ['followup', '{"content":"x"}'],
+      ])
+        await fetch(`${route}/${tail}`, { method: 'POST', headers, body: String(body) });
+    }
+    await scene.api.call('POST', `${path}/interactions-endpoint/test`, { as: scene.asPerson });
+    found.push(await allOfRedis(), await allOfMongo(), JSON.stringify(await world.log()));
+    for (const child of children) child.kill('SIGTERM');
+    await Promise.all(children.map((child) => once(child, 'exit')));
+    found.push(output);
+
+    expect(output).to.include('/api/interactions/{id}/{token}/callback').and.to.include('"role":"worker"');
+    for (const text of found) for (const secret of secrets) expect(text.includes(secret), secret).to.equal(false);
+  });
+});
