@@ -2,13 +2,14 @@ import { Refusal } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
 import { limits } from '../base/limits.ts';
 import { cut } from '../base/text.ts';
+import { createTurns } from '../base/turns.ts';
 import { checkFit } from '../contract/check.ts';
 import { CallbackInput } from '../contract/message.ts';
 import type { InteractionDoc } from '../store/models/interaction.ts';
 import type { WorkerPlatform } from '../store/platform.ts';
 import { interactionTokenOf, unseal } from '../store/seal.ts';
 import { loadServerNow, mayView } from './access.ts';
-import { askEndpoint } from './endpoint-requests.ts';
+import { askEndpoint, type EndpointRequest } from './endpoint-requests.ts';
 import { giveAnswer } from './interaction-answers.ts';
 import { payloadOf } from './interaction-delivery.ts';
 import { windows } from './interaction-states.ts';
@@ -24,6 +25,14 @@ const failed = (reason: string, sent: Pick<Outcome, 'status' | 'ms'> = { status:
   outcome: 'failed',
   reason: cut(reason, reasonChars),
 });
+
+/**
+ * Of the deliveries of this process so many work with the stores at once, while any number waits for its endpoint: a burst of them would else take every
+ * connection to the database from the other queues, and fail by itself (P11).
+ */
+const storesAtOnce = 16;
+const turns = createTurns(storesAtOnce);
+const atStores = <T>(work: () => Promise<T>): Promise<T> => turns('', work);
 
 /** Claims the one request of an interaction; null when it was claimed before, is answered, or its 3 seconds are over. */
 async function claim(platform: WorkerPlatform, id: string): Promise<(InteractionDoc & { deliveredAt: Date }) | null> {
@@ -53,33 +62,59 @@ async function apply(
   }
 }
 
-/** Makes the one request of a claimed interaction, within what is left of its 3 seconds, and applies the answer. */
-async function send(platform: WorkerPlatform, interaction: InteractionDoc & { deliveredAt: Date }): Promise<Outcome> {
+/** A claimed interaction whose request can be made: nothing but the request is left to do. */
+interface Ready {
+  interaction: InteractionDoc;
+  request: Omit<EndpointRequest, 'timeoutMs'>;
+  /** When its 3 seconds are over, by the process' monotonic clock. */
+  endsAt: number;
+  /** Gives its place among the requests back. */
+  land: () => void;
+}
+
+/** What a claimed interaction is sent as, and where to, as things stand now; or why it is not sent. */
+async function prepare(platform: WorkerPlatform, interaction: InteractionDoc & { deliveredAt: Date }): Promise<Ready | Outcome> {
   const { _id: id, applicationId, serverId, botId, channelId, createdAt, deliveredAt } = interaction;
   const leftMs = createdAt.getTime() + limits.answerWindowMs - deliveredAt.getTime(); // by the database's clock alone
   const endsAt = performance.now() + leftMs;
-  const application = await platform.db.applications.findOne({ _id: applicationId }).lean();
-  const url = application?.interactionsEndpointUrl;
-  if (!application || !url) return failed('the application has no Interactions Endpoint any more');
   const access = serverId === null ? null : await loadServerNow(platform, serverId);
   if (serverId !== null && !(access && (await mayView(access, botId, channelId))))
     return failed('the bot may not see the channel any more');
+  const { APP_KEY } = platform.config;
+  const payload = { ...(await payloadOf(platform, interaction)), token: interactionTokenOf(APP_KEY, id) };
+  const application = await platform.db.applications.findOne({ _id: applicationId }).lean();
+  const url = application?.interactionsEndpointUrl;
+  if (!application || !url) return failed('the application has no Interactions Endpoint any more');
+  const request = { url, secret: unseal(APP_KEY, application.signingSecret), payload };
   const flight = { id, group: applicationId, groupMax: limits.requestsPerApplication, lastsMs: leftMs + 1_000 };
-  const land = await platform.takeFlight(flight).catch(async (error: unknown) => {
-    // Redis is away, and nothing was sent: the claim is given back, for the sweep to try again while there is time.
+  const land = await platform.takeFlight(flight);
+  return land ? { interaction, request, endsAt, land } : failed('busy: too many requests of the application wait for their answer');
+}
+
+/** Claims an interaction and prepares its request; null when there is none to make. Rejects while a store is away. */
+async function take(platform: WorkerPlatform, id: string): Promise<Ready | Outcome | null> {
+  const interaction = await claim(platform, id);
+  if (!interaction) return null;
+  failpoint(platform.config, 'after-endpoint-claim');
+  try {
+    return await prepare(platform, interaction);
+  } catch (error) {
+    // Nothing was sent: the claim is given back, for the sweep to try again while there is time.
     await platform.db.interactions.updateOne({ _id: id }, { $set: { deliveredAt: null } });
     throw error;
-  });
-  if (!land) return failed('busy: too many requests of the application wait for their answer');
+  }
+}
+
+/** Makes the one request, within what is left of the 3 seconds, and applies the answer. */
+async function send(platform: WorkerPlatform, { interaction, request, endsAt, land }: Ready): Promise<Outcome> {
   try {
-    const { APP_KEY } = platform.config;
-    const payload = { ...(await payloadOf(platform, interaction)), token: interactionTokenOf(APP_KEY, id) };
-    const secret = unseal(APP_KEY, application.signingSecret);
     const timeoutMs = Math.floor(endsAt - performance.now());
     if (timeoutMs <= 0) return failed('the time was over before the request was sent');
-    const reply = await askEndpoint(platform, { url, secret, payload, timeoutMs });
+    const reply = await askEndpoint(platform, { ...request, timeoutMs });
     failpoint(platform.config, 'after-endpoint-reply');
-    return reply.ok ? await apply(platform, interaction, reply.answer, reply) : failed(`${reply.step}: ${reply.reason}`, reply);
+    return reply.ok
+      ? await atStores(() => apply(platform, interaction, reply.answer, reply))
+      : failed(`${reply.step}: ${reply.reason}`, reply);
   } finally {
     land();
   }
@@ -90,9 +125,8 @@ async function send(platform: WorkerPlatform, interaction: InteractionDoc & { de
  * the request. What is no answer leaves the interaction to the callback route until its time is over. Notes the outcome for the application's owner.
  */
 export async function postInteraction(platform: WorkerPlatform, id: string): Promise<void> {
-  const interaction = await claim(platform, id);
-  if (!interaction) return;
-  failpoint(platform.config, 'after-endpoint-claim');
-  const { status, ms, outcome, reason } = await send(platform, interaction);
-  await platform.db.interactions.updateOne({ _id: id }, { $set: { delivery: { status, ms, outcome, reason } } });
+  const taken = await atStores(() => take(platform, id));
+  if (!taken) return;
+  const { status, ms, outcome, reason } = 'land' in taken ? await send(platform, taken) : taken;
+  await atStores(() => platform.db.interactions.updateOne({ _id: id }, { $set: { delivery: { status, ms, outcome, reason } } }));
 }

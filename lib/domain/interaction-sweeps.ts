@@ -16,17 +16,19 @@ const find = async (platform: WorkerPlatform, filter: object, sort: Record<strin
   (await platform.db.interactions.collection.find(filter as never, { sort, limit: sweepMax }).toArray()) as unknown as InteractionDoc[];
 
 /**
- * What the sweep of every second does for interactions (quality 3), without the queue and by the database's clock: ends those that got no answer in 3 s, and
- * nudges those that were not posted to their endpoint, and delivers what is owed for more than 2 s. An answer whose message does not stand yet always owes an event, so it is among these.
+ * What the sweep of every second does for interactions (quality 3), by the database's clock: nudges those that were not posted to their endpoint yet, and, without
+ * the queue, ends those that got no answer in 3 s and delivers what is owed for more than 2 s. An answer whose message does not stand yet always owes an event, so
+ * it is among these.
  */
 export async function sweepInteractions(platform: WorkerPlatform): Promise<void> {
+  // These come first, as they have the least time, and a fault in what follows must not hold them up.
+  const waiting = { $and: [windows.answering, { $lte: ['$createdAt', { $subtract: ['$$NOW', unpostedMs] }] }] };
+  const unposted = await find(platform, { state: 'created', endpoint: true, deliveredAt: null, $expr: waiting }, { createdAt: 1 });
+  for (const { _id } of unposted) platform.nudge('post-interaction', { interactionId: _id });
   const unanswered = await find(platform, { state: 'created', $expr: windows.late }, { createdAt: 1 });
   await forEachAtOnce(unanswered, atOnce, async (interaction) => {
     if (await expireInteraction(platform, interaction)) await deliverInteraction(platform, interaction._id);
   });
-  const waiting = { $lte: ['$createdAt', { $subtract: ['$$NOW', unpostedMs] }] };
-  const unposted = await find(platform, { state: 'created', endpoint: true, deliveredAt: null, $expr: waiting }, { createdAt: 1 });
-  for (const { _id } of unposted) platform.nudge('post-interaction', { interactionId: _id });
   const old = { $lte: ['$obAt', { $subtract: ['$$NOW', sweepAfterMs] }] };
   const owing = await find(platform, { obAt: { $exists: true }, $expr: old }, { obAt: 1 });
   await forEachAtOnce(owing, atOnce, (interaction) => deliverInteraction(platform, interaction._id));

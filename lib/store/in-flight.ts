@@ -16,11 +16,12 @@ export interface Flight {
 
 /**
  * Takes a place for a request among those of all processes; null when its group has `groupMax` on their way, or as many as there are places left for all: so
- * groups that hang can never take the last place, and one that has none on its way gets one. What it answers gives the place back. Rejects while Redis is away.
+ * groups that take all they get settle at equal shares, with one share left for a group that has none. What it answers gives the place back; giving it back
+ * again does nothing. Rejects while Redis is away.
  */
 export type TakeFlight = (flight: Flight) => Promise<(() => void) | null>;
 
-// A place is an entry whose score is the time, in ms of Redis' clock, at which it counts no more.
+// A place is an entry whose score is the time, in ms of Redis' clock, at which it counts no more. A set lives as long as its last place may.
 const lua = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -29,18 +30,18 @@ local mine, all = redis.call('ZCARD', KEYS[1]), redis.call('ZCARD', KEYS[2])
 if mine >= tonumber(ARGV[3]) or mine >= tonumber(ARGV[4]) - all then return 0 end
 for i = 1, 2 do
   redis.call('ZADD', KEYS[i], now + ARGV[2], ARGV[1])
-  redis.call('PEXPIRE', KEYS[i], 60000)
+  redis.call('PEXPIRE', KEYS[i], math.max(tonumber(ARGV[2]), redis.call('PTTL', KEYS[i])))
 end
 return 1
 `;
 
-/** Binds the places for requests that go out, at most `limits.requestsInFlight` in all, to `redis`. */
-export function createTakeFlight(redis: Redis, keys: Keys): TakeFlight {
+/** Binds the places for requests that go out, at most `max` in all, by default `limits.requestsInFlight`, to `redis`. */
+export function createTakeFlight(redis: Redis, keys: Keys, max: number = limits.requestsInFlight): TakeFlight {
   const script = bindScript<number>(redis, 'parlanceTakeFlight', lua);
   const all = `${keys.shard(0)}flights`;
   return async ({ id, group, groupMax, lastsMs }) => {
     const mine = `${all}:${group}`;
-    if ((await script([mine, all], [id, lastsMs, groupMax, limits.requestsInFlight])) === 0) return null;
+    if ((await script([mine, all], [id, lastsMs, groupMax, max])) === 0) return null;
     return () => {
       redis
         .pipeline()
