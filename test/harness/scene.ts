@@ -40,7 +40,7 @@ export interface Scene {
   stored(id: string): Promise<InteractionDoc>;
   messages(): Promise<MessageDoc[]>;
   /** Makes the interaction so old, now. */
-  age(id: string, ms: number, field?: 'createdAt' | 'openedAt' | 'obAt'): Promise<void>;
+  age(id: string, ms: number, field?: 'createdAt' | 'openedAt' | 'obAt' | 'deliveredAt'): Promise<void>;
   /** Everything stored that jobs touch, to compare. */
   snapshot(): Promise<string>;
   /** The events in the stream of the bot's session. */
