@@ -129,9 +129,12 @@ describe('outbound: name servers', () => {
     };
     try {
       expect(await ask('many.example')).to.match(/^connect: /);
+      const found = ['2606:2800:21f:cb07::1', '93.184.215.14'];
+      const other = createOutbound({ allow: [], resolve: async () => found });
+      expect(failure(await other({ url: 'https://two.example/', timeoutMs: 5_000, maxBytes: 1_000 }))).to.match(/^connect: /);
     } finally {
       prototype.connect = connect;
     }
-    expect(dialled.map((one) => isIP(one))).to.deep.equal([4, 4, 4, 6]);
+    expect(dialled.map((one) => isIP(one))).to.deep.equal([4, 4, 4, 6, 4, 6]);
   });
 });

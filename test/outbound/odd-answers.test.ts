@@ -39,6 +39,7 @@ const short = 400;
 
 /** What a peer may do that is not a plain answer, what comes of it, and how long the request may take. */
 const rows: readonly [what: string, serve: Serve, outcome: string, timeoutMs?: number][] = [
+  ['an answer on a connection that may stay open', say(hi.replace(fine, `${fine}keep-alive: timeout=600\r\n`)), 'answered 200: hi'],
   // answers that say where they end in two ways, or in none
   ['a second answer behind the first', say(`${hi}${hi.replace('hi', 'ho')}`), 'answered 200: hi'],
   ['an answer before it was asked', (socket) => socket.resume().write(hi), 'answered 200: hi'],

@@ -16,6 +16,7 @@ describe('outbound: requests', () => {
   let outbound: Outbound;
   let heard: { method: string; headers: IncomingMessage['headers']; body: string }[] = [];
   const pages: Record<string, (request: IncomingMessage, response: ServerResponse) => void> = {
+    '/plain?a': (_request, response) => response.end('hello'),
     '/plain': (_request, response) => response.end('hello'),
     '/long': (_request, response) => response.end('x'.repeat(1_001)),
     '/brim': (_request, response) => response.end('x'.repeat(1_000)),
@@ -64,6 +65,7 @@ describe('outbound: requests', () => {
     const result = await get('/plain');
     expect([result.ok && result.status, text(result), result.ms >= 0]).to.deep.equal([200, 'hello', true]);
     expect(result).to.have.property('url', `${site.url}/plain`);
+    expect(await get('/plain?a#b')).to.have.property('url', `${site.url}/plain?a`);
   });
 
   it('says who it is, asks for no compression, and keeps no cookies', async () => {
