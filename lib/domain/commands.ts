@@ -62,7 +62,7 @@ export function faultsOfCommands(list: readonly CommandInput[]): FieldError[] {
     const path = `/${at}`;
     const kind = command.kind ?? 'slash';
     const faults = kind === 'slash' ? slashFaults(command, path) : prefixFaults(command, path);
-    const key = `${kind} ${wellFormed(command.name)}`; // as it will be stored
+    const key = `${kind} ${wellFormed(command.name)}`; // as the database keeps it: half a surrogate pair becomes U+FFFD
     if (names.has(key)) faults.push({ path: `${path}/name`, message: `is the name of another ${kind} command here` });
     names.add(key);
     return faults;
@@ -71,12 +71,11 @@ export function faultsOfCommands(list: readonly CommandInput[]): FieldError[] {
 
 /** A command as it is stored, its defaults filled in; only fields of the schema are copied. */
 function commandOf(input: CommandInput, id: string): Command {
-  const name = wellFormed(input.name);
-  const description = wellFormed(input.description ?? '');
-  if (input.kind === 'prefix') return { id, name, description, kind: 'prefix', prefix: wellFormed(input.prefix ?? '') };
+  const { name, description = '', prefix = '' } = input;
+  if (input.kind === 'prefix') return { id, name, description, kind: 'prefix', prefix };
   const options = (input.options ?? []).map((option) => ({
     name: option.name,
-    description: wellFormed(option.description),
+    description: option.description,
     type: option.type ?? 'string',
     required: option.required ?? false,
   }));

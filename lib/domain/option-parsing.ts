@@ -6,8 +6,8 @@ import type { CommandOption, InvokeInput, OptionType } from '../contract/command
 import type { OptionValue } from '../contract/interaction.ts';
 
 /**
- * Options as they were filled in: parsed in the command's order, and what is wrong, one entry for each option by its name (`/text` for text that no option
- * takes).
+ * Options as they were filled in: the right ones parsed in the command's order, and what is wrong with the others, one entry for each by its name (`/text`
+ * for text that no option takes).
  */
 export interface ParsedOptions {
   values: OptionValue[];
@@ -112,8 +112,10 @@ export function parseOptions(options: readonly CommandOption[], input: InvokeInp
   for (const { name, given } of parts) {
     const option = options.find((one) => one.name === name);
     if (!option) errors.push({ path: name, message: 'is not an option of this command' });
-    else if (seen.has(name)) errors.push({ path: name, message: 'is given twice' });
-    else {
+    else if (seen.has(name)) {
+      errors.push({ path: name, message: 'is given twice' });
+      found.delete(name);
+    } else {
       const value = readers[option.type](given);
       if (value instanceof Fault) errors.push({ path: name, message: value.message });
       else found.set(name, { name, type: option.type, value });

@@ -73,7 +73,7 @@ describe('option parser: properties', () => {
           known.filter((one) => one.required && !byName.has(one.name)).map((one) => one.name),
         );
       }),
-      { numRuns: 500 },
+      { numRuns: 300 },
     );
   });
 
@@ -89,7 +89,7 @@ describe('option parser: properties', () => {
             errors: [],
           });
       }),
-      { numRuns: 500 },
+      { numRuns: 300 },
     );
   });
 
@@ -98,7 +98,9 @@ describe('option parser: properties', () => {
     const value = fc.oneof(fc.string({ unit: 'binary' }), units, fc.double(), fc.integer(), fc.boolean(), id);
     const input: fc.Arbitrary<InvokeInput> = fc.oneof(
       fc.oneof(tricky, units).map((text) => ({ text })),
-      fc.array(fc.record({ name: fc.oneof(name, units), value }), { maxLength: 25 }).map((list) => ({ options: list })),
+      fc
+        .array(fc.record({ name: fc.oneof(fc.constantFrom('a', 'b', 'ab'), name, units), value }), { maxLength: 25 })
+        .map((list) => ({ options: list })),
       fc.constant({}),
     );
     fc.assert(
@@ -106,13 +108,14 @@ describe('option parser: properties', () => {
         const { values, errors } = parseOptions(known, given);
         const paths = errors.map(({ path }) => path);
         expect(new Set(paths).size).to.equal(paths.length);
+        expect(values.filter((one) => paths.includes(one.name))).to.deep.equal([]);
         expect(errors.every(({ message }) => message !== '')).to.equal(true);
         const named = values.map((one) => one.name);
         expect(named).to.deep.equal(known.map((one) => one.name).filter((one) => named.includes(one)));
         for (const one of values) expect(one.type).to.equal(known.find((other) => other.name === one.name)?.type);
         for (const one of known) if (one.required) expect([...named, ...paths]).to.include(one.name);
       }),
-      { numRuns: 500 },
+      { numRuns: 300 },
     );
   });
 
@@ -139,6 +142,6 @@ describe('option parser: properties', () => {
     ];
     for (const part of hard)
       for (const text of [fillTo(part), `o1: ${fillTo(part)}`, `o2: ${fillTo(part)}x`, `o3:${fillTo(part)}!`, `o4: ${fillTo(part)}>`])
-        for (const list of [known, known.slice(1, 2), []]) expect(parseOptions(list, { text }).errors.length).to.be.at.most(26);
+        for (const list of [known, known.slice(1, 2)]) expect(parseOptions(list, { text }).errors.length).to.be.at.most(26);
   });
 });
