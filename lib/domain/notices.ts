@@ -1,3 +1,4 @@
+import { forEachAtOnce } from '../base/at-once.ts';
 import { failpoint } from '../base/failpoint.ts';
 import { idTimeMs } from '../base/ids.ts';
 import { escapeMarkup } from '../base/markup-escape.ts';
@@ -112,10 +113,5 @@ export async function sweepNotices(platform: EnqueuePlatform): Promise<void> {
     .sort({ at: 1 })
     .limit(sweepMax)
     .lean();
-  const faults: unknown[] = [];
-  for (const { _id } of waiting)
-    await sendNotice(platform, _id).catch((error: unknown) => {
-      faults.push(error);
-    });
-  if (faults.length) throw faults[0];
+  await forEachAtOnce(waiting, 1, ({ _id }) => sendNotice(platform, _id));
 }

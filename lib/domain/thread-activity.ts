@@ -1,3 +1,4 @@
+import { forEachAtOnce } from '../base/at-once.ts';
 import { trusted } from '../store/database.ts';
 import type { MessageDoc } from '../store/models/message.ts';
 import { alsoOwing } from '../store/models/outbox.ts';
@@ -82,19 +83,18 @@ export async function recountThreads(platform: Platform): Promise<void> {
   const { channels, messages } = platform.db;
   const quiet = trusted({ $lte: new Date(platform.now() - quietMs) });
   const found = await channels.find({ recountAt: quiet }, { recountAt: 1 }).sort({ recountAt: 1 }).limit(countsAtOnce).lean();
-  const faults: unknown[] = [];
   const change = (_id: string, recountAt: Date | undefined, update: object) =>
     channels.collection.updateOne({ _id: _id as never, recountAt }, update);
-  for (const { _id, recountAt } of found)
+  await forEachAtOnce(found, 1, async ({ _id, recountAt }) => {
     try {
       const standing = { channelId: _id, deleted: trusted({ $exists: false }) };
       const messageCount = await messages.countDocuments(standing, { maxTimeMS: countMs });
       await change(_id, recountAt, { $set: { messageCount }, $unset: { recountAt: 1 } });
     } catch (error) {
-      faults.push(error);
       await change(_id, recountAt, { $set: { recountAt: new Date(platform.now() + countAgainMs) } });
+      throw error;
     }
-  if (faults.length) throw faults[0];
+  });
 }
 
 /** How many threads one write archives: far below the time that one operation may take. */
