@@ -91,7 +91,8 @@ async function answerFrom(
   failpoint(platform.config, 'after-answer-write');
   const stored = await finishAnswer(platform, moved);
   platform.nudge('deliver-interaction', { interactionId: interaction._id });
-  return secret?.shown ?? presentMessage(platform, stored ?? message, null);
+  // It may be deleted by now: whoever answered is told what was posted.
+  return secret?.shown ?? presentMessage(platform, stored && !stored.deleted ? stored : message, null);
 }
 
 /** Refuses for the state that won: answered and deferred ones say so at any later time, others are past their time (edge case 33). */

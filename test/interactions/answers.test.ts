@@ -184,6 +184,22 @@ describe('Interaction: answers', () => {
       expect((await scene.send('followup', id, { content: 'x' })).status).to.equal(201);
     });
 
+    it('deleted before the callback was answered: the callback still shows what it posted', async () => {
+      const id = await scene.use();
+      const { collection } = scene.api.platform.db.messages;
+      const insert = collection.insertOne.bind(collection);
+      // The delete comes when the answer is decided, and finishes its message before the callback does.
+      collection.insertOne = async (...args: Parameters<typeof insert>) => {
+        collection.insertOne = insert;
+        expect((await original('DELETE', id)).status).to.equal(204);
+        return insert(...args);
+      };
+      expect(await answer(id, { content: 'shown' }))
+        .to.deep.include({ status: 201 })
+        .and.nested.include({ 'body.content': 'shown' });
+      expect((await original('DELETE', id)).status).to.equal(404);
+    });
+
     it('refuses before an answer, past the windows, for an ephemeral answer and a wrong token', async () => {
       const [created, late, over, hidden] = [await scene.use(), await scene.use(), await scene.use(), await scene.use()];
       expect(told(await original('DELETE', created))).to.deep.equal([400, 'not_answered']);
