@@ -6,6 +6,7 @@ import { trusted } from '../store/database.ts';
 import { pingsIndex } from '../store/models/message.ts';
 import type { Platform } from '../store/platform.ts';
 import type { Actor } from './access.ts';
+import { newestIn } from './dm-activity.ts';
 import { inPlace } from './places.ts';
 import { type ReadPlace, readPlaces } from './read-places.ts';
 
@@ -25,12 +26,6 @@ export async function markRead(platform: Platform, actor: Actor, channelId: stri
 
 /** How many channels are looked at together. */
 const atOnce = 16;
-
-/** The newest message of a channel, found through the index. */
-async function newestIn(platform: Platform, channelId: string): Promise<string | null> {
-  const newest = { channelId, deleted: trusted({ $exists: false }) };
-  return (await platform.db.messages.findOne(newest, { _id: 1 }).sort({ _id: -1 }).lean())?._id ?? null;
-}
 
 /** How many messages of others after `after` mention the person, up to 99. Looks at the newest 1,000 that mention anybody. */
 async function mentionsIn(platform: Platform, userId: string, { channelId, roleIds }: ReadPlace, after: string): Promise<number> {
