@@ -132,14 +132,17 @@ export async function mayView(access: ServerAccess, userId: string, channelId: s
   return member !== null && channel !== null && holds(await permissionsIn(access, member, channel), 'View Channel');
 }
 
-/** The bots of this server that may view `channelId`: the audience of its events. */
-export async function botsThatView(access: ServerAccess, channelId: string): Promise<string[]> {
-  const channel = await access.channel(channelId);
-  if (!channel) return [];
-  const overwrites = await overwritesOf(access, channel);
+/** The bots of this server that may view what stands under `overwrites`. */
+export async function botsUnder(access: ServerAccess, overwrites: readonly Overwrite[]): Promise<string[]> {
   return (await access.bots())
     .filter((bot) => holds(permissionsOf(access.server, bot, overwrites), 'View Channel'))
     .map((bot) => bot.userId);
+}
+
+/** The bots of this server that may view `channelId`: the audience of its events. */
+export async function botsThatView(access: ServerAccess, channelId: string): Promise<string[]> {
+  const channel = await access.channel(channelId);
+  return channel ? botsUnder(access, await overwritesOf(access, channel)) : [];
 }
 
 /** A server and the caller's place in it. */

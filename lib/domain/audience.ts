@@ -1,8 +1,7 @@
 import type { Overwrite } from '../base/permissions.ts';
 import type { EventName } from '../contract/events.ts';
-import type { DmDoc } from '../store/models/dm.ts';
 import type { WorkerPlatform } from '../store/platform.ts';
-import { botsThatView, loadServerNow, type ServerAccess } from './access.ts';
+import { botsThatView, homeOfChannel, loadServerNow, type ServerAccess } from './access.ts';
 
 /** Who hears an event: the bots, the topics that people and nodes listen to, and the server whose access data decided it. */
 export interface Audience {
@@ -28,8 +27,11 @@ export interface DueEvent {
 /** How many sessions' worth of appends are under way at once, so that one busy channel does not hold Redis up. */
 const appendsInFlight = 2_000;
 
-/** The audience of a DM. */
-export const dmAudience = ({ userIds, bots }: DmDoc): Audience => ({ bots, topics: userIds.map((id) => `user:${id}`), server: null });
+/** The audience under `access`: these bots, and the people of its server. Throws while Redis is away, as nobody knows then whether it still holds. */
+export function audienceUnder({ server, version }: ServerAccess, bots: readonly string[]): Audience {
+  if (version === null) throw new Error('redis is away');
+  return { bots, topics: [`server:${server._id}`], server: { id: server._id, version } };
+}
 
 /** The audience in server `serverId` as it stands now: the bots that `pick` names. null when the server is gone: nobody is left to hear. */
 export async function serverAudience(
@@ -38,14 +40,18 @@ export async function serverAudience(
   pick: (access: ServerAccess) => Promise<readonly string[]>,
 ): Promise<Audience | null> {
   const access = await loadServerNow(platform, serverId);
-  if (!access) return null;
-  if (access.version === null) throw new Error('redis is away');
-  return { bots: await pick(access), topics: [`server:${serverId}`], server: { id: serverId, version: access.version } };
+  return access && audienceUnder(access, await pick(access));
 }
 
-/** The audience of a channel's events: the bots that may view it. */
-export const channelAudience = (platform: WorkerPlatform, serverId: string, channelId: string): Promise<Audience | null> =>
-  serverAudience(platform, serverId, (access) => botsThatView(access, channelId));
+/** The audience of what happens in a channel, or in a DM, whose server is none, as it stands now; null when nobody is left to hear. */
+export async function channelAudience(
+  platform: WorkerPlatform,
+  { channelId, serverId }: { channelId: string; serverId: string | null },
+): Promise<Audience | null> {
+  if (serverId !== null) return serverAudience(platform, serverId, (access) => botsThatView(access, channelId));
+  const dm = (await homeOfChannel(platform, channelId))?.dm;
+  return dm ? { bots: dm.bots, topics: dm.userIds.map((id) => `user:${id}`), server: null } : null;
+}
 
 /**
  * Appends `events` in order, each once however often it is called; `audienceNow` is asked again whenever access data changed meanwhile, so that nothing is

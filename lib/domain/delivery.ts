@@ -3,8 +3,7 @@ import { trusted } from '../store/database.ts';
 import type { MessageDoc } from '../store/models/message.ts';
 import { type OutboxEntry, settled, undeliveredIndex } from '../store/models/outbox.ts';
 import type { WorkerPlatform } from '../store/platform.ts';
-import { homeOfChannel } from './access.ts';
-import { type Audience, appendInOrder, channelAudience, type DueEvent, dmAudience } from './audience.ts';
+import { appendInOrder, channelAudience, type DueEvent } from './audience.ts';
 import { removableGraves } from './crosspost-graves.ts';
 import { settleDm } from './dm-activity.ts';
 import { presentMessages } from './present.ts';
@@ -57,13 +56,6 @@ function payloadOf(message: MessageDoc, { name, data, nonce }: OutboxEntry, show
   return { ...shown, ...(serverId ? { serverId } : {}), ...(nonce === undefined ? {} : { nonce }) };
 }
 
-/** The audience of a channel's messages as it stands now; null when nobody is left to hear. */
-async function audienceOf(platform: WorkerPlatform, { serverId, channelId }: MessageDoc): Promise<Audience | null> {
-  if (serverId !== null) return channelAudience(platform, serverId, channelId);
-  const home = await homeOfChannel(platform, channelId);
-  return home?.dm ? dmAudience(home.dm) : null;
-}
-
 /**
  * Takes the undelivered events of one channel to the bus, oldest message first, until there are none (quality 2, Drain job). Running it twice, or two at
  * once, delivers nothing twice: every event has its mark. Rejects while Redis or the database is away; the documents keep what they owe.
@@ -82,7 +74,7 @@ export async function drainChannel(platform: WorkerPlatform, channelId: string):
     if (!first) return;
     const events = await dueEvents(platform, messages);
     if (performance.now() - began > batchLifeMs) return;
-    await appendInOrder(platform, events, () => audienceOf(platform, first));
+    await appendInOrder(platform, events, () => channelAudience(platform, first));
     if (first.serverId === null) await settleDm(platform, channelId);
     if (first.thread && messages.some(cameOrWent)) await askRecount(platform, channelId, bookkeeping);
     if (performance.now() - began > batchLifeMs) return;

@@ -1,8 +1,8 @@
 import { failpoint } from '../base/failpoint.ts';
-import { holds, permissionsOf } from '../base/permissions.ts';
 import { trusted } from '../store/database.ts';
 import type { RemovalDoc } from '../store/models/removal.ts';
 import type { WorkerPlatform } from '../store/platform.ts';
+import { botsUnder } from './access.ts';
 import { appendInOrder, type DueEvent, serverAudience } from './audience.ts';
 import { removeChannelFiles } from './files.ts';
 import { removeFollowsOf } from './followers.ts';
@@ -37,11 +37,7 @@ const goneEvent = ({ serverId, overwrites }: RemovalDoc, id: string): DueEvent =
 async function tellGone(platform: WorkerPlatform, removal: RemovalDoc, ids: readonly string[], { last }: Pass): Promise<void> {
   const events = ids.map((id) => goneEvent(removal, id));
   await appendInOrder(platform, events, () =>
-    serverAudience(platform, removal.serverId, async (access) =>
-      (await access.bots())
-        .filter((bot) => holds(permissionsOf(access.server, bot, removal.overwrites), 'View Channel'))
-        .map((bot) => bot.userId),
-    ),
+    serverAudience(platform, removal.serverId, (access) => botsUnder(access, removal.overwrites)),
   );
   if (last) await platform.forget(events.map(({ id }) => id));
 }

@@ -3,7 +3,7 @@ import { settled, undeliveredIndex } from '../store/models/outbox.ts';
 import type { ChannelDoc } from '../store/models/server.ts';
 import type { WorkerPlatform } from '../store/platform.ts';
 import { botsThatView, loadServerNow, type ServerAccess } from './access.ts';
-import { type Audience, appendInOrder, type DueEvent } from './audience.ts';
+import { type Audience, appendInOrder, audienceUnder, type DueEvent } from './audience.ts';
 import { channelOf } from './server-view.ts';
 
 /** How many channels one batch takes. */
@@ -30,13 +30,7 @@ function dueByPlace(channels: readonly ChannelDoc[]): Map<string, DueEvent[]> {
 
 /** Appends events to who may view `place` under `access`; false when access data changed meanwhile: a channel may have gone, its events with it. */
 async function appendUnder(platform: WorkerPlatform, access: ServerAccess, place: string, events: readonly DueEvent[]): Promise<boolean> {
-  const { version, server } = access;
-  if (version === null) throw new Error('redis is away');
-  let audience: Audience | null = {
-    bots: await botsThatView(access, place),
-    topics: [`server:${server._id}`],
-    server: { id: server._id, version },
-  };
+  let audience: Audience | null = audienceUnder(access, await botsThatView(access, place));
   let asked = 0;
   await appendInOrder(platform, events, () => {
     if (asked++ > 0) audience = null;

@@ -4,7 +4,7 @@ import type { EventData } from '../contract/events.ts';
 import { trusted } from '../store/database.ts';
 import type { ApiPlatform, WorkerPlatform } from '../store/platform.ts';
 import { type Actor, homeOfChannel } from './access.ts';
-import { appendInOrder, channelAudience, dmAudience } from './audience.ts';
+import { appendInOrder, channelAudience } from './audience.ts';
 import { inPlace } from './places.ts';
 
 /** One call of the typing route: who, where, and an id whose time is when. */
@@ -37,10 +37,10 @@ export async function announceTyping(platform: WorkerPlatform, typing: Typing): 
   const { channelId, userId, typingId } = typing;
   const home = await homeOfChannel(platform, channelId);
   if (home && !(await isOver(platform, typing))) {
-    const { serverId, dm } = home;
+    const { serverId } = home;
     const told: EventData<'TYPING_START'> = { channelId, serverId, userId, at: new Date(idTimeMs(typingId)).toISOString() };
     const event = { id: typingId, name: 'TYPING_START', payload: JSON.stringify(told), channelId, except: userId } as const;
-    await appendInOrder(platform, [event], async () => (dm ? dmAudience(dm) : channelAudience(platform, serverId, channelId)));
+    await appendInOrder(platform, [event], () => channelAudience(platform, { channelId, serverId }));
   }
   // The mark that keeps it from being announced twice is let go of, also by a second run that comes too late.
   void platform.forget([typingId]);
