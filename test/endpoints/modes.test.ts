@@ -65,6 +65,7 @@ describe('an endpoint answers', () => {
     const [known, asked] = [await contents(), endpoint.site.asked.length];
     expect(await world.view(id)).to.include({ state: 'created', messageId: null });
     expect(await world.told(id)).to.deep.equal([]);
+    expect(await scene.botEvents()).to.deep.equal([]);
     expect((await scene.send('callback', id, message(`by callback ${id}`))).status).to.equal(201);
     expect(await contents()).to.deep.equal([...known, `by callback ${id}`]);
     expect(await world.told(id)).to.deep.equal(['answered']);
@@ -152,14 +153,14 @@ describe('an endpoint answers', () => {
         ] as const,
     ),
     ['a blank body', bytes(' \r\n'), 200, /^body: is not JSON in UTF-8$/],
-    ['what is no JSON', bytes('hello'), 200, /^body: is not JSON/],
-    ['JSON cut off', bytes('{"type":"message","content":"h'), 200, /^body: is not JSON/],
-    ['two JSONs', bytes(json + json), 200, /^body: is not JSON/],
+    ['what is no JSON', bytes('hello'), 200, /^body: is not JSON in UTF-8$/],
+    ['JSON cut off', bytes('{"type":"message","content":"h'), 200, /^body: is not JSON in UTF-8$/],
+    ['two JSONs', bytes(json + json), 200, /^body: is not JSON in UTF-8$/],
     [
       'what is not UTF-8',
       bytes(Buffer.from('7b2274797065223a226d657373616765222c22636f6e74656e74223a22ff227d', 'hex')),
       200,
-      /^body: is not JSON/,
+      /^body: is not JSON in UTF-8$/,
     ],
     ['null', bytes('null'), 200, /^invalid_request: .*must be object/],
     ['an array', bytes(`[${json}]`), 200, /^invalid_request: .*must be object/],
