@@ -1,5 +1,5 @@
 import type { Message } from '../contract/message.ts';
-import { trusted } from '../store/database.ts';
+import { bookkeeping, trusted } from '../store/database.ts';
 import type { MessageDoc } from '../store/models/message.ts';
 import { type OutboxEntry, settled, undeliveredIndex } from '../store/models/outbox.ts';
 import type { WorkerPlatform } from '../store/platform.ts';
@@ -83,12 +83,6 @@ export async function drainChannel(platform: WorkerPlatform, channelId: string):
   }
 }
 
-/**
- * Not waited for until it is on disk: when a crash of the database takes it back, the events are found again and their marks say that they were
- * delivered.
- */
-const bookkeeping = { writeConcern: { w: 1, journal: false } } as const;
-
 /** Whether a message owes the event of its post or of its end. */
 const cameOrWent = ({ ob }: MessageDoc): boolean => ob?.some(({ name }) => name === 'MESSAGE_CREATE' || name === 'MESSAGE_DELETE') ?? false;
 
@@ -100,6 +94,7 @@ async function settle(platform: WorkerPlatform, messages: readonly MessageDoc[])
   const graves = buried.length ? await removableGraves(platform, buried) : [];
   // First: as long as a tombstone owes events it is found again, whatever dies here. Nothing comes to owe more once it is one.
   if (graves.length) await platform.db.messages.deleteMany({ _id: trusted({ $in: graves }), deleted: true });
+  // Taken back by a crash of the database, the events are found again, and their marks say that they were delivered.
   await platform.db.messages.collection.updateMany({ _id: { $in: ids } } as never, settled(eventIds), bookkeeping);
   void platform.forget(eventIds);
 }

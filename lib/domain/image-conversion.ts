@@ -1,7 +1,7 @@
 import { failpoint } from '../base/failpoint.ts';
 import { limits } from '../base/limits.ts';
 import type { ImageFormat } from '../base/magic.ts';
-import { trusted } from '../store/database.ts';
+import { bookkeeping, trusted } from '../store/database.ts';
 import type { FileDoc } from '../store/models/file.ts';
 import type { EnqueuePlatform, WorkerPlatform } from '../store/platform.ts';
 import { showStoredFile } from './attachment-updates.ts';
@@ -25,12 +25,6 @@ export type EncodeImage = (from: string, to: string) => Promise<ConvertedImage>;
 /** A file with the mark that its conversion is not at its end. */
 type Marked = FileDoc & { original: string };
 
-/**
- * Not waited for until it is on disk: a count that a crash of the database takes back is one too low, and a mark that it brings back is found by the sweep,
- * which does what is done already.
- */
-const bookkeeping = { writeConcern: { w: 1, journal: false } } as const;
-
 const waiting = { state: 'waiting', original: trusted({ $exists: true }) } as const;
 
 /**
@@ -39,6 +33,7 @@ const waiting = { state: 'waiting', original: trusted({ $exists: true }) } as co
  */
 export async function convertImage(platform: WorkerPlatform, fileId: string, encode: EncodeImage): Promise<void> {
   const { files } = platform.db;
+  // A count that a crash of the database takes back is one too low: one more try.
   const file: FileDoc | null = await files
     .findOneAndUpdate({ _id: fileId, ...waiting }, { $inc: { begun: 1 } }, { ...bookkeeping, returnDocument: 'after' })
     .lean();

@@ -1,4 +1,4 @@
-import { trusted } from '../store/database.ts';
+import { bookkeeping, trusted } from '../store/database.ts';
 import { settled, undeliveredIndex } from '../store/models/outbox.ts';
 import type { ChannelDoc } from '../store/models/server.ts';
 import type { WorkerPlatform } from '../store/platform.ts';
@@ -12,8 +12,6 @@ const batchChannels = 100;
 const batchLifeMs = 5_000;
 /** How often a batch is begun anew while access data keep changing. */
 const staleMax = 20;
-/** Not waited for until it is on disk: a crash of the database brings events back whose marks say that they were delivered. */
-const bookkeeping = { writeConcern: { w: 1, journal: false } } as const;
 
 /** What `channels` owe, by the channel whose readers hear it: a thread's events and its parent's go to the same. */
 function dueByPlace(channels: readonly ChannelDoc[]): Map<string, DueEvent[]> {

@@ -48,6 +48,12 @@ export interface Database extends Collections {
   close(): Promise<void>;
 }
 
+/**
+ * Options of a write that is not waited for until it is on disk: for marks of what was done. A crash of the database may take one back; then the work is found
+ * again, and comes to nothing the second time.
+ */
+export const bookkeeping = { writeConcern: { w: 1, journal: false } } as const;
+
 /** How long one operation may wait for the database before it fails, so that the API answers 503 within 2.5 s (quality 1, P10). */
 const deadlineMs = 2_000;
 
