@@ -136,12 +136,12 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   });
 }
 
-/** The configuration of this process, from its environment; on a fault prints what is wrong and ends the process with code 78. */
-export function configOrExit(): Config {
+/** The configuration of this process, from its environment; on a fault tells what is wrong, on stderr by default, and ends the process with code 78. */
+export function configOrExit(tell = (fault: string): unknown => process.stderr.write(`${fault}\n`)): Config {
   try {
     return readConfig(process.env);
   } catch (fault) {
-    process.stderr.write(`${(fault as Error).message}\n`);
+    tell((fault as Error).message);
     return process.exit(78);
   }
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { readConfig } from '../../config/index.ts';
-import { appKey, claim, dataFolder } from './data-folder.ts';
+import { appKey, claim, dataFolder, noteRunning } from './data-folder.ts';
 import { startDemoBot } from './demo-bot.ts';
 import { invitation } from './invitation.ts';
 import type { Started } from './lifecycle.ts';
@@ -47,6 +47,9 @@ export async function bringUp(note: (one: Started) => void): Promise<Role[]> {
     REDIS_URL: stores.redisUrl,
     APP_KEY: key,
   };
+  const { MONGODB_URL, REDIS_URL } = env;
+  const { REDIS_PREFIX, REDIS_SHARDS } = config;
+  note({ name: 'running.json', stop: noteRunning(folder, { MONGODB_URL, REDIS_URL, REDIS_PREFIX, REDIS_SHARDS: String(REDIS_SHARDS) }) });
   const roles = await startRoles(env, folder, note);
 
   const local = `http://localhost:${config.PORT}`;

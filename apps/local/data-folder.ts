@@ -29,13 +29,19 @@ export function appKey(folder: string): string {
   return key;
 }
 
+/** The socket by which a folder is claimed; null where there can be none: on Windows, and where its path is too long. */
+function socketOf(folder: string): string | null {
+  const path = relative('.', join(folder, 'running.sock'));
+  return process.platform === 'win32' || path.length > 100 ? null : path;
+}
+
 /**
  * Claims the folder for this process; throws `Plain` when a running one has it. A socket tells the living from the dead better than a
  * process id, which another program may have by now.
  */
 export async function claim(folder: string): Promise<() => void> {
-  const path = relative('.', join(folder, 'running.sock'));
-  if (process.platform === 'win32' || path.length > 100) return () => undefined;
+  const path = socketOf(folder);
+  if (path === null) return () => undefined;
   for (let tries = 0; tries < 2; tries++) {
     const server = await listen(path);
     if (server)
@@ -46,6 +52,24 @@ export async function claim(folder: string): Promise<() => void> {
     rmSync(path, { force: true });
   }
   throw new Plain(`Parlance already runs from ${folder}. Stop it first, or set DATA_DIR to another folder.`);
+}
+
+/** How other commands on this machine reach what runs from a folder: settings, by name. */
+export type RunningEnv = Readonly<Record<string, string>>;
+
+const runningFile = (folder: string): string => join(folder, 'running.json');
+
+/** Notes the settings that what now runs from `folder` was started with, readable by the owner only; they may hold passwords. Answers what takes the note away. */
+export function noteRunning(folder: string, env: RunningEnv): () => void {
+  writeSecret(runningFile(folder), `${JSON.stringify(env, null, 2)}\n`);
+  return () => rmSync(runningFile(folder), { force: true });
+}
+
+/** The settings noted for what runs from `folder`; null when nothing does, also when it died and left its note behind. */
+export async function runningEnv(folder: string): Promise<RunningEnv | null> {
+  const path = socketOf(folder);
+  if (!existsSync(runningFile(folder)) || (path !== null && !(await answers(path)))) return null;
+  return JSON.parse(readFileSync(runningFile(folder), 'utf8')) as RunningEnv;
 }
 
 function listen(path: string): Promise<Server | undefined> {

@@ -21,6 +21,7 @@ const commands = {
   start: 'dist/apps/local/main.js',
   stores: 'dist/apps/local/stores-main.js',
   listen: 'dist/apps/local/listen.js',
+  operator: 'dist/apps/local/operator.js',
   dev: 'dist/apps/local/dev.js',
   test: 'dist/apps/local/test-main.js',
 };
@@ -46,7 +47,7 @@ function npm(args) {
   // A run of npm test may come with NODE_ENV=production; the tools are needed all the same.
   const child = spawn(command, [...first, ...args], {
     cwd: root,
-    stdio: ['ignore', 'inherit', 'inherit'],
+    stdio: ['ignore', 2, 2], // stdout is the command's
     shell: process.platform === 'win32',
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
@@ -89,7 +90,7 @@ function build(entry) {
   // The compiler's memory of what it wrote is wrong when somebody removed files by hand.
   if (existsSync(stale) && entry.startsWith('dist/') && !existsSync(inRoot(entry))) rmSync(stale);
   const done = existsSync(stale) ? () => undefined : tick('Compiling');
-  const { status } = spawnSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' });
+  const { status } = spawnSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], { cwd: root, stdio: ['inherit', 2, 2] });
   done();
   if (status !== 0) end('The sources do not compile (see above). Nothing was started.', status ?? 1);
 }

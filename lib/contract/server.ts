@@ -14,6 +14,9 @@ export const ServerType = Type.Union([
 ]);
 export type ServerType = Static<typeof ServerType>;
 
+/** Every server type, in the spec's order. */
+export const serverTypes: readonly ServerType[] = ServerType.anyOf.map((one) => one.const);
+
 /** A role (spec, Role). */
 export const Role = Type.Object({
   id: Id,

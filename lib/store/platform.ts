@@ -224,3 +224,6 @@ export async function openOpsPlatform(config: Config, log: Logger): Promise<OpsP
     },
   };
 }
+
+/** Opens the platform of the operators' command line: it changes documents, and nodes hear of it by the versions alone. */
+export const openOperatorPlatform = (config: Config, log: Logger): Promise<Platform> => openCommon(config, log, 'operator');

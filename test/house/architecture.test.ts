@@ -33,6 +33,7 @@ const owners: Record<string, string[]> = {
   // The dashboard wants BullMQ queues; lib/store hands them out, so apps/ops never names bullmq itself.
   '@bull-board/api': ['apps/ops/'],
   '@bull-board/koa': ['apps/ops/'],
+  commander: ['apps/operator/'],
   pg: ['apps/local/documentdb/'],
   bson: ['apps/local/documentdb/'],
 };
@@ -121,6 +122,7 @@ describe('architecture', () => {
     ['pg in store', { 'lib/store/a.ts': `import pg from 'pg';` }, /names pg/],
     ['bson in local', { 'apps/local/a.ts': `import { BSON } from 'bson';` }, /names bson/],
     ['the image encoder in domain', { 'lib/domain/a.ts': `import sharp from 'sharp';` }, /names sharp/],
+    ['commander in local', { 'apps/local/a.ts': `import { Command } from 'commander';` }, /names commander/],
     ['a way out in a worker', { 'workers/a.ts': `import { request } from 'undici';` }, /names undici/],
     ['pino in an app', { 'apps/api/a.ts': `import { pino } from 'pino';` }, /names pino/],
     ['Node in the markup', { 'lib/base/markup.ts': `import { x } from 'node:url';` }, /browsers share it/],

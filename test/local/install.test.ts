@@ -17,9 +17,10 @@ class Clone {
     this.write(
       'npm-cli.js',
       `import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
+      process.stdout.write('added 1 package\\n');
       appendFileSync('npm.log', process.argv.slice(2).join(' ') + '\\n');
       mkdirSync('node_modules/typescript/bin', { recursive: true });
-      writeFileSync('node_modules/typescript/bin/tsc', "require('fs').appendFileSync('tsc.log', 'x'); process.exit(Number(process.env.TSC_CODE ?? 0));");
+      writeFileSync('node_modules/typescript/bin/tsc', "require('fs').appendFileSync('tsc.log', 'x'); process.stdout.write('an error'); process.exit(Number(process.env.TSC_CODE ?? 0));");
       writeFileSync('node_modules/typescript/package.json', '{}');
       process.exit(Number(process.env.NPM_CODE ?? 0));`,
     );
@@ -58,6 +59,7 @@ describe('apps/local/install.mjs', () => {
     expect(clone.installs).to.have.length(1);
     expect(clone.installs[0]).to.match(/^ci --ignore-scripts --include=dev /);
     expect(stdout).to.equal('["a","--b"]');
+    expect(stderr).to.contain('added 1 package').and.contain('an error');
     expect(status).to.equal(7);
     expect(readFileSync(join(clone.root, 'tsc.log'), 'utf8')).to.equal('x');
   });

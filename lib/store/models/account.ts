@@ -15,6 +15,8 @@ export interface AccountDoc {
   status: ChosenStatus;
   customStatus: string | null;
   createdAt: Date;
+  /** Whether the person joined during early access, for the badge; absent is no. */
+  earlyAccess?: boolean;
 }
 
 export const accountSchema = new Schema<AccountDoc>(
@@ -30,6 +32,7 @@ export const accountSchema = new Schema<AccountDoc>(
     status: String,
     customStatus: String,
     createdAt: Date,
+    earlyAccess: Boolean,
   },
   { collection: 'accounts', versionKey: false, minimize: false },
 );

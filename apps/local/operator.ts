@@ -1,0 +1,30 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { appKey, dataFolder, runningEnv } from './data-folder.ts';
+
+/*
+ * `npm run operator -- <command>`: the operators' command line, on the stores that the environment names, else on those of the `npm start` that runs.
+ */
+const args = process.argv.slice(2);
+const folder = dataFolder();
+const running = await runningEnv(folder);
+const isNamed = ['MONGODB_URL', 'REDIS_URL'].every((name) => process.env[name]);
+const isHelp = args.length === 0 || args.some((one) => ['help', '--help', '-h'].includes(one));
+
+if (running || isNamed || isHelp) {
+  const key = existsSync(join(folder, 'app.key')) ? { APP_KEY: appKey(folder) } : {};
+  const main = fileURLToPath(new URL('../operator/main.js', import.meta.url));
+  const child = spawn(process.execPath, ['--enable-source-maps', main, ...args], {
+    env: { ...running, ...key, ...process.env },
+    stdio: 'inherit',
+  });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal));
+  child.on('exit', (code) => process.exit(code ?? 130));
+} else {
+  const message = `Nothing runs from ${folder}: start it with \`npm start\`, or set MONGODB_URL, REDIS_URL and APP_KEY.`;
+  if (args.includes('--json')) process.stdout.write(`${JSON.stringify({ ok: false, error: { code: 'unavailable', message } })}\n`);
+  else process.stderr.write(`${message}\n`);
+  process.exitCode = 69;
+}

@@ -1,0 +1,81 @@
+import { Argument, Command, CommanderError, InvalidArgumentError } from 'commander';
+import { type ServerType, serverTypes } from '../../lib/contract/server.ts';
+import { exits } from './ending.ts';
+
+/** One command with what it was given; ids are as they were typed. */
+export type Order =
+  | { command: 'server-types'; serverId: string; types: ServerType[] }
+  | { command: 'verify-bot'; applicationId: string; undo?: boolean }
+  | { command: 'tag'; userId: string; tag: 'official' | 'none' }
+  | { command: 'early-access'; userId: string; undo?: boolean };
+
+/** What a command line asks for; `usage` is one that asks for nothing there is. */
+export type Asked = { kind: 'order'; order: Order } | { kind: 'help'; text: string } | { kind: 'usage'; text: string };
+
+const after = `
+Exit codes:
+  ${exits.done}   done, also when there was nothing to change
+  ${exits.refused}   refused: there is no such server, account or application, or it cannot hold this
+  ${exits.usage}  the command line is not right
+  ${exits.away}  the database or Redis is away; repeating a command is always safe
+  ${exits.fault}  a fault of the program
+  ${exits.configuration}  a setting is missing or bad: MONGODB_URL, REDIS_URL and APP_KEY are those of the other processes`;
+
+function typesOf(text: string): ServerType[] {
+  if (text === 'none') return [];
+  return text.split(',').map((one) => {
+    const type = serverTypes.find((known) => known === one.trim());
+    if (!type) throw new InvalidArgumentError(`Types are ${serverTypes.join(', ')}, with commas between them, or none.`);
+    return type;
+  });
+}
+
+function programOf(take: (order: Order) => void): Command {
+  const program = new Command('operator')
+    .description('Grants what only the team that runs the platform can. Everybody sees it at once.')
+    .option('--json', 'print one JSON object: { "ok": true, … } or { "ok": false, "error": { "code", "message" } }')
+    .configureHelp({ helpWidth: 160 }) // one line each
+    .addHelpText('after', after)
+    .showHelpAfterError('`operator help` lists the commands.');
+  program
+    .command('server-types <serverId>')
+    .description(`give a server these types in place of those it has: ${serverTypes.join(', ')}; or none`)
+    .argument('<type,…>', 'the types, with commas between them, or none', typesOf)
+    .action((serverId: string, types: ServerType[]) => take({ command: 'server-types', serverId, types }));
+  program
+    .command('verify-bot <applicationId>')
+    .description('give the bot of an application the tag verified_bot')
+    .option('--undo', 'take it away')
+    .action((applicationId: string, options: { undo?: boolean }) => take({ command: 'verify-bot', applicationId, ...options }));
+  program
+    .command('tag <userId>')
+    .description('give a person or bot the tag official, or take that tag away')
+    .addArgument(new Argument('<tag>').choices(['official', 'none']))
+    .action((userId: string, tag: 'official' | 'none') => take({ command: 'tag', userId, tag }));
+  program
+    .command('early-access <userId>')
+    .description('note that a person joined during early access, for the badge')
+    .option('--undo', 'take it back')
+    .action((userId: string, options: { undo?: boolean }) => take({ command: 'early-access', userId, ...options }));
+  return program;
+}
+
+/** Reads a command line (without Node and the script). Opens and changes nothing. */
+export function readCommand(args: readonly string[]): Asked {
+  let order: Order | undefined;
+  let text = '';
+  const write = (piece: string): void => {
+    text += piece;
+  };
+  const program = programOf((taken) => {
+    order = taken;
+  });
+  for (const one of [program, ...program.commands]) one.exitOverride().configureOutput({ writeOut: write, writeErr: write });
+  try {
+    program.parse(args, { from: 'user' });
+  } catch (fault) {
+    if (!(fault instanceof CommanderError)) throw fault;
+    return { kind: fault.exitCode === 0 ? 'help' : 'usage', text: text.trim().replace(/^error: /, '') };
+  }
+  return order ? { kind: 'order', order } : { kind: 'usage', text: program.helpInformation().trim() };
+}

@@ -1,0 +1,32 @@
+import { configOrExit } from '../../config/index.ts';
+import { readCommand } from './commands.ts';
+import { type Ending, exits, failed } from './ending.ts';
+
+/*
+ * `npm run operator -- <command>`: the operators' command line (decisions 3). It does one thing and ends with the exit code that tells how it went.
+ */
+const args = process.argv.slice(2);
+const isJson = args.includes('--json');
+
+/** Prints the ending, and ends the process once that is written, whatever connections are open still. */
+function end({ exit, json, text }: Ending): void {
+  const stream = isJson || json.ok ? process.stdout : process.stderr;
+  stream.write(`${isJson ? JSON.stringify(json) : text}\n`, () => process.exit(exit));
+}
+
+const asked = readCommand(args);
+switch (asked.kind) {
+  case 'help':
+    end({ exit: exits.done, json: { ok: true, help: asked.text }, text: asked.text });
+    break;
+  case 'usage':
+    end(failed(exits.usage, 'usage', asked.text));
+    break;
+  case 'order': {
+    const { order } = asked;
+    const config = configOrExit((fault) => end(failed(exits.configuration, 'configuration', fault)));
+    // Only now: help and a wrong command line need no stores, and loading what speaks to them takes a second.
+    const [{ obey }, { carryOut }] = await Promise.all([import('./obey.ts'), import('./carry-out.ts')]);
+    end(await obey(config, (platform) => carryOut(platform, order)));
+  }
+}

@@ -1,0 +1,49 @@
+import type { Config } from '../../config/index.ts';
+import { Refusal } from '../../lib/base/errors.ts';
+import { createLog } from '../../lib/base/log.ts';
+import { isUnavailable } from '../../lib/store/database.ts';
+import { openOperatorPlatform, type Platform } from '../../lib/store/platform.ts';
+import { type Ending, exits, failed } from './ending.ts';
+
+/** How long the stores have for all of it, in milliseconds: with the start of the process that is less than 5 s. */
+const patienceMs = 4_000;
+
+const database = 'The database (MONGODB_URL)';
+const redis = 'Redis (REDIS_URL)';
+const away = (what: string, why: string): Ending =>
+  failed(exits.away, 'unavailable', `${what} cannot be reached: ${why.replace(/\.$/, '')}. Repeat the command when it can.`);
+
+function endingOf(fault: Error): Ending {
+  if (fault instanceof Refusal) return failed(exits.refused, fault.code, fault.message);
+  if (isUnavailable(fault)) return away(database, fault.message);
+  return failed(exits.fault, 'internal', `${fault.name}: ${fault.message}`);
+}
+
+async function obeyNow(config: Config, work: (platform: Platform) => Promise<Ending>): Promise<Ending> {
+  let platform: Platform;
+  try {
+    // Its log would stand between the answers.
+    platform = await openOperatorPlatform(config, createLog('operator', 'silent'));
+  } catch (fault) {
+    const { name, message } = fault as Error;
+    return away(name.startsWith('Mongo') ? database : redis, message);
+  }
+  try {
+    const ending = await work(platform).catch(endingOf);
+    if (!ending.json.ok) return ending;
+    return await platform.pingRedis().then(
+      () => ending,
+      (fault: Error) => away(`It is stored, but ${redis}, by which all nodes hear of it at once,`, fault.message),
+    );
+  } finally {
+    await platform.close();
+  }
+}
+
+/** Opens the stores, does `work` and closes them; takes no longer than 4 s. Never rejects: whatever happens is an ending. */
+export async function obey(config: Config, work: (platform: Platform) => Promise<Ending>): Promise<Ending> {
+  const late = new Promise<Ending>((done) => {
+    setTimeout(() => done(away(`${database} or ${redis}`, `no answer within ${patienceMs / 1000} s`)), patienceMs);
+  });
+  return Promise.race([obeyNow(config, work), late]);
+}

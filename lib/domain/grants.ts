@@ -1,0 +1,97 @@
+import { refuse } from '../base/errors.ts';
+import { isId } from '../base/ids.ts';
+import { type ServerType, serverTypes } from '../contract/server.ts';
+import type { Tag } from '../contract/user.ts';
+import type { AccountDoc } from '../store/models/account.ts';
+import type { Platform } from '../store/platform.ts';
+import { changesOf, writeAudit } from './audit.ts';
+import { actorOf } from './credentials.ts';
+import { tagOf } from './faces.ts';
+import { ensureSystemAccount } from './system-account.ts';
+
+/** What a grant came to: whose it is, what was held before and what is held now. Both are alike when nothing changed. */
+export interface Grant<T> {
+  readonly id: string;
+  readonly name: string;
+  readonly before: T;
+  readonly after: T;
+}
+
+/**
+ * Gives a server these types in place of those it has (spec, Server type); an empty list takes all away. Repeated ones count once, and they are kept in
+ * the spec's order. A staff or developer server leaves Discovery. Its audit log names the platform's account. 404 for an unknown server.
+ */
+export async function grantServerTypes(
+  platform: Platform,
+  serverId: string,
+  types: readonly ServerType[],
+): Promise<Grant<ServerType[]> & { unlisted: boolean }> {
+  const after = serverTypes.filter((type) => types.includes(type));
+  const isTeams = after.includes('staff') || after.includes('developer');
+  const set = { types: after, ...(isTeams ? { listed: false } : {}) };
+  // Also where nothing changes: whoever repeats a grant whose nodes did not hear of it makes them hear now.
+  const server = isId(serverId)
+    ? await platform.versions.changing({ servers: [serverId] }, () =>
+        platform.db.servers.findOneAndUpdate({ _id: serverId }, { $set: set }, { returnDocument: 'before' }).lean(),
+      )
+    : null;
+  if (!server) return refuse('not_found', { what: 'server' });
+  const changes = changesOf(server, set);
+  if (Object.keys(changes).length > 0) {
+    const actor = actorOf(platform, await ensureSystemAccount(platform), new Map());
+    await writeAudit(platform, actor, { serverId, action: 'server_update', targetId: serverId, changes });
+  }
+  return { id: serverId, name: server.name, before: server.types, after, unlisted: 'listed' in changes };
+}
+
+/** The account `id` when a grant may change it: 404 when there is none, 400 for the platform's own. */
+async function grantee(platform: Platform, id: string): Promise<AccountDoc> {
+  const account = isId(id) ? await platform.db.accounts.findOne({ _id: id }).lean() : null;
+  if (!account) return refuse('not_found', { what: 'account' });
+  if (account.kind === 'system') refuse('invalid_request', { reason: 'the account of the platform itself stays as it is' });
+  return account;
+}
+
+/** Sets `set` on an account that matches `held`, on every node at once. Answers the account as it was before, and whether it matched. */
+async function changeAccount(
+  platform: Platform,
+  id: string,
+  held: Pick<Partial<AccountDoc>, 'tag'>,
+  set: Pick<Partial<AccountDoc>, 'tag' | 'earlyAccess'>,
+): Promise<{ before: AccountDoc; made: boolean }> {
+  const before = await platform.versions.changing({ accounts: [id] }, () =>
+    platform.db.accounts.findOneAndUpdate({ _id: id, ...held }, { $set: set }, { returnDocument: 'before' }).lean(),
+  );
+  return before ? { before, made: true } : { before: await grantee(platform, id), made: false };
+}
+
+/** Gives an account `tag`, or takes away that very tag and no other. */
+async function changeTag(platform: Platform, id: string, tag: AccountDoc['tag'], undo: boolean): Promise<Grant<Tag | null>> {
+  const { before, made } = await changeAccount(platform, id, undo ? { tag } : {}, { tag: undo ? null : tag });
+  const after = made ? { ...before, tag: undo ? null : tag } : before;
+  return { id, name: before.username, before: tagOf(before), after: tagOf(after) };
+}
+
+/**
+ * Gives a person or bot the tag `official`, or takes it away (spec, Message). An account shows one tag, so it replaces `verified_bot`; `none` takes
+ * `official` alone away, and a verified bot stays one. 404 for an unknown account; refuses the platform's own.
+ */
+export async function grantTag(platform: Platform, userId: string, tag: 'official' | 'none'): Promise<Grant<Tag | null>> {
+  await grantee(platform, userId);
+  return changeTag(platform, userId, 'official', tag === 'none');
+}
+
+/** Gives an application's bot the tag `verified_bot` (spec, App Directory item) in place of any other, or takes that one away. 404 for an unknown application. */
+export async function verifyBot(platform: Platform, applicationId: string, { undo = false } = {}): Promise<Grant<Tag | null>> {
+  const application = isId(applicationId) ? await platform.db.applications.findOne({ _id: applicationId }).lean() : null;
+  if (!application) return refuse('not_found', { what: 'application' });
+  return changeTag(platform, application.botId, 'verified_bot', undo);
+}
+
+/** Notes that a person joined during early access, or takes that back (spec, Badge). People only. 404 for an unknown account. */
+export async function grantEarlyAccess(platform: Platform, userId: string, { undo = false } = {}): Promise<Grant<boolean>> {
+  const { kind } = await grantee(platform, userId);
+  if (kind === 'bot') refuse('invalid_request', { reason: 'only people can have early access' });
+  const { before } = await changeAccount(platform, userId, {}, { earlyAccess: !undo });
+  return { id: userId, name: before.username, before: before.earlyAccess ?? false, after: !undo };
+}

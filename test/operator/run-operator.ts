@@ -1,0 +1,41 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { Config } from '../../config/index.ts';
+
+/** How a run of the operators' command line ended. */
+export interface Run {
+  exit: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+/** The settings of the stores of `config`, as the environment names them. */
+export const storesOf = ({ MONGODB_URL, REDIS_URL, REDIS_PREFIX, APP_KEY }: Config): Record<string, string> => ({
+  MONGODB_URL,
+  REDIS_URL,
+  REDIS_PREFIX,
+  APP_KEY: APP_KEY.toString('base64'),
+});
+
+/** Runs a compiled script (`npm run build`) to its end; of this environment it gets nothing that names a store, but what `env` says. */
+export function runScript(script: string, args: readonly string[], env: Record<string, string>): Promise<Run> {
+  const { MONGODB_URL: _mongo, REDIS_URL: _redis, APP_KEY: _key, ...clean } = process.env;
+  const child = spawn(process.execPath, [`${root}dist/${script}`, ...args], { cwd: root, env: { ...clean, ...env } });
+  const run: Run = { exit: null, stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    run.stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    run.stderr += text;
+  });
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => resolve({ ...run, exit: code }));
+  });
+}
+
+/** Runs the operators' command line as a process. */
+export const runOperator = (args: readonly string[], env: Record<string, string>): Promise<Run> =>
+  runScript('apps/operator/main.js', args, env);

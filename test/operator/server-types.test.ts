@@ -1,0 +1,130 @@
+import { expect } from 'chai';
+import { createLog } from '../../lib/base/log.ts';
+import { type AuditPage, serverTypes } from '../../lib/contract/server.ts';
+import { grantServerTypes } from '../../lib/domain/grants.ts';
+import { ensureSystemAccount } from '../../lib/domain/system-account.ts';
+import { openOperatorPlatform, type Platform } from '../../lib/store/platform.ts';
+import { startTestApi, type TestApi } from '../harness/api.ts';
+import {
+  authorize,
+  type Caller,
+  makeApplication,
+  makeMember,
+  makePerson,
+  makeServer,
+  type Place,
+  refused,
+  send,
+} from '../harness/factories.ts';
+import { codeOf, hostileIds } from './refusals.ts';
+
+describe('grantServerTypes', () => {
+  let api: TestApi;
+  let operator: Platform;
+  let other: Platform;
+  let owner: Caller;
+  let server: Place;
+  before(async () => {
+    api = await startTestApi();
+    const open = () => openOperatorPlatform(api.platform.config, createLog('operator', 'error'));
+    [operator, other] = await Promise.all([open(), open()]);
+    owner = await makePerson(api);
+  });
+  beforeEach(async () => {
+    server = await makeServer(api, owner);
+  });
+  after(() => Promise.all([operator.close(), other.close(), api.close()]));
+
+  const stored = async (id: string) => await api.platform.db.servers.findOne({ _id: id }).lean();
+  const audit = async () => (await send<AuditPage>(api, 200, owner, 'GET', `/api/servers/${server.id}/audit-log`)).items;
+
+  it('replaces the list, in the order of the specification, each type once', async () => {
+    const grant = await grantServerTypes(operator, server.id, ['partnered', 'official', 'partnered']);
+    expect(grant).to.deep.equal({ id: server.id, name: server.name, before: [], after: ['official', 'partnered'], unlisted: false });
+    expect((await grantServerTypes(operator, server.id, ['verified'])).before).to.deep.equal(['official', 'partnered']);
+    expect((await stored(server.id))?.types).to.deep.equal(['verified']);
+    await grantServerTypes(operator, server.id, []);
+    expect((await stored(server.id))?.types).to.deep.equal([]);
+    expect(serverTypes).to.deep.equal(['official', 'staff', 'developer', 'verified', 'partnered']);
+  });
+
+  it('an API with warm caches shows them with the next request', async () => {
+    const read = async () => (await send<{ types: string[] }>(api, 200, owner, 'GET', `/api/servers/${server.id}`)).types;
+    expect(await read()).to.deep.equal([]);
+    for (const types of [['official'], ['verified', 'partnered'], []] as const) {
+      await grantServerTypes(operator, server.id, types);
+      expect(await read()).to.deep.equal(types);
+    }
+  });
+
+  it('the rules of staff and developer servers hold at once, and no longer than they should', async () => {
+    const member = await makeMember(api, owner, server.id);
+    const path = `/api/servers/${server.id}/invites`;
+    const invite = (status: 201) => send<{ maxUses: number }>(api, status, member, 'POST', path, {});
+    await invite(201);
+    await grantServerTypes(operator, server.id, ['staff']);
+    await refused(api, [403, 'missing_permission'], member, 'POST', path, {});
+    await grantServerTypes(operator, server.id, ['developer']);
+    await refused(api, [403, 'missing_permission'], member, 'POST', path, {});
+    expect((await send<{ maxUses: number }>(api, 201, owner, 'POST', path, {})).maxUses).to.equal(1);
+    await grantServerTypes(operator, server.id, []);
+    expect((await invite(201)).maxUses).to.equal(0);
+  });
+
+  it('in a developer server only the owner adds bots, from the next request on', async () => {
+    const manager = await makeMember(api, owner, server.id, 8191);
+    const first = await makeApplication(api, manager);
+    await authorize(api, manager, first, server.id);
+    await grantServerTypes(operator, server.id, ['developer']);
+    const second = await makeApplication(api, manager);
+    await refused(api, [403, 'not_owner'], manager, 'POST', `/api/applications/${second.applicationId}/authorize`, {
+      serverId: server.id,
+      permissions: 0,
+    });
+  });
+
+  for (const type of serverTypes) {
+    const leaves = type === 'staff' || type === 'developer';
+    it(`a listed server that becomes ${type} ${leaves ? 'leaves Discovery' : 'stays in Discovery'}`, async () => {
+      await api.platform.db.servers.updateOne({ _id: server.id }, { $set: { community: true, listed: true } });
+      expect((await grantServerTypes(operator, server.id, [type])).unlisted).to.equal(leaves);
+      expect(await stored(server.id)).to.include({ listed: !leaves, community: true });
+      expect((await grantServerTypes(operator, server.id, [type])).unlisted).to.equal(false);
+      const [entry, ...rest] = await audit();
+      expect(rest).to.deep.equal([]);
+      const listed = leaves ? { listed: { from: true, to: false } } : {};
+      expect(entry).to.deep.include({
+        action: 'server_update',
+        targetId: server.id,
+        changes: { types: { from: [], to: [type] }, ...listed },
+      });
+    });
+  }
+
+  it('the audit log names the platform’s account, and a repeat leaves no second entry and the same document', async () => {
+    await grantServerTypes(operator, server.id, ['official', 'verified']);
+    const once = await stored(server.id);
+    const again = await grantServerTypes(operator, server.id, ['verified', 'official']);
+    expect(again.before).to.deep.equal(again.after);
+    expect(await stored(server.id)).to.deep.equal(once);
+    const entries = await audit();
+    expect(entries.map(({ actorId }) => actorId)).to.deep.equal([(await ensureSystemAccount(operator))._id]);
+  });
+
+  it('two operators at once: one comes after the other, and the audit log tells which', async () => {
+    await Promise.all([grantServerTypes(operator, server.id, ['official']), grantServerTypes(other, server.id, ['verified'])]);
+    const changes = (await audit()).map((entry) => (entry.changes as { types: { from: string[]; to: string[] } }).types);
+    expect(changes).to.have.length(2);
+    const last = changes.find(({ from }) => from.length > 0);
+    const first = changes.find(({ from }) => from.length === 0);
+    expect(last?.from).to.deep.equal(first?.to);
+    expect((await stored(server.id))?.types).to.deep.equal(last?.to);
+  });
+
+  for (const id of hostileIds)
+    it(`404 for ${JSON.stringify(id)}`, async () => {
+      const before = await api.platform.db.servers.find().sort({ _id: 1 }).lean();
+      expect(await codeOf(grantServerTypes(operator, id, ['staff']))).to.equal('not_found');
+      expect(await api.platform.db.servers.find().sort({ _id: 1 }).lean()).to.deep.equal(before);
+    });
+});
