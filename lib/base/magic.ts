@@ -34,3 +34,10 @@ export function sniffImage(head: Buffer): ImageFormat | null {
   if (['49492a00', '4d4d002a', '49492b00', '4d4d002b'].some((magic) => begins(head, magic))) return 'tiff';
   return isAvif(head) ? 'avif' : null;
 }
+
+/** Types of images that browsers show, under the names they go by. */
+const imageType = /^image\/(?:png|x-png|apng|jpe?g|pjpeg|webp|avif|tiff?|gif)$/;
+const anyBytes = 'application/octet-stream';
+
+/** What a file is served as that cannot be shown as an image: the type that it declares, unless that is an image's; default: any bytes. */
+export const plainType = (declared = anyBytes): string => (imageType.test(declared) ? anyBytes : declared);

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { failpoint } from '../base/failpoint.ts';
 import { webpFilename } from '../base/filenames.ts';
 import { limits } from '../base/limits.ts';
-import { sniffImage } from '../base/magic.ts';
+import { plainType, sniffImage } from '../base/magic.ts';
 import { isUnavailable, trusted } from '../store/database.ts';
 import type { FileDoc } from '../store/models/file.ts';
 import type { MessageDoc, StoredAttachment } from '../store/models/message.ts';
@@ -35,17 +35,13 @@ export interface FileOwner {
 /** A new name of a blob, or a new key of a file: 128 random bits. */
 export const newFileKey = (): string => randomBytes(16).toString('hex');
 
-/** Types of images that browsers show, under the names they go by. What declares one of them without being one is no image. */
-const imageType = /^image\/(?:png|x-png|apng|jpe?g|pjpeg|webp|avif|tiff?|gif)$/;
-
 /** The document of a file that arrives now: an image waits for its conversion, under the name and type that it will most likely have. */
 function documentOf(platform: FilesPlatform, owner: FileOwner, { filename, contentType, size, head }: ReceivedFile, now: Date): FileDoc {
   const format = sniffImage(head);
   const base = { _id: platform.ids.next(), key: newFileKey(), blob: newFileKey(), ...owner, size, width: null, height: null };
   const moments = { openAt: now, createdAt: now };
   if (!format) {
-    const type = imageType.test(contentType) ? 'application/octet-stream' : contentType;
-    return { ...base, filename, contentType: type, state: 'stored', ...moments };
+    return { ...base, filename, contentType: plainType(contentType), state: 'stored', ...moments };
   }
   const uploadedAs = { filename, contentType: `image/${format}` };
   const expected = format === 'gif' ? uploadedAs : { filename: webpFilename(filename), contentType: 'image/webp' };

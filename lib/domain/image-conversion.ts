@@ -1,6 +1,6 @@
 import { failpoint } from '../base/failpoint.ts';
 import { limits } from '../base/limits.ts';
-import type { ImageFormat } from '../base/magic.ts';
+import { type ImageFormat, plainType } from '../base/magic.ts';
 import { bookkeeping, trusted } from '../store/database.ts';
 import type { FileDoc } from '../store/models/file.ts';
 import type { EnqueuePlatform, WorkerPlatform } from '../store/platform.ts';
@@ -72,9 +72,6 @@ async function imageOf({ blobs, config }: WorkerPlatform, file: Marked, encode: 
   failpoint(config, 'after-image-put');
   return image;
 }
-
-/** What a plain file is served as: the declared type, unless that would show it as an image. */
-const plainType = (declared = 'image/'): string => (/^image\/(?!svg)/i.test(declared) ? 'application/octet-stream' : declared);
 
 /** The fields of a file whose image is done. What stays as uploaded changes the names of its two blobs: `original` is then the one that goes. */
 function finalForm({ blob, original, filename, uploadedAs }: Marked, image: ConvertedImage): Partial<FileDoc> {
