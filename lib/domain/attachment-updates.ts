@@ -31,7 +31,7 @@ export async function showStoredFile(platform: EnqueuePlatform, file: FileDoc): 
   const owed = owing([{ id: platform.ids.next(), name: 'MESSAGE_UPDATE' }], new Date(platform.now()));
   await platform.db.messages.collection.updateOne(
     { _id: messageId as never, channelId, deleted: { $exists: false }, ...asSeen },
-    { $push: owed.$push, $set: { ...owed.$set, [`attachments.${at}`]: next } },
+    { ...owed, $set: { [`attachments.${at}`]: next } },
   );
   platform.nudge('drain-channel', { channelId });
 }

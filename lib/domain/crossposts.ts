@@ -34,7 +34,7 @@ export async function crosspostMessage(platform: ApiPlatform, actor: Actor, chan
   const owed = owing([{ id: platform.ids.next(), name: 'MESSAGE_UPDATE' }], now);
   const updated = (await platform.db.messages.collection.findOneAndUpdate(
     { _id: messageId as never, channelId, deleted: { $exists: false }, crossposted: { $exists: false } },
-    { $push: owed.$push, $set: { ...owed.$set, crossposted: true, crosspostAt: now } },
+    { ...owed, $set: { crossposted: true, crosspostAt: now } },
     { returnDocument: 'after' },
   )) as unknown as MessageDoc | null;
   if (!updated) {

@@ -140,9 +140,8 @@ export async function applyEdit(
   const updated = await platform.db.messages.collection.findOneAndUpdate(
     { _id: message._id as never, deleted: { $exists: false }, [outboxEnd]: { $exists: false }, ...unchanged },
     {
-      $push: owed.$push,
+      ...owed,
       $set: {
-        ...owed.$set,
         ...(content === undefined ? {} : { content }),
         ...(embeds === undefined ? {} : { embeds }),
         ...mentions,
@@ -196,10 +195,7 @@ export async function buryMessage(platform: ApiPlatform, message: MessageDoc): P
   const entries = message.pinnedAt ? [gone, { id: platform.ids.next(), name: 'PINS_UPDATE' as const }] : [gone];
   const owed = owing(entries, new Date(platform.now()));
   if (message.attachments.length) await openFiles(platform, message._id);
-  const { modifiedCount } = await platform.db.messages.updateOne(
-    { _id: message._id, ...alive },
-    { ...emptied, $push: owed.$push, $set: { ...emptied.$set, ...owed.$set } },
-  );
+  const { modifiedCount } = await platform.db.messages.updateOne({ _id: message._id, ...alive }, { ...emptied, ...owed });
   platform.nudge('drain-channel', { channelId: message.channelId });
   if (message.attachments.length) platform.nudge('settle-files', { messageId: message._id });
   if (message.serverId === null) await settleDm(platform, message.channelId);

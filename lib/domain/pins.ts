@@ -56,9 +56,8 @@ async function takeSlot(platform: Platform, message: MessageDoc): Promise<boolea
   );
   if (slot === null) return refuse('too_many_pins', { limit: limits.pinsPerChannel });
   const after = Math.max(...pins.map((one) => (one.pinnedAt?.getTime() ?? 0) + 1), platform.now());
-  const { $push, $set } = owed(platform);
   try {
-    const pinned = { $push, $set: { ...$set, pinSlot: slot, pinnedAt: new Date(after) } };
+    const pinned = { ...owed(platform), $set: { pinSlot: slot, pinnedAt: new Date(after) } };
     return (await messages.updateOne(pinOf(message, false), pinned)).modifiedCount === 1;
   } catch (error) {
     if (!isDuplicate(error) && !isLostRace(error)) throw error;

@@ -89,7 +89,7 @@ export async function fetchPreviews(platform: WorkerPlatform, messageId: string)
     { _id: messageId, content, previewsAt: { $exists: true }, deleted: { $exists: false } } as never,
     {
       $unset: { previewsAt: 1 },
-      ...(changed ? { $set: { ...owed.$set, previews }, $push: owed.$push } : {}),
+      ...(changed ? { ...owed, $set: { previews } } : {}),
     },
   );
   if (modifiedCount === 1 && changed) platform.nudge('drain-channel', { channelId });

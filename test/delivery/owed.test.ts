@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { limits } from '../../lib/base/limits.ts';
-import { drainChannel } from '../../lib/domain/delivery.ts';
+import { drainChannel, overdueChannels } from '../../lib/domain/delivery.ts';
 import { deliverInteraction } from '../../lib/domain/interaction-delivery.ts';
 import { drainServer } from '../../lib/domain/server-events.ts';
 import { recountThreads } from '../../lib/domain/thread-activity.ts';
@@ -92,6 +92,32 @@ describe('what documents owe while no worker takes it', () => {
     await drainChannel(worker, scene.channelId);
     expect(await updates(id)).to.deep.equal(['c', 'late']);
     expect(await owed(id)).to.equal(0);
+  });
+
+  it('what is written to again and again is as old as the first event that it owes, for the sweep', async () => {
+    const id = await post();
+    await drainChannel(worker, scene.channelId);
+    const stored = async () => worker.db.messages.findOne({ _id: id }).lean();
+    expect(await stored()).to.not.have.any.keys('ob', 'obAt');
+    const began = Date.now();
+    await call('PATCH', at(`/messages/${id}`), { content: 'first' });
+    expect((await stored())?.obAt?.getTime()).to.be.within(began, Date.now());
+    const first = new Date(began - 5_000);
+    await worker.db.messages.updateOne({ _id: id }, { $set: { obAt: first } });
+    for (const write of [
+      () => call('PATCH', at(`/messages/${id}`), { content: 'second' }),
+      () => call('PUT', at(`/pins/${id}`)),
+      () => call('DELETE', at(`/pins/${id}`)),
+      () => react(id, '👍'),
+      () => call('DELETE', at(`/messages/${id}`)),
+    ]) {
+      const before = await owed(id);
+      expect((await write()).status).to.be.within(200, 204);
+      expect([await owed(id), (await stored())?.obAt]).to.deep.equal([before + 1, first]);
+    }
+    expect(await overdueChannels(worker)).to.include(scene.channelId);
+    await drainChannel(worker, scene.channelId);
+    expect(await stored()).to.equal(null);
   });
 
   it('a channel that is changed again and again owes one CHANNEL_UPDATE', async () => {

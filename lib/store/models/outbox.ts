@@ -21,16 +21,19 @@ export interface Outbox {
 /** The path of the last event that a document may owe: changes that can be made without end are written only where nothing stands there. */
 export const outboxEnd = `ob.${limits.eventsOwed - 1}`;
 
-/** What an update adds to a document so that it owes `entries`: `{ $push, $set }`. */
-export const owing = (entries: OutboxEntry[], now: Date): { $push: object; $set: { obAt: Date } } => ({
+/**
+ * What an update adds to a document so that it owes `entries`: `{ $push, $min }`. The mark keeps its time, so that the sweep finds a document that is written to
+ * all the time.
+ */
+export const owing = (entries: OutboxEntry[], now: Date): { $push: object; $min: { obAt: Date } } => ({
   $push: { ob: { $each: entries } },
-  $set: { obAt: now },
+  $min: { obAt: now },
 });
 
 /**
  * `owing` for an update pipeline: what a `$set` stage holds so that the document owes `entry` besides. An expression: what comes from outside stands in
- * `$literal` there. The mark keeps its time, so that the sweep finds a document that is written to all the time. A CHANNEL_UPDATE takes the place of one that is
- * owed already, as both would show the channel as it is when they are told; under its own id, so that what a drain told meanwhile does not count for it.
+ * `$literal` there. A CHANNEL_UPDATE takes the place of one that is owed already, as both would show the channel as it is when they are told; under its own id,
+ * so that what a drain told meanwhile does not count for it.
  */
 export const alsoOwing = (entry: { id: unknown; name: EventName; data?: object }, now: Date): { ob: object; obAt: object } => {
   const owed = { $ifNull: ['$ob', []] };
