@@ -105,8 +105,8 @@ export async function updateApplication(
   if (inDirectory === true && !(patch.public ?? application.public)) refuse('not_public');
   if (typeof interactionsEndpointUrl === 'string') await requirePong(platform, application, interactionsEndpointUrl);
   const set = {
-    ...(patch.name === undefined ? {} : { name: wellFormed(patch.name.trim()) }),
-    ...(patch.description === undefined ? {} : { description: wellFormed(patch.description) }),
+    ...(patch.name === undefined ? {} : { name: patch.name.trim() }),
+    ...(patch.description === undefined ? {} : { description: patch.description }),
     ...(patch.public === undefined ? {} : { public: patch.public }),
     ...(inDirectory === undefined ? {} : { inDirectory }),
     ...(patch.public === false ? { inDirectory: false } : {}),

@@ -116,6 +116,7 @@ describe('DELETE /api/applications/{id}: what is left of it', () => {
     expect(added.status).to.equal(201);
     await remove();
     expect(await db.members.countDocuments({ userId: scene.bot.id })).to.equal(0);
+    expect(await db.tokens.countDocuments({ accountId: scene.bot.id })).to.equal(0);
     const full = await call<{ roles: { id: string }[] }>('GET', `/api/servers/${second.body.id}`);
     expect(full.body.roles.map(({ id }) => id)).to.deep.equal([second.body.id]);
     expect((await db.servers.find().sort({ _id: 1 }).lean()).map(({ memberCount }) => memberCount)).to.deep.equal([2, 1]);
