@@ -28,7 +28,7 @@ export interface RedisOptions {
 }
 
 /** Redis out of Debian packages. */
-export const redisRecipe: Recipe = {
+const redisRecipe: Recipe = {
   id: 'redis-1',
   prefix: 'redis-server',
   plan: () => ({

@@ -19,7 +19,7 @@ export const permissionBits = {
 export type Permission = keyof typeof permissionBits;
 
 /** All bits set. */
-export const allPermissions = (1 << 13) - 1;
+const allPermissions = (1 << 13) - 1;
 
 /** What `@everyone` of a new server may do: view, send, attach, react. */
 export const everyoneDefault = 0b1111;

@@ -72,11 +72,6 @@ export async function copyFiles(
   return attachments;
 }
 
-/** Copies the files of `source` for one other message that is about to be made. */
-export async function copyAttachments(platform: FilesPlatform, source: MessageDoc, to: FileOwner): Promise<StoredAttachment[]> {
-  return (await copyFiles(platform, source, [to])).get(to.messageId) ?? [];
-}
-
 /** Decides about the copied files of these messages once they are made: what stands keeps them, what does not stand loses them. */
 export async function settleCopies(platform: FilesPlatform, messageIds: readonly string[]): Promise<void> {
   if (messageIds.length === 0) return;

@@ -33,7 +33,7 @@ const knownField = ({ name, value, inline }: NonNullable<Embed['fields']>[number
 });
 
 /** An embed with the fields that the contract knows and no others: what a caller adds is never stored. */
-export function knownEmbed(embed: Embed): Embed {
+function knownEmbed(embed: Embed): Embed {
   const { title, description, url, color, timestamp, author, footer, image, thumbnail, fields } = embed;
   const known = {
     title: title && wellFormed(title),

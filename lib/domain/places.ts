@@ -26,7 +26,7 @@ export const dmPermissions =
   permissionBits['View Channel'] | permissionBits['Send Messages'] | permissionBits['Attach Files'] | permissionBits['Add Reactions'];
 
 /** Refuses channels that hold no messages: categories and voice (decisions 5). */
-export function requireMessages({ kind }: ChannelDoc): void {
+function requireMessages({ kind }: ChannelDoc): void {
   if (kind === 'category' || kind === 'voice') refuse('invalid_request', { reason: `a ${kind} channel holds no messages` });
 }
 

@@ -5,7 +5,7 @@ import type { Platform } from '../store/platform.ts';
  * Whether two accounts are in a server together now, in one query: the memberships of `fewer` are looked up by the other's ids. Give the one that is in
  * fewer servers first: a person is in 100 at most, a bot in any number.
  */
-export async function sharesServer({ db }: Platform, fewer: string, other: string): Promise<boolean> {
+async function sharesServer({ db }: Platform, fewer: string, other: string): Promise<boolean> {
   const shared = await db.members.collection
     .aggregate([
       { $match: { userId: fewer } },

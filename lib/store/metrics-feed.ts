@@ -49,7 +49,7 @@ export function createMetricsFeeds(redis: Redis, keys: Keys): MetricsFeeds {
 }
 
 /** `metrics` with the label `process` on every value: sums over processes that come and go would not be counters (a restart looks like a reset). */
-export const labelled = (metrics: readonly MetricJson[], process: string): MetricJson[] =>
+const labelled = (metrics: readonly MetricJson[], process: string): MetricJson[] =>
   metrics.map((metric) => ({ ...metric, values: metric.values.map((value) => ({ ...value, labels: { ...value.labels, process } })) }));
 
 /**

@@ -80,7 +80,7 @@ return out
 const micros = 1_000_000;
 
 /** The in-process limiter while Redis is away: the same arithmetic on this process' clock. Holds at most 10,000 buckets. */
-export function createLocalLimiter(nowMs: () => number): (bucket: Bucket) => Verdict {
+function createLocalLimiter(nowMs: () => number): (bucket: Bucket) => Verdict {
   const fullAt = new Map<string, number>();
   return ({ key, perSecond, burst }) => {
     const now = nowMs() * 1000;

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { createLog } from '../../lib/base/log.ts';
 import { attachmentOfFile } from '../../lib/domain/attachment-updates.ts';
-import { copyAttachments, copyFiles, settleCopies } from '../../lib/domain/file-copies.ts';
+import { copyFiles, settleCopies } from '../../lib/domain/file-copies.ts';
 import { dropFiles, removeChannelFiles, settleFiles, sweepFiles } from '../../lib/domain/files.ts';
 import type { MessageDoc, StoredAttachment } from '../../lib/store/models/message.ts';
 import { openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
@@ -91,10 +91,12 @@ describe('files of messages, from post to delete', () => {
     expect(await snapshot()).to.equal(after);
   });
 
+  const copyTo = async (source: MessageDoc, to: { messageId: string; channelId: string }): Promise<StoredAttachment[]> =>
+    (await copyFiles(worker, source, [to])).get(to.messageId) ?? [];
   /** Makes a copy of a message with its files, as a crosspost does. */
   const copyMessage = async (source: Posted): Promise<{ id: string; attachments: StoredAttachment[] }> => {
     const to = { messageId: worker.ids.next(), channelId: fixture.world.channelIds[1] as string };
-    const attachments = await copyAttachments(worker, await stored(source.id), to);
+    const attachments = await copyTo(await stored(source.id), to);
     const { ob: _, obAt: __, ...rest } = await stored(source.id);
     await worker.db.messages.collection.insertOne({ ...rest, _id: to.messageId, channelId: to.channelId, attachments } as never);
     await settleCopies(worker, [to.messageId]);
@@ -139,7 +141,7 @@ describe('files of messages, from post to delete', () => {
           return result;
         };
       } else meet(worker.db.files, 'find' as never, async () => setImmediate(() => void drop()));
-      const attachments = await copyAttachments(worker, message, to);
+      const attachments = await copyTo(message, to);
       for (const attachment of attachments) expect(await servedAs(addressOf(attachment))).to.equal(200);
       await settleCopies(worker, [to.messageId]);
       await drop();
@@ -191,7 +193,7 @@ describe('files of messages, from post to delete', () => {
       return result;
     };
     const to = { messageId: worker.ids.next(), channelId: fixture.world.channelIds[1] as string };
-    const [copy] = (await copyAttachments(worker, await stored(source.id), to)) as [StoredAttachment];
+    const [copy] = (await copyTo(await stored(source.id), to)) as [StoredAttachment];
     const doc = await worker.db.files.findOne({ _id: copy.id }).lean();
     expect([doc?.state, doc?.blob, doc?.original]).to.deep.equal(['stored', file?.blob, waiting.blob]);
     expect(doc && attachmentOfFile(doc)).to.deep.equal(copy);

@@ -34,7 +34,7 @@ export interface RoleProcess {
 }
 
 /** A role of the compiled code (`npm run build`) under `env`. What it logs as warnings goes to this process' error output when `verbose`. */
-export async function roleProcess(name: RoleName, env: Record<string, string>, verbose = false): Promise<RoleProcess> {
+async function roleProcess(name: RoleName, env: Record<string, string>, verbose = false): Promise<RoleProcess> {
   const port = await freePort();
   const portName = { api: 'PORT', gateway: 'GATEWAY_PORT', worker: 'PORT', ops: 'OPS_PORT' }[name];
   let child: ChildProcess | null = null;

@@ -20,7 +20,7 @@ export interface Upload {
 }
 
 /** What taking a body in needs. */
-export interface Intake {
+export interface UploadOptions {
   /** A path for a new local file; every one that was given is the caller's to delete, whatever comes of the body. */
   tempPath: () => Promise<string>;
   /** Asked before each file is taken in; refuses by throwing. */
@@ -142,7 +142,7 @@ const partsSeen = (parser: BusboyInstance): number => (parser as unknown as { _p
  * Nothing but a few chunks is held in memory. Refuses broken bodies, other parts, an eleventh file, and a sender that is silent for 30 s (400), and a file over
  * 10 MiB (413), at once; what the sender goes on to send is then read and thrown away, so that it sees the answer.
  */
-export async function readUpload(request: IncomingMessage, intake: Intake): Promise<Upload> {
+export async function readUpload(request: IncomingMessage, options: UploadOptions): Promise<Upload> {
   const parser = newParser(request);
   const files: Promise<ReceivedFile>[] = [];
   const parts: Readable[] = [];
@@ -152,7 +152,7 @@ export async function readUpload(request: IncomingMessage, intake: Intake): Prom
     fail = reject;
   });
   const takeNamed = async (part: Readable, filename: string | undefined, type: string): Promise<ReceivedFile> => {
-    const path = await intake.tempPath();
+    const path = await options.tempPath();
     const contentType = mediaType.test(type) ? type : 'application/octet-stream';
     return { path, filename: cleanFilename(filename), contentType, ...(await takeFile(part, path)) };
   };
@@ -162,7 +162,7 @@ export async function readUpload(request: IncomingMessage, intake: Intake): Prom
     try {
       if (name === 'files') {
         if (files.length === limits.filesPerMessage) invalid(`a message has at most ${limits.filesPerMessage} files`);
-        intake.beforeFile();
+        options.beforeFile();
         files.push(takeNamed(part, filename, type));
         files.at(-1)?.catch(fail);
       } else if (name === 'payload_json') {
@@ -175,7 +175,7 @@ export async function readUpload(request: IncomingMessage, intake: Intake): Prom
     }
   });
   try {
-    await feed(request, parser, intake.stallMs ?? limits.uploadStallMs, failed);
+    await feed(request, parser, options.stallMs ?? limits.uploadStallMs, failed);
     if (partsSeen(parser) !== parts.length) invalid('a part does not say what it is');
     const [value = {}] = await Promise.all(fields);
     return { fields: value, files: await Promise.all(files) };

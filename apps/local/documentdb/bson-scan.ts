@@ -18,7 +18,7 @@ export class MalformedBson extends Error {}
 const fixedSizes: Record<number, number> = { 1: 8, 6: 0, 7: 12, 8: 1, 9: 8, 10: 0, 16: 4, 17: 8, 18: 8, 19: 16, 127: 0, 255: 0 };
 
 /** The size of a value of `type` at `at`. */
-export function valueSize(bytes: Buffer, type: number, at: number): number {
+function valueSize(bytes: Buffer, type: number, at: number): number {
   const fixed = fixedSizes[type];
   if (fixed !== undefined) return fixed;
   switch (type) {

@@ -2,7 +2,7 @@ import { UUID } from 'bson';
 import { maxMessageBytes } from '../wire.ts';
 
 /** Says what a one-node replica set at `address` says to a driver's hello. */
-export function helloReply(name: string, address: string): Record<string, unknown> {
+function helloReply(name: string, address: string): Record<string, unknown> {
   return {
     setName: 'rs0',
     setVersion: 1,
