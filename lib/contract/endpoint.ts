@@ -50,7 +50,3 @@ export type Delivery = Static<typeof Delivery>;
 /** `GET /api/applications/{id}/deliveries`: newest first. */
 export const DeliveryPage = Type.Object({ items: Type.Array(Delivery), hasMore: Type.Boolean() });
 export type DeliveryPage = Static<typeof DeliveryPage>;
-
-/** What is sent to see whether an endpoint is one, and what it must answer (spec, Interactions). */
-export const Ping = Type.Object({ type: Type.Literal('ping') });
-export const Pong = Type.Object({ type: Type.Literal('pong') });
