@@ -7,14 +7,15 @@ import type { InteractionDoc } from '../store/models/interaction.ts';
 import type { OutboxEntry } from '../store/models/outbox.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 
-const answerEnds = { $add: ['$createdAt', limits.answerWindowMs] };
+/** What was created before this is past its time. Compared with the bare field, as the sweeps find those few by their index only so. */
+const answerBegan = { $subtract: ['$$NOW', limits.answerWindowMs] };
 
 /** The database's clock, never a process', decides about the windows (quality 3). Each is an expression on the stored interaction. */
 export const windows = {
   /** The 3 seconds for the first answer run. */
-  answering: { $gt: [answerEnds, '$$NOW'] },
+  answering: { $gt: ['$createdAt', answerBegan] },
   /** They are over. */
-  late: { $lte: [answerEnds, '$$NOW'] },
+  late: { $lte: ['$createdAt', answerBegan] },
   /** The 15 minutes for follow-ups run; they count from the answer or the defer. */
   following: { $gt: [{ $add: ['$openedAt', limits.followupWindowMs] }, '$$NOW'] },
 } as const;
@@ -75,7 +76,7 @@ export async function settleState(platform: EnqueuePlatform, interaction: Intera
 
 /** Ends the interaction if its time is over. Answers how many milliseconds it has left when it is too early, else null: there is nothing more to do. */
 export async function expireUnanswered(platform: EnqueuePlatform, id: string): Promise<number | null> {
-  const left = { $max: [0, { $subtract: [answerEnds, '$$NOW'] }] };
+  const left = { $max: [0, { $subtract: ['$createdAt', answerBegan] }] };
   const [found] = (await platform.db.interactions.collection
     .aggregate([{ $match: { _id: id, state: 'created' } }, { $set: { left } }])
     .toArray()) as unknown as (InteractionDoc & { left: number })[];
