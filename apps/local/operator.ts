@@ -10,6 +10,7 @@ import { appKey, dataFolder, runningEnv } from './data-folder.ts';
 const args = process.argv.slice(2);
 const folder = dataFolder();
 const running = await runningEnv(folder);
+// Then nothing of what runs here counts, such as its REDIS_PREFIX: those stores are others.
 const isNamed = ['MONGODB_URL', 'REDIS_URL'].every((name) => process.env[name]);
 const isHelp = args.length === 0 || args.some((one) => ['help', '--help', '-h'].includes(one));
 
@@ -17,7 +18,7 @@ if (running || isNamed || isHelp) {
   const key = existsSync(join(folder, 'app.key')) ? { APP_KEY: appKey(folder) } : {};
   const main = fileURLToPath(new URL('../operator/main.js', import.meta.url));
   const child = spawn(process.execPath, ['--enable-source-maps', main, ...args], {
-    env: { ...running, ...key, ...process.env },
+    env: { ...(isNamed ? {} : running), ...key, ...process.env },
     stdio: 'inherit',
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal));

@@ -75,6 +75,14 @@ describe('apps/local/operator.ts', function () {
     release();
   });
 
+  it('of what runs nothing counts when the environment names both stores', async () => {
+    const release = await claim(folder);
+    const forget = noteRunning(folder, { ...stores, REDIS_SHARDS: 'of what runs' });
+    expect(await run(['early-access', userId], { ...stores, APP_KEY: key })).to.include({ exit: 0, stderr: '' });
+    forget();
+    release();
+  });
+
   it('makes no key: 78 where what runs was given one by its environment', async () => {
     const release = await claim(folder);
     const forget = noteRunning(folder, stores);
