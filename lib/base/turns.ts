@@ -1,8 +1,11 @@
 /** Runs `work` when it is the turn of its key; the outcome is the work's own. */
 export type Turns = <T>(key: string, work: () => Promise<T>) => Promise<T>;
 
-/** At most `max` pieces of work of one key run at once; others wait, first come first served. Keys do not wait for one another. */
-export function createTurns(max: number): Turns {
+/**
+ * At most `max` pieces of work of one key run at once; others wait, first come first served, or with `newestFirst` last come first served: where work is worth
+ * nothing after a deadline, a backlog served in its order would leave too little time to every one. Keys do not wait for one another.
+ */
+export function createTurns(max: number, { newestFirst = false } = {}): Turns {
   const lanes = new Map<string, { running: number; waiting: (() => void)[] }>();
   return async (key, work) => {
     const lane = lanes.get(key) ?? { running: 0, waiting: [] };
@@ -12,7 +15,7 @@ export function createTurns(max: number): Turns {
     try {
       return await work();
     } finally {
-      const next = lane.waiting.shift();
+      const next = newestFirst ? lane.waiting.pop() : lane.waiting.shift();
       if (next) next();
       else if (--lane.running === 0) lanes.delete(key);
     }

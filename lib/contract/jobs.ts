@@ -12,6 +12,8 @@ export interface JobEntry {
   delayMs?: number;
   /** `once`: one waiting job for a key, and one more when it comes while that one runs; `id`: the key is the job's id. */
   unique: 'once' | 'id';
+  /** Which of the waiting jobs is taken first: by default the oldest. */
+  newestFirst?: true;
   key: (data: never) => string;
 }
 
@@ -54,6 +56,7 @@ export const jobs = {
     data: Type.Object({ interactionId: Id }),
     attempts: 1,
     unique: 'id',
+    newestFirst: true, // when there are too many, some are in time; the oldest first, all would be late
     key: (data) => `ixp-${data.interactionId}`,
   }),
   'expire-interaction': job({

@@ -27,12 +27,15 @@ const failed = (reason: string, sent: Pick<Outcome, 'status' | 'ms'> = { status:
 });
 
 /**
- * Of the deliveries of this process so many work with the stores at once, while any number waits for its endpoint: a burst of them would else take every
- * connection to the database from the other queues, and fail by itself (P11).
+ * Of the deliveries of this process so many are taken at once, and so many applied, while any number waits for its endpoint: a burst of them would else take
+ * every connection to the database from the other queues, and fail by itself (P11). Past what the machine can do the newest are taken first, as the oldest
+ * have no time left; what has its answer never waits behind them.
  */
-const storesAtOnce = 16;
-const turns = createTurns(storesAtOnce);
-const atStores = <T>(work: () => Promise<T>): Promise<T> => turns('', work);
+const atOnce = 8;
+const takingTurns = createTurns(atOnce, { newestFirst: true });
+const applyingTurns = createTurns(atOnce);
+const whenTaken = <T>(work: () => Promise<T>): Promise<T> => takingTurns('', work);
+const whenApplied = <T>(work: () => Promise<T>): Promise<T> => applyingTurns('', work);
 
 /** Claims the one request of an interaction; null when it was claimed before, is answered, or its 3 seconds are over. */
 async function claim(platform: WorkerPlatform, id: string): Promise<(InteractionDoc & { deliveredAt: Date }) | null> {
@@ -113,7 +116,7 @@ async function send(platform: WorkerPlatform, { interaction, request, endsAt, la
     const reply = await askEndpoint(platform, { ...request, timeoutMs });
     failpoint(platform.config, 'after-endpoint-reply');
     return reply.ok
-      ? await atStores(() => apply(platform, interaction, reply.answer, reply))
+      ? await whenApplied(() => apply(platform, interaction, reply.answer, reply))
       : failed(`${reply.step}: ${reply.reason}`, reply);
   } finally {
     land();
@@ -125,8 +128,8 @@ async function send(platform: WorkerPlatform, { interaction, request, endsAt, la
  * the request. What is no answer leaves the interaction to the callback route until its time is over. Notes the outcome for the application's owner.
  */
 export async function postInteraction(platform: WorkerPlatform, id: string): Promise<void> {
-  const taken = await atStores(() => take(platform, id));
+  const taken = await whenTaken(() => take(platform, id));
   if (!taken) return;
   const { status, ms, outcome, reason } = 'land' in taken ? await send(platform, taken) : taken;
-  await atStores(() => platform.db.interactions.updateOne({ _id: id }, { $set: { delivery: { status, ms, outcome, reason } } }));
+  await whenApplied(() => platform.db.interactions.updateOne({ _id: id }, { $set: { delivery: { status, ms, outcome, reason } } }));
 }

@@ -54,6 +54,7 @@ export function openProducer(config: Config, log: Logger): Producer {
         attempts: entry.attempts,
         removeOnComplete: true,
         removeOnFail: true, // a kept job blocks its id; failures are counted and logged
+        ...(entry.newestFirst ? { lifo: true } : {}),
         ...(entry.delayMs ? { delay: entry.delayMs } : {}),
         ...(entry.backoffMs ? { backoff: { type: 'grow' } } : {}),
         ...(entry.unique === 'id' ? { jobId: key } : { deduplication: { id: key, keepLastIfActive: true } }),
