@@ -4,7 +4,7 @@ import { drainChannel, overdueChannels } from '../lib/domain/delivery.ts';
 import { sweepFiles } from '../lib/domain/files.ts';
 import { finishRemoval } from '../lib/domain/finish-removal.ts';
 import { sweepImages } from '../lib/domain/image-conversion.ts';
-import { sweepInteractions } from '../lib/domain/interaction-sweeps.ts';
+import { sweepInteractions, sweepUnposted } from '../lib/domain/interaction-sweeps.ts';
 import { sweepNotices } from '../lib/domain/notices.ts';
 import { sweepPreviews } from '../lib/domain/previews.ts';
 import { overdueRemovals } from '../lib/domain/removals.ts';
@@ -55,8 +55,8 @@ function repeat(work: () => Promise<void>, everyMs: number): { close(): Promise<
 
 /**
  * Looks every second, without the queue, for work whose nudge was lost: channels and interactions that owe events for more than 2 s, and interactions past
- * their time (quality 2, Sweep). What may take long runs beside that, so that it holds nothing else up: channels, counts, servers, removals, and each minute the archive and files. A
- * fault waits for the next time and is logged once in 10 s. `close` ends what is under way.
+ * their time (quality 2, Sweep). What may take long, or has little time, runs beside that: interactions, channels, counts, servers, removals, and each minute
+ * the archive and files. A fault waits for the next time and is logged once in 10 s. `close` ends what is under way.
  */
 export function startSweeps(platform: WorkerPlatform, everyMs = 1_000): { close(): Promise<void> } {
   let loggedAt = Number.NEGATIVE_INFINITY;
@@ -70,7 +70,6 @@ export function startSweeps(platform: WorkerPlatform, everyMs = 1_000): { close(
   };
   const eachSecond = async (): Promise<void> => {
     await Promise.all([
-      once('interactions', () => sweepInteractions(platform)),
       once('crossposts', () => sweepCrossposts(platform)),
       once('notices', () => sweepNotices(platform)),
       once('previews', () => sweepPreviews(platform)),
@@ -79,6 +78,8 @@ export function startSweeps(platform: WorkerPlatform, everyMs = 1_000): { close(
   };
   const loops = [
     repeat(eachSecond, everyMs),
+    repeat(() => once('unposted', () => sweepUnposted(platform)), everyMs),
+    repeat(() => once('interactions', () => sweepInteractions(platform)), everyMs),
     repeat(() => once('channels', () => sweepChannels(platform)), everyMs),
     repeat(() => once('counts', () => recountThreads(platform)), everyMs),
     repeat(() => once('servers', () => sweepServers(platform)), everyMs),

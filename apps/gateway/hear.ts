@@ -1,3 +1,4 @@
+import { forEachAtOnce } from '../../lib/base/at-once.ts';
 import { idTimeMs } from '../../lib/base/ids.ts';
 import { credentialOf } from '../../lib/domain/credentials.ts';
 import type { Envelope } from '../../lib/store/bus/envelope.ts';
@@ -9,7 +10,6 @@ import { closeSocket, sendEvent } from './outlet.ts';
 import type { People } from './people.ts';
 import { checkPosition, reach } from './replay.ts';
 import type { GatewayNode, LocalAccount } from './state.ts';
-import { inTurns } from './turns.ts';
 
 /** How many accounts are asked about at once after an interruption. */
 const atOnce = 16;
@@ -104,7 +104,7 @@ export function hearControl(node: GatewayNode, message: Control): void {
 export async function hearAgain(node: GatewayNode): Promise<void> {
   for (const session of node.sessions.values()) if (!session.account.bot) invalidate(node, session, 'events were missed');
   await node.platform.generation.boot();
-  await inTurns([...node.accounts.values()], atOnce, async (account) => {
+  await forEachAtOnce([...node.accounts.values()], atOnce, async (account) => {
     await checkPositions(node, account);
     await checkAccount(node, account, true);
   });
@@ -112,4 +112,4 @@ export async function hearAgain(node: GatewayNode): Promise<void> {
 
 /** Compares the position of every bot's session, some at a time: the connection that carries them was away. */
 export const checkAllPositions = (node: GatewayNode): Promise<void> =>
-  inTurns([...node.accounts.values()], atOnce, (account) => checkPositions(node, account));
+  forEachAtOnce([...node.accounts.values()], atOnce, (account) => checkPositions(node, account));

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { Metrics } from '../../lib/base/metrics.ts';
 import type { Running } from '../../lib/base/process.ts';
+import { createTurns } from '../../lib/base/turns.ts';
 import type { GatewayPlatform } from '../../lib/store/platform.ts';
 import { createDoor } from './door.ts';
 import { op } from './frames.ts';
@@ -12,7 +13,6 @@ import { closeSocket, createOutlet, say } from './outlet.ts';
 import { createPeople, type People } from './people.ts';
 import { checkPosition } from './replay.ts';
 import type { GatewayNode } from './state.ts';
-import { createTurns } from './turns.ts';
 
 /** A listening gateway node. */
 export interface Gateway extends Running {
@@ -36,6 +36,7 @@ async function openNode(platform: GatewayPlatform, metrics: Metrics, restored: (
     onControl: (message) => heard && hearControl(heard.node, message),
     onRestored: restored,
   });
+  const reads = createTurns(readsAtOnce);
   const node: GatewayNode = {
     platform,
     metrics,
@@ -54,7 +55,7 @@ async function openNode(platform: GatewayPlatform, metrics: Metrics, restored: (
     owed: new Map(),
     behind: new Set(),
     unsure: new Set(),
-    reading: createTurns(readsAtOnce),
+    reading: (read) => reads('', read),
     nextOwner: 1,
     closing: false,
   };

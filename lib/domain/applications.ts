@@ -160,10 +160,14 @@ export async function deleteApplication(platform: Platform, actor: Actor, id: st
   await db.applications.deleteOne({ _id, ownerId: actor.id });
 }
 
-/** A new bot token, for the owner: the old one is dead with the answer (decisions 3). */
+/** A new bot token, for the owner: the old one is dead with the answer (decisions 3). 404 for an application that is deleted meanwhile. */
 export async function resetToken(platform: Platform, actor: Actor, id: string): Promise<{ token: string }> {
   const { botId } = await ownApplication(platform, actor, id);
-  return { token: await giveToken(platform, botId) };
+  const token = await giveToken(platform, botId);
+  if (await platform.db.accounts.exists({ _id: botId })) return { token };
+  // Deleted meanwhile, the account first: nothing else would take the token away.
+  await platform.db.tokens.deleteMany({ accountId: botId });
+  return refuse('not_found', { what: 'application' });
 }
 
 /** A new signing secret, for the owner. */

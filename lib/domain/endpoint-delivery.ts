@@ -76,10 +76,14 @@ interface Ready {
 }
 
 /** What a claimed interaction is sent as, and where to, as things stand now; or why it is not sent. */
-async function prepare(platform: WorkerPlatform, interaction: InteractionDoc & { deliveredAt: Date }): Promise<Ready | Outcome> {
+async function prepare(
+  platform: WorkerPlatform,
+  interaction: InteractionDoc & { deliveredAt: Date },
+  askedAt: number,
+): Promise<Ready | Outcome> {
   const { _id: id, applicationId, serverId, botId, channelId, createdAt, deliveredAt } = interaction;
   const leftMs = createdAt.getTime() + limits.answerWindowMs - deliveredAt.getTime(); // by the database's clock alone
-  const endsAt = performance.now() + leftMs;
+  const endsAt = askedAt + leftMs;
   const access = serverId === null ? null : await loadServerNow(platform, serverId);
   if (serverId !== null && !(access && (await mayView(access, botId, channelId))))
     return failed('the bot may not see the channel any more');
@@ -96,11 +100,12 @@ async function prepare(platform: WorkerPlatform, interaction: InteractionDoc & {
 
 /** Claims an interaction and prepares its request; null when there is none to make. Rejects while a store is away. */
 async function take(platform: WorkerPlatform, id: string): Promise<Ready | Outcome | null> {
+  const askedAt = performance.now(); // the database decides after this moment, however late its answer comes
   const interaction = await claim(platform, id);
   if (!interaction) return null;
   failpoint(platform.config, 'after-endpoint-claim');
   try {
-    return await prepare(platform, interaction);
+    return await prepare(platform, interaction, askedAt);
   } catch (error) {
     // Nothing was sent: the claim is given back, for the sweep to try again while there is time.
     await platform.db.interactions.updateOne({ _id: id }, { $set: { deliveredAt: null } });

@@ -55,7 +55,12 @@ export async function testEndpoint(platform: EnqueuePlatform, actor: Actor, appl
 
 /** How long after a claim its outcome is known, or never will be, in milliseconds. */
 const outcomeMs = limits.answerWindowMs + 2_000;
-const lost = { status: null, ms: 0, outcome: 'failed', reason: 'the worker ended before the outcome was known' } as const;
+const lost = {
+  status: null,
+  ms: 0,
+  outcome: 'failed',
+  reason: 'the outcome was never noted: the worker ended, or a store was away',
+} as const;
 
 /**
  * The last 100 interactions that were sent to the endpoint of the caller's application and are not under way any more, newest first; of the last 7 days, as

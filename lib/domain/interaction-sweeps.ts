@@ -15,16 +15,18 @@ const atOnce = 8;
 const find = async (platform: WorkerPlatform, filter: object, sort: Record<string, 1>): Promise<InteractionDoc[]> =>
   (await platform.db.interactions.collection.find(filter as never, { sort, limit: sweepMax }).toArray()) as unknown as InteractionDoc[];
 
-/**
- * What the sweep of every second does for interactions (quality 3), by the database's clock: nudges those that were not posted to their endpoint yet, and, without
- * the queue, ends those that got no answer in 3 s and delivers what is owed for more than 2 s. An answer whose message does not stand yet always owes an event, so
- * it is among these.
- */
-export async function sweepInteractions(platform: WorkerPlatform): Promise<void> {
-  // These come first, as they have the least time, and a fault in what follows must not hold them up.
+/** Nudges the interactions that were not posted to their endpoint yet (quality 3); a sweep of its own, as they have the least time. */
+export async function sweepUnposted(platform: WorkerPlatform): Promise<void> {
   const waiting = { $and: [windows.answering, { $lte: ['$createdAt', { $subtract: ['$$NOW', unpostedMs] }] }] };
   const unposted = await find(platform, { state: 'created', endpoint: true, deliveredAt: null, $expr: waiting }, { createdAt: 1 });
   for (const { _id } of unposted) platform.nudge('post-interaction', { interactionId: _id });
+}
+
+/**
+ * What the sweep of every second does for interactions (quality 3), without the queue and by the database's clock: ends those that got no answer in 3 s, and
+ * delivers what is owed for more than 2 s. An answer whose message does not stand yet always owes an event, so it is among these.
+ */
+export async function sweepInteractions(platform: WorkerPlatform): Promise<void> {
   const unanswered = await find(platform, { state: 'created', $expr: windows.late }, { createdAt: 1 });
   await forEachAtOnce(unanswered, atOnce, async (interaction) => {
     if (await expireInteraction(platform, interaction)) await deliverInteraction(platform, interaction._id);

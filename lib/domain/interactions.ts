@@ -41,7 +41,7 @@ async function readOptions(place: Place, actor: Actor, options: readonly Command
     }),
   );
   const faults = [...errors, ...references.flat()];
-  if (faults.length) refuse('invalid_options', undefined, { errors: faults });
+  if (faults[0]) refuse('invalid_options', { reason: `${faults[0].path} ${faults[0].message}` }, { errors: faults });
   return values;
 }
 

@@ -53,7 +53,9 @@ const readers: Record<OptionType, (given: Given) => string | number | boolean | 
   },
   integer(given) {
     const number = numberOf(given, /^[+-]?\d+$/);
-    return Number.isSafeInteger(number) ? number : new Fault('must be a whole number');
+    return Number.isSafeInteger(number)
+      ? number
+      : new Fault(`must be a whole number from ${Number.MIN_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}`);
   },
   number(given) {
     const number = numberOf(given, /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/);

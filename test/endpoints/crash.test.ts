@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import type { Failpoint } from '../../lib/base/failpoint.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
-import { sweepInteractions } from '../../lib/domain/interaction-sweeps.ts';
+import { sweepUnposted } from '../../lib/domain/interaction-sweeps.ts';
 import { openProducer } from '../../lib/store/queue.ts';
 import { handlers } from '../../workers/handlers.ts';
 import { startWorker } from '../../workers/start.ts';
@@ -11,7 +11,7 @@ import { until } from '../harness/scene.ts';
 import { type OwnProcess, startOwn } from './own-process.ts';
 import { type RaceScene, startRaceScene } from './race-scene.ts';
 
-const lost = [null, 'failed', 'the worker ended before the outcome was known'];
+const lost = [null, 'failed', 'the outcome was never noted: the worker ended, or a store was away'];
 
 describe('Interactions Endpoint: processes that die (P6, P7, P8)', function () {
   this.timeout(60_000); // processes start, and a dead worker's job is found after seconds
@@ -139,10 +139,10 @@ describe('Interactions Endpoint: processes that die (P6, P7, P8)', function () {
     try {
       // Its age is set, not waited for: the sweep leaves what is younger than half a second to the job.
       await scene.age(id, -60_000);
-      await sweepInteractions(scene.worker);
+      await sweepUnposted(scene.worker);
       expect((await scene.stored(id)).deliveredAt).to.equal(null);
       await scene.age(id, 500);
-      await sweepInteractions(scene.worker);
+      await sweepUnposted(scene.worker);
       await scene.age(id, -60_000);
       expect(await scene.heardStates(id)).to.deep.equal(['answered']);
       expect(await scene.answersTo(id)).to.deep.equal(['in time']);

@@ -135,7 +135,11 @@ describe('GET /api/applications/{id}/deliveries', () => {
     ]);
     const { items } = await page(bot);
     expect(items.map(({ id }) => id)).to.deep.equal([done, lost]);
-    expect(items[1]).to.deep.include({ status: null, outcome: 'failed', reason: 'the worker ended before the outcome was known' });
+    expect(items[1]).to.deep.include({
+      status: null,
+      outcome: 'failed',
+      reason: 'the outcome was never noted: the worker ended, or a store was away',
+    });
   });
 
   it('403 not_owner, 403 bots_not_allowed, 404, 401', async () => {

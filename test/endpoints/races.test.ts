@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { createLog } from '../../lib/base/log.ts';
-import { sweepInteractions } from '../../lib/domain/interaction-sweeps.ts';
+import { sweepInteractions, sweepUnposted } from '../../lib/domain/interaction-sweeps.ts';
 import { openWorkerPlatform } from '../../lib/store/platform.ts';
 import { expireInteractionJob } from '../../workers/expire-interaction.ts';
 import { handlers } from '../../workers/handlers.ts';
@@ -146,7 +146,7 @@ describe('Interactions Endpoint: races have one outcome (quality 3, P6, P8)', fu
         ids.push(id);
         if (round % 2) await scene.age(id, 600); // old enough for the sweep to take it up
         const run = (worker: typeof other): Promise<void> => postInteractionJob(worker, { interactionId: id });
-        await Promise.all([run(scene.worker), run(other), sweepInteractions(scene.worker), run(other), sweepInteractions(other)]);
+        await Promise.all([run(scene.worker), run(other), sweepUnposted(scene.worker), run(other), sweepUnposted(other)]);
       }
       await until(async () => (await Promise.all(ids.map((id) => scene.stored(id)))).every(({ delivery }) => delivery), 'all outcomes');
     } finally {
