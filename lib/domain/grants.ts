@@ -1,5 +1,4 @@
 import { refuse } from '../base/errors.ts';
-import { isId } from '../base/ids.ts';
 import { type ServerType, serverTypes } from '../contract/server.ts';
 import type { Tag } from '../contract/user.ts';
 import type { AccountDoc } from '../store/models/account.ts';
@@ -30,11 +29,9 @@ export async function grantServerTypes(
   const isTeams = after.includes('staff') || after.includes('developer');
   const set = { types: after, ...(isTeams ? { listed: false } : {}) };
   // Also where nothing changes: whoever repeats a grant whose nodes did not hear of it makes them hear now.
-  const server = isId(serverId)
-    ? await platform.versions.changing({ servers: [serverId] }, () =>
-        platform.db.servers.findOneAndUpdate({ _id: serverId }, { $set: set }, { returnDocument: 'before' }).lean(),
-      )
-    : null;
+  const server = await platform.versions.changing({ servers: [serverId] }, () =>
+    platform.db.servers.findOneAndUpdate({ _id: serverId }, { $set: set }, { returnDocument: 'before' }).lean(),
+  );
   if (!server) return refuse('not_found', { what: 'server' });
   const changes = changesOf(server, set);
   if (Object.keys(changes).length > 0) {
@@ -46,7 +43,7 @@ export async function grantServerTypes(
 
 /** The account `id` when a grant may change it: 404 when there is none, 400 for the platform's own. */
 async function grantee(platform: Platform, id: string): Promise<AccountDoc> {
-  const account = isId(id) ? await platform.db.accounts.findOne({ _id: id }).lean() : null;
+  const account = await platform.db.accounts.findOne({ _id: id }).lean();
   if (!account) return refuse('not_found', { what: 'account' });
   if (account.kind === 'system') refuse('invalid_request', { reason: 'the account of the platform itself stays as it is' });
   return account;
@@ -83,7 +80,7 @@ export async function grantTag(platform: Platform, userId: string, tag: 'officia
 
 /** Gives an application's bot the tag `verified_bot` (spec, App Directory item) in place of any other, or takes that one away. 404 for an unknown application. */
 export async function verifyBot(platform: Platform, applicationId: string, { undo = false } = {}): Promise<Grant<Tag | null>> {
-  const application = isId(applicationId) ? await platform.db.applications.findOne({ _id: applicationId }).lean() : null;
+  const application = await platform.db.applications.findOne({ _id: applicationId }).lean();
   if (!application) return refuse('not_found', { what: 'application' });
   return changeTag(platform, application.botId, 'verified_bot', undo);
 }

@@ -9,7 +9,7 @@ import { grantTag } from '../../lib/domain/grants.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
 import { type Caller, makePerson, send } from '../harness/factories.ts';
 import { freePort } from '../harness/stack.ts';
-import { startTcpProxy } from '../harness/tcp-proxy.ts';
+import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
 import { runOperator, storesOf } from './run-operator.ts';
 
 describe('npm run operator, when it cannot', function () {
@@ -25,6 +25,11 @@ describe('npm run operator, when it cannot', function () {
     person = await makePerson(api);
     silent = createServer((socket) => void sockets.add(socket.on('error', () => undefined))).listen(0, '127.0.0.1');
     await once(silent, 'listening');
+  });
+  let proxy: TcpProxy | undefined;
+  afterEach(async () => {
+    await proxy?.close();
+    proxy = undefined;
   });
   after(async () => {
     silent.close();
@@ -78,20 +83,20 @@ describe('npm run operator, when it cannot', function () {
   });
 
   it('69 when Redis goes after the write: it is stored, and a repeat lets everybody know', async () => {
-    const proxy = await startTcpProxy(env.REDIS_URL ?? '', 6379);
+    const between = await startTcpProxy(env.REDIS_URL ?? '', 6379);
+    proxy = between;
     const read = () => send<{ tag: string | null }>(api, 200, person, 'GET', '/api/auth/me');
     await read();
-    const { exit, text } = await obey(readConfig({ ...env, REDIS_URL: proxy.url }), async (platform) => {
+    const { exit, text } = await obey(readConfig({ ...env, REDIS_URL: between.url }), async (platform) => {
       // As a grant does it, but Redis goes between the write and the news of it.
       await platform.versions.changing({ accounts: [person.id] }, async () => {
         await platform.db.accounts.updateOne({ _id: person.id }, { $set: { tag: 'official' } });
-        proxy.cut();
+        between.cut();
       });
       return { exit: exits.done, json: { ok: true }, text: '' };
     });
     expect(exit).to.equal(exits.away);
     expect(text).to.match(/^It is stored, but Redis/);
-    await proxy.close();
     const repeat = await runOperator(['tag', person.id, 'official', '--json'], env);
     expect(JSON.parse(repeat.stdout)).to.include({ ok: true, changed: false });
     expect((await read()).tag).to.equal('official');
@@ -99,14 +104,14 @@ describe('npm run operator, when it cannot', function () {
   });
 
   it('69 when the database goes in the middle', async () => {
-    const proxy = await startTcpProxy((env.MONGODB_URL ?? '').replace(/^mongodb:/, 'http:'), 27017);
-    const config = readConfig({ ...env, MONGODB_URL: proxy.url.replace(/^http:/, 'mongodb:') });
+    const between = await startTcpProxy((env.MONGODB_URL ?? '').replace(/^mongodb:/, 'http:'), 27017);
+    proxy = between;
+    const config = readConfig({ ...env, MONGODB_URL: between.url.replace(/^http:/, 'mongodb:') });
     const { exit, text } = await obey(config, (platform) => {
-      proxy.cut();
+      between.cut();
       return carryOut(platform, { command: 'tag', userId: person.id, tag: 'official' });
     });
     expect([exit, text.slice(0, 26)]).to.deep.equal([exits.away, 'The database (MONGODB_URL)']);
-    await proxy.close();
   });
 
   it('69 when nothing answers in time, and 70 for a fault of ours', async () => {

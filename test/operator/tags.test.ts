@@ -6,6 +6,7 @@ import { ensureSystemAccount } from '../../lib/domain/system-account.ts';
 import { openOperatorPlatform, type Platform } from '../../lib/store/platform.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
 import { type Bot, type Caller, makeBot, makeMember, makePerson, makeServer, type Place, send } from '../harness/factories.ts';
+import { makeWorld } from '../harness/world.ts';
 import { codeOf, hostileIds } from './refusals.ts';
 
 describe('grantTag, verifyBot and grantEarlyAccess', () => {
@@ -69,6 +70,12 @@ describe('grantTag, verifyBot and grantEarlyAccess', () => {
     expect(await verifyBot(operator, bot.applicationId, { undo: true })).to.include({ before: 'verified_bot', after: 'bot' });
     expect([await shownTag(bot), await shown()]).to.deep.equal(['bot', 'bot']);
     expect(await verifyBot(operator, bot.applicationId, { undo: true })).to.include({ before: 'bot', after: 'bot' });
+  });
+
+  it('the bot is found by its application, whatever the ids', async () => {
+    const [made] = (await makeWorld(api.platform, { bots: 1, channels: 1 })).bots;
+    expect(await verifyBot(operator, made?.applicationId ?? '')).to.include({ id: made?.id, after: 'verified_bot' });
+    expect((await account(made?.id ?? ''))?.tag).to.equal('verified_bot');
   });
 
   it('the last tag replaces the one before, and each command takes away its own alone', async () => {
