@@ -17,6 +17,8 @@ export interface ChaosPlan {
   channels: number;
   /** A gateway and a worker are killed so often, in milliseconds. */
   killEveryMs: number;
+  /** The run goes on past its time until so many were killed: on a slow machine processes take long to come back. Default 0. */
+  leastKills?: number;
   /** Whether Redis and the database are killed once in the run as well. */
   killStores: boolean;
   /** false: the negative control, gateways neither replay nor fill gaps. */
@@ -58,10 +60,10 @@ function post(url: string, token: string, body: object, key: string): Promise<nu
 }
 
 /** Posts into one channel, one message after another at its pace; what was not acknowledged is repeated under its Idempotency-Key until it is. */
-async function postAll(stack: Stack, world: World, channel: number, plan: ChaosPlan, ledger: Ledger, until: number): Promise<void> {
+async function postAll(stack: Stack, world: World, channel: number, plan: ChaosPlan, ledger: Ledger, over: () => boolean): Promise<void> {
   const gapMs = (1000 * plan.channels) / plan.postsPerSec;
   const token = (world.bots[channel % world.bots.length] as World['bots'][number]).token;
-  for (let n = 0, next = performance.now(); performance.now() < until; n++) {
+  for (let n = 0, next = performance.now(); !over(); n++) {
     const key = randomUUID();
     const path = `/api/channels/${world.channelIds[channel]}/messages`;
     while ((await post(stack.apiUrl(channel) + path, token, { content: `${channel} ${n}` }, key)) !== 201) await wait(100);
@@ -86,7 +88,7 @@ async function injectFaults(stack: Stack, stores: Stores, plan: ChaosPlan, until
       ]
     : [];
   const began = performance.now();
-  for (let round = 0; performance.now() < until - plan.killEveryMs; round++) {
+  for (let round = 0; kills < (plan.leastKills ?? 0) || performance.now() < until - plan.killEveryMs; round++) {
     await wait(plan.killEveryMs);
     const due = storeKills[0];
     if (due && performance.now() - began > due[0] * (until - began)) {
@@ -155,8 +157,13 @@ export async function runChaos(stores: Stores, plan: ChaosPlan): Promise<ChaosRe
     );
     await Promise.all(bots.map((bot) => bot.ready));
     const until = performance.now() + plan.seconds * 1000;
-    const posting = world.channelIds.map((_, channel) => postAll(stack, world, channel, plan, ledger, until));
-    const [kills] = await Promise.all([injectFaults(stack, stores, plan, until), ...posting]);
+    let under = true;
+    const over = (): boolean => !under && performance.now() >= until;
+    const posting = world.channelIds.map((_, channel) => postAll(stack, world, channel, plan, ledger, over));
+    const faults = injectFaults(stack, stores, plan, until).finally(() => {
+      under = false;
+    });
+    const [kills] = await Promise.all([faults, ...posting]);
     await settle(ledger, plan);
     const sum = (pick: (bot: BotClient) => number): number => bots.reduce((total, bot) => total + pick(bot), 0);
     return { ...ledger.judge(), resumes: sum((bot) => bot.stats.resumes), invalidated: sum((bot) => bot.stats.invalidated), kills };
