@@ -56,7 +56,7 @@ function prefixFaults(command: CommandInput, path: string): FieldError[] {
 }
 
 /** What is wrong with a list of commands beyond its schema (edge case 43); the paths are JSON pointers into it. */
-export function faultsOfCommands(list: readonly CommandInput[]): FieldError[] {
+function faultsOfCommands(list: readonly CommandInput[]): FieldError[] {
   const names = new Set<string>();
   return list.flatMap((command, at) => {
     const path = `/${at}`;
