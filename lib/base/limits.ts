@@ -79,6 +79,7 @@ export const limits = {
   requestsPerApplication: 50,
   pingsPerApplication: 3,
   requestsInFlight: 1000,
+  usesWaiting: 250,
   deliveriesListed: 100,
   previewsPerMessage: 5,
   previewBytes: 512 * 1024,

@@ -143,8 +143,9 @@ export const queues: Record<QueueName, { about: string; concurrency: number; loc
       maxStalled: 3,
     },
     endpoints: {
-      about: 'Posts interactions to Interactions Endpoints; an application’s own bound keeps one that hangs from holding up others.',
-      concurrency: limits.requestsInFlight,
+      about:
+        'Starts the posts of interactions to Interactions Endpoints; what hangs there waits beside the queue, within its application’s own bound.',
+      concurrency: 8,
       lockMs: 5_000,
       stalledCheckMs: 2_000,
       maxStalled: 0,

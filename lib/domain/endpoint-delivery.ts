@@ -10,8 +10,8 @@ import type { WorkerPlatform } from '../store/platform.ts';
 import { interactionTokenOf, unseal } from '../store/seal.ts';
 import { loadServerNow, mayView } from './access.ts';
 import { askEndpoint, type EndpointRequest } from './endpoint-requests.ts';
-import { giveAnswer } from './interaction-answers.ts';
-import { payloadOf } from './interaction-delivery.ts';
+import { type Decided, decideAnswer } from './interaction-answers.ts';
+import { deliverOwed, payloadOf } from './interaction-delivery.ts';
 import { windows } from './interaction-states.ts';
 
 type Outcome = NonNullable<InteractionDoc['delivery']>;
@@ -27,15 +27,10 @@ const failed = (reason: string, sent: Pick<Outcome, 'status' | 'ms'> = { status:
 });
 
 /**
- * Of the deliveries of this process so many are taken at once, and so many applied, while any number waits for its endpoint: a burst of them would else take
- * every connection to the database from the other queues, and fail by itself (P11). Past what the machine can do the newest are taken first, as the oldest
- * have no time left; what has its answer never waits behind them.
+ * So many answers of endpoints are applied at once in this process, while any number of requests waits for one: a burst of them would else take every connection
+ * to the database from the queues, and fail by itself (P11).
  */
-const atOnce = 8;
-const takingTurns = createTurns(atOnce, { newestFirst: true });
-const applyingTurns = createTurns(atOnce);
-const whenTaken = <T>(work: () => Promise<T>): Promise<T> => takingTurns('', work);
-const whenApplied = <T>(work: () => Promise<T>): Promise<T> => applyingTurns('', work);
+const applyingTurns = createTurns(8);
 
 /** Claims the one request of an interaction; null when it was claimed before, is answered, or its 3 seconds are over. */
 async function claim(platform: WorkerPlatform, id: string): Promise<(InteractionDoc & { deliveredAt: Date }) | null> {
@@ -47,22 +42,33 @@ async function claim(platform: WorkerPlatform, id: string): Promise<(Interaction
   return claimed as unknown as (InteractionDoc & { deliveredAt: Date }) | null;
 }
 
-/** Applies what an endpoint answered with 200, exactly as a callback would (spec, Interactions). */
+const note = (platform: WorkerPlatform, id: string, delivery: Outcome): Promise<unknown> =>
+  platform.db.interactions.updateOne({ _id: id }, { $set: { delivery } });
+
+/**
+ * Applies what an endpoint answered with 200, exactly as a callback would (spec, Interactions), and notes the outcome in the same write. What the interaction
+ * owes by that is delivered at once: a job for it would cost a third of the whole use.
+ */
 async function apply(
   platform: WorkerPlatform,
   interaction: InteractionDoc,
   answer: unknown,
-  sent: Pick<Outcome, 'status' | 'ms'>,
-): Promise<Outcome> {
-  if (answer === undefined) return { ...sent, outcome: 'empty', reason: null };
+  { status, ms }: Pick<Outcome, 'status' | 'ms'>,
+): Promise<void> {
+  const began = performance.now();
+  const outcomeOf = (outcome: Outcome['outcome']): Outcome => ({ status, ms, outcome, reason: null });
+  if (answer === undefined) return void (await note(platform, interaction._id, outcomeOf('empty')));
+  let decided: Decided;
   try {
     checkFit(CallbackInput, answer, 'body');
-    const message = await giveAnswer(platform, interaction, answer as CallbackInput, await platform.messageId());
-    return { ...sent, outcome: message ? 'answered' : 'deferred', reason: null };
+    const input = answer as CallbackInput;
+    const delivery = { $literal: outcomeOf(input.type === 'defer' ? 'deferred' : 'answered') };
+    decided = await decideAnswer(platform, interaction, input, await platform.messageId(), { delivery });
   } catch (fault) {
-    if (fault instanceof Refusal) return failed(`${fault.code}: ${fault.message}`, sent);
-    throw fault;
+    if (!(fault instanceof Refusal)) throw fault;
+    return void (await note(platform, interaction._id, failed(`${fault.code}: ${fault.message}`, { status, ms })));
   }
+  await deliverOwed(platform, decided.interaction, began);
 }
 
 /** A claimed interaction whose request can be made: nothing but the request is left to do. */
@@ -113,16 +119,17 @@ async function take(platform: WorkerPlatform, id: string): Promise<Ready | Outco
   }
 }
 
-/** Makes the one request, within what is left of the 3 seconds, and applies the answer. */
-async function send(platform: WorkerPlatform, { interaction, request, endsAt, land }: Ready): Promise<Outcome> {
+/** Makes the one request, within what is left of the 3 seconds, and applies the answer, or notes why there is none. */
+async function send(platform: WorkerPlatform, { interaction, request, endsAt, land }: Ready): Promise<void> {
   try {
     const timeoutMs = Math.floor(endsAt - performance.now());
-    if (timeoutMs <= 0) return failed('the time was over before the request was sent');
+    if (timeoutMs <= 0) return void (await note(platform, interaction._id, failed('the time was over before the request was sent')));
     const reply = await askEndpoint(platform, { ...request, timeoutMs });
     failpoint(platform.config, 'after-endpoint-reply');
-    return reply.ok
-      ? await whenApplied(() => apply(platform, interaction, reply.answer, reply))
-      : failed(`${reply.step}: ${reply.reason}`, reply);
+    await applyingTurns('', async () => {
+      if (reply.ok) await apply(platform, interaction, reply.answer, reply);
+      else await note(platform, interaction._id, failed(`${reply.step}: ${reply.reason}`, reply));
+    });
   } finally {
     land();
   }
@@ -131,10 +138,11 @@ async function send(platform: WorkerPlatform, { interaction, request, endsAt, la
 /**
  * Posts an interaction to its application's Interactions Endpoint (spec, Interactions; quality 3 and P8): at most once, whatever dies, as the claim goes before
  * the request. What is no answer leaves the interaction to the callback route until its time is over. Notes the outcome for the application's owner.
+ * Resolves when nothing but the request is left: to what makes it, which however long it takes holds up no other; or to null when there is none to make.
  */
-export async function postInteraction(platform: WorkerPlatform, id: string): Promise<void> {
-  const taken = await whenTaken(() => take(platform, id));
-  if (!taken) return;
-  const { status, ms, outcome, reason } = 'land' in taken ? await send(platform, taken) : taken;
-  await whenApplied(() => platform.db.interactions.updateOne({ _id: id }, { $set: { delivery: { status, ms, outcome, reason } } }));
+export async function postInteraction(platform: WorkerPlatform, id: string): Promise<(() => Promise<void>) | null> {
+  const taken = await take(platform, id);
+  if (taken && 'land' in taken) return () => send(platform, taken);
+  if (taken) await note(platform, id, taken);
+  return null;
 }

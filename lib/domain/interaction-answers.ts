@@ -9,7 +9,7 @@ import type { OutboxEntry } from '../store/models/outbox.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { interactionTokenOf, sameSecret } from '../store/seal.ts';
 import { homeOfChannel, loadServerNow, permissionsIn, require } from './access.ts';
-import { expireInteraction, isDuring, move, readInteraction, settleState, updateEntry, windows } from './interaction-states.ts';
+import { expireLazily, isDuring, move, readInteraction, settleState, updateEntry, windows } from './interaction-states.ts';
 import { checkDraft, composeMessage, storeMessage } from './message-draft.ts';
 import { requireRoom } from './owed-events.ts';
 import { dmPermissions, type Place } from './places.ts';
@@ -69,13 +69,24 @@ export async function finishAnswer(platform: EnqueuePlatform, { _id, answer }: I
   return stored;
 }
 
-/** The first real answer out of state `from`; null when the move was lost. */
-async function answerFrom(
-  platform: EnqueuePlatform,
+/** A first answer that was decided, and stands nowhere but in its interaction yet. */
+export interface Decided {
+  /** As it stands since, with what it owes. */
+  interaction: InteractionDoc;
+  /** The message, null for a defer. */
+  message: MessageDoc | null;
+  /** What the person is shown of a hidden one. */
+  hidden: Message | null;
+}
+
+/** Decides the first real answer out of the state that `interaction` has; null when the move was lost. */
+async function decideMessage(
+  platform: Platform,
   interaction: InteractionDoc,
   message: MessageDoc,
   hidden: boolean,
-): Promise<Message | null> {
+  also: object,
+): Promise<Decided | null> {
   const from = interaction.state;
   const first = from === 'created';
   const during = first ? windows.answering : windows.following;
@@ -83,21 +94,26 @@ async function answerFrom(
   const update = updateEntry(platform, interaction, 'answered');
   const secret = hidden ? await ephemeral(platform, message) : null;
   const set = secret
-    ? { state: 'answered', ...opened }
-    : { state: 'answered', ...opened, messageId: { $literal: message._id }, answer: { $literal: message } };
+    ? { ...also, state: 'answered', ...opened }
+    : { ...also, state: 'answered', ...opened, messageId: { $literal: message._id }, answer: { $literal: message } };
   const owes = secret ? [secret.entry, update] : [update];
   const moved = await move(platform, interaction._id, { from, during, set, owes });
   if (!moved) return null;
   failpoint(platform.config, 'after-answer-write');
-  const stored = await finishAnswer(platform, moved);
+  return { interaction: moved, message, hidden: secret?.shown ?? null };
+}
+
+/** Makes the message of a decided answer stand, and answers it as it is shown to who gave it. A worker delivers the rest. */
+async function conclude(platform: EnqueuePlatform, { interaction, hidden }: Decided, message: MessageDoc): Promise<Message> {
+  const stored = await finishAnswer(platform, interaction);
   platform.nudge('deliver-interaction', { interactionId: interaction._id });
   // It may be deleted by now: whoever answered is told what was posted.
-  return secret?.shown ?? presentMessage(platform, stored && !stored.deleted ? stored : message, null);
+  return hidden ?? presentMessage(platform, stored && !stored.deleted ? stored : message, null);
 }
 
 /** Refuses for the state that won: answered and deferred ones say so at any later time, others are past their time (edge case 33). */
 async function refuseLost(platform: EnqueuePlatform, interaction: InteractionDoc): Promise<never> {
-  await expireInteraction(platform, interaction);
+  await expireLazily(platform, interaction);
   const { state } = await readInteraction(platform, interaction._id);
   return refuse(state === 'answered' || state === 'deferred' ? 'already_answered' : 'interaction_expired');
 }
@@ -114,29 +130,34 @@ export async function answerInteraction(
   const { answer, newId } = input;
   const interaction = await openInteraction(platform, input);
   if (interaction.state === 'answered' && interaction.messageId === newId) return ownAnswer(platform, interaction, newId);
-  return giveAnswer(platform, interaction, answer, newId);
+  const decided = await decideAnswer(platform, interaction, answer, newId);
+  if (decided.message) return conclude(platform, decided, decided.message);
+  platform.nudge('deliver-interaction', { interactionId: interaction._id });
+  return null;
 }
 
-/** Gives `interaction`, as it stood when it was read, its first answer; as `answerInteraction`, whoever brings it. */
-export async function giveAnswer(
+/**
+ * Decides that `answer` is the first one of `interaction`, as it stood when it was read; refuses as `answerInteraction`, whoever brings it. `also` is written
+ * with it: fields of the interaction, as expressions of a pipeline.
+ */
+export async function decideAnswer(
   platform: EnqueuePlatform,
   interaction: InteractionDoc,
   answer: CallbackInput,
   newId: string,
-): Promise<Message | null> {
+  also: object = {},
+): Promise<Decided> {
   if (answer.type === 'message') checkDraft({ content: answer.content ?? '', embeds: answer.embeds ?? [] });
   if (interaction.state !== 'created') return refuseLost(platform, interaction);
   if (answer.type === 'defer') {
     await stageOf(platform, interaction);
-    const set = { state: 'deferred', openedAt: '$$NOW', ephemeral: answer.ephemeral === true };
+    const set = { ...also, state: 'deferred', openedAt: '$$NOW', ephemeral: answer.ephemeral === true };
     const owes = [updateEntry(platform, interaction, 'deferred')];
     const moved = await move(platform, interaction._id, { from: 'created', during: windows.answering, set, owes });
-    if (!moved) return refuseLost(platform, interaction);
-    platform.nudge('deliver-interaction', { interactionId: interaction._id });
-    return null;
+    return moved ? { interaction: moved, message: null, hidden: null } : refuseLost(platform, interaction);
   }
   const message = await compose(platform, interaction, answer, newId);
-  return (await answerFrom(platform, interaction, message, answer.ephemeral === true)) ?? refuseLost(platform, interaction);
+  return (await decideMessage(platform, interaction, message, answer.ephemeral === true, also)) ?? refuseLost(platform, interaction);
 }
 
 /** The answer that a request taken up again after a crash had already given (decisions 1, Idempotency-Key). */
@@ -162,8 +183,8 @@ export async function followUp(
   if (state === 'expired' || !(await isDuring(platform, id, windows.following))) refuse('interaction_expired');
   const message = await compose(platform, interaction, answer, newId);
   if (state === 'deferred') {
-    const first = await answerFrom(platform, interaction, message, answer.ephemeral ?? interaction.ephemeral);
-    if (first) return first;
+    const first = await decideMessage(platform, interaction, message, answer.ephemeral ?? interaction.ephemeral, {});
+    if (first) return conclude(platform, first, message);
   }
   return furtherMessage(platform, interaction, message, answer.ephemeral === true);
 }

@@ -4,18 +4,20 @@ import { type OutboxEntry, settled } from '../store/models/outbox.ts';
 import type { Platform, WorkerPlatform } from '../store/platform.ts';
 import { loadServerNow, mayView } from './access.ts';
 import { accountsOf, faceOf, goneAuthor } from './faces.ts';
-import { finishAnswer } from './interaction-answers.ts';
-import { expireInteraction, windows } from './interaction-states.ts';
+import { moveToExpired, windows } from './interaction-states.ts';
+import { storeMessage } from './message-draft.ts';
 
 /** A delivery that takes longer was paused; someone else has taken over (quality 2). In milliseconds. */
 const deliveryLifeMs = 5_000;
 /** How often the audience is computed again while access data keep changing. */
 const staleMax = 20;
 
-/** The interaction, and whether its 3 seconds are over by the database's clock; null when there is none. */
-async function readTimed(platform: WorkerPlatform, id: string): Promise<(InteractionDoc & { late: boolean }) | null> {
-  const found = await platform.db.interactions.collection.aggregate([{ $match: { _id: id } }, { $set: { late: windows.late } }]).toArray();
-  return (found[0] as unknown as (InteractionDoc & { late: boolean }) | undefined) ?? null;
+type Timed = InteractionDoc & { left: number };
+
+/** The interaction that `filter` names, and how many of its 3 seconds are left by the database's clock, in milliseconds; null when there is none. */
+async function readTimed(platform: WorkerPlatform, filter: object): Promise<Timed | null> {
+  const found = await platform.db.interactions.collection.aggregate([{ $match: filter }, { $set: { left: windows.left } }]).toArray();
+  return (found[0] as unknown as Timed | undefined) ?? null;
 }
 
 /** The interaction as the bot gets it, but for its token, which is added when it is sent (quality 3). */
@@ -57,24 +59,44 @@ async function tellPerson(platform: WorkerPlatform, { userId }: InteractionDoc, 
 }
 
 /**
- * Delivers what an interaction owes (quality 3): makes the message of a decided answer stand, tells the bot of a new interaction and the person of the rest,
- * then takes the events off. Running it twice, or two at once, delivers nothing twice. Rejects while Redis or the database is away; what is owed stays.
+ * Delivers what an interaction owes, as it stands (quality 3): makes the message of a decided answer stand, tells the bot of a new interaction and the person
+ * of the rest, then takes all that off. Doing it twice, or two at once, delivers nothing twice. Rejects while Redis or the database is away; what is owed stays
+ * for the sweep. `began` is a moment before it was read, by the process' monotonic clock.
  */
-export async function deliverInteraction(platform: WorkerPlatform, id: string): Promise<void> {
-  const began = performance.now();
-  const found = await readTimed(platform, id);
-  if (!found?.ob?.length) return;
-  const { late } = found;
-  const interaction = (found.state === 'created' && late && (await expireInteraction(platform, found))) || found;
-  await finishAnswer(platform, interaction);
-  const entries = interaction.ob ?? [];
+export async function deliverOwed(platform: WorkerPlatform, interaction: InteractionDoc, began: number): Promise<void> {
+  const { _id, answer, ob: entries = [] } = interaction;
+  if (answer) await storeMessage(platform, answer);
   for (const entry of entries) {
     if (performance.now() - began > deliveryLifeMs) return;
     if (entry.name !== 'INTERACTION_CREATE') await tellPerson(platform, interaction, entry);
-    // A bot that hears of it too late could do nothing but fail.
-    else if (interaction.state === 'created' && !late) await tellBot(platform, interaction, entry);
+    else if (interaction.state === 'created') await tellBot(platform, interaction, entry);
   }
   const ids = entries.map((entry) => entry.id);
-  await platform.db.interactions.collection.updateOne({ _id: id as never }, settled(ids));
+  await platform.db.interactions.collection.updateOne({ _id: _id as never }, [...settled(ids), { $unset: 'answer' }]);
   await platform.forget(ids);
+}
+
+/** Ends an interaction whose time is over, and tells the person. False when it was answered, was ended already, or has time left. */
+export async function expireInteraction(platform: WorkerPlatform, interaction: InteractionDoc): Promise<boolean> {
+  const began = performance.now();
+  const expired = await moveToExpired(platform, interaction);
+  if (expired) await deliverOwed(platform, expired, began);
+  return expired !== null;
+}
+
+/** Delivers what the interaction of an id owes, by `deliverOwed`. A bot that would hear of it too late is not told, as it could do nothing but fail. */
+export async function deliverInteraction(platform: WorkerPlatform, id: string): Promise<void> {
+  const began = performance.now();
+  const found = await readTimed(platform, { _id: id });
+  if (!found?.ob?.length) return;
+  // Answered or ended by another between the two, it is delivered by who did that.
+  if (found.state === 'created' && found.left === 0) await expireInteraction(platform, found);
+  else await deliverOwed(platform, found, began);
+}
+
+/** Ends the interaction if its time is over. Answers how many milliseconds it has left when it is too early, else null: there is nothing more to do. */
+export async function expireUnanswered(platform: WorkerPlatform, id: string): Promise<number | null> {
+  const found = await readTimed(platform, { _id: id, state: 'created' });
+  if (found?.left === 0) await expireInteraction(platform, found);
+  return found?.left || null;
 }

@@ -16,6 +16,8 @@ export const windows = {
   answering: { $gt: ['$createdAt', answerBegan] },
   /** They are over. */
   late: { $lte: ['$createdAt', answerBegan] },
+  /** How many milliseconds are left of them. */
+  left: { $max: [0, { $subtract: ['$createdAt', answerBegan] }] },
   /** The 15 minutes for follow-ups run; they count from the answer or the defer. */
   following: { $gt: [{ $add: ['$openedAt', limits.followupWindowMs] }, '$$NOW'] },
 } as const;
@@ -61,25 +63,20 @@ export async function isDuring(platform: Platform, id: string, expression: objec
 }
 
 /** Ends an interaction that got no answer in 3 seconds; null when it was answered, was ended already, or has time left. */
-export async function expireInteraction(platform: EnqueuePlatform, interaction: InteractionDoc): Promise<InteractionDoc | null> {
+export function moveToExpired(platform: Platform, interaction: InteractionDoc): Promise<InteractionDoc | null> {
   const owes = [updateEntry(platform, interaction, 'expired')];
-  const expired = await move(platform, interaction._id, { from: 'created', during: windows.late, set: { state: 'expired' }, owes });
+  return move(platform, interaction._id, { from: 'created', during: windows.late, set: { state: 'expired' }, owes });
+}
+
+/** `moveToExpired` by whoever looks first (quality 3, lazy expiry): a worker tells the person. */
+export async function expireLazily(platform: EnqueuePlatform, interaction: InteractionDoc): Promise<InteractionDoc | null> {
+  const expired = await moveToExpired(platform, interaction);
   if (expired) platform.nudge('deliver-interaction', { interactionId: interaction._id });
   return expired;
 }
 
-/** The interaction with its state as it is by the clock: one that is past its time is ended here, whoever looks first (quality 3, lazy expiry). */
+/** The interaction with its state as it is by the clock: one that is past its time is ended here. */
 export async function settleState(platform: EnqueuePlatform, interaction: InteractionDoc): Promise<InteractionDoc> {
   if (interaction.state !== 'created') return interaction;
-  return (await expireInteraction(platform, interaction)) ?? readInteraction(platform, interaction._id);
-}
-
-/** Ends the interaction if its time is over. Answers how many milliseconds it has left when it is too early, else null: there is nothing more to do. */
-export async function expireUnanswered(platform: EnqueuePlatform, id: string): Promise<number | null> {
-  const left = { $max: [0, { $subtract: ['$createdAt', answerBegan] }] };
-  const [found] = (await platform.db.interactions.collection
-    .aggregate([{ $match: { _id: id, state: 'created' } }, { $set: { left } }])
-    .toArray()) as unknown as (InteractionDoc & { left: number })[];
-  if (!found || (found.left === 0 && (await expireInteraction(platform, found)))) return null;
-  return found.left || null; // answered between the two
+  return (await expireLazily(platform, interaction)) ?? readInteraction(platform, interaction._id);
 }

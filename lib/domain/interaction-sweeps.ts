@@ -1,8 +1,8 @@
 import { forEachAtOnce } from '../base/at-once.ts';
 import type { InteractionDoc } from '../store/models/interaction.ts';
 import type { WorkerPlatform } from '../store/platform.ts';
-import { deliverInteraction } from './interaction-delivery.ts';
-import { expireInteraction, windows } from './interaction-states.ts';
+import { deliverInteraction, expireInteraction } from './interaction-delivery.ts';
+import { windows } from './interaction-states.ts';
 
 /** How old undelivered events are when the sweep takes them, in milliseconds: their job was lost or is late. */
 const sweepAfterMs = 2_000;
@@ -28,9 +28,7 @@ export async function sweepUnposted(platform: WorkerPlatform): Promise<void> {
  */
 export async function sweepInteractions(platform: WorkerPlatform): Promise<void> {
   const unanswered = await find(platform, { state: 'created', $expr: windows.late }, { createdAt: 1 });
-  await forEachAtOnce(unanswered, atOnce, async (interaction) => {
-    if (await expireInteraction(platform, interaction)) await deliverInteraction(platform, interaction._id);
-  });
+  await forEachAtOnce(unanswered, atOnce, (interaction) => expireInteraction(platform, interaction));
   const old = { $lte: ['$obAt', { $subtract: ['$$NOW', sweepAfterMs] }] };
   const owing = await find(platform, { obAt: { $exists: true }, $expr: old }, { obAt: 1 });
   await forEachAtOnce(owing, atOnce, (interaction) => deliverInteraction(platform, interaction._id));

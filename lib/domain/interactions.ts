@@ -1,6 +1,7 @@
 import { type FieldError, refuse, refuseField } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
 import { isId } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
 import type { CommandOption, InvokeInput } from '../contract/command.ts';
 import type { InteractionView, Invoked, OptionValue } from '../contract/interaction.ts';
 import type { ApplicationDoc } from '../store/models/account.ts';
@@ -45,9 +46,15 @@ async function readOptions(place: Place, actor: Actor, options: readonly Command
   return values;
 }
 
-/** Refuses `bot_offline` unless the bot can be told: it has an endpoint, or a live socket. Redis must answer: 503 `unavailable` while it is away. */
+/**
+ * Refuses `bot_offline` unless the bot can be told: it has an endpoint, or a live socket. 503 `unavailable` while Redis is away, and while so many uses wait for a
+ * worker that one more could only expire (P11).
+ */
 async function requireReachable(platform: ApiPlatform, { botId, interactionsEndpointUrl }: ApplicationDoc): Promise<void> {
-  const [connected] = await platform.connected([botId]).catch(() => refuse('unavailable', undefined, { retryAfter: 1 }));
+  const queue = interactionsEndpointUrl === null ? 'interactions' : 'endpoints';
+  const asked = Promise.all([platform.connected([botId]), platform.waiting(queue)]);
+  const [[connected], waiting] = await asked.catch(() => refuse('unavailable', undefined, { retryAfter: 1 }));
+  if (waiting >= limits.usesWaiting) refuse('unavailable', undefined, { retryAfter: 1 });
   if (!connected && interactionsEndpointUrl === null) refuse('bot_offline');
 }
 

@@ -17,7 +17,7 @@ import { leaseNode } from './node-lease.ts';
 import { createNudge } from './nudge.ts';
 import { createOutbound, type Outbound } from './outbound.ts';
 import type { Handlers, JobEnded } from './queue.ts';
-import { type Enqueue, openConsumers, openProducer, type Producer } from './queue.ts';
+import { type Enqueue, openConsumers, openProducer, type Producer, type Waiting } from './queue.ts';
 import { impatient, openRedis } from './redis.ts';
 import { type RedisFacts, readRedisFacts } from './redis-facts.ts';
 import { createGate, type Gate } from './throttle.ts';
@@ -69,6 +69,8 @@ export interface FilesPlatform extends EnqueuePlatform {
 /** The API's powers: it asks the gate, keeps files and enqueues; it cannot publish. */
 export interface ApiPlatform extends FilesPlatform {
   readonly gate: Gate;
+  /** How many jobs of a queue wait to be taken: whether the workers keep up. Rejects while Redis is away. */
+  readonly waiting: Waiting;
 }
 
 /** The worker's powers: it keeps files and appends events to the bus. */
@@ -134,13 +136,14 @@ async function openCommon(config: Config, log: Logger, role: string): Promise<Op
   };
 }
 
-function withQueue(common: Opened): EnqueuePlatform & { gate: Gate; close(): Promise<void> } {
+function withQueue(common: Opened): EnqueuePlatform & Pick<ApiPlatform, 'gate' | 'waiting'> {
   const { config, log, redis, keys, ids } = common;
   const producer = openProducer(config, log);
   const gate = createGate(redis, keys, ids, common.now);
   return {
     ...common,
     enqueue: producer.enqueue,
+    waiting: producer.waiting,
     nudge: createNudge(producer.enqueue),
     outbound: createOutbound({ allow: config.OUTBOUND_ALLOW }),
     takeFlight: createTakeFlight(redis, keys),

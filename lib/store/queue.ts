@@ -11,6 +11,9 @@ const checks = new Map(Object.entries(jobs).map(([name, entry]) => [name, ajv.co
 /** Puts a job on its queue. Rejects at once while Redis is away: the document is the truth, the job only a nudge. */
 export type Enqueue = <N extends JobName>(name: N, data: JobData<N>) => Promise<void>;
 
+/** How many jobs of a queue wait to be taken. Rejects at once while Redis is away. */
+export type Waiting = (name: QueueName) => Promise<number>;
+
 /** Thrown by a job that came too early: it goes back to its queue and is taken again in `ms` milliseconds, without a failed attempt. */
 export class Later extends Error {
   readonly ms: number;
@@ -20,14 +23,18 @@ export class Later extends Error {
   }
 }
 
+/** What of a job goes on when its place in the queue is free for others, such as a long wait; null for nothing. Whatever starts such bounds how many there are. */
+export type BesideQueue = (() => Promise<void>) | null;
+
 /** What each kind of job does; complete, or it does not compile. */
-export type Handlers<P> = { [N in JobName]: (platform: P, data: JobData<N>) => Promise<void> };
+export type Handlers<P> = { [N in JobName]: (platform: P, data: JobData<N>) => Promise<void | BesideQueue> };
 
 const prefixOf = (config: Config): string => `{${config.REDIS_PREFIX}-queue}`;
 
 /** The queues that a process may put jobs on. */
 export interface Producer {
   enqueue: Enqueue;
+  waiting: Waiting;
   /** The queues themselves, for the operators' pages. */
   queues: Queue[];
   close(): Promise<void>;
@@ -60,6 +67,7 @@ export function openProducer(config: Config, log: Logger): Producer {
         ...(entry.unique === 'id' ? { jobId: key } : { deduplication: { id: key, keepLastIfActive: true } }),
       });
     },
+    waiting: async (name) => (await open.get(name)?.getWaitingCount()) ?? 0,
     queues: [...open.values()],
     close: async () => {
       await Promise.all([...open.values()].map((queue) => queue.close()));
@@ -78,14 +86,26 @@ export function openConsumers<P>(
   handlers: Handlers<P>,
   ended: JobEnded,
 ): { close(): Promise<void> } {
+  const beside = new Set<Promise<void>>();
+  const goOn = (job: Job, began: number, rest: () => Promise<void>): void => {
+    const going = rest()
+      .then(() => ended(job.name, 'done', performance.now() - began))
+      .catch((error: unknown) => {
+        ended(job.name, 'failed', performance.now() - began);
+        log.error({ job: job.name, jobId: job.id, err: error }, 'job failed');
+      })
+      .finally(() => beside.delete(going));
+    beside.add(going);
+  };
   const handle = async (job: Job, token?: string): Promise<void> => {
     const check = checks.get(job.name);
-    const run = handlers[job.name as JobName] as ((platform: P, data: unknown) => Promise<void>) | undefined;
+    const run = handlers[job.name as JobName] as ((platform: P, data: unknown) => Promise<void | BesideQueue>) | undefined;
     if (!check || !run || !check(job.data)) throw new UnrecoverableError(`bad data for ${job.name}: ${ajv.errorsText(check?.errors)}`);
     const began = performance.now();
     try {
-      await run(platform, job.data);
-      ended(job.name, 'done', performance.now() - began);
+      const rest = await run(platform, job.data);
+      if (rest) goOn(job, began, rest);
+      else ended(job.name, 'done', performance.now() - began);
     } catch (error) {
       if (error instanceof Later) {
         await job.moveToDelayed(Date.now() + error.ms, token);
@@ -99,7 +119,7 @@ export function openConsumers<P>(
     const worker = new Worker(name, handle, {
       connection: { url: config.REDIS_URL, maxRetriesPerRequest: null },
       prefix: prefixOf(config),
-      skipVersionCheck: true,
+      // The version of Redis is checked here, unlike above: unknown, it would let delayed jobs wait for whole seconds.
       concurrency: options.concurrency,
       lockDuration: options.lockMs,
       stalledInterval: options.stalledCheckMs,
@@ -120,6 +140,7 @@ export function openConsumers<P>(
   return {
     close: async () => {
       await Promise.all(workers.map((worker) => worker.close()));
+      await Promise.all(beside);
     },
   };
 }

@@ -2,12 +2,12 @@ import type { ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import type { Application } from '../../lib/contract/application.ts';
 import type { DmChannel } from '../../lib/contract/dm.ts';
-import { postInteraction } from '../../lib/domain/endpoint-delivery.ts';
 import { deliverInteraction } from '../../lib/domain/interaction-delivery.ts';
 import { expireInteractionJob } from '../../workers/expire-interaction.ts';
 import type { Answer } from '../harness/api.ts';
 import { around } from '../harness/around.ts';
 import { reply, startEndpoint, type TestEndpoint } from '../harness/endpoint.ts';
+import { postWhole } from '../harness/endpoint-scene.ts';
 import { expectError } from '../harness/expect-error.ts';
 import { type Scene, startScene, until } from '../harness/scene.ts';
 
@@ -48,7 +48,7 @@ describe('DELETE /api/applications/{id}: what is left of it', () => {
     const id = await scene.use();
     await remove();
     const opened = endpoint.site.opened();
-    await postInteraction(scene.worker, id);
+    await postWhole(scene.worker, id);
     expect([endpoint.site.opened(), endpoint.received.length]).to.deep.equal([opened, 0]);
     expectError(await scene.send('callback', id, { type: 'message', content: 'late' }), 404, 'not_found');
     await scene.age(id, 3_000);
@@ -63,7 +63,7 @@ describe('DELETE /api/applications/{id}: what is left of it', () => {
     endpoint.answer((_received, response) => void held.push(response));
     expect((await call('PATCH', path(), { interactionsEndpointUrl: endpoint.url })).status).to.equal(200);
     const id = await scene.use();
-    const posting = postInteraction(scene.worker, id);
+    const posting = postWhole(scene.worker, id);
     await until(() => held.length === 1, 'the request');
     await remove();
     for (const response of held) reply(200, { type: 'message', content: 'late' })({} as never, response);

@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { postInteraction } from '../../lib/domain/endpoint-delivery.ts';
 import { signatureOf } from '../../lib/store/seal.ts';
+import { postWhole } from '../harness/endpoint-scene.ts';
 import { type Scene, startScene, until } from '../harness/scene.ts';
 import { freePort } from '../harness/stack.ts';
 
@@ -67,7 +67,7 @@ describe('the endpoint of the README', () => {
     await start(application.signingSecret);
     expect((await save()).status).to.equal(200);
     const id = await scene.use();
-    await postInteraction(scene.worker, id);
+    await postWhole(scene.worker, id);
     expect((await scene.stored(id)).state).to.equal('answered');
     expect((await scene.messages()).map(({ content }) => content)).to.deep.equal(['/hello was used by person']);
   });

@@ -2,12 +2,11 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { limits } from '../../lib/base/limits.ts';
-import { postInteraction } from '../../lib/domain/endpoint-delivery.ts';
 import type { OutboundRequest } from '../../lib/store/outbound.ts';
 import { around } from '../harness/around.ts';
 import { makeCertificate } from '../harness/certificate.ts';
 import { type Answering, reply } from '../harness/endpoint.ts';
-import { type EndpointScene, startEndpointScene } from '../harness/endpoint-scene.ts';
+import { type EndpointScene, postWhole, startEndpointScene } from '../harness/endpoint-scene.ts';
 import { type FullPort, fillPort } from '../harness/full-port.ts';
 import { type Scene, until } from '../harness/scene.ts';
 import { type Peer, type Site, startPeer, startSite } from '../harness/site.ts';
@@ -107,7 +106,7 @@ describe('an endpoint that hangs', () => {
       expect(await world.logged(id)).to.deep.equal([status, 'failed', reason]);
       await scene.age(id, limits.answerWindowMs);
       expect(await world.view(id)).to.include({ state: 'expired', messageId: null });
-      expect(await world.told(id)).to.deep.equal(['expired']);
+      expect(await scene.told(id)).to.deep.equal(['expired']);
       expect((await scene.send('callback', id, message)).body.code).to.equal('interaction_expired');
       expect(await scene.messages()).to.deep.equal([]);
     });
@@ -143,7 +142,7 @@ describe('an endpoint that cannot be reached', () => {
       expect(await world.logged(id)).to.deep.equal([null, 'failed', reason]);
       expect(secure.asked).to.deep.equal([]);
       expect((await scene.send('callback', id, message)).status).to.equal(201);
-      expect(await world.told(id)).to.deep.equal(['answered']);
+      expect(await scene.told(id)).to.deep.equal(['answered']);
     });
 });
 
@@ -164,7 +163,7 @@ describe('the 3 seconds of an endpoint', () => {
       asked.push(request);
       return scene.worker.outbound(request);
     };
-    await postInteraction({ ...scene.worker, outbound, now }, id);
+    await postWhole({ ...scene.worker, outbound, now }, id);
     return asked[0]?.timeoutMs ?? 0;
   };
 
@@ -215,7 +214,7 @@ describe('the 3 seconds of an endpoint', () => {
       await world.post(id);
       expect(await world.logged(id)).to.deep.equal([200, 'failed', 'interaction_expired: The time to answer this interaction is over.']);
       expect(await world.view(id)).to.include({ state: 'expired', messageId: null });
-      expect(await world.told(id)).to.deep.equal(['expired']);
+      expect(await scene.told(id)).to.deep.equal(['expired']);
       expect(await scene.messages()).to.deep.equal([]);
     });
 });

@@ -64,11 +64,11 @@ describe('an endpoint answers', () => {
     const { endpoint } = world;
     const [known, asked] = [await contents(), endpoint.site.asked.length];
     expect(await world.view(id)).to.include({ state: 'created', messageId: null });
-    expect(await world.told(id)).to.deep.equal([]);
+    expect(await scene.told(id)).to.deep.equal([]);
     expect(await scene.botEvents()).to.deep.equal([]);
     expect((await scene.send('callback', id, message(`by callback ${id}`))).status).to.equal(201);
     expect(await contents()).to.deep.equal([...known, `by callback ${id}`]);
-    expect(await world.told(id)).to.deep.equal(['answered']);
+    expect(await scene.told(id)).to.deep.equal(['answered']);
     await world.post(id);
     expect(endpoint.site.asked).to.have.length(asked);
   };
@@ -99,7 +99,7 @@ describe('an endpoint answers', () => {
       expect(last?.interaction).to.deep.equal({ id, userId: scene.world.ownerId, name: 'hello' });
       expect(await contents()).to.have.length(known.length + 1);
       expect(await world.view(id)).to.include({ state: 'answered', messageId: last?._id });
-      expect(await world.told(id)).to.deep.equal(['answered']);
+      expect(await scene.told(id)).to.deep.equal(['answered']);
       expect((await scene.send('callback', id, message('again'))).body.code).to.equal('already_answered');
     });
 
@@ -113,13 +113,13 @@ describe('an endpoint answers', () => {
       const known = await contents();
       const id = await deliver(reply(200, body), outcome, 200, null);
       expect(await world.view(id)).to.include({ state, messageId: null });
-      expect(await world.told(id)).to.deep.equal(sees);
+      expect(await scene.told(id)).to.deep.equal(sees);
       expect(await contents()).to.deep.equal(known);
       expect((await scene.send('callback', id, message('again'))).body.code).to.equal('already_answered');
       if (state === 'answered') return;
       expect((await scene.send('followup', id, { content: does })).status).to.equal(201);
       const secret = 'ephemeral' in body;
-      expect(await world.told(id)).to.deep.equal(secret ? [`hidden: ${does}`, 'answered'] : ['answered']);
+      expect(await scene.told(id)).to.deep.equal(secret ? [`hidden: ${does}`, 'answered'] : ['answered']);
       expect(await contents()).to.deep.equal(secret ? known : [...known, does]);
     });
 

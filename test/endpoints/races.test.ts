@@ -34,6 +34,8 @@ describe('Interactions Endpoint: races have one outcome (quality 3, P6, P8)', fu
   const defer = { type: 'defer' };
   const https = { type: 'message', content: 'by https' };
   const secretHttps = { type: 'message', content: 'by https', ephemeral: true };
+  /** What the person hears of an answer besides its state. */
+  const hiddenBy = (body: { type: string; content?: string; ephemeral?: boolean }): string[] => (body.ephemeral ? [`hidden: ${body.content}`] : []);
 
   for (const [name, callback, answer, state, messages] of [
     ['message, message', visible, https, 'answered', ['by callback']],
@@ -55,7 +57,7 @@ describe('Interactions Endpoint: races have one outcome (quality 3, P6, P8)', fu
       expect(status).to.equal(callback.type === 'defer' ? 204 : 201);
       expect(await scene.answersTo(id)).to.deep.equal(messages);
       expect((await scene.stored(id)).state).to.equal(state);
-      expect(await scene.owedStates(id)).to.deep.equal([state]);
+      expect(await scene.told(id)).to.deep.equal([...hiddenBy(callback), state]);
       expect(await scene.logged(id)).to.deep.equal([200, 'failed', alreadyAnswered]);
     });
 
@@ -78,7 +80,7 @@ describe('Interactions Endpoint: races have one outcome (quality 3, P6, P8)', fu
       expect([late.status, late.body.code]).to.deep.equal([409, 'already_answered']);
       expect(await scene.answersTo(id)).to.deep.equal(messages);
       expect((await scene.stored(id)).state).to.equal(state);
-      expect(await scene.owedStates(id)).to.deep.equal([state]);
+      expect(await scene.told(id)).to.deep.equal([...hiddenBy(answer), state]);
       expect(await scene.logged(id)).to.deep.equal([200, outcome, null]);
     });
 
@@ -99,7 +101,7 @@ describe('Interactions Endpoint: races have one outcome (quality 3, P6, P8)', fu
       wins[won]++;
       expect(await scene.answersTo(id)).to.deep.equal([`by ${won}`]);
       expect(await scene.logged(id)).to.deep.equal([200, ...(won === 'https' ? ['answered', null] : ['failed', alreadyAnswered])]);
-      expect(await scene.owedStates(id)).to.deep.equal(['answered']);
+      expect(await scene.told(id)).to.deep.equal(['answered']);
     }
   });
 
@@ -145,7 +147,7 @@ describe('Interactions Endpoint: races have one outcome (quality 3, P6, P8)', fu
         const id = await scene.use();
         ids.push(id);
         if (round % 2) await scene.age(id, 600); // old enough for the sweep to take it up
-        const run = (worker: typeof other): Promise<void> => postInteractionJob(worker, { interactionId: id });
+        const run = async (worker: typeof other): Promise<void> => (await postInteractionJob(worker, { interactionId: id }))?.();
         await Promise.all([run(scene.worker), run(other), sweepUnposted(scene.worker), run(other), sweepUnposted(other)]);
       }
       await until(async () => (await Promise.all(ids.map((id) => scene.stored(id)))).every(({ delivery }) => delivery), 'all outcomes');

@@ -3,9 +3,9 @@ import type { ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import { limits } from '../../lib/base/limits.ts';
 import type { Application } from '../../lib/contract/application.ts';
-import { postInteraction } from '../../lib/domain/endpoint-delivery.ts';
 import type { Answer } from '../harness/api.ts';
 import { reply, startEndpoint, type TestEndpoint } from '../harness/endpoint.ts';
+import { postWhole } from '../harness/endpoint-scene.ts';
 import { expectError } from '../harness/expect-error.ts';
 import { type Scene, startScene, until } from '../harness/scene.ts';
 import { type Site, startSite } from '../harness/site.ts';
@@ -89,7 +89,7 @@ describe('saving an Interactions Endpoint', () => {
     expect(await read()).to.include({ interactionsEndpointUrl: endpoint.url, description: 'kept' });
     endpoint.answer(reply(200, { type: 'message', content: 'still here' }));
     const id = await scene.use();
-    await postInteraction(scene.worker, id);
+    await postWhole(scene.worker, id);
     expect(endpoint.received.at(-1)?.json).to.include({ id });
     expect(await scene.stored(id)).to.include({ state: 'answered' });
   });
@@ -127,7 +127,7 @@ describe('saving an Interactions Endpoint', () => {
     expect((await patch({ name: 'meanwhile', public: true })).status).to.equal(200);
     expect(await read()).to.include({ name: 'meanwhile', interactionsEndpointUrl: endpoint.url });
     const id = await scene.use();
-    await postInteraction(scene.worker, id);
+    await postWhole(scene.worker, id);
     expect(endpoint.received.at(-1)?.json).to.include({ id });
     letGo();
     expect((await slow).body).to.include({ name: 'meanwhile', interactionsEndpointUrl: hanging.url });

@@ -1,9 +1,8 @@
 import { expect } from 'chai';
 import type { CommandInput } from '../../lib/contract/command.ts';
-import { postInteraction } from '../../lib/domain/endpoint-delivery.ts';
 import { signatureOf } from '../../lib/store/seal.ts';
 import type { Received } from '../harness/endpoint.ts';
-import { type EndpointScene, startEndpointScene } from '../harness/endpoint-scene.ts';
+import { type EndpointScene, postWhole, startEndpointScene } from '../harness/endpoint-scene.ts';
 import type { Scene } from '../harness/scene.ts';
 import { isGenuine } from './verify.ts';
 
@@ -92,7 +91,7 @@ describe('what an endpoint gets', () => {
 
   it('the time of sending in whole seconds: good for 300 of them, and no longer', async () => {
     const nowMs = 1_800_000_000_999;
-    await postInteraction({ ...scene.worker, now: () => nowMs }, await scene.use({ command: 'say' }));
+    await postWhole({ ...scene.worker, now: () => nowMs }, await scene.use({ command: 'say' }));
     expect(latest().headers['x-service-timestamp']).to.equal('1800000000');
     for (const [secs, good] of [
       [0, true],

@@ -1,10 +1,10 @@
 import type { Delivery } from '../../lib/contract/endpoint.ts';
 import type { InteractionView } from '../../lib/contract/interaction.ts';
 import { postInteraction } from '../../lib/domain/endpoint-delivery.ts';
-import { deliverInteraction } from '../../lib/domain/interaction-delivery.ts';
+import type { WorkerPlatform } from '../../lib/store/platform.ts';
 import type { Certificate } from './certificate.ts';
 import { startEndpoint, type TestEndpoint } from './endpoint.ts';
-import { type Scene, startScene, until } from './scene.ts';
+import { type Scene, startScene } from './scene.ts';
 
 /** A scene whose bot has an Interactions Endpoint besides its connection. */
 export interface EndpointScene {
@@ -20,10 +20,11 @@ export interface EndpointScene {
   logged(id: string): Promise<unknown[] | null>;
   /** The interaction as the person who used it sees it. */
   view(id: string): Promise<InteractionView>;
-  /** Delivers what an interaction owes, and answers what the person heard by that: states, and hidden answers as `hidden: …`. */
-  told(id: string): Promise<string[]>;
   close(): Promise<void>;
 }
+
+/** Posts an interaction to its endpoint as a worker does, and waits until what came of it is noted. */
+export const postWhole = async (worker: WorkerPlatform, id: string): Promise<void> => (await postInteraction(worker, id))?.();
 
 /** Builds a scene, and saves the URL of a fresh endpoint with its ping. `allow` are further pairs that may be private. */
 export async function startEndpointScene(
@@ -43,7 +44,7 @@ export async function startEndpointScene(
   return {
     scene,
     endpoint,
-    post: (id) => postInteraction(scene.worker, id),
+    post: (id) => postWhole(scene.worker, id),
     async moveTo(url) {
       await scene.api.platform.db.applications.updateOne({ _id: applicationId }, { $set: { interactionsEndpointUrl: url } });
     },
@@ -53,16 +54,6 @@ export async function startEndpointScene(
       return found ? [found.status, found.outcome, found.reason] : null;
     },
     view: async (id) => (await scene.api.call<InteractionView>('GET', `/api/interactions/${id}`, { as })).body,
-    async told(id) {
-      const { ob = [] } = await scene.stored(id);
-      const known = scene.personal.length;
-      await deliverInteraction(scene.worker, id);
-      await until(() => scene.personal.length >= known + ob.length, 'what the interaction owes');
-      return scene.personal.slice(known).flatMap(({ name, data }) => {
-        if (name === 'INTERACTION_UPDATE' && data.id === id) return [String(data.state)];
-        return name === 'MESSAGE_CREATE' && data.ephemeral === true ? [`hidden: ${String(data.content)}`] : [];
-      });
-    },
     async close() {
       await scene.close();
       await endpoint.close();

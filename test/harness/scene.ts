@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { createLog } from '../../lib/base/log.ts';
 import type { CommandInput } from '../../lib/contract/command.ts';
+import { deliverInteraction } from '../../lib/domain/interaction-delivery.ts';
 import type { Envelope } from '../../lib/store/bus/envelope.ts';
 import type { InteractionDoc } from '../../lib/store/models/interaction.ts';
 import type { MessageDoc } from '../../lib/store/models/message.ts';
@@ -43,6 +44,10 @@ export interface Scene {
   age(id: string, ms: number, field?: 'createdAt' | 'openedAt' | 'obAt' | 'deliveredAt'): Promise<void>;
   /** Everything stored that jobs touch, to compare. */
   snapshot(): Promise<string>;
+  /**
+   * Delivers what an interaction owes, and answers what the person heard of it: its states, and any hidden answer as `hidden: …`. Forgets what else was heard.
+   */
+  told(id: string): Promise<string[]>;
   /** The events in the stream of the bot's session. */
   botEvents(): Promise<Heard[]>;
   /** Opens a new session of the bot. */
@@ -65,13 +70,14 @@ export async function startScene(overrides: Record<string, string> = {}): Promis
   const [bot] = world.bots;
   const [channelId] = world.channelIds;
   if (!bot || !channelId) throw new Error('an empty world');
+  const person = `user:${world.ownerId}`;
   const personal: Heard[] = [];
   const topics = await gateway.listen({
-    onEvent: (topic, event) => void (topic === `user:${world.ownerId}` && personal.push(heard(event))),
+    onEvent: (topic, event) => void (topic === person && personal.push(heard(event))),
     onControl: () => undefined,
     onRestored: () => undefined,
   });
-  await topics.join(`user:${world.ownerId}`);
+  await topics.join(person);
   const node = 'test-node';
   const session = { id: 'session-0', accountId: bot.id, owner: 'socket-1' };
   let sessions = 0;
@@ -112,6 +118,23 @@ export async function startScene(overrides: Record<string, string> = {}): Promis
     messages: async () => await db.messages.find({ channelId }).sort({ _id: 1 }).lean(),
     async age(id, ms, field = 'createdAt') {
       await db.interactions.collection.updateOne({ _id: id as never }, [{ $set: { [field]: { $subtract: ['$$NOW', ms] } } }]);
+    },
+    async told(id) {
+      await deliverInteraction(worker, id);
+      const mark = worker.ids.next();
+      await worker.append({
+        eventId: mark,
+        name: 'TYPING_START',
+        payload: JSON.stringify({ id: mark }),
+        bots: [],
+        reach: 'all',
+        topics: [person],
+      });
+      await until(() => personal.some(({ data }) => data.id === mark), 'what was said before');
+      return personal.splice(0).flatMap(({ name, data }) => {
+        if (name === 'INTERACTION_UPDATE' && data.id === id) return [String(data.state)];
+        return name === 'MESSAGE_CREATE' && data.ephemeral === true ? [`hidden: ${String(data.content)}`] : [];
+      });
     },
     async snapshot() {
       const [interactions, messages] = await Promise.all([

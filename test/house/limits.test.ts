@@ -92,6 +92,7 @@ const others: Limits = {
   requestsPerApplication: 50,
   pingsPerApplication: 3,
   requestsInFlight: 1000,
+  usesWaiting: 250,
   deliveriesListed: 100,
   previewsPerMessage: 5,
   previewBytes: 524_288,

@@ -152,6 +152,48 @@ describe('Interaction: jobs', () => {
   });
 
   describe('in running queues', () => {
+    it('each expire job runs at its time, also when nothing else comes (P7)', async () => {
+      const late: number[] = [];
+      const ids = Array.from({ length: 3 }, () => scene.worker.ids.next());
+      const due = new Map<string, number>();
+      const handlers = {
+        ...all,
+        'expire-interaction': async (_worker: unknown, { interactionId: id }: { interactionId: string }) =>
+          void late.push(performance.now() - (due.get(id) ?? Number.NaN)),
+      };
+      const consumers = scene.worker.consume(handlers, () => undefined);
+      try {
+        for (const id of ids) {
+          due.set(id, performance.now() + 3_000);
+          await scene.worker.enqueue('expire-interaction', { interactionId: id });
+          await new Promise((resolve) => setTimeout(resolve, 300)); // so that they are due at times of their own
+        }
+        await until(() => late.length === ids.length, 'the jobs');
+      } finally {
+        await consumers.close();
+      }
+      // 3.5 s are promised. Were delayed jobs looked for once in a second only, one of the three would be past that by 0.1 s or more.
+      expect(Math.max(...late)).to.be.below(500);
+    });
+
+    it('a use is refused while 250 wait for a worker, and nothing is stored; then it is taken again (P11)', async () => {
+      await scene.use();
+      const waiting = Array.from({ length: 249 }, () => ({ interactionId: scene.worker.ids.next() }));
+      await Promise.all(waiting.map((data) => scene.worker.enqueue('deliver-interaction', data)));
+      const path = `/api/channels/${scene.channelId}/commands/${scene.commands.hello}/invoke`;
+      const invoke = () => scene.api.call('POST', path, { as: scene.asPerson, body: {} });
+      const { status, body } = await invoke();
+      expect([status, body.code, body.retryAfter]).to.deep.equal([503, 'unavailable', 1]);
+      expect(await scene.api.platform.db.interactions.countDocuments()).to.equal(1);
+      const consumers = scene.worker.consume(all, () => undefined);
+      try {
+        await until(async () => (await scene.api.platform.waiting('interactions')) === 0, 'the workers');
+        expect((await invoke()).status).to.equal(202);
+      } finally {
+        await consumers.close();
+      }
+    });
+
     it('one that fires early delays itself, and the person is told once', async () => {
       const failed: string[] = [];
       const handlers = { ...all, 'drain-channel': async () => undefined };

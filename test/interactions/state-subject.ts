@@ -1,10 +1,10 @@
 import { Refusal } from '../../lib/base/errors.ts';
 import { checkFit } from '../../lib/contract/check.ts';
 import { CallbackInput } from '../../lib/contract/message.ts';
-import { giveAnswer } from '../../lib/domain/interaction-answers.ts';
-import { deliverInteraction } from '../../lib/domain/interaction-delivery.ts';
-import { expireUnanswered } from '../../lib/domain/interaction-states.ts';
+import { decideAnswer } from '../../lib/domain/interaction-answers.ts';
+import { deliverInteraction, deliverOwed, expireUnanswered } from '../../lib/domain/interaction-delivery.ts';
 import { sweepInteractions } from '../../lib/domain/interaction-sweeps.ts';
+import { presentMessage } from '../../lib/domain/present.ts';
 import type { InteractionDoc } from '../../lib/store/models/interaction.ts';
 import type { Answer } from '../harness/api.ts';
 import type { Scene } from '../harness/scene.ts';
@@ -93,8 +93,10 @@ export async function startSubject(scene: Scene, ears: Ears): Promise<Subject> {
   const endpoint = async (body: object, by: string): Promise<() => Reply> => {
     try {
       checkFit(CallbackInput, body, 'body');
-      const message = await giveAnswer(worker, atClaim, body as CallbackInput, await worker.messageId());
-      return read(message ? { status: 201, body: { ...message } } : { status: 204, body: {} }, by);
+      const { interaction, message, hidden } = await decideAnswer(worker, atClaim, body as CallbackInput, await worker.messageId());
+      await deliverOwed(worker, interaction, performance.now());
+      if (!message) return read({ status: 204, body: {} }, by);
+      return read({ status: 201, body: { ...(hidden ?? (await presentMessage(worker, message, null))) } }, by);
     } catch (fault) {
       if (!(fault instanceof Refusal)) throw fault;
       return read({ status: fault.status, body: { code: fault.code } }, by);
