@@ -28,9 +28,9 @@ const failed = (reason: string, sent: Pick<Outcome, 'status' | 'ms'> = { status:
 
 /**
  * So many answers of endpoints are applied at once in this process, while any number of requests waits for one: a burst of them would else take every connection
- * to the database from the queues, and fail by itself (P11).
+ * to the database from the queues, and fail by itself (P11). Past what the machine can do the newest go first, as the oldest have no time left.
  */
-const applyingTurns = createTurns(8);
+const applyingTurns = createTurns(8, { newestFirst: true });
 
 /** Claims the one request of an interaction; null when it was claimed before, is answered, or its 3 seconds are over. */
 async function claim(platform: WorkerPlatform, id: string): Promise<(InteractionDoc & { deliveredAt: Date }) | null> {

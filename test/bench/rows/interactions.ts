@@ -73,7 +73,7 @@ function latencyRows(load: Load, ours: readonly Round[], bare: readonly Reached[
 export async function interactionRows(bench: Bench): Promise<Row[]> {
   const scene = await openScene(bench, applications);
   try {
-    await ourRound(bench, scene, { perSec: 10, seconds: 3 }, 0); // warms up
+    await ourRound(bench, scene, { perSec: 20, seconds: 15 }, 0); // warms up: the code of four processes is compiled by then
     const load: Load = { ...asked, perSec: await carriedPace(bench, scene) };
     const [ours, bare, hanging]: [Round[], Reached[], Round[]] = [[], [], []];
     for (let i = 0; i < bench.rounds; i++) {
