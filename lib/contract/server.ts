@@ -93,10 +93,25 @@ export const Member = Type.Object({
 });
 export type Member = Static<typeof Member>;
 
-/** `POST /api/servers/{id}/invites`. 0 means never, or no limit. */
+/** `PUT /api/servers/{id}/bans/{userId}`. */
+export const BanInput = Type.Object({ reason: Type.Optional(Nullable(Type.String({ maxLength: limits.banReasonChars }))) });
+export type BanInput = Static<typeof BanInput>;
+
+/** An account that may not join a server, with what it is shown by (decisions 4). */
+export const Ban = Type.Object({ user: UserFace, reason: Nullable(Type.String()), createdAt: Timestamp });
+export type Ban = Static<typeof Ban>;
+
+/** Query of a page of bans; `before` is the id of a banned account. */
+export const BanPage = Type.Object({
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.bansListed })),
+  before: Type.Optional(Id),
+});
+export type BanPage = Static<typeof BanPage>;
+
+/** `POST /api/servers/{id}/invites`. 0 means never, or no limit. The ranges depend on the server: developer servers clamp what others refuse. */
 export const InviteInput = Type.Object({
-  maxAgeSecs: Type.Optional(Type.Integer({ minimum: 0, maximum: 604_800 })),
-  maxUses: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
+  maxAgeSecs: Type.Optional(Type.Integer({ description: '0-604800, 0 never; in a developer server clamped to at most an hour' })),
+  maxUses: Type.Optional(Type.Integer({ description: '0-100, 0 no limit; in a developer server clamped to 1' })),
 });
 export type InviteInput = Static<typeof InviteInput>;
 

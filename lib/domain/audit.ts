@@ -21,6 +21,8 @@ export type AuditAction =
   | 'member_role_add'
   | 'member_role_remove'
   | 'member_kick'
+  | 'member_ban'
+  | 'member_unban'
   | 'invite_create'
   | 'invite_delete'
   | 'follow_create'

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { Refusal, refuse } from '../base/errors.ts';
+import { Refusal, refuse, refuseField } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { holds } from '../base/permissions.ts';
 import type { Invite, InviteInput, InvitePreview, Server } from '../contract/server.ts';
@@ -8,8 +8,7 @@ import type { InviteDoc } from '../store/models/server.ts';
 import type { Platform } from '../store/platform.ts';
 import { type Actor, type InServer, inServer, loadServerNow, require } from './access.ts';
 import { writeAudit } from './audit.ts';
-import { addPerson, isFull } from './membership.ts';
-import { serverNow } from './servers.ts';
+import { joinServer } from './joining.ts';
 
 const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 
@@ -37,13 +36,22 @@ const inviteOf = ({ _id, serverId, maxAgeSecs, maxUses, uses, expiresAt, created
 function invitesOf({ server, permissions }: InServer, input: InviteInput): { maxAgeSecs: number; maxUses: number } {
   const { maxAgeSecs = 86_400, maxUses = 0 } = input;
   if (server.types.includes('staff')) require(permissions, 'Manage Server');
-  if (!server.types.includes('developer')) return { maxAgeSecs, maxUses };
-  require(permissions, 'Administrator');
-  const most = limits.developerInviteMaxAgeSecs;
-  return { maxAgeSecs: maxAgeSecs === 0 ? most : Math.min(maxAgeSecs, most), maxUses: 1 };
+  if (server.types.includes('developer')) {
+    require(permissions, 'Administrator');
+    const most = limits.developerInviteMaxAgeSecs;
+    return { maxAgeSecs: maxAgeSecs <= 0 ? most : Math.min(maxAgeSecs, most), maxUses: 1 };
+  }
+  requireWithin('/maxAgeSecs', maxAgeSecs, limits.inviteMaxAgeSecs);
+  requireWithin('/maxUses', maxUses, limits.inviteMaxUses);
+  return { maxAgeSecs, maxUses };
 }
 
-/** Makes an invite; any member may, but for the rules of staff and developer servers. Refuses `too_many_invites` at 1,000 live ones. */
+/** Refuses a number that is not from 0 to `most` (400). */
+function requireWithin(path: string, value: number, most: number): void {
+  if (value < 0 || value > most) refuseField(path, `must be from 0 to ${most}`);
+}
+
+/** Makes an invite; any member may, but for the rules of staff and developer servers, which clamp what is out of range. Refuses `too_many_invites` at 1,000 live ones. */
 export async function createInvite(platform: Platform, actor: Actor, serverId: string, input: InviteInput, newId: string): Promise<Invite> {
   const place = await inServer(platform, actor, serverId);
   const { maxAgeSecs, maxUses } = invitesOf(place, input);
@@ -107,30 +115,24 @@ export async function deleteInvite(platform: Platform, actor: Actor, code: strin
 }
 
 /**
- * Joins the caller to the invite's server; who is in already only gets the server, and uses nothing up. Refuses, in this order, 404 for a used-up or
- * expired invite, `banned`, `invites_paused`, `too_many_servers`.
+ * Joins the caller to the invite's server by the rules of `joinServer`; who is in already only gets the server, and uses nothing up. 404 comes first, for a
+ * used-up or expired invite.
  */
 export async function joinByInvite(platform: Platform, actor: Actor, code: string): Promise<Server> {
   const { serverId } = await usableInvite(platform, code);
   const access = (await loadServerNow(platform, serverId)) ?? refuse('not_found', { what: 'invite' });
-  if (!(await access.member(actor.id))) {
-    if (await platform.db.bans.exists({ _id: `${serverId}:${actor.id}` })) refuse('banned');
-    if (access.server.invitesPaused) refuse('invites_paused');
-    if (await isFull(platform, actor.id)) refuse('too_many_servers', { limit: limits.serversPerPerson });
-    await platform.versions.changing({ servers: [serverId], accounts: [actor.id] }, () => useInvite(platform, code, serverId, actor.id));
-  }
-  return serverNow(platform, serverId, actor.id);
+  return joinServer(platform, actor, access, (add) => useInvite(platform, code, add));
 }
 
 /** Takes one use, then makes the membership; gives the use back when that made none. One conditional update a use: no race lets one more in. */
-async function useInvite(platform: Platform, code: string, serverId: string, userId: string): Promise<void> {
+async function useInvite(platform: Platform, code: string, add: () => Promise<boolean>): Promise<void> {
   const invites = platform.db.invites.collection;
   const now = new Date(platform.now());
   const { modifiedCount } = await invites.updateOne({ _id: code as never, ...usable(now) }, { $inc: { uses: 1 } });
   if (modifiedCount === 0) refuse('not_found', { what: 'invite' });
   const giveBack = () => invites.updateOne({ _id: code as never, uses: { $gt: 0 } }, { $inc: { uses: -1 } });
   try {
-    if (!(await addPerson(platform, serverId, userId))) await giveBack();
+    if (!(await add())) await giveBack();
   } catch (error) {
     if (error instanceof Refusal) await giveBack();
     throw error;

@@ -8,7 +8,7 @@ import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { type Actor, type InServer, inServer } from './access.ts';
 import { writeAudit } from './audit.ts';
 import { accountsOf, faceOf } from './faces.ts';
-import { removeMember } from './membership.ts';
+import { addPerson, removeMember } from './membership.ts';
 import { announceRemoval, noticeOf } from './notices.ts';
 import { connectedOf, seenStatusOf } from './presence.ts';
 import { positionOf } from './roles.ts';
@@ -46,6 +46,33 @@ async function membersOf(platform: Platform, server: ServerDoc, members: readonl
 export async function listMembers(platform: Platform, actor: Actor, serverId: string): Promise<Member[]> {
   const { server } = await inServer(platform, actor, serverId);
   return membersOf(platform, server, await platform.db.members.find({ serverId }).sort({ userId: 1 }).lean());
+}
+
+/** Refuses oneself (400), the owner and whoever stands as high as the caller (`role_hierarchy`). Who is not in the server stands below everybody. */
+export function requireBelow({ server, member }: InServer, userId: string, target: MemberDoc | null): void {
+  if (userId === member.userId) refuse('invalid_request', { reason: 'you cannot remove yourself; leave instead' });
+  if (target && rankOf(server, target) >= rankOf(server, member)) refuse('role_hierarchy');
+}
+
+/** How taking somebody out of a server ended. */
+export type Expelled = 'out' | 'gone' | 'owner';
+
+/**
+ * Takes somebody out of a server: `out`, or `gone` for who was not in it. Whoever was handed the server at the same moment is in it again, without roles, and
+ * it is `owner`: a server's owner is always in it. Before that `undo` takes back what would keep them out.
+ */
+export async function expel(
+  platform: Platform,
+  serverId: string,
+  userId: string,
+  undo: () => Promise<unknown> = () => Promise.resolve(),
+): Promise<Expelled> {
+  if (!(await removeMember(platform, serverId, userId))) return 'gone';
+  const left = await platform.db.servers.findOne({ _id: serverId }, { ownerId: 1 }).lean();
+  if (left?.ownerId !== userId) return 'out';
+  await undo();
+  await platform.versions.changing({ servers: [serverId], accounts: [userId] }, () => addPerson(platform, serverId, userId));
+  return 'owner';
 }
 
 /** The member `userId` of a server; 404 for who is not in it. */
@@ -98,25 +125,25 @@ export async function setMemberRole(
 export async function kickMember(platform: EnqueuePlatform, actor: Actor, serverId: string, userId: string): Promise<void> {
   const place = await inServer(platform, actor, serverId, 'Kick Members');
   const target = await memberIn(place, userId);
-  if (userId === actor.id) refuse('invalid_request', { reason: 'you cannot kick yourself; leave instead' });
-  if (rankOf(place.server, target) >= rankOf(place.server, place.member)) refuse('role_hierarchy');
-  const remove = (): Promise<boolean> => removeMember(platform, serverId, userId);
+  requireBelow(place, userId, target);
+  let end = 'gone' as Expelled;
+  const remove = async (): Promise<boolean> => {
+    end = await expel(platform, serverId, userId);
+    return end === 'out';
+  };
   const notice = target.bot ? null : noticeOf(platform, { kind: 'kick', userId, server: place.server });
-  if (!(await (notice ? announceRemoval(platform, notice, remove) : remove()))) refuse('not_found', { what: 'member' });
-  await writeAudit(platform, actor, { serverId, action: 'member_kick', targetId: userId });
+  if (await (notice ? announceRemoval(platform, notice, remove) : remove())) {
+    await writeAudit(platform, actor, { serverId, action: 'member_kick', targetId: userId });
+    return;
+  }
+  if (end === 'owner') refuse('role_hierarchy');
+  refuse('not_found', { what: 'member' });
 }
 
 /** Takes the caller out of a server. Refuses the owner (400), who hands it over or deletes it. */
 export async function leaveServer(platform: Platform, actor: Actor, serverId: string): Promise<void> {
-  const { server, member } = await inServer(platform, actor, serverId);
-  const stay = (): never => refuse('invalid_request', { reason: 'the owner cannot leave a server: hand it over or delete it' });
-  if (server.ownerId === actor.id) stay();
-  if (!(await removeMember(platform, serverId, actor.id))) refuse('not_found', { what: 'server' });
-  const left = await platform.db.servers.findOne({ _id: serverId }, { ownerId: 1 }).lean();
-  if (left?.ownerId !== actor.id) return;
-  // The server was handed to the caller at the same moment: its owner is always in it.
-  await platform.versions.changing({ servers: [serverId], accounts: [actor.id] }, () =>
-    platform.db.members.updateOne({ _id: member._id }, { $setOnInsert: member }, { upsert: true }),
-  );
-  stay();
+  const { server } = await inServer(platform, actor, serverId);
+  const end = server.ownerId === actor.id ? 'owner' : await expel(platform, serverId, actor.id);
+  if (end === 'owner') refuse('invalid_request', { reason: 'the owner cannot leave a server: hand it over or delete it' });
+  if (end === 'gone') refuse('not_found', { what: 'server' });
 }

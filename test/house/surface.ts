@@ -57,6 +57,9 @@ export const surface: readonly Endpoint[] = [
      DELETE /api/servers/{serverId}/members/{userId}/roles/{roleId}
      DELETE /api/users/@me/servers/{serverId}
      DELETE /api/servers/{serverId}/members/{userId}
+     PUT /api/servers/{serverId}/bans/{userId}
+     DELETE /api/servers/{serverId}/bans/{userId}
+     GET /api/servers/{serverId}/bans
      POST /api/applications/{id}/authorize
      PATCH /api/applications/{id}`,
   ),
@@ -65,9 +68,6 @@ export const surface: readonly Endpoint[] = [
     'servers, people, moderation, Community, Discovery',
     `PATCH /api/users/@me/presence
      GET /api/users/{userId}/profile
-     PUT /api/servers/{serverId}/bans/{userId}
-     DELETE /api/servers/{serverId}/bans/{userId}
-     GET /api/servers/{serverId}/bans
      GET /api/servers/{serverId}/community
      PUT /api/servers/{serverId}/community
      PUT /api/servers/{serverId}/discovery

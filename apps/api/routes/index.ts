@@ -1,6 +1,7 @@
 import type { Route } from '../route.ts';
 import { applicationsRoutes } from './applications.ts';
 import { authRoutes } from './auth.ts';
+import { bansRoutes } from './bans.ts';
 import { channelsRoutes } from './channels.ts';
 import { commandsRoutes } from './commands.ts';
 import { crosspostsRoutes } from './crossposts.ts';
@@ -32,6 +33,7 @@ const sections: readonly Route[] = [
   ...dmsRoutes,
   ...serversRoutes,
   ...membersRoutes,
+  ...bansRoutes,
   ...channelsRoutes,
   ...rolesRoutes,
   ...invitesRoutes,

@@ -166,7 +166,7 @@ export const banSchema = new Schema<BanDoc>(
   { _id: String, serverId: String, userId: String, reason: String, createdAt: Date },
   { collection: 'bans', versionKey: false },
 );
-banSchema.index({ serverId: 1, createdAt: -1 });
+banSchema.index({ serverId: 1, createdAt: -1, _id: -1 });
 
 /** An invite; `_id` is its code. A `maxUses` or `maxAgeSecs` of 0 means no limit. */
 export interface InviteDoc {

@@ -1,0 +1,37 @@
+import { Ban, BanInput, BanPage } from '../../../lib/contract/server.ts';
+import { banMember, liftBan, listBans } from '../../../lib/domain/bans.ts';
+import { List, type Route, route } from '../route.ts';
+
+/** Spec, members and moderation: bans. */
+export const bansRoutes: readonly Route[] = [
+  route({
+    method: 'PUT',
+    path: '/api/servers/{serverId}/bans/{userId}',
+    auth: 'account',
+    about: 'Bans an account, in the server or not; repeating it may change the reason. Needs Ban Members, and to stand above the target.',
+    body: BanInput,
+    bodyOptional: true,
+    reply: { status: 204 },
+    errors: ['invalid_request', 'unauthorized', 'missing_permission', 'role_hierarchy', 'not_found', 'rate_limited'],
+    run: (platform, actor, { params, body }) => banMember(platform, actor, params.serverId, params.userId, body),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/api/servers/{serverId}/bans/{userId}',
+    auth: 'account',
+    about: 'Lifts a ban. Needs Ban Members.',
+    reply: { status: 204 },
+    errors: ['unauthorized', 'missing_permission', 'not_found', 'rate_limited'],
+    run: (platform, actor, { params }) => liftBan(platform, actor, params.serverId, params.userId),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/servers/{serverId}/bans',
+    auth: 'account',
+    about: 'The server’s bans, newest first, at most 1,000; `before`, the id of a banned account, goes on from there. Needs Ban Members.',
+    query: BanPage,
+    reply: { status: 200, body: List(Ban) },
+    errors: ['invalid_request', 'unauthorized', 'missing_permission', 'not_found', 'rate_limited'],
+    run: (platform, actor, { params, query }) => listBans(platform, actor, params.serverId, query),
+  }),
+];

@@ -1,0 +1,33 @@
+import { refuse } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import type { Server } from '../contract/server.ts';
+import type { Platform } from '../store/platform.ts';
+import type { Actor, ServerAccess } from './access.ts';
+import { addPerson, isFull } from './membership.ts';
+import { serverNow } from './servers.ts';
+
+/** Makes the membership by `add`, which answers false for who came in meanwhile, and does around it what a way in asks for. */
+export type Entering = (add: () => Promise<boolean>) => Promise<unknown>;
+
+/**
+ * Joins a person to a server by the rules that every way in shares, and answers the server in full (spec, Community and Discovery, rule 6). Who is in already
+ * only gets the server, and `enter` is not run. Refuses, in this order, `banned`, `invites_paused`, `too_many_servers` (edge case 62); what these looked at may
+ * change until `add` runs, which decides the ban and the cap for good. 404 `invite` when the server goes at the same moment.
+ */
+export async function joinServer(
+  platform: Platform,
+  actor: Actor,
+  access: ServerAccess,
+  enter: Entering = (add) => add(),
+): Promise<Server> {
+  const { _id: serverId, invitesPaused } = access.server;
+  if (!(await access.member(actor.id))) {
+    if (await platform.db.bans.exists({ _id: `${serverId}:${actor.id}` })) refuse('banned');
+    if (invitesPaused) refuse('invites_paused');
+    if (await isFull(platform, actor.id)) refuse('too_many_servers', { limit: limits.serversPerPerson });
+    await platform.versions.changing({ servers: [serverId], accounts: [actor.id] }, () =>
+      enter(() => addPerson(platform, serverId, actor.id)),
+    );
+  }
+  return serverNow(platform, serverId, actor.id);
+}
