@@ -35,7 +35,8 @@ describe('Interactions Endpoint: races have one outcome (quality 3, P6, P8)', fu
   const https = { type: 'message', content: 'by https' };
   const secretHttps = { type: 'message', content: 'by https', ephemeral: true };
   /** What the person hears of an answer besides its state. */
-  const hiddenBy = (body: { type: string; content?: string; ephemeral?: boolean }): string[] => (body.ephemeral ? [`hidden: ${body.content}`] : []);
+  const hiddenBy = (body: { type: string; content?: string; ephemeral?: boolean }): string[] =>
+    body.ephemeral ? [`hidden: ${body.content}`] : [];
 
   for (const [name, callback, answer, state, messages] of [
     ['message, message', visible, https, 'answered', ['by callback']],

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import { sweepInteractions } from '../../lib/domain/interaction-sweeps.ts';
 import { startWorker } from '../../workers/start.ts';
+import { around } from '../harness/around.ts';
 import { reply } from '../harness/endpoint.ts';
 import { until } from '../harness/scene.ts';
 import { testConfig } from '../harness/stores.ts';
@@ -35,13 +36,20 @@ describe('Interactions Endpoint: Redis away (P8, P10)', function () {
     const held: ServerResponse[] = [];
     scene.endpoint.answer((_received, response) => void held.push(response));
     const running = startWorker(scene.worker, createMetrics('worker'));
+    let untold = 0;
     try {
       const id = await scene.use();
       await until(() => held.length > 0, 'the request');
       await lose();
+      around(scene.worker, 'append', (real) =>
+        real().catch((error: unknown) => {
+          untold++;
+          throw error;
+        }),
+      );
       const [response] = held;
       if (response) reply(200, { type: 'message', content: 'without redis' })(scene.endpoint.received[0] ?? expect.fail(), response);
-      await until(async () => (await scene.stored(id)).delivery !== undefined, 'the outcome');
+      await until(() => untold > 0, 'the failure to tell the person');
       expect(await scene.answersTo(id)).to.deep.equal(['without redis']);
       await mend();
       const next = await scene.use();

@@ -1,0 +1,3 @@
+import { describeLives } from './state-lives.ts';
+
+describeLives(0);
