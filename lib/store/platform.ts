@@ -6,9 +6,11 @@ import { type AccessVersions, createAccessVersions } from './access-versions.ts'
 import type { Blobs } from './blobs/store.ts';
 import { openBlobs } from './blobs.ts';
 import { type Appender, createAppender } from './bus/append.ts';
+import { type Connections, createConnections } from './bus/connected.ts';
 import { createGeneration, type Generation } from './bus/generation.ts';
 import { createKeys, type Keys } from './bus/keys.ts';
-import { type Connected, createConnected, createSessions, type Sessions } from './bus/sessions.ts';
+import { createPresenceChanged, createPresences, type PresenceChanged, type Presences } from './bus/presence.ts';
+import { createSessions, type Sessions } from './bus/sessions.ts';
 import { createTopics, earOptions, type Listener, type Topics } from './bus/topics.ts';
 import { type Database, openDatabase } from './database.ts';
 import { createTakeFlight, type TakeFlight } from './in-flight.ts';
@@ -23,13 +25,12 @@ import { type RedisFacts, readRedisFacts } from './redis-facts.ts';
 import { createGate, type Gate } from './throttle.ts';
 
 /** What every process may do: read and write the database, make ids, know versions, ask who is connected. */
-export interface Platform {
+export interface Platform extends Connections {
   readonly config: Config;
   readonly log: Logger;
   readonly db: Database;
   readonly ids: IdSource;
   readonly versions: AccessVersions;
-  readonly connected: Connected;
   /** Cached access data by server and account id, each entry with its version; emptied when Redis was away. Entries live 30 s. */
   readonly cache: LRUCache<string, object>;
   /** The process' clock, in Unix milliseconds. */
@@ -71,10 +72,13 @@ export interface ApiPlatform extends FilesPlatform {
   readonly gate: Gate;
   /** How many jobs of a queue wait to be taken: whether the workers keep up. Rejects while Redis is away. */
   readonly waiting: Waiting;
+  /** Lets the workers tell of a presence that was changed. */
+  readonly presenceChanged: PresenceChanged;
 }
 
 /** The worker's powers: it keeps files and appends events to the bus. */
 export interface WorkerPlatform extends FilesPlatform, Appender {
+  readonly presences: Presences;
   /** Says that a worker lives. */
   beat(): Promise<void>;
   /** Runs the jobs of every queue until closed. */
@@ -117,7 +121,7 @@ async function openCommon(config: Config, log: Logger, role: string): Promise<Op
     now,
     ids: createIds(lease.node, now),
     versions: createAccessVersions(redis, keys, log),
-    connected: createConnected(redis, keys),
+    ...createConnections(redis, keys),
     redisUp: () => redis.status === 'ready',
     pingRedis: async () => {
       await redis.ping();
@@ -136,7 +140,7 @@ async function openCommon(config: Config, log: Logger, role: string): Promise<Op
   };
 }
 
-function withQueue(common: Opened): EnqueuePlatform & Pick<ApiPlatform, 'gate' | 'waiting'> {
+function withQueue(common: Opened): EnqueuePlatform & Pick<ApiPlatform, 'gate' | 'waiting' | 'presenceChanged'> {
   const { config, log, redis, keys, ids } = common;
   const producer = openProducer(config, log);
   const gate = createGate(redis, keys, ids, common.now);
@@ -148,6 +152,7 @@ function withQueue(common: Opened): EnqueuePlatform & Pick<ApiPlatform, 'gate' |
     outbound: createOutbound({ allow: config.OUTBOUND_ALLOW }),
     takeFlight: createTakeFlight(redis, keys),
     gate,
+    presenceChanged: createPresenceChanged(redis, keys),
     messageId: async () => (await gate({ bucket: null, versionsOf: [], wantId: true })).id ?? ids.next(),
     close: async () => {
       await producer.close().catch(() => undefined);
@@ -184,6 +189,7 @@ export async function openWorkerPlatform(config: Config, log: Logger): Promise<W
     ...queue,
     blobs,
     ...createAppender(bus, common.keys, generation),
+    presences: createPresences(common.redis, common.keys),
     beat: async () => {
       await common.redis.set(`${common.keys.shard(0)}worker-beat`, String(Date.now()), 'EX', 60);
     },

@@ -3,6 +3,7 @@ import { limits } from '../../base/limits.ts';
 import { bindScript } from '../redis.ts';
 import { type Envelope, readEnvelope } from './envelope.ts';
 import type { Keys } from './keys.ts';
+import { markLua } from './presence.ts';
 
 /** How long a gateway node counts as alive after its last renewal, in milliseconds (quality 2, Liveness). */
 const leaseMs = 5_000;
@@ -17,7 +18,7 @@ end
 
 // Opens a session and makes room for it: at most so many of an account, the longest disconnected goes first, then the oldest.
 const openLua = `
-${tellLua}
+${tellLua}${markLua}
 local P, sid, account, node, owner, events, kind, topic = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8]
 local set, key = P..'bot:'..account, P..'ses:'..sid
 local sessions = {}
@@ -26,13 +27,14 @@ for _, other in ipairs(redis.call('SMEMBERS', set)) do
   if not h[2] then redis.call('SREM', set, other)
   else
     local live = h[1] ~= '' and redis.call('EXISTS', P..'node:'..h[1]) == 1
-    sessions[#sessions + 1] = { other, live and 1 or 0, tonumber(live and h[2] or h[3] or h[2]) }
+    sessions[#sessions + 1] = { other, live and 1 or 0, tonumber(live and h[2] or h[3] or h[2]), h[1] }
   end
 end
 table.sort(sessions, function(a, b) if a[2] ~= b[2] then return a[2] < b[2] end return a[3] < b[3] end)
 for i = 1, #sessions - ${limits.sessionsPerBot - 1} do
   redis.call('DEL', P..'ses:'..sessions[i][1], P..'str:'..sessions[i][1])
   redis.call('SREM', set, sessions[i][1])
+  go(P, sessions[i][4], sessions[i][1])
   if sessions[i][2] == 1 then tell(topic, sessions[i][1], '') end
 end
 redis.call('HSET', key, 'account', account, 'node', node, 'owner', owner, 'events', events, 's', 0, 'opened', redis.call('INCR', P..'opened'),
@@ -40,6 +42,7 @@ redis.call('HSET', key, 'account', account, 'node', node, 'owner', owner, 'event
 redis.call('PEXPIRE', key, ${keptMs})
 redis.call('SADD', set, sid)
 redis.call('PEXPIRE', set, ${keptMs * 2})
+arrive(P, node, sid, account)
 if kind == 'bot' then
   redis.call('XADD', P..'str:'..sid, '0-1', 'e', '')
   redis.call('PEXPIRE', P..'str:'..sid, ${keptMs})
@@ -49,12 +52,14 @@ return 1
 
 // Takes a session over for another socket, on any node. Refuses one that is gone, another account's, of an older generation, or behind the client.
 const takeLua = `
-${tellLua}
+${tellLua}${markLua}
 local P, sid, account, seq, node, owner, topic = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5], ARGV[6], ARGV[7]
-local h = redis.call('HMGET', P..'ses:'..sid, 'account', 's', 'gen', 'events', 'owner')
+local h = redis.call('HMGET', P..'ses:'..sid, 'account', 's', 'gen', 'events', 'owner', 'node')
 if h[1] ~= account or h[3] ~= (redis.call('GET', P..'gen') or '') or seq > tonumber(h[2]) or redis.call('EXISTS', P..'str:'..sid) == 0 then return {-1, ''} end
 redis.call('HSET', P..'ses:'..sid, 'node', node, 'owner', owner, 'opened', redis.call('INCR', P..'opened'))
 redis.call('HDEL', P..'ses:'..sid, 'left')
+if h[6] and h[6] ~= node then go(P, h[6], sid) end
+arrive(P, node, sid, account)
 if h[5] and h[5] ~= '' and h[5] ~= owner then tell(topic, sid, owner) end
 redis.call('PEXPIRE', P..'ses:'..sid, ${keptMs})
 redis.call('PEXPIRE', P..'str:'..sid, ${keptMs})
@@ -65,9 +70,14 @@ return {tonumber(h[2]), h[4]}
 
 // The owner's heartbeat: keeps the session and tells where its sequence stands; -1 when it is lost.
 const refreshLua = `
+${markLua}
 local P, sid, owner = ARGV[1], ARGV[2], ARGV[3]
-local h = redis.call('HMGET', P..'ses:'..sid, 'owner', 's', 'account', 'gen')
-if h[1] ~= owner or h[4] ~= (redis.call('GET', P..'gen') or '') then return -1 end
+local h = redis.call('HMGET', P..'ses:'..sid, 'owner', 's', 'account', 'gen', 'node')
+if h[1] ~= owner or h[4] ~= (redis.call('GET', P..'gen') or '') then
+  gone(P, owner, sid)
+  return -1
+end
+arrive(P, h[5], sid, h[3])
 redis.call('PEXPIRE', P..'ses:'..sid, ${keptMs})
 redis.call('PEXPIRE', P..'str:'..sid, ${keptMs})
 redis.call('SADD', P..'bot:'..h[3], sid)
@@ -77,9 +87,14 @@ return tonumber(h[2])
 
 // The owner's socket is gone. ARGV[4] = 1 ends the session, else it waits to be resumed.
 const leaveLua = `
+${markLua}
 local P, sid, owner = ARGV[1], ARGV[2], ARGV[3]
-local h = redis.call('HMGET', P..'ses:'..sid, 'owner', 'account')
-if h[1] ~= owner then return 0 end
+local h = redis.call('HMGET', P..'ses:'..sid, 'owner', 'account', 'node')
+if h[1] ~= owner then
+  gone(P, owner, sid)
+  return 0
+end
+go(P, h[3], sid)
 if ARGV[4] == '1' then
   redis.call('DEL', P..'ses:'..sid, P..'str:'..sid)
   redis.call('SREM', P..'bot:'..h[2], sid)
@@ -101,19 +116,6 @@ for _, entry in ipairs(redis.call('XRANGE', P..'str:'..ARGV[2], '('..ARGV[3]..'-
     out[#out + 1] = { tonumber(s), message }
     if bytes > ${limits.replayPageBytes} then break end
   end
-end
-return out
-`;
-
-const connectedLua = `
-local P, out = ARGV[1], {}
-for i = 2, #ARGV do
-  local live = 0
-  for _, sid in ipairs(redis.call('SMEMBERS', P..'bot:'..ARGV[i])) do
-    local node = redis.call('HGET', P..'ses:'..sid, 'node')
-    if node and node ~= '' and redis.call('EXISTS', P..'node:'..node) == 1 then live = 1 break end
-  end
-  out[#out + 1] = live
 end
 return out
 `;
@@ -146,25 +148,6 @@ export interface Sessions {
   renewLease(node: string): Promise<void>;
   /** Ends the lease of a node that stops in good order. */
   dropLease(node: string): Promise<void>;
-}
-
-/** Which of the accounts have a socket on a living node, in their order. Part of every process' powers: presence and `bot_offline` ask it. */
-export type Connected = (accountIds: readonly string[]) => Promise<boolean[]>;
-
-/** Binds `connected` to `redis`. Rejects while Redis is away. */
-export function createConnected(redis: Redis, keys: Keys): Connected {
-  const script = bindScript<number[]>(redis, 'parlanceConnected', connectedLua);
-  return async (accountIds) => {
-    const live = new Set<string>();
-    for (let shard = 0; shard < keys.shards; shard++) {
-      const ids = accountIds.filter((id) => keys.shardOf(id) === shard);
-      if (ids.length === 0) continue;
-      const prefix = keys.shard(shard);
-      const found = await script([`${prefix}connected`], [prefix, ...ids]);
-      ids.forEach((id, at) => found[at] && live.add(id));
-    }
-    return accountIds.map((id) => live.has(id));
-  };
 }
 
 /** Binds the session scripts to `redis`. */

@@ -1,0 +1,83 @@
+import type { Redis } from 'ioredis';
+import { bindScript } from '../redis.ts';
+import type { Keys } from './keys.ts';
+import { markLua } from './presence.ts';
+
+const connectedLua = `
+local P, out = ARGV[1], {}
+for i = 2, #ARGV do
+  local live = 0
+  for _, sid in ipairs(redis.call('SMEMBERS', P..'bot:'..ARGV[i])) do
+    local node = redis.call('HGET', P..'ses:'..sid, 'node')
+    if node and node ~= '' and redis.call('EXISTS', P..'node:'..node) == 1 then live = 1 break end
+  end
+  out[#out + 1] = live
+end
+return out
+`;
+
+// The nodes with sessions whose lease lives.
+const nodesLua = `
+local P, out = ARGV[1], {}
+for _, node in ipairs(redis.call('HKEYS', P..'nodes')) do
+  if redis.call('EXISTS', P..'node:'..node) == 1 then out[#out + 1] = node end
+end
+return out
+`;
+
+// One page of the accounts on a node: the next cursor, then the accounts. A session that is not there any more, however it went, leaves the list.
+const pageLua = `
+${markLua}
+local P, node = ARGV[1], ARGV[2]
+local page = redis.call('HSCAN', P..'live:'..node, ARGV[3], 'COUNT', 500)
+local out = { page[1] }
+for i = 1, #page[2], 2 do
+  local sid, account = page[2][i], page[2][i + 1]
+  if redis.call('HGET', P..'ses:'..sid, 'node') == node then out[#out + 1] = account
+  else go(P, node, sid) end
+end
+return out
+`;
+
+/** Who has a socket on a living node. Part of every process' powers: presence, counts and `bot_offline` ask it. Rejects while Redis is away. */
+export interface Connections {
+  /** Whether each of the accounts is connected now, in their order. */
+  connected(accountIds: readonly string[]): Promise<boolean[]>;
+  /** Every account that is connected now. Read in short steps, however many they are. */
+  connectedNow(): Promise<Set<string>>;
+}
+
+/** Binds the questions to `redis`. */
+export function createConnections(redis: Redis, keys: Keys): Connections {
+  const connected = bindScript<number[]>(redis, 'parlanceConnected', connectedLua);
+  const nodes = bindScript<string[]>(redis, 'parlanceNodes', nodesLua);
+  const page = bindScript<string[]>(redis, 'parlanceConnectedPage', pageLua);
+  return {
+    async connected(accountIds) {
+      const live = new Set<string>();
+      for (let shard = 0; shard < keys.shards; shard++) {
+        const ids = accountIds.filter((id) => keys.shardOf(id) === shard);
+        if (ids.length === 0) continue;
+        const prefix = keys.shard(shard);
+        const found = await connected([`${prefix}connected`], [prefix, ...ids]);
+        ids.forEach((id, at) => found[at] && live.add(id));
+      }
+      return accountIds.map((id) => live.has(id));
+    },
+    async connectedNow() {
+      const accounts = new Set<string>();
+      for (let shard = 0; shard < keys.shards; shard++) {
+        const prefix = keys.shard(shard);
+        for (const node of await nodes([`${prefix}nodes`], [prefix])) {
+          let cursor = '0';
+          do {
+            const [next = '0', ...found] = await page([`${prefix}nodes`], [prefix, node, cursor]);
+            for (const account of found) accounts.add(account);
+            cursor = next;
+          } while (cursor !== '0');
+        }
+      }
+      return accounts;
+    },
+  };
+}
