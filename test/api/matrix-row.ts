@@ -1,0 +1,44 @@
+import type { ServerType } from '../../lib/contract/server.ts';
+import type { Caller } from '../harness/factories.ts';
+import type { Rule } from './matrix-roles.ts';
+import type { Stage } from './matrix-stage.ts';
+
+/** How a route is called: what stands in the holes of its path, in their order, and what is sent. */
+export interface Call {
+  at?: readonly string[];
+  body?: unknown;
+  headers?: Record<string, string>;
+  /** Another credential than the caller's usual one. */
+  as?: string;
+}
+
+/**
+ * One row of the matrix: a route as it is called on targets of its own, who may, and what they are told. The rules are the spec's and the decisions':
+ * the first that refuses a role is what it is told.
+ */
+export interface Row {
+  /** Method and path, as in the spec. */
+  route: string;
+  /** Which case of the route this is, where it has several. */
+  case?: string;
+  who: readonly Rule[];
+  /** What whoever passes all rules is answered. */
+  status: number;
+  /** The server's types meanwhile. */
+  types?: ServerType[];
+  /** What it is aimed at depends on the caller: one for each, also for those who are refused. */
+  own?: true;
+  call: (stage: Stage, caller: Caller) => Call | Promise<Call>;
+}
+
+/** What stands in a path or row as method and path, whatever its holes are named. */
+export const keyOf = (route: string): string => route.replace(/\{\w+\}/g, '{}');
+
+/** Rows of the form most have: who, route, status, call. */
+export const row = (route: string, who: readonly Rule[], status: number, call: Row['call'], more: Partial<Row> = {}): Row => ({
+  route,
+  who,
+  status,
+  call,
+  ...more,
+});

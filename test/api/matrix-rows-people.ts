@@ -1,0 +1,61 @@
+import { account, members, needs, peopleOnly, refuseAll } from './matrix-roles.ts';
+import { type Call, type Row, row } from './matrix-row.ts';
+import { hardTargets } from './matrix-rows-servers.ts';
+import type { Stage } from './matrix-stage.ts';
+
+const here = ({ serverId }: Stage): { at: string[] } => ({ at: [serverId] });
+const ban = '/api/servers/{serverId}/bans/{userId}';
+const banning = [...members, needs('Ban Members')];
+
+/** Someone who is banned. */
+async function banned(stage: Stage): Promise<Call> {
+  const { id } = await stage.member();
+  await stage.api.call('PUT', `/api/servers/${stage.serverId}/bans/${id}`, { as: stage.owner.as });
+  return { at: [stage.serverId, id] };
+}
+
+/** Spec, moderation: bans. */
+const banRows: readonly Row[] = [
+  row('GET /api/servers/{serverId}/bans', banning, 200, here),
+  row(`PUT ${ban}`, banning, 204, async (stage) => ({ at: [stage.serverId, (await stage.member()).id] })),
+  row(`PUT ${ban}`, banning, 204, async (stage) => ({ at: [stage.serverId, (await stage.person()).id] }), { case: 'of who is not in' }),
+  ...hardTargets('Ban Members', `PUT ${ban}`),
+  row(`DELETE ${ban}`, banning, 204, banned),
+];
+
+/** Spec, Users; decisions 3 for profiles. */
+const profileRows: readonly Row[] = [
+  row('PATCH /api/users/@me/presence', account, 200, () => ({ body: { status: 'idle' } })),
+  row('GET /api/users/{userId}/profile', members, 200, ({ author }) => ({ at: [author.id] })),
+  row('PATCH /api/users/@me', account, 200, () => ({ body: { pronouns: 'they' } })),
+];
+
+/** A new server of the owner's that is listed in Discovery. */
+async function listed(stage: Stage): Promise<Call> {
+  const id = await stage.server();
+  const on = { enabled: true, rulesChannelId: 'new', updatesChannelId: 'new' };
+  await stage.api.call('PUT', `/api/servers/${id}/community`, { as: stage.owner.as, body: on });
+  const shown = { listed: true, category: 'gaming', description: 'A place to play', tags: [] };
+  await stage.api.call('PUT', `/api/servers/${id}/discovery`, { as: stage.owner.as, body: shown });
+  return { at: [id] };
+}
+
+const managing = [...members, needs('Manage Server')];
+const join = 'POST /api/discovery/servers/{serverId}/join';
+/** Spec, Community and Discovery. */
+const communityRows: readonly Row[] = [
+  row('GET /api/servers/{serverId}/community', managing, 200, here),
+  row('PUT /api/servers/{serverId}/community', managing, 200, async (stage) => ({
+    ...here(stage),
+    body: { enabled: true, rulesChannelId: stage.channelId, updatesChannelId: await stage.channel() },
+  })),
+  row('PUT /api/servers/{serverId}/community', managing, 200, (stage) => ({ ...here(stage), body: { enabled: false } }), { case: 'off' }),
+  row('PUT /api/servers/{serverId}/discovery', managing, 200, (stage) => ({ ...here(stage), body: { listed: false } })),
+  row('GET /api/discovery/servers', account, 200, () => ({})),
+  row('GET /api/discovery/apps', account, 200, () => ({})),
+  row(join, peopleOnly, 200, listed),
+  row(join, [...peopleOnly, refuseAll('404 (no code)')], 200, async (stage) => ({ at: [await stage.server()] }), { case: 'not listed' }),
+];
+
+/** The rows of bans, people, Community and Discovery. */
+export const peopleRows: readonly Row[] = [...banRows, ...profileRows, ...communityRows];

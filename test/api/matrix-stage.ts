@@ -1,0 +1,216 @@
+import { createLog } from '../../lib/base/log.ts';
+import { type Permission, permissionBits } from '../../lib/base/permissions.ts';
+import type { ChannelInput } from '../../lib/contract/channel.ts';
+import type { Invoked } from '../../lib/contract/interaction.ts';
+import type { RoleInput } from '../../lib/contract/server.ts';
+import { newToken } from '../../lib/domain/credentials.ts';
+import { openGatewayPlatform } from '../../lib/store/platform.ts';
+import { interactionTokenOf } from '../../lib/store/seal.ts';
+import { startTestApi, type TestApi } from '../harness/api.ts';
+import {
+  authorize,
+  type Bot,
+  type Caller,
+  giveRole,
+  join,
+  makeApplication,
+  makeChannel,
+  makeInvite,
+  makeRole,
+  makeServer,
+  send,
+  word,
+} from '../harness/factories.ts';
+import { plainMessage } from '../harness/plain-message.ts';
+import { roles } from './matrix-roles.ts';
+
+/** A server with one caller of each role, and ways to make what a call is aimed at. What is made here is the owner's or the author's, never the caller's. */
+export interface Stage {
+  api: TestApi;
+  owner: Caller;
+  /** A member without permissions who wrote what stands here, and is no role of the matrix. */
+  author: Caller;
+  serverId: string;
+  /** A text and an announcement channel, in which overwrites change nothing. */
+  channelId: string;
+  newsId: string;
+  /** A direct message of two who are no roles of the matrix, and a message there. */
+  dm: { channelId: string; messageId: string };
+  /** The application that two roles belong to; its command `hello` is there everywhere. */
+  application: Bot;
+  commandId: string;
+  /** The own role of `another bot`. */
+  botRoleId: string;
+  /** The caller of a role, by its name. */
+  callerOf(role: string): Caller;
+  /** Someone new who is nowhere, by direct writes: registering costs a password's hash. */
+  person(): Promise<Caller>;
+  /** Someone new in the stage's server, or another. */
+  member(serverId?: string): Promise<Caller>;
+  /** Brings a caller into a server of the owner's. */
+  bring(caller: Caller, serverId: string): Promise<void>;
+  message(options?: { channelId?: string; by?: Caller }): Promise<string>;
+  role(input?: Partial<RoleInput>): Promise<string>;
+  channel(input?: Partial<ChannelInput>): Promise<string>;
+  /** Another server of the owner's. */
+  server(): Promise<string>;
+  invite(serverId?: string): Promise<string>;
+  /** An application of someone's. */
+  ownApplication(owner: Caller, isPublic?: boolean): Promise<Bot>;
+  /** A fresh session of a person's. */
+  session(caller: Caller): Promise<string>;
+  /** Uses `hello` as the owner; `answered` by the bot. The 3 seconds are put off, so that no test races with the clock. */
+  interaction(answered?: boolean): Promise<{ id: string; token: string }>;
+  /** All that is stored, to compare. */
+  snapshot(): Promise<Record<string, string>>;
+  close(): Promise<void>;
+}
+
+const bitsOf = (names: readonly Permission[]): number => names.reduce((bits, name) => bits | permissionBits[name], 0);
+
+/** A way to make people by direct writes. */
+function peopleOf(api: TestApi): Pick<Stage, 'person' | 'session'> {
+  const { db, ids } = api.platform;
+  const session = async (accountId: string): Promise<string> => {
+    const _id = ids.next();
+    const { token, hash } = newToken(_id);
+    await db.tokens.insertMany([{ _id, accountId, kind: 'session', hash, createdAt: new Date(), expiresAt: null }]);
+    return token;
+  };
+  return {
+    session: (caller) => session(caller.id),
+    async person() {
+      const _id = ids.next();
+      const username = word('someone');
+      const face = { username, displayName: username, avatarUrl: null, tag: null, status: 'online' as const, customStatus: null };
+      await db.accounts.insertMany([{ _id, kind: 'person', ...face, passwordHash: null, applicationId: null, createdAt: new Date() }]);
+      const token = await session(_id);
+      return { id: _id, username, token, as: `Bearer ${token}` };
+    },
+  };
+}
+
+/** A connected session of the bot, so that its commands can be used. Answers how to end it. */
+async function connect({ platform }: TestApi, bot: Bot): Promise<() => Promise<void>> {
+  const gateway = await openGatewayPlatform(platform.config, createLog('test', platform.config.LOG_LEVEL));
+  const node = 'matrix-node';
+  await gateway.sessions.renewLease(node);
+  const beat = setInterval(() => void gateway.sessions.renewLease(node).catch(() => undefined), 1_000);
+  await gateway.sessions.open({ id: 'matrix', accountId: bot.id, owner: 'socket', node, events: ['INTERACTION_CREATE'], kind: 'bot' });
+  return async () => {
+    clearInterval(beat);
+    await gateway.close();
+  };
+}
+
+/** Everything that stands in the database, collection by collection. */
+async function snapshotOf({ platform: { db } }: TestApi): Promise<Record<string, string>> {
+  const models = Object.entries(db).filter(([, value]) => 'collection' in value) as [
+    string,
+    { collection: typeof db.accounts.collection },
+  ][];
+  const found = models.map(async ([name, { collection }]) => [name, JSON.stringify(await collection.find({}).sort({ _id: 1 }).toArray())]);
+  return Object.fromEntries(await Promise.all(found)) as Record<string, string>;
+}
+
+/** A direct message of two strangers with one message, by direct writes. */
+async function strangersDm({ platform: { db, ids } }: TestApi, one: Caller, other: Caller): Promise<Stage['dm']> {
+  const [channelId, messageId] = [ids.next(), ids.next()];
+  const userIds = [one.id, other.id].sort() as [string, string];
+  const times = { lastMessageId: messageId, activeId: messageId, createdAt: new Date() };
+  await db.dms.insertMany([{ _id: channelId, pair: userIds.join(':'), userIds, bots: [], ...times }]);
+  const place = { _id: messageId, channelId, serverId: null, authorId: one.id, content: 'between us' };
+  await db.messages.insertMany([{ ...place, ...plainMessage, createdAt: new Date() }]);
+  return { channelId, messageId };
+}
+
+/** Builds the stage on a fresh database. */
+export async function startStage(overrides: Record<string, string> = {}): Promise<Stage> {
+  const api = await startTestApi(overrides);
+  const { db, ids } = api.platform;
+  const people = peopleOf(api);
+  const owner = await people.person();
+  const { id: serverId, general: channelId } = await makeServer(api, owner);
+  await send(api, 200, owner, 'PATCH', `/api/servers/${serverId}/roles/${serverId}`, { permissions: 0 });
+  const { id: newsId } = await makeChannel(api, owner, serverId, { kind: 'announcement' });
+  const callers = new Map<string, Caller>([['owner', owner]]);
+  const enter = async (place: string): Promise<Caller> => {
+    const caller = await people.person();
+    await join(api, owner, place, caller);
+    return caller;
+  };
+  const author = await enter(serverId);
+  const ownApplication: Stage['ownApplication'] = (by, isPublic = false) => makeApplication(api, by, word('app'), isPublic);
+  for (const { name, account, inside, holds } of roles.filter((one) => one.account === 'person' && !one.owner)) {
+    const caller = inside ? await enter(serverId) : await people.person();
+    callers.set(name, caller);
+    if (holds.length === 0) continue;
+    const permissions = name === 'Administrator' ? permissionBits.Administrator : bitsOf(holds);
+    const role = await makeRole(api, owner, serverId, { name: `${account} ${name}`, permissions });
+    await giveRole(api, owner, serverId, caller.id, role.id);
+  }
+  const application = await ownApplication(callers.get('the application’s owner') as Caller, true);
+  await authorize(api, owner, application, serverId, permissionBits.Administrator);
+  const another = await ownApplication(author, true);
+  const { roleId: botRoleId } = await authorize(api, owner, another, serverId);
+  callers.set('the application’s bot', application);
+  callers.set('another bot', another);
+  const nobody = { id: author.id, username: '', token: '' };
+  callers.set('no credential', { ...nobody, as: '' });
+  callers.set('an unknown token', { ...nobody, as: `Bearer ${newToken(ids.next()).token}` });
+  callers.set('a bot’s token as a person’s', { ...nobody, as: `Bearer ${application.token}` });
+  const commands = [{ name: 'hello', description: 'Says hello' }];
+  const [command] = await send<{ id: string }[]>(
+    api,
+    200,
+    application,
+    'PUT',
+    `/api/applications/${application.applicationId}/commands`,
+    commands,
+  );
+  const commandId = command?.id as string;
+  const disconnect = await connect(api, application);
+  return {
+    api,
+    owner,
+    author,
+    serverId,
+    channelId,
+    newsId,
+    dm: await strangersDm(api, await people.person(), await people.person()),
+    application,
+    commandId,
+    botRoleId,
+    ...people,
+    ownApplication,
+    callerOf: (role) => callers.get(role) as Caller,
+    member: (place = serverId) => enter(place),
+    async bring(caller, place) {
+      const bot = [application, another].find((one) => one.id === caller.id);
+      await (bot ? authorize(api, owner, bot, place) : join(api, owner, place, caller));
+    },
+    async message({ channelId: place = channelId, by = author } = {}) {
+      const _id = ids.next();
+      const message = { _id, channelId: place, serverId, authorId: by.id, content: 'a message' };
+      await db.messages.insertMany([{ ...message, ...plainMessage, createdAt: new Date() }]);
+      return _id;
+    },
+    role: async (input) => (await makeRole(api, owner, serverId, input)).id,
+    channel: async (input) => (await makeChannel(api, owner, serverId, input)).id,
+    server: async () => (await makeServer(api, owner)).id,
+    invite: async (place = serverId) => (await makeInvite(api, owner, place)).code,
+    async interaction(answered = false) {
+      const path = `/api/channels/${channelId}/commands/${commandId}/invoke`;
+      const { id } = await send<Invoked>(api, 202, owner, 'POST', path, {});
+      await db.interactions.collection.updateOne({ _id: id as never }, { $set: { createdAt: new Date(Date.now() + 60_000) } });
+      const token = interactionTokenOf(api.platform.config.APP_KEY, id);
+      if (answered) await send(api, 201, null, 'POST', `/api/interactions/${id}/${token}/callback`, { type: 'message', content: 'hello' });
+      return { id, token };
+    },
+    snapshot: () => snapshotOf(api),
+    async close() {
+      await disconnect();
+      await api.close();
+    },
+  };
+}
