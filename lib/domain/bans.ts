@@ -1,4 +1,5 @@
 import { refuse, refuseField } from '../base/errors.ts';
+import { failpoint } from '../base/failpoint.ts';
 import { isId } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import { wellFormed } from '../base/text.ts';
@@ -8,8 +9,8 @@ import type { BanDoc } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { type Actor, inServer } from './access.ts';
 import { writeAudit } from './audit.ts';
+import { type Expelled, expel, requireBelow } from './expulsion.ts';
 import { accountsOf, faceOf, goneAuthor } from './faces.ts';
-import { type Expelled, expel, requireBelow } from './members.ts';
 import { announceRemoval, noticeOf } from './notices.ts';
 
 /** A blank reason is none. */
@@ -55,6 +56,7 @@ export async function banMember(
   let end = 'gone' as Expelled;
   const remove = async (): Promise<boolean> => {
     written = await writeBan(platform, ban);
+    failpoint(platform.config, 'after-ban-write');
     end = await expel(platform, serverId, userId, () => platform.db.bans.deleteOne({ _id }));
     return end === 'out';
   };

@@ -4,9 +4,9 @@ import { limits } from '../base/limits.ts';
 import { holds } from '../base/permissions.ts';
 import type { Invite, InviteInput, InvitePreview, Server } from '../contract/server.ts';
 import { type Inserted, insertInSlot } from '../store/insert.ts';
-import type { InviteDoc } from '../store/models/server.ts';
-import type { Platform } from '../store/platform.ts';
-import { type Actor, type InServer, inServer, loadServerNow, require } from './access.ts';
+import type { InviteDoc, ServerDoc } from '../store/models/server.ts';
+import type { EnqueuePlatform, Platform } from '../store/platform.ts';
+import { type Actor, type InServer, inServer, loadServerNow, require, type ServerAccess } from './access.ts';
 import { writeAudit } from './audit.ts';
 import { joinServer } from './joining.ts';
 
@@ -16,11 +16,21 @@ const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 const codeOf = (key: Buffer, id: string): string =>
   [...createHmac('sha256', key).update(`invite:${id}`).digest().subarray(0, 10)].map((byte) => alphabet[byte % alphabet.length]).join('');
 
-/** Filters of the driver, whose operators are all ours: invites that still let someone in, and those that never will again. */
-const usable = (now: Date) => ({
-  $and: [{ $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }] }, { $or: [{ maxUses: 0 }, { $expr: { $lt: ['$uses', '$maxUses'] } }] }],
+/** In a developer server every invite works once, and for an hour: those from before it became one too (spec, Server). */
+const asInDeveloperServer = (now: number): object[] => [
+  { uses: 0 },
+  { createdAt: { $gt: new Date(now - limits.developerInviteMaxAgeSecs * 1000) } },
+];
+
+/** Filters of the driver, whose operators are all ours: invites that still let someone into their server, and those that never will again. */
+const usable = (now: number, { types }: ServerDoc) => ({
+  $and: [
+    { $or: [{ expiresAt: null }, { expiresAt: { $gt: new Date(now) } }] },
+    { $or: [{ maxUses: 0 }, { $expr: { $lt: ['$uses', '$maxUses'] } }] },
+    ...(types.includes('developer') ? asInDeveloperServer(now) : []),
+  ],
 });
-const dead = (now: Date) => ({ $nor: [usable(now)] });
+const dead = (now: number, server: ServerDoc) => ({ $nor: [usable(now, server)] });
 
 const inviteOf = ({ _id, serverId, maxAgeSecs, maxUses, uses, expiresAt, createdAt }: InviteDoc): Invite => ({
   code: _id,
@@ -69,7 +79,7 @@ export async function createInvite(platform: Platform, actor: Actor, serverId: s
   const insert = (): Promise<Inserted<InviteDoc>> => insertInSlot(platform.db.invites, { serverId }, limits.invitesPerServer, fresh);
   let inserted = await insert();
   if (inserted.end === 'full') {
-    await platform.db.invites.collection.deleteMany({ serverId, ...dead(new Date(now)) });
+    await platform.db.invites.collection.deleteMany({ serverId, ...dead(now, place.server) });
     inserted = await insert();
   }
   if (inserted.end === 'full') return refuse('too_many_invites', { limit: limits.invitesPerServer });
@@ -81,24 +91,27 @@ export async function createInvite(platform: Platform, actor: Actor, serverId: s
 
 /** A server's live invites, oldest first. Needs Manage Server. */
 export async function listInvites(platform: Platform, actor: Actor, serverId: string): Promise<Invite[]> {
-  await inServer(platform, actor, serverId, 'Manage Server');
-  const filter = { serverId, ...usable(new Date(platform.now())) };
+  const { server } = await inServer(platform, actor, serverId, 'Manage Server');
+  const filter = { serverId, ...usable(platform.now(), server) };
   const found = await platform.db.invites.collection.find(filter).sort({ createdAt: 1, _id: 1 }).toArray();
   return (found as unknown as InviteDoc[]).map(inviteOf);
 }
 
-async function usableInvite(platform: Platform, code: string): Promise<InviteDoc> {
-  const filter = { _id: code as never, ...usable(new Date(platform.now())) };
-  return ((await platform.db.invites.collection.findOne(filter)) as unknown as InviteDoc | null) ?? refuse('not_found', { what: 'invite' });
+/** An invite that still lets someone in, with its server; 404 otherwise. */
+async function usableInvite(platform: Platform, code: string): Promise<{ invite: InviteDoc; access: ServerAccess }> {
+  const { invites } = platform.db;
+  const found = await invites.findOne({ _id: code }, { serverId: 1 }).lean();
+  const access = found && (await loadServerNow(platform, found.serverId));
+  const filter = access && { _id: code as never, ...usable(platform.now(), access.server) };
+  const invite = filter && ((await invites.collection.findOne(filter)) as unknown as InviteDoc | null);
+  return access && invite ? { invite, access } : refuse('not_found', { what: 'invite' });
 }
 
 /** What anyone who holds the code may see; 404 for a used-up or expired one. */
 export async function previewInvite(platform: Platform, code: string): Promise<InvitePreview> {
-  const { serverId, expiresAt } = await usableInvite(platform, code);
-  const server = await platform.db.servers.findOne({ _id: serverId }).lean();
-  if (!server) return refuse('not_found', { what: 'invite' });
-  const { name, iconUrl, memberCount } = server;
-  return { code, server: { id: serverId, name, iconUrl, memberCount }, expiresAt: expiresAt?.toISOString() ?? null };
+  const { invite, access } = await usableInvite(platform, code);
+  const { _id: id, name, iconUrl, memberCount } = access.server;
+  return { code, server: { id, name, iconUrl, memberCount }, expiresAt: invite.expiresAt?.toISOString() ?? null };
 }
 
 /** Deletes an invite. Needs Manage Server in its server; 404 for who is not in it. */
@@ -118,17 +131,15 @@ export async function deleteInvite(platform: Platform, actor: Actor, code: strin
  * Joins the caller to the invite's server by the rules of `joinServer`; who is in already only gets the server, and uses nothing up. 404 comes first, for a
  * used-up or expired invite.
  */
-export async function joinByInvite(platform: Platform, actor: Actor, code: string): Promise<Server> {
-  const { serverId } = await usableInvite(platform, code);
-  const access = (await loadServerNow(platform, serverId)) ?? refuse('not_found', { what: 'invite' });
-  return joinServer(platform, actor, access, (add) => useInvite(platform, code, add));
+export async function joinByInvite(platform: EnqueuePlatform, actor: Actor, code: string): Promise<Server> {
+  const { access } = await usableInvite(platform, code);
+  return joinServer(platform, actor, access, (add) => useInvite(platform, code, access.server, add));
 }
 
 /** Takes one use, then makes the membership; gives the use back when that made none. One conditional update a use: no race lets one more in. */
-async function useInvite(platform: Platform, code: string, add: () => Promise<boolean>): Promise<void> {
+async function useInvite(platform: Platform, code: string, server: ServerDoc, add: () => Promise<boolean>): Promise<void> {
   const invites = platform.db.invites.collection;
-  const now = new Date(platform.now());
-  const { modifiedCount } = await invites.updateOne({ _id: code as never, ...usable(now) }, { $inc: { uses: 1 } });
+  const { modifiedCount } = await invites.updateOne({ _id: code as never, ...usable(platform.now(), server) }, { $inc: { uses: 1 } });
   if (modifiedCount === 0) refuse('not_found', { what: 'invite' });
   const giveBack = () => invites.updateOne({ _id: code as never, uses: { $gt: 0 } }, { $inc: { uses: -1 } });
   try {

@@ -1,7 +1,7 @@
 import { refuse } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import type { Server } from '../contract/server.ts';
-import type { Platform } from '../store/platform.ts';
+import type { EnqueuePlatform } from '../store/platform.ts';
 import type { Actor, ServerAccess } from './access.ts';
 import { addPerson, isFull } from './membership.ts';
 import { serverNow } from './servers.ts';
@@ -15,7 +15,7 @@ export type Entering = (add: () => Promise<boolean>) => Promise<unknown>;
  * change until `add` runs, which decides the ban and the cap for good. 404 `invite` when the server goes at the same moment.
  */
 export async function joinServer(
-  platform: Platform,
+  platform: EnqueuePlatform,
   actor: Actor,
   access: ServerAccess,
   enter: Entering = (add) => add(),

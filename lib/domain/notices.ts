@@ -9,6 +9,7 @@ import type { NoticeDoc, NoticeKind } from '../store/models/notice.ts';
 import type { ServerDoc } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { findDm, openPair } from './dms.ts';
+import { expel } from './expulsion.ts';
 import { accountsOf } from './faces.ts';
 import { composeMessage, storeMessage } from './message-draft.ts';
 import { ensureSystemAccount, systemAccount } from './system-account.ts';
@@ -29,7 +30,7 @@ function contentOf({ kind, serverName, reason }: NoticeDoc): string {
   return reason === null ? text : `${text}\nReason: ${escapeMarkup(reason)}`;
 }
 
-/** The notice of a removal from `server` that is about to happen. Bots get none. */
+/** The notice of a removal from `server` that is about to happen. One of a bot is posted to nobody, but finishes its ban. */
 export const noticeOf = (
   platform: Platform,
   { kind, userId, server, reason = null }: { kind: NoticeKind; userId: string; server: ServerDoc; reason?: string | null },
@@ -68,19 +69,35 @@ export async function announceRemoval(platform: EnqueuePlatform, notice: NoticeD
  * often and however many at once this runs. Answers in how many milliseconds to try again when it is not known yet whether the removal happened.
  */
 export async function sendNotice(platform: EnqueuePlatform, noticeId: string): Promise<number | null> {
-  const { notices, members } = platform.db;
+  const { notices } = platform.db;
   const notice = await notices.findOne({ _id: noticeId }).lean();
   if (!notice) return null;
-  if (!notice.removed && (await members.exists({ _id: `${notice.serverId}:${notice.userId}` }))) {
+  if (!notice.removed && !(await happened(platform, notice))) {
     const leftMs = notice.at.getTime() + removalMs - platform.now();
     if (leftMs > 0) return leftMs;
-    await notices.deleteOne({ _id: noticeId, removed: trusted({ $exists: false }) });
-    return null;
+    if (!(await finishBan(platform, notice))) {
+      await notices.deleteOne({ _id: noticeId, removed: trusted({ $exists: false }) });
+      return null;
+    }
   }
   await postNotice(platform, notice);
   failpoint(platform.config, 'after-notice-post');
   await notices.deleteOne({ _id: noticeId });
   return null;
+}
+
+/** Whether a removal of which nobody said so has happened: they are out, and a ban that there was to be stands. */
+async function happened({ db }: Platform, { kind, serverId, userId }: NoticeDoc): Promise<boolean> {
+  const _id = `${serverId}:${userId}`;
+  const [member, ban] = await Promise.all([db.members.exists({ _id }), db.bans.exists({ _id })]);
+  return member === null && (kind === 'kick' || ban !== null);
+}
+
+/** Ends the membership of one whose ban stands, as the process died that was about to; false when there is no such ban. */
+async function finishBan(platform: EnqueuePlatform, { kind, serverId, userId }: NoticeDoc): Promise<boolean> {
+  const _id = `${serverId}:${userId}`;
+  if (kind !== 'ban' || !(await platform.db.bans.exists({ _id }))) return false;
+  return (await expel(platform, serverId, userId, () => platform.db.bans.deleteOne({ _id }))) === 'out';
 }
 
 async function postNotice(platform: EnqueuePlatform, notice: NoticeDoc): Promise<void> {
@@ -97,12 +114,12 @@ async function postNotice(platform: EnqueuePlatform, notice: NoticeDoc): Promise
   }
 }
 
-/** The DM of the system account with a person, made when it does not stand; null when the person is gone. */
+/** The DM of the system account with a person, made when it does not stand; null for a bot, and when the person is gone. */
 async function systemDmOf(platform: Platform, userId: string): Promise<DmDoc | null> {
   const standing = await findDm(platform, systemAccount._id, userId);
   if (standing) return standing;
   const person = (await accountsOf(platform, [userId])).get(userId);
-  return person ? openPair(platform, platform.ids.next(), [await ensureSystemAccount(platform), person]) : null;
+  return person?.kind === 'person' ? openPair(platform, platform.ids.next(), [await ensureSystemAccount(platform), person]) : null;
 }
 
 /** Sends the notices whose job was lost: those older than 10 s. One that fails does not hold up the others; the first fault is thrown at the end. */

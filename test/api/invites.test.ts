@@ -4,6 +4,7 @@ import { startTestApi, type TestApi } from '../harness/api.ts';
 import {
   type Caller,
   grantTypes,
+  makeBot,
   makeInvite,
   makeMember,
   makePerson,
@@ -72,9 +73,51 @@ describe('invites', () => {
       await grantTypes(api, server.id, ['developer']);
       const { missing } = await refused(api, [403, 'missing_permission'], manager, 'POST', path(), {});
       expect(missing).to.deep.equal(['Administrator']);
-      for (const input of [{}, { maxAgeSecs: 0, maxUses: 0 }, { maxAgeSecs: 604_800, maxUses: 100 }])
+      for (const input of [
+        {},
+        { maxAgeSecs: 0, maxUses: 0 },
+        { maxAgeSecs: 604_800, maxUses: 100 },
+        { maxAgeSecs: 604_801, maxUses: 101 },
+        { maxAgeSecs: -1, maxUses: -1 },
+      ])
         expect(await makeInvite(api, admin, server.id, input)).to.deep.include({ maxAgeSecs: 3_600, maxUses: 1 });
       expect(await makeInvite(api, owner, server.id, { maxAgeSecs: 60 })).to.deep.include({ maxAgeSecs: 60, maxUses: 1 });
+    });
+
+    it('in a developer server what is no whole number is refused all the same', async () => {
+      await grantTypes(api, server.id, ['developer']);
+      for (const body of [{ maxAgeSecs: 1.5 }, { maxUses: '1' }, { maxUses: null }])
+        await refused(api, [400, 'invalid_request'], owner, 'POST', path(), body);
+    });
+
+    it('a staff server asks for Manage Server of a bot too, which Administrator holds', async () => {
+      const bots = [await makeBot(api, owner, server.id), await makeBot(api, owner, server.id, administrator)] as const;
+      await grantTypes(api, server.id, ['staff']);
+      await refused(api, [403, 'missing_permission'], bots[0], 'POST', path(), {});
+      await makeInvite(api, bots[1], server.id);
+    });
+
+    it('invites from before a server became a developer server work once, in their first hour', async () => {
+      const [fresh, used, old] = await Promise.all(
+        Array.from({ length: 3 }, () => makeInvite(api, owner, server.id, { maxAgeSecs: 0, maxUses: 0 })),
+      );
+      const at = (one?: Invite): string => `/api/invites/${one?.code}`;
+      await send(api, 200, await makePerson(api), 'POST', at(used));
+      await api.platform.db.invites.updateOne({ _id: String(old?.code) }, { $set: { createdAt: new Date(Date.now() - 3_600_001) } });
+      await grantTypes(api, server.id, ['developer']);
+      for (const one of [used, old]) {
+        await refused(api, [404, 'not_found'], null, 'GET', at(one));
+        await refused(api, [404, 'not_found'], outsider, 'POST', at(one));
+      }
+      const people = await Promise.all(Array.from({ length: 10 }, () => makePerson(api)));
+      const answers = await Promise.all(people.map(({ as }) => api.call('POST', at(fresh), { as })));
+      expect(tally(answers)).to.deep.equal({ 200: 1, 404: 9 });
+      expect((await send<Invite[]>(api, 200, owner, 'GET', path())).map(({ code }) => code)).to.not.include.members([
+        used?.code,
+        old?.code,
+      ]);
+      await grantTypes(api, server.id, []);
+      await send(api, 200, null, 'GET', at(old));
     });
 
     it('400 too_many_invites: of 30 at once from 990 on, 10 are made; dead ones make room', async () => {

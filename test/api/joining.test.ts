@@ -35,6 +35,16 @@ describe('joining', () => {
   });
   const path = (): string => `/api/servers/${server.id}/invites`;
   const expire = (code: string) => api.platform.db.invites.updateOne({ _id: code }, { $set: { expiresAt: new Date(Date.now() - 1) } });
+  /** Puts a person into so many servers more, from the first free places on. */
+  const fillServers = async ({ id: userId }: Caller, many: number): Promise<void> => {
+    const taken = (await api.platform.db.members.find({ userId }).lean()).map((one) => one.slot);
+    const free = Array.from({ length: 100 }, (_, slot) => slot).filter((slot) => !taken.includes(slot));
+    const rows = free.slice(0, many).map((slot) => {
+      const serverId = String(10n ** 18n + BigInt(slot));
+      return { _id: `${serverId}:${userId}`, serverId, userId, bot: false, slot, roles: [], joinedAt: new Date() };
+    });
+    await api.platform.db.members.insertMany(rows);
+  };
 
   describe('POST /api/invites/{code}', () => {
     it('200 with the full server; who is in already uses nothing up', async () => {
@@ -91,11 +101,7 @@ describe('joining', () => {
 
     it('400 too_many_servers: of 20 joins at once from 95 servers on, 5 get in, and refused ones use nothing up', async () => {
       const joiner = await makePerson(api);
-      const rows = Array.from({ length: 95 }, (_, slot) => {
-        const serverId = String(10n ** 18n + BigInt(slot));
-        return { _id: `${serverId}:${joiner.id}`, serverId, userId: joiner.id, bot: false, slot, roles: [], joinedAt: new Date() };
-      });
-      await api.platform.db.members.insertMany(rows);
+      await fillServers(joiner, 95);
       const servers = await Promise.all(Array.from({ length: 20 }, () => makeServer(api, outsider)));
       const invites = await Promise.all(servers.map(({ id }) => makeInvite(api, outsider, id, { maxUses: 1 })));
       const answers = await Promise.all(invites.map(({ code }) => api.call('POST', `/api/invites/${code}`, { as: joiner.as })));
@@ -105,6 +111,44 @@ describe('joining', () => {
           expect(answers[i].body.code).to.equal('too_many_servers');
           await send(api, 200, null, 'GET', `/api/invites/${code}`);
         }
+    });
+
+    it('400 too_many_servers: of 30 ways in at once from 95 servers on, made and joined, 5 end well, and the others leave nothing', async () => {
+      const joiner = await makePerson(api);
+      const { members, servers, channels } = api.platform.db;
+      await fillServers(joiner, 95);
+      const places = await Promise.all(Array.from({ length: 15 }, () => makeServer(api, outsider)));
+      const invites = await Promise.all(places.map(({ id }) => makeInvite(api, outsider, id)));
+      const [had, rooms] = [await servers.countDocuments(), await channels.countDocuments()];
+      const answers = await Promise.all(
+        invites.flatMap(({ code }) => [
+          api.call('POST', `/api/invites/${code}`, { as: joiner.as }),
+          api.call('POST', '/api/servers', { as: joiner.as, body: { name: 'one more' } }),
+        ]),
+      );
+      const codes = answers.filter(({ status }) => status === 400).map(({ body }) => body.code);
+      expect(codes).to.deep.equal(Array.from({ length: 25 }, () => 'too_many_servers'));
+      expect(await members.countDocuments({ userId: joiner.id })).to.equal(100);
+      const made = answers.filter(({ status }) => status === 201).length;
+      expect([await servers.countDocuments(), await channels.countDocuments()]).to.deep.equal([had + made, rooms + made]);
+      for (const { id } of places)
+        expect((await servers.findOne({ _id: id }).lean())?.memberCount).to.equal(await members.countDocuments({ serverId: id }));
+    });
+
+    it('400 too_many_servers comes last: banned and invites_paused before it, who is in already gets the server', async () => {
+      const joiner = await makePerson(api);
+      await join(api, owner, server.id, joiner);
+      await fillServers(joiner, 99);
+      const { code } = await makeInvite(api, owner, server.id);
+      await send(api, 200, joiner, 'POST', `/api/invites/${code}`);
+      const other = await makeServer(api, owner);
+      const at = `/api/invites/${(await makeInvite(api, owner, other.id)).code}`;
+      await refused(api, [400, 'too_many_servers'], joiner, 'POST', at);
+      await send(api, 200, owner, 'PATCH', `/api/servers/${other.id}`, { invitesPaused: true });
+      await refused(api, [403, 'invites_paused'], joiner, 'POST', at);
+      await send(api, 204, owner, 'PUT', `/api/servers/${other.id}/bans/${joiner.id}`);
+      await refused(api, [403, 'banned'], joiner, 'POST', at);
+      await refused(api, [400, 'too_many_servers'], joiner, 'POST', '/api/servers', { name: 'one more' });
     });
 
     it('403 banned when the ban comes after it was looked for; the use is given back', async () => {

@@ -227,6 +227,21 @@ describe('notices', () => {
     );
   });
 
+  it('a banned person gets one, a banned bot and who was not in the server get none; nor does a refused ban', async () => {
+    const [bot, stranger] = [await makeBot(api, owner, server.id), await makePerson(api)];
+    const ban = (userId: string, as = owner, status = 204) =>
+      send(api, status, as, 'PUT', `/api/servers/${server.id}/bans/${userId}`, { reason: 'because' });
+    for (const { id } of [member, bot, stranger, member]) await ban(id);
+    await ban(owner.id, owner, 400);
+    await runAll();
+    expect((await noticesOf(member)).map(({ content }) => content)).to.deep.equal([
+      'You were banned from **A \\*bold\\* \\<@1> place**.\nReason: because',
+    ]);
+    expect(await dmsOf(bot)).to.deep.equal([]);
+    expect(await dmsOf(stranger)).to.deep.equal([]);
+    expect(await waiting()).to.deep.equal([]);
+  });
+
   it('the username of the system account is nobody’s to register or log in with', async () => {
     const { username } = systemAccount;
     await refused(api, [409, 'username_taken'], null, 'POST', '/api/auth/register', { username, password });

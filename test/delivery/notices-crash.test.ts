@@ -8,7 +8,7 @@ import type { DmChannel } from '../../lib/contract/dm.ts';
 import { sweepNotices } from '../../lib/domain/notices.ts';
 import { openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
-import { type Caller, makeMember, makePerson, makeServer, type Place, send } from '../harness/factories.ts';
+import { type Caller, makeBot, makeMember, makePerson, makeServer, type Place, send } from '../harness/factories.ts';
 import { freePort } from '../harness/stack.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -57,6 +57,11 @@ describe('a notice whose process is killed on the way', function () {
       (response) => response.status,
       () => null,
     );
+  const ban = (base: string, userId = member.id): Promise<number | null> =>
+    fetch(`${base}/api/servers/${server.id}/bans/${userId}`, { method: 'PUT', headers: { Authorization: owner.as } }).then(
+      (response) => response.status,
+      () => null,
+    );
   const killedBy = async (act: () => Promise<unknown>): Promise<void> => {
     const died = once(child, 'exit');
     await act();
@@ -84,6 +89,35 @@ describe('a notice whose process is killed on the way', function () {
   it('an api after the removal: the sweep posts it', async () => {
     await startChild('apps/api/main.ts', 'after-removal');
     await killedBy(async () => expect(await kick(url)).to.equal(null));
+    await send(api, 404, member, 'GET', `/api/servers/${server.id}`);
+    await sweepOld();
+    expect(await told()).to.equal(1);
+  });
+
+  it('an api before the ban: they are still in, and hear of nothing', async () => {
+    await startChild('apps/api/main.ts', 'after-notice-write');
+    await killedBy(async () => expect(await ban(url)).to.equal(null));
+    await sweepOld();
+    await send(api, 200, member, 'GET', `/api/servers/${server.id}`);
+    expect(await told()).to.equal(0);
+  });
+
+  it('an api between the ban and the removal: the sweep ends the membership and posts it, and a bot goes too', async () => {
+    const bot = await makeBot(api, owner, server.id);
+    for (const one of [member, bot]) {
+      await startChild('apps/api/main.ts', 'after-ban-write');
+      await killedBy(async () => expect(await ban(url, one.id)).to.equal(null));
+      await send(api, 200, one, 'GET', `/api/servers/${server.id}`);
+      await sweepOld();
+      await send(api, 404, one, 'GET', `/api/servers/${server.id}`);
+    }
+    expect(await told()).to.equal(1);
+    expect(await api.platform.db.dms.countDocuments({ userIds: bot.id })).to.equal(0);
+  });
+
+  it('an api after the removal of who is banned: the sweep posts it', async () => {
+    await startChild('apps/api/main.ts', 'after-removal');
+    await killedBy(async () => expect(await ban(url)).to.equal(null));
     await send(api, 404, member, 'GET', `/api/servers/${server.id}`);
     await sweepOld();
     expect(await told()).to.equal(1);
