@@ -21,6 +21,8 @@ export const limits = {
   optionsPerCommand: 25,
   prefixChars: 5,
   customStatusChars: 128,
+  bioChars: 190,
+  pronounsChars: 40,
   banReasonChars: 512,
   webhooksPerChannel: 15,
   webhookPosts: 5,

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { limits } from '../base/limits.ts';
 import { Id, Name, Nullable, Timestamp } from './shared.ts';
 
 /** A mark beside an author's name (spec, Message). */
@@ -37,6 +38,59 @@ export const Me = Type.Object({
   createdAt: Timestamp,
 });
 export type Me = Static<typeof Me>;
+
+/** `PATCH /api/users/@me` 200: the caller's own account with what it says about itself. */
+export const MeInFull = Type.Object({ ...Me.properties, bio: Nullable(Type.String()), pronouns: Nullable(Type.String()) });
+export type MeInFull = Static<typeof MeInFull>;
+
+/** `PATCH /api/users/@me`: any of these; null and `""` clear. Without a display name the username is shown. */
+export const MePatch = Type.Object({
+  displayName: Type.Optional(Nullable(Type.Union([Name(32), Type.Literal('')]))),
+  bio: Type.Optional(Nullable(Type.String({ maxLength: limits.bioChars }))),
+  pronouns: Type.Optional(Nullable(Type.String({ maxLength: limits.pronounsChars }))),
+});
+export type MePatch = Static<typeof MePatch>;
+
+/** `PATCH /api/users/@me/presence`: either or both; null and `""` clear the custom status (spec, Bot presence). */
+export const PresencePatch = Type.Object({
+  status: Type.Optional(ChosenStatus),
+  customStatus: Type.Optional(Nullable(Type.String({ maxLength: limits.customStatusChars }))),
+});
+export type PresencePatch = Static<typeof PresencePatch>;
+
+/** A badge on a profile (spec, Profile), in the table's order. */
+export const badges = ['staff', 'developer', 'partner', 'verified_server_owner', 'early_access'] as const;
+export type Badge = (typeof badges)[number];
+const Badge = Type.Union([
+  Type.Literal('staff'),
+  Type.Literal('developer'),
+  Type.Literal('partner'),
+  Type.Literal('verified_server_owner'),
+  Type.Literal('early_access'),
+]);
+
+/** An account as those see it who share a server or DM with it (spec, Profile). `serverJoinedAt` for the server that the query names, when both are in it. */
+export const Profile = Type.Object({
+  user: Type.Object({
+    id: Id,
+    username: Type.String(),
+    displayName: Type.String(),
+    status: SeenStatus,
+    customStatus: Nullable(Type.String()),
+  }),
+  bio: Nullable(Type.String()),
+  pronouns: Nullable(Type.String()),
+  createdAt: Timestamp,
+  mutualServers: Type.Array(Type.Object({ id: Id, name: Type.String(), iconUrl: Nullable(Type.String()) })),
+  badges: Type.Array(Badge),
+  tag: Nullable(Tag),
+  serverJoinedAt: Type.Optional(Timestamp),
+});
+export type Profile = Static<typeof Profile>;
+
+/** Query of a profile. */
+export const ProfileQuery = Type.Object({ serverId: Type.Optional(Id) });
+export type ProfileQuery = Static<typeof ProfileQuery>;
 
 const Username = Type.String({ minLength: 2, maxLength: 32, pattern: '^[a-z0-9_.]+$' });
 const Password = Type.String({ minLength: 8, maxLength: 256 });

@@ -1,6 +1,6 @@
 import { hash, type Options, verify } from '@node-rs/argon2';
 import { refuse } from '../base/errors.ts';
-import type { LoginInput, Me, RegisterInput, Session } from '../contract/user.ts';
+import type { LoginInput, Me, MeInFull, MePatch, RegisterInput, Session } from '../contract/user.ts';
 import { insertNew } from '../store/insert.ts';
 import type { AccountDoc } from '../store/models/account.ts';
 import type { Platform } from '../store/platform.ts';
@@ -76,4 +76,23 @@ export async function logout(platform: Platform, actor: Actor, tokenId: string):
   await platform.versions.changing({ accounts: [actor.id], credentials: true }, () =>
     platform.db.tokens.deleteOne({ _id: tokenId, accountId: actor.id }),
   );
+}
+
+/**
+ * Changes what an account says about itself; what is left out stays, null and "" clear. Without a display name its username is shown, also one that changes at
+ * the same moment. Seen everywhere with the next call.
+ */
+export async function updateMe(platform: Platform, actor: Actor, { displayName, bio, pronouns }: MePatch): Promise<MeInFull> {
+  // A stage cannot be empty: the username stands for nothing to change.
+  const set = {
+    username: '$username',
+    ...(displayName === undefined ? {} : { displayName: displayName ? { $literal: displayName.trim() } : '$username' }),
+    ...(bio === undefined ? {} : { bio: { $literal: bio || null } }),
+    ...(pronouns === undefined ? {} : { pronouns: { $literal: pronouns || null } }),
+  };
+  const after = await platform.versions.changing({ accounts: [actor.id] }, () =>
+    platform.db.accounts.collection.findOneAndUpdate({ _id: actor.id as never }, [{ $set: set }], { returnDocument: 'after' }),
+  );
+  const account = (after as unknown as AccountDoc | null) ?? refuse('unauthorized', { hint: 'an account that is there' });
+  return { ...meOf(account), bio: account.bio ?? null, pronouns: account.pronouns ?? null };
 }

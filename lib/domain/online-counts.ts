@@ -4,7 +4,7 @@ import type { Platform } from '../store/platform.ts';
 /** Accounts asked about in one query. */
 const batch = 1_000;
 /** How old counts may be before they are made anew, in milliseconds; and never more often than a tenth of the time goes into it. */
-const freshMs = 2_000;
+const freshMs = 1_000;
 /** How old counts may be while new ones are made, in milliseconds; past that a reader waits for those. */
 const staleMs = 10_000;
 

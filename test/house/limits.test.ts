@@ -52,6 +52,8 @@ const others: Limits = {
   invitesPerServer: 1000,
   reactionsInAll: 10_000,
   emojiChars: 64,
+  bioChars: 190,
+  pronounsChars: 40,
   inviteMaxAgeSecs: 604_800,
   inviteMaxUses: 100,
   bansListed: 1000,

@@ -47,6 +47,8 @@ export const surface: readonly Endpoint[] = [
      GET /api/auth/me
      POST /api/users/@me/channels
      GET /api/users/@me/channels
+     PATCH /api/users/@me/presence
+     GET /api/users/{userId}/profile
      GET /api/servers
      GET /api/servers/{serverId}
      GET /api/servers/{serverId}/members
@@ -66,9 +68,7 @@ export const surface: readonly Endpoint[] = [
   ...rows(
     'spec',
     'servers, people, moderation, Community, Discovery',
-    `PATCH /api/users/@me/presence
-     GET /api/users/{userId}/profile
-     GET /api/servers/{serverId}/community
+    `GET /api/servers/{serverId}/community
      PUT /api/servers/{serverId}/community
      PUT /api/servers/{serverId}/discovery
      GET /api/discovery/servers
@@ -111,6 +111,7 @@ export const surface: readonly Endpoint[] = [
      GET /api/channels/{id}/messages/{messageId}
      PUT /api/channels/{id}/read
      GET /api/users/@me/reads
+     PATCH /api/users/@me
      POST /api/channels/{id}/followers
      GET /api/channels/{id}/followers
      DELETE /api/channels/{id}/followers/{targetId}
@@ -133,8 +134,7 @@ export const surface: readonly Endpoint[] = [
   ...rows(
     'house',
     'servers, people, moderation, Community, Discovery',
-    `PATCH /api/users/@me
-     PUT /api/users/@me/avatar
+    `PUT /api/users/@me/avatar
      DELETE /api/users/@me/avatar
      PUT /api/servers/{id}/icon
      DELETE /api/servers/{id}/icon

@@ -19,6 +19,7 @@ import { rolesRoutes } from './roles.ts';
 import { serversRoutes } from './servers.ts';
 import { threadsRoutes } from './threads.ts';
 import { typingRoutes } from './typing.ts';
+import { usersRoutes } from './users.ts';
 
 const sections: readonly Route[] = [
   ...messageRoutes,
@@ -30,6 +31,7 @@ const sections: readonly Route[] = [
   ...threadsRoutes,
   ...interactionsRoutes,
   ...commandsRoutes,
+  ...usersRoutes,
   ...dmsRoutes,
   ...serversRoutes,
   ...membersRoutes,

@@ -14,6 +14,9 @@ export interface AccountDoc {
   applicationId: string | null;
   status: ChosenStatus;
   customStatus: string | null;
+  /** What the account says about itself; absent or null is nothing. */
+  bio?: string | null;
+  pronouns?: string | null;
   createdAt: Date;
   /** Whether the person joined during early access, for the badge; absent is no. */
   earlyAccess?: boolean;
@@ -31,6 +34,8 @@ export const accountSchema = new Schema<AccountDoc>(
     applicationId: String,
     status: String,
     customStatus: String,
+    bio: String,
+    pronouns: String,
     createdAt: Date,
     earlyAccess: Boolean,
   },

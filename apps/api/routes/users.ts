@@ -1,0 +1,39 @@
+import { Me, MeInFull, MePatch, PresencePatch, Profile, ProfileQuery } from '../../../lib/contract/user.ts';
+import { updateMe } from '../../../lib/domain/accounts.ts';
+import { setPresence } from '../../../lib/domain/presence.ts';
+import { getProfile } from '../../../lib/domain/profiles.ts';
+import { type Route, route } from '../route.ts';
+
+/** Spec, Users; decisions 3 for what accounts say about themselves. */
+export const usersRoutes: readonly Route[] = [
+  route({
+    method: 'PATCH',
+    path: '/api/users/@me/presence',
+    auth: 'account',
+    about: 'Sets the caller’s status and custom status. Others see the status only while the caller is connected to the gateway.',
+    body: PresencePatch,
+    reply: { status: 200, body: Me },
+    errors: ['invalid_request', 'unauthorized', 'rate_limited'],
+    run: (platform, actor, { body }) => setPresence(platform, actor, body),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/users/{userId}/profile',
+    auth: 'account',
+    about: 'The profile of someone who shares a server or a direct message channel with the caller, or of the caller.',
+    query: ProfileQuery,
+    reply: { status: 200, body: Profile },
+    errors: ['invalid_request', 'unauthorized', 'not_found', 'rate_limited'],
+    run: (platform, actor, { params, query }) => getProfile(platform, actor, params.userId, query),
+  }),
+  route({
+    method: 'PATCH',
+    path: '/api/users/@me',
+    auth: 'account',
+    about: 'Changes the caller’s display name, bio and pronouns; null and an empty text clear.',
+    body: MePatch,
+    reply: { status: 200, body: MeInFull },
+    errors: ['invalid_request', 'unauthorized', 'rate_limited'],
+    run: (platform, actor, { body }) => updateMe(platform, actor, body),
+  }),
+];
