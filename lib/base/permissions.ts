@@ -44,6 +44,17 @@ export interface MemberRules {
   roles: readonly string[];
 }
 
+/** The bits of each role by its id, kept as long as the list of roles they were read from: such a list is replaced, never changed. */
+const bitsByRole = new WeakMap<ServerRules['roles'], ReadonlyMap<string, number>>();
+
+function roleBitsOf({ roles }: ServerRules): ReadonlyMap<string, number> {
+  const known = bitsByRole.get(roles);
+  if (known) return known;
+  const bits = new Map(roles.map((role) => [role.id, role.permissions]));
+  bitsByRole.set(roles, bits);
+  return bits;
+}
+
 /**
  * The permissions of `member` in `server`, or in a channel with `overwrites` (decisions 2). One pure function, used by the API,
  * the workers and the gateway. Without View Channel in a channel nothing else counts: the result is 0. A thread passes its parent's overwrites.
@@ -51,7 +62,8 @@ export interface MemberRules {
 export function permissionsOf(server: ServerRules, member: MemberRules, overwrites?: readonly Overwrite[]): number {
   if (server.ownerId === member.userId) return allPermissions;
   let bits = server.roles[0]?.permissions ?? 0;
-  for (const role of server.roles) if (member.roles.includes(role.id)) bits |= role.permissions;
+  const roleBits = roleBitsOf(server);
+  for (const id of member.roles) bits |= roleBits.get(id) ?? 0;
   if (bits & permissionBits.Administrator) return allPermissions;
   if (!overwrites) return bits;
   let roleAllow = 0;
@@ -61,7 +73,7 @@ export function permissionsOf(server: ServerRules, member: MemberRules, overwrit
     if (overwrite.id === server._id) bits = (bits & ~overwrite.deny) | overwrite.allow;
     else if (overwrite.id === member.userId) own = overwrite;
     // A role deleted in a process that died may still stand on a member and in a channel: it counts for nothing.
-    else if (member.roles.includes(overwrite.id) && server.roles.some((role) => role.id === overwrite.id)) {
+    else if (member.roles.includes(overwrite.id) && roleBits.has(overwrite.id)) {
       roleAllow |= overwrite.allow;
       roleDeny |= overwrite.deny;
     }

@@ -1,0 +1,70 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { type MemberRules, type Overwrite, permissionBits, permissionsOf, type ServerRules } from '../../lib/base/permissions.ts';
+
+const everything = Object.values(permissionBits).reduce((bits, bit) => bits | bit, 0);
+const { Administrator, 'View Channel': view } = permissionBits;
+
+/** Decisions 2, word for word, without a thought for what it costs. */
+function model(server: ServerRules, member: MemberRules, overwrites?: readonly Overwrite[]): number {
+  if (server.ownerId === member.userId) return everything;
+  const [everyone, ...others] = server.roles;
+  const mine = others.filter((role) => member.roles.includes(role.id));
+  const base = mine.reduce((bits, role) => bits | role.permissions, everyone?.permissions ?? 0);
+  if (base & Administrator) return everything;
+  if (!overwrites) return base;
+  const apply = (bits: number, of: readonly Overwrite[]): number => {
+    const denied = of.reduce((all, { deny }) => all | deny, 0);
+    return of.reduce((all, { allow }) => all | allow, bits & ~denied);
+  };
+  const ofEveryone = overwrites.filter(({ id }) => id === server._id);
+  const ofRoles = overwrites.filter(({ id }) => mine.some((role) => role.id === id));
+  const ofMember = overwrites.filter(({ id }) => id === member.userId);
+  const bits = apply(apply(apply(base, ofEveryone), ofRoles), ofMember);
+  return bits & view ? bits : 0;
+}
+
+const bits = fc.integer({ min: 0, max: everything });
+const someBits = bits.map((all) => all & ~Administrator);
+const roleIds = ['role1', 'role2', 'role3', 'role4', 'gone'];
+const [server, user] = ['server', 'user'];
+/** A server, a member of it, and a channel's overwrites, one for each id at most; `gone` is a role that only the last two still name. */
+const scenes = fc.record({
+  ownerId: fc.constantFrom(...Array.from({ length: 9 }, () => 'another'), user),
+  permissions: fc.tuple(someBits, fc.oneof({ weight: 9, arbitrary: someBits }, bits), someBits, someBits, someBits),
+  roles: fc.subarray(roleIds),
+  overwrites: fc.uniqueArray(fc.record({ id: fc.constantFrom(server, user, 'stranger', ...roleIds), allow: someBits, deny: someBits }), {
+    selector: ({ id }) => id,
+  }),
+});
+
+describe('permissionsOf', () => {
+  it('is what decisions 2 says, on the server’s level and in a channel', () => {
+    fc.assert(
+      fc.property(scenes, ({ ownerId, permissions, roles, overwrites }) => {
+        const rules = {
+          _id: server,
+          ownerId,
+          roles: permissions.map((own, at) => ({ id: at === 0 ? server : `role${at}`, permissions: own })),
+        };
+        const member = { userId: user, roles };
+        expect(permissionsOf(rules, member)).to.equal(model(rules, member));
+        expect(permissionsOf(rules, member, overwrites)).to.equal(model(rules, member, overwrites));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('counts a role by what it grants now: another list of roles is read anew', () => {
+    const member = { userId: user, roles: ['role1'] };
+    const rules = (own: number): ServerRules => ({
+      _id: server,
+      ownerId: 'another',
+      roles: [
+        { id: server, permissions: 0 },
+        { id: 'role1', permissions: own },
+      ],
+    });
+    expect([view, 0, view].map((own) => permissionsOf(rules(own), member))).to.deep.equal([view, 0, view]);
+  });
+});
