@@ -6,13 +6,17 @@ import { startStores } from '../../apps/local/stores.ts';
 import { type Row, table } from './report.ts';
 import { archiveRows } from './rows/archive.ts';
 import { crosspostRows } from './rows/crosspost.ts';
+import { discoveryRows } from './rows/discovery.ts';
 import { fanOutRows } from './rows/fan-out.ts';
 import { interactionRows } from './rows/interactions.ts';
 import { latencyRows } from './rows/latency.ts';
 import { listRows } from './rows/list.ts';
 import { memoryRow } from './rows/memory.ts';
+import { permissionRows } from './rows/permissions.ts';
 import { postRows } from './rows/post.ts';
 import { resumeRow } from './rows/resume.ts';
+import { roleChangeRows } from './rows/role-change.ts';
+import { serverRows } from './rows/servers.ts';
 import { uploadRow } from './rows/upload.ts';
 import { webpRows } from './rows/webp.ts';
 import type { Bench } from './setting.ts';
@@ -29,6 +33,10 @@ const suites: Record<string, (bench: Bench) => Promise<Row[]>> = {
   memory: memoryRow,
   upload: uploadRow,
   webp: webpRows,
+  servers: serverRows,
+  discovery: discoveryRows,
+  permissions: permissionRows,
+  'role-change': roleChangeRows,
 };
 
 const { values, positionals } = parseArgs({

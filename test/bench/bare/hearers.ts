@@ -1,0 +1,55 @@
+import { WebSocket } from 'ws';
+
+/** What hearers are asked: connect, say when so many of them have heard a mark, or say who has heard one. */
+type Ask =
+  | { kind: 'connect'; url: string; tokens: string[] }
+  | { kind: 'expect'; mark: string; sessions: number }
+  | { kind: 'heard'; mark: string };
+
+// Sockets of sessions that look for a mark in what they hear: the content of a message, which begins and ends with #.
+const heard = new Map<string, { sessions: number; lastAt: number }>();
+let wanted: { mark: string; sessions: number } | null = null;
+
+function tell(): void {
+  const found = wanted && heard.get(wanted.mark);
+  if (!wanted || !found || found.sessions < wanted.sessions) return;
+  wanted = null;
+  process.send?.({ at: found.lastAt });
+}
+
+function hear(text: string): void {
+  const mark = text.includes('"t":"MESSAGE_CREATE"') ? /"content":"(#[^"#]+#)"/.exec(text)?.[1] : undefined;
+  if (!mark) return;
+  heard.set(mark, { sessions: (heard.get(mark)?.sessions ?? 0) + 1, lastAt: performance.timeOrigin + performance.now() });
+  tell();
+}
+
+function connect(url: string, token: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = new WebSocket(url, { perMessageDeflate: false });
+    socket.on('error', reject);
+    socket.on('message', (data: Buffer) => {
+      const text = data.toString();
+      if (text.includes('"op":10')) {
+        socket.send(JSON.stringify({ op: 2, d: { token } }));
+        setInterval(() => socket.send('{"op":1,"d":null}'), 20_000).unref();
+      } else if (text.includes('"t":"READY"')) resolve();
+      else hear(text);
+    });
+  });
+}
+
+async function connectAll(url: string, tokens: readonly string[]): Promise<void> {
+  for (let at = 0; at < tokens.length; at += 50) await Promise.all(tokens.slice(at, at + 50).map((token) => connect(url, token)));
+  process.send?.('done');
+}
+
+process.on('message', (ask: Ask) => {
+  if (ask.kind === 'connect') void connectAll(ask.url, ask.tokens);
+  else if (ask.kind === 'heard') process.send?.(heard.get(ask.mark) ?? { sessions: 0, lastAt: 0 });
+  else {
+    wanted = ask;
+    tell();
+  }
+});
+process.send?.('ready');

@@ -1,0 +1,137 @@
+import { permissionBits } from '../../../lib/base/permissions.ts';
+import { newToken } from '../../../lib/domain/credentials.ts';
+import { makeWorld, type World } from '../../harness/world.ts';
+import { aboveRow, figure, type Row } from '../report.ts';
+import { type Bench, openSetting, openSide, type Setting } from '../setting.ts';
+
+const bots = 250;
+const people = 250;
+const changes = 10;
+const now = (): number => performance.timeOrigin + performance.now();
+
+/** So many people in the world's server, by direct writes. Answers their sessions' tokens. */
+async function addPeople({ platform: { db, ids } }: Setting, { serverId }: World): Promise<string[]> {
+  const createdAt = new Date();
+  const made = Array.from({ length: people }, () => ({ id: ids.next(), tokenId: ids.next() })).map((one) => ({
+    ...one,
+    ...newToken(one.tokenId),
+  }));
+  const face = {
+    displayName: 'person',
+    avatarUrl: null,
+    tag: null,
+    passwordHash: null,
+    applicationId: null,
+    status: 'online',
+    customStatus: null,
+  };
+  await db.accounts.collection.insertMany(
+    made.map(({ id }) => ({ _id: id, kind: 'person', username: `person_${id}`, ...face, createdAt })) as never,
+  );
+  await db.tokens.collection.insertMany(
+    made.map(({ id, tokenId, hash }) => ({ _id: tokenId, accountId: id, kind: 'session', hash, createdAt, expiresAt: null })) as never,
+  );
+  await db.members.collection.insertMany(
+    made.map(({ id }) => ({ _id: `${serverId}:${id}`, serverId, userId: id, bot: false, roles: [], joinedAt: createdAt })) as never,
+  );
+  return made.map(({ token }) => token);
+}
+
+/** Gives every member of the world's server but its owner one role, and takes View Channel from `@everyone` in one channel. Answers the role's id. */
+async function hideFirstChannel({ platform: { db, ids } }: Setting, { serverId, ownerId, channelIds }: World): Promise<string> {
+  const id = ids.next();
+  const role = { color: null, hoist: false, permissions: 0, botId: null };
+  const roles = [
+    { ...role, id: serverId, name: '@everyone' },
+    { ...role, id, name: 'viewers' },
+  ];
+  await db.servers.collection.updateOne({ _id: serverId as never }, { $set: { roles } });
+  await db.members.collection.updateMany({ serverId, userId: { $ne: ownerId } }, { $set: { roles: [id] } });
+  const open = { id: serverId, allow: permissionBits['View Channel'], deny: 0 };
+  await db.channels.collection.updateOne({ _id: channelIds[1] as never }, { $set: { overwrites: [open] } });
+  return id;
+}
+
+/** Waits until nothing of a channel's messages is still to be delivered. */
+async function delivered({ platform: { db } }: Setting, channelId: string): Promise<void> {
+  while (await db.messages.collection.findOne({ channelId, obAt: { $exists: true } }))
+    await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+/**
+ * A role that gains and loses View Channel, held by 500 sessions of one gateway node, half of them bots': from the PATCH's answer until the last hears a message
+ * that was posted then, beside a message without such a change, and how many still hear one that was posted after they lost it. Beside publishing one event to
+ * 500 bare sockets.
+ */
+export async function roleChangeRows(bench: Bench): Promise<Row[]> {
+  const setting = await openSetting(bench, { api: 1, gateway: 1, worker: 1 });
+  const [hearers, plain, relay] = await Promise.all([openSide('hearers', {}), openSide('swarm', {}), openSide('relay', setting.env)]);
+  try {
+    const world = await makeWorld(setting.platform, { bots, channels: 2 });
+    const tokens = [...world.bots.map((bot) => bot.token), ...(await addPeople(setting, world))];
+    const roleId = await hideFirstChannel(setting, world);
+    const [hidden, open] = world.channelIds as [string, string];
+    await hearers.ask({ kind: 'connect', url: setting.stack.gatewayUrl(), tokens });
+    await plain.ask({ kind: 'connectPlain', url: `ws://127.0.0.1:${relay.port}`, count: tokens.length });
+    const send = async (method: string, path: string, body: unknown): Promise<void> => {
+      const headers = { Authorization: `Bearer ${world.ownerToken}`, 'Content-Type': 'application/json' };
+      const answer = await fetch(`${setting.stack.apiUrl()}${path}`, { method, headers, body: JSON.stringify(body) });
+      if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
+      await answer.arrayBuffer();
+    };
+    const show = (permissions: number): Promise<void> => send('PATCH', `/api/servers/${world.serverId}/roles/${roleId}`, { permissions });
+    let marks = 0;
+    const post = async (channelId: string): Promise<string> => {
+      const mark = `#mark ${++marks}#`;
+      await send('POST', `/api/channels/${channelId}/messages`, { content: mark });
+      return mark;
+    };
+    const everybodyHeard = async (mark: string): Promise<number> =>
+      (await hearers.ask<{ at: number }>({ kind: 'expect', mark, sessions: tokens.length })).at;
+    const bareRound = async (): Promise<number> => {
+      await plain.ask({ kind: 'expect', events: tokens.length });
+      const began = now();
+      const arrived = plain.next<{ at: number }>();
+      await relay.ask({ frames: 1, bytes: 600 });
+      return (await arrived).at - began;
+    };
+    const [gained, unchanged, bare, leaked]: [number[], number[], number[], number[]] = [[], [], [], []];
+    for (let i = 0; i < bench.rounds * changes + 1; i++) {
+      await show(permissionBits['View Channel']);
+      const shownAt = now();
+      const shown = (await everybodyHeard(await post(hidden))) - shownAt;
+      const postedAt = now();
+      const same = (await everybodyHeard(await post(hidden))) - postedAt;
+      await show(0);
+      const late = await post(hidden);
+      await delivered(setting, hidden);
+      await everybodyHeard(await post(open)); // what was sent to anybody before came before it
+      const { sessions } = await hearers.ask<{ sessions: number }>({ kind: 'heard', mark: late });
+      const one = await bareRound();
+      if (i === 0) continue; // the first round warms up
+      gained.push(shown);
+      unchanged.push(same);
+      leaked.push(sessions);
+      bare.push(one);
+    }
+    bench.say(`  a message to ${tokens.length} sessions without a change: ${figure(unchanged).median.toFixed(1)} ms`);
+    const name = `a role change reaches ${tokens.length} sessions`;
+    const still = figure(leaked);
+    return [
+      aboveRow(`${name}: the last hears the channel`, 'ms', gained, bare, 250),
+      aboveRow(`${name}: a message without it`, 'ms', unchanged, bare, 250),
+      {
+        name: `${name}: still hear what they lost`,
+        unit: 'sessions',
+        ours: still,
+        limit: null,
+        result: '',
+        aim: '0',
+        met: still.spread[1] === 0,
+      },
+    ];
+  } finally {
+    await Promise.all([hearers.close(), plain.close(), relay.close()]);
+    await setting.close();
+  }
+}

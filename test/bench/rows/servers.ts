@@ -1,0 +1,87 @@
+import { permissionBits } from '../../../lib/base/permissions.ts';
+import type { RoleDoc } from '../../../lib/store/models/server.ts';
+import { makeWorld, type World } from '../../harness/world.ts';
+import { readRow } from '../reads.ts';
+import type { Row } from '../report.ts';
+import { type Bench, openSetting, openSide, type Setting } from '../setting.ts';
+
+const channels = 200;
+const roles = 100;
+const members = 10_000;
+
+/** Gives the world's server so many roles, its bot ten of them, and each channel overwrites for some. */
+async function furnish({ platform: { db, ids } }: Setting, world: World): Promise<void> {
+  const more = Array.from(
+    { length: roles },
+    (_, at): RoleDoc => ({ id: ids.next(), name: `role ${at}`, color: null, hoist: false, permissions: 1 << (at % 12), botId: null }),
+  );
+  await db.servers.collection.updateOne({ _id: world.serverId as never }, { $push: { roles: { $each: more } } } as never);
+  const roleIds = more.map((role) => role.id);
+  const bot = world.bots[0]?.id as string;
+  await db.members.collection.updateOne({ _id: `${world.serverId}:${bot}` as never }, { $set: { roles: roleIds.slice(0, 10) } });
+  const overwrites = (at: number): object[] =>
+    [0, 7, 13].map((step) => ({ id: roleIds[(at + step) % roles], allow: permissionBits['Send Messages'], deny: 0 }));
+  for (const [at, _id] of world.channelIds.entries())
+    await db.channels.collection.updateOne({ _id: _id as never }, { $set: { overwrites: overwrites(at) } });
+}
+
+/** So many more members, by direct writes. */
+async function fill({ platform: { db, ids } }: Setting, serverId: string): Promise<void> {
+  const now = new Date();
+  for (let at = 0; at < members; at += 1_000) {
+    const userIds = Array.from({ length: 1_000 }, () => ids.next());
+    const account = (_id: string) => ({
+      _id,
+      kind: 'person',
+      username: `person_${_id}`,
+      displayName: `Person ${_id}`,
+      avatarUrl: null,
+      tag: null,
+    });
+    const rest = { passwordHash: null, applicationId: null, status: 'online', customStatus: null, createdAt: now };
+    await db.accounts.collection.insertMany(userIds.map((_id) => ({ ...account(_id), ...rest })) as never);
+    const member = (userId: string) => ({ _id: `${serverId}:${userId}`, serverId, userId, bot: false, roles: [], joinedAt: now });
+    await db.members.collection.insertMany(userIds.map(member) as never);
+  }
+  await db.servers.collection.updateOne({ _id: serverId as never }, { $inc: { memberCount: members } });
+}
+
+/** The full Server with 200 channels and 100 roles, and the members of 10,000, beside the bare finds of the documents that each is made of and their JSON. */
+export async function serverRows(bench: Bench): Promise<Row[]> {
+  const setting = await openSetting(bench, { api: 1, gateway: 0, worker: 0 });
+  const load = await openSide('load', {});
+  const { db } = setting.platform;
+  try {
+    const world = await makeWorld(setting.platform, { bots: 1, channels });
+    await furnish(setting, world);
+    const { serverId } = world;
+    const base = `${setting.stack.apiUrl()}/api/servers/${serverId}`;
+    const authorization = `Bot ${world.bots[0]?.token}`;
+    const memberId = `${serverId}:${world.bots[0]?.id}`;
+    const fullServer = async (): Promise<string> =>
+      JSON.stringify(
+        await Promise.all([
+          db.servers.collection.findOne({ _id: serverId as never }),
+          db.members.collection.findOne({ _id: memberId as never }),
+          db.channels.collection.find({ serverId }).sort({ position: 1 }).toArray(),
+        ]),
+      );
+    const rows: Row[] = [];
+    for (const clients of [1, 8]) {
+      const name = `full Server, ${channels} channels, ${roles} roles`;
+      rows.push(await readRow(bench, load, { name, urls: [base], authorization, bare: fullServer, clients, least: 0.6 }));
+    }
+    await fill(setting, serverId);
+    const everyone = async (): Promise<string> => {
+      const found = await db.members.collection.find({ serverId }).sort({ userId: 1 }).toArray();
+      const accounts = await db.accounts.collection.find({ _id: { $in: found.map((one) => one.userId as never) } }).toArray();
+      return JSON.stringify([found, accounts]);
+    };
+    const name = 'members of a server of 10,000';
+    rows.push(await readRow(bench, load, { name, urls: [`${base}/members`], authorization, bare: everyone, clients: 1, least: 0.5 }));
+    return rows;
+  } finally {
+    await load.close();
+    await setting.close();
+  }
+}
