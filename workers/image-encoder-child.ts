@@ -5,10 +5,11 @@ import { avifSides, gifSides, isAnimatedPng, isAvifSequence, type Sides } from '
 import { limits } from '../lib/base/limits.ts';
 import { type ImageFormat, magicBytes, sniffImage } from '../lib/base/magic.ts';
 
-/** Asks the child to encode the file at `from` into a new one at `to`. */
+/** Asks the child to encode the file at `from` into a new one at `to`; with `side` as a square of that side, in pixels. */
 export interface EncodeAsk {
   from: string;
   to: string;
+  side?: number;
 }
 
 /** What the child says of an image. `failed` is a fault of this machine, such as a full disk, not of the image. */
@@ -37,7 +38,7 @@ function saidSides(sides: Sides | null): Sides {
   return sides;
 }
 
-async function encode({ from, to }: EncodeAsk): Promise<EncodeAnswer> {
+async function encode({ from, to, side }: EncodeAsk): Promise<EncodeAnswer> {
   const file = await readFile(from);
   const format = sniffImage(file.subarray(0, magicBytes));
   if (!format) throw new Plain('no image that is converted');
@@ -50,10 +51,11 @@ async function encode({ from, to }: EncodeAsk): Promise<EncodeAnswer> {
   const facts = await image.metadata().catch(undecodable);
   if (facts.format !== decoders[format] || (format === 'avif' && facts.compression !== 'av1')) throw new Plain(`no ${format} inside`);
   const { width, height, pages = 1, subifds = 0 } = facts;
+  if (side !== undefined) image.resize(side, side, { fit: 'cover' });
   // The decoder says how large its frames are, browsers draw them on the screen that it names.
-  if (format === 'gif') return { outcome: 'kept', format, ...saidSides(gifSides(file) ?? { width, height }) };
+  else if (format === 'gif') return { outcome: 'kept', format, ...saidSides(gifSides(file) ?? { width, height }) };
   const moves = (format === 'webp' && pages > 1) || (format === 'png' && isAnimatedPng(file));
-  if (moves) return { outcome: 'kept', format, width, height };
+  if (moves && side === undefined) return { outcome: 'kept', format, width, height };
   // A document of several pages, or a camera's raw file with a small picture in front: one picture would lose the rest.
   if (format === 'tiff' && (pages > 1 || subifds > 0)) throw new Plain('a TIFF of several pages');
   // More than 8 bits would be left in the wide colours that they are worked on in.

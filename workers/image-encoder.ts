@@ -103,11 +103,12 @@ export function createImageEncoder(bounds: EncoderBounds = usual): ImageEncoder 
     }
     return { outcome: 'plain', why: 'it ends the encoder' };
   };
-  const one = async (from: string, to: string): Promise<ConvertedImage> => {
+  const one = async (question: EncodeAsk): Promise<ConvertedImage> => {
+    const { from, to } = question;
     clearTimeout(idle);
     let answer: EncodeAnswer | null = null;
     try {
-      answer = await answerTo({ from, to });
+      answer = await answerTo(question);
       if (answer.outcome === 'failed') throw new Error(`the image encoder failed: ${answer.why}`);
       const { size } = await stat(answer.outcome === 'webp' ? to : from);
       return { ...answer, size };
@@ -120,8 +121,8 @@ export function createImageEncoder(bounds: EncoderBounds = usual): ImageEncoder 
     }
   };
   return {
-    encode(from, to) {
-      const mine = turn.then(() => one(from, to));
+    encode(from, to, side) {
+      const mine = turn.then(() => one(side === undefined ? { from, to } : { from, to, side }));
       turn = mine.catch(() => undefined);
       return mine;
     },

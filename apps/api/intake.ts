@@ -4,6 +4,7 @@ import type { ReceivedFile } from '../../lib/domain/attachments.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
 import { hasBody, readBody } from './middleware/body.ts';
 import type { Identified } from './middleware/identify.ts';
+import { readPicture } from './middleware/picture.ts';
 import { readUpload, removeLocal } from './middleware/upload.ts';
 import type { UploadSlots } from './middleware/upload-slots.ts';
 import type { Route } from './route.ts';
@@ -39,6 +40,19 @@ async function takeUpload(ctx: Context, platform: ApiPlatform, beforeFile: () =>
   }
 }
 
+/** Takes a body in that is one image. Who may not send it is refused before any of it is read, and nothing of a refused one stays on the disk. */
+async function takePicture(ctx: Context, platform: ApiPlatform): Promise<Intake> {
+  const path = await platform.blobs.tempPath();
+  const discard = (): Promise<void> => removeLocal([path]);
+  try {
+    const file = await readPicture(ctx, path);
+    return { body: undefined, files: [file], identity: file.sha256, discard };
+  } catch (error) {
+    await discard();
+    throw error;
+  }
+}
+
 /** The body of a request, checked against the route's schema, and its files. The caller discards what is left of them when the request is done. */
 export async function takeBody(
   ctx: Context,
@@ -48,6 +62,15 @@ export async function takeBody(
   params: Record<string, string>,
   slots: UploadSlots,
 ): Promise<Intake> {
+  if (route.admitPicture && who.actor) {
+    const release = slots.take(who.actor.id);
+    try {
+      await route.admitPicture(platform, who.actor, params);
+      return await takePicture(ctx, platform);
+    } finally {
+      release();
+    }
+  }
   if (!route.body) return plain(undefined);
   if (route.admitUpload && who.actor && hasBody(ctx) && ctx.is('multipart/form-data')) {
     const release = slots.take(who.actor.id);

@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox';
 import { catalogue, type ErrorCode } from '../../lib/base/errors.ts';
 import { limits } from '../../lib/base/limits.ts';
+import { pictureTypes } from './middleware/picture.ts';
 import { cookieName } from './middleware/session-cookie.ts';
 import { createSchemaWriter, type Json, type SchemaWriter } from './openapi-schemas.ts';
 import type { Route } from './route.ts';
@@ -16,8 +17,8 @@ export function codesOf(route: Route): ErrorCode[] {
   if (route.auth !== 'none') codes.add('unauthorized');
   if (route.auth === 'person') codes.add('bots_not_allowed');
   if (route.rateLimit !== 'none') codes.add('rate_limited');
-  if (route.body || route.query || route.creates) codes.add('invalid_request');
-  if (route.body) codes.add('payload_too_large').add('unsupported_media_type');
+  if (route.body || route.query || route.creates || route.admitPicture) codes.add('invalid_request');
+  if (route.body || route.admitPicture) codes.add('payload_too_large').add('unsupported_media_type');
   if (route.creates) codes.add('idempotency_conflict');
   return [...codes];
 }
@@ -96,6 +97,9 @@ function requestBody(route: Route, body: TSchema, schemas: SchemaWriter): Json {
   return { required: !route.bodyOptional, content };
 }
 
+/** The body of a route that takes an image. */
+const pictureBody: Json = { required: true, content: Object.fromEntries(pictureTypes.map((type) => [type, {}])) };
+
 function operation(route: Route, path: string, schemas: SchemaWriter): Json {
   return {
     operationId: operationId(route.method, path),
@@ -104,6 +108,7 @@ function operation(route: Route, path: string, schemas: SchemaWriter): Json {
     security: security[route.auth],
     parameters: parameters(route, path, schemas),
     ...(route.body ? { requestBody: requestBody(route, route.body, schemas) } : {}),
+    ...(route.admitPicture ? { requestBody: pictureBody } : {}),
     responses: { ...success(route, schemas), ...refusals(route), default: { $ref: '#/components/responses/Fault' } },
   };
 }

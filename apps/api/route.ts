@@ -62,6 +62,10 @@ export interface Route<
    * but no files.
    */
   admitUpload?: (platform: ApiPlatform, actor: Actor, params: Record<Holes<P>, string>, keyed: boolean) => Promise<() => void>;
+  /**
+   * Its body is one image, raw, which comes as the only file. Called before any of it is read; refuses who may not send it.
+   */
+  admitPicture?: (platform: ApiPlatform, actor: Actor, params: Record<Holes<P>, string>) => Promise<unknown>;
   /** Whether the body may be left out altogether. */
   bodyOptional?: true;
   reply: { status: 200 | 201 | 202 | 204; body?: R };

@@ -13,6 +13,8 @@ export type Failpoint =
   | 'after-file-write'
   | 'after-blob-write'
   | 'after-message-write'
+  | 'after-picture-open'
+  | 'after-picture-shown'
   | 'after-removal-intent'
   | 'during-removal'
   | 'after-copies-write'

@@ -78,6 +78,8 @@ export const limits = {
   imageWaitMs: 10_000,
   imageEncodeMs: 15_000,
   imageEncodeBytes: 1536 * 1024 * 1024,
+  pictureBytes: 2 * 1024 * 1024,
+  pictureSide: 256,
   imageAttempts: 5,
   endpointUrlChars: 2048,
   endpointAnswerBytes: 256 * 1024,

@@ -33,3 +33,7 @@ export const BackPage = Type.Object({
   before: Type.Optional(Id),
 });
 export type BackPage = Static<typeof BackPage>;
+
+/** Where a new avatar or icon is (decisions 3). */
+export const Picture = Type.Object({ url: Type.String() });
+export type Picture = Static<typeof Picture>;

@@ -48,8 +48,8 @@ function documentOf(platform: FilesPlatform, owner: FileOwner, { filename, conte
   return { ...base, original: newFileKey(), ...expected, uploadedAs, state: 'waiting', ...moments };
 }
 
-/** Stores files for a message that is about to be made: documents first, so that no blob is ever without one. */
-async function storeBlobs(platform: FilesPlatform, docs: readonly FileDoc[], files: readonly ReceivedFile[]): Promise<void> {
+/** Stores files that are about to be shown, as of a message that is about to be made: documents first, so that no blob is ever without one. */
+export async function storeBlobs(platform: FilesPlatform, docs: readonly FileDoc[], files: readonly ReceivedFile[]): Promise<void> {
   await platform.db.files.collection.insertMany(docs as never[]);
   failpoint(platform.config, 'after-file-write');
   const puts = await Promise.allSettled(
@@ -74,7 +74,7 @@ async function asTheyStand({ db }: FilesPlatform, docs: readonly FileDoc[]): Pro
 const waits = ({ state }: FileDoc): boolean => state === 'waiting';
 
 /** `docs` once their images are converted, or as they stand after 10 s (decisions 5, Images). */
-async function converted(platform: FilesPlatform, docs: readonly FileDoc[]): Promise<FileDoc[]> {
+export async function converted(platform: FilesPlatform, docs: readonly FileDoc[]): Promise<FileDoc[]> {
   const until = performance.now() + limits.imageWaitMs;
   let now = [...docs];
   for (let ms = 25; now.some(waits) && performance.now() < until; ms = Math.min(200, ms * 1.3)) {

@@ -2,6 +2,7 @@ import { trusted } from '../store/database.ts';
 import type { FileDoc } from '../store/models/file.ts';
 import type { MessageDoc } from '../store/models/message.ts';
 import type { FilesPlatform } from '../store/platform.ts';
+import { shownPictures } from './shown-pictures.ts';
 
 /** Blobs deleted at once, files dropped in one round, and messages looked at by one sweep. */
 const deletesAtOnce = 8;
@@ -77,8 +78,8 @@ async function closeFiles({ db }: FilesPlatform, files: readonly FileDoc[]): Pro
 }
 
 /**
- * Decides about files whose fate is open: one that its message holds stays, any other is deleted. `files` are as they were read before this looks at the
- * messages.
+ * Decides about files whose fate is open: one that its message holds, or that is shown as a picture, stays; any other is deleted. `files` are as they were read
+ * before this looks at the messages.
  */
 export async function decideFiles(platform: FilesPlatform, files: readonly FileDoc[]): Promise<void> {
   if (files.length === 0) return;
@@ -86,7 +87,8 @@ export async function decideFiles(platform: FilesPlatform, files: readonly FileD
   const standing = await platform.db.messages
     .find({ _id: trusted({ $in: messageIds }), deleted: trusted({ $exists: false }) }, { attachments: 1 })
     .lean();
-  const held = new Set((standing as Pick<MessageDoc, 'attachments'>[]).flatMap(({ attachments }) => attachments.map(({ id }) => id)));
+  const attached = (standing as Pick<MessageDoc, 'attachments'>[]).flatMap(({ attachments }) => attachments.map(({ id }) => id));
+  const held = new Set([...attached, ...(await shownPictures(platform, files))]);
   const stays = (file: FileDoc): boolean => file.state !== 'freed' && held.has(file._id);
   await closeFiles(platform, files.filter(stays));
   await dropFiles(

@@ -17,10 +17,11 @@ export type ConvertedImage =
   | { outcome: 'plain'; why: string; size: number };
 
 /**
- * Converts the local image `from` to a new local file `to`, which is there afterwards only for `webp`; `from` is deleted in any case. Rejects only for what
- * is no fault of the image, and may be tried again.
+ * Converts the local image `from` to a new local file `to`, which is there afterwards only for `webp`; `from` is deleted in any case. With `side`, in pixels, it
+ * becomes the square of that side that its middle fills, the first picture of one that moves. Rejects only for what is no fault of the image, and may be tried
+ * again.
  */
-export type EncodeImage = (from: string, to: string) => Promise<ConvertedImage>;
+export type EncodeImage = (from: string, to: string, side?: number) => Promise<ConvertedImage>;
 
 /** A file with the mark that its conversion is not at its end. */
 type Marked = FileDoc & { original: string };
@@ -66,7 +67,7 @@ async function imageOf({ blobs, config }: WorkerPlatform, file: Marked, encode: 
   const from = await blobs.fetch(file.original);
   if (from === null) throw new Error('the uploaded image is not in the blob store');
   const to = await blobs.tempPath();
-  const image = await encode(from, to);
+  const image = await (file.picture ? encode(from, to, limits.pictureSide) : encode(from, to));
   failpoint(config, 'after-image-encode');
   if (image.outcome === 'webp') await blobs.put(file.blob, to, 'image/webp');
   failpoint(config, 'after-image-put');

@@ -29,7 +29,7 @@ const previewOf = (original: MessageDoc, accounts: Accounts): ReplyPreview => ({
 });
 
 /** The address of a file; its key is what lets one read it (decisions 5). */
-const fileUrl = (baseUrl: string, { key, filename }: Pick<StoredAttachment, 'key' | 'filename'>): string =>
+export const fileUrl = (baseUrl: string, { key, filename }: Pick<StoredAttachment, 'key' | 'filename'>): string =>
   `${baseUrl}/files/${key}/${encodeURIComponent(filename)}`;
 
 const attachmentOf = (baseUrl: string, stored: StoredAttachment): Attachment => ({

@@ -91,6 +91,8 @@ const others: Limits = {
   imageWaitMs: 10_000,
   imageEncodeMs: 15_000,
   imageEncodeBytes: 1536 * 1024 * 1024,
+  pictureBytes: 2_097_152,
+  pictureSide: 256,
   imageAttempts: 5,
   endpointUrlChars: 2048,
   endpointAnswerBytes: 262_144,

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { Busboy, type BusboyHeaders, type BusboyInstance } from '@fastify/busboy';
 import { refuse } from '../../../lib/base/errors.ts';
@@ -34,8 +34,20 @@ const mediaType = /^[a-z0-9][\w!#$&^.+-]{0,126}\/[a-z0-9][\w!#$&^.+-]{0,126}$/;
 const drainMs = 30_000;
 const invalid = (reason: string): never => refuse('invalid_request', { reason });
 
-/** Writes a part to a new local file, counting and hashing it. Refuses more than 10 MiB as soon as they are passed. */
-async function takeFile(part: Readable, path: string): Promise<Pick<ReceivedFile, 'size' | 'sha256' | 'head'>> {
+/** What one file may be, and how that is said. */
+interface FileBound {
+  bytes: number;
+  limit: string;
+}
+
+const attachmentBound: FileBound = { bytes: limits.fileBytes, limit: '10 MiB a file' };
+
+/** Writes a part, or a whole body, to a new local file, counting and hashing it. Refuses more than `bound` says as soon as it is passed. */
+export async function takeFile(
+  part: Readable,
+  path: string,
+  bound: FileBound = attachmentBound,
+): Promise<Pick<ReceivedFile, 'size' | 'sha256' | 'head'>> {
   const hash = createHash('sha256');
   const target = createWriteStream(path, { flags: 'wx' });
   const written = finished(target);
@@ -45,7 +57,7 @@ async function takeFile(part: Readable, path: string): Promise<Pick<ReceivedFile
   try {
     for await (const chunk of part as AsyncIterable<Buffer>) {
       size += chunk.length;
-      if (size > limits.fileBytes) refuse('payload_too_large', { limit: '10 MiB a file' });
+      if (size > bound.bytes) refuse('payload_too_large', { limit: bound.limit });
       if (head.length < magicBytes) head = Buffer.concat([head, chunk.subarray(0, magicBytes - head.length)]);
       hash.update(chunk);
       if (!target.write(chunk)) await Promise.race([once(target, 'drain'), written]);
@@ -82,8 +94,8 @@ async function takeJson(part: Readable): Promise<unknown> {
   return value;
 }
 
-/** Feeds `request` to `parser` until it is done; rejects when the body is broken, ends early or is silent for `stallMs`, or when `failed` does. */
-function feed(request: IncomingMessage, parser: BusboyInstance, stallMs: number, failed: Promise<never>): Promise<void> {
+/** Feeds `request` to `parser` until that has taken all of it; rejects when the body is broken, ends early or is silent for `stallMs`, or when `failed` does. */
+export function feed(request: IncomingMessage, parser: Writable, stallMs: number, failed: Promise<never>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   let wait = (): void => undefined;
   const fed = new Promise<void>((resolve, reject) => {
@@ -102,7 +114,7 @@ function feed(request: IncomingMessage, parser: BusboyInstance, stallMs: number,
     request.on('data', wait);
     request.once('close', () => request.complete || fail('the body ended early'));
     parser.once('finish', resolve);
-    parser.once('error', () => fail('the body is not valid multipart/form-data'));
+    parser.once('error', () => fail('the body cannot be read'));
     request.pipe(parser);
     failed.catch(reject);
   });
@@ -115,7 +127,7 @@ function feed(request: IncomingMessage, parser: BusboyInstance, stallMs: number,
 }
 
 /** Reads what is left of a refused body and throws it away, so that its sender sees the answer; one that does not come to an end is cut off. */
-function drain(request: IncomingMessage, ms: number): void {
+export function drain(request: IncomingMessage, ms: number = drainMs): void {
   request.resume();
   const timer = setTimeout(() => request.destroy(), ms).unref();
   request.once('close', () => clearTimeout(timer));
@@ -181,7 +193,7 @@ export async function readUpload(request: IncomingMessage, options: UploadOption
     return { fields: value, files: await Promise.all(files) };
   } catch (error) {
     for (const part of parts) part.destroy(new Error('the body was refused'));
-    drain(request, drainMs);
+    drain(request);
     await Promise.allSettled(files);
     throw error;
   }

@@ -1,7 +1,7 @@
 import { Schema } from 'mongoose';
 
 /**
- * A file of one message. The document stands before its blob is written and goes after its blob is deleted, so no blob is ever without one. Copies of a
+ * A file of one message, or the picture of an account, a server or an application. The document stands before its blob is written and goes after its blob is deleted, so no blob is ever without one. Copies of a
  * message have files of their own that share the blob.
  */
 export interface FileDoc {
@@ -13,9 +13,11 @@ export interface FileDoc {
   blob: string;
   /** The blob as it was uploaded, while it waits for its conversion. Once it is stored: the blob that it does not need and that is still to be deleted. */
   original?: string;
-  /** The message it is, or shall be, attached to. */
+  /** The message it is, or shall be, attached to. For a picture this and `channelId` are the id of whom it shows. */
   messageId: string;
   channelId: string;
+  /** An avatar or icon: whom it shows says so, by its address. */
+  picture?: true;
   filename: string;
   contentType: string;
   /** The name and declared type of the upload while it waits: what it gets back when it stays as it is. */
@@ -45,6 +47,7 @@ export const fileSchema = new Schema<FileDoc>(
     original: String,
     messageId: String,
     channelId: String,
+    picture: Boolean,
     filename: String,
     contentType: String,
     uploadedAs: Schema.Types.Mixed,

@@ -1,0 +1,39 @@
+import { PassThrough } from 'node:stream';
+import type { Context } from 'koa';
+import { refuse } from '../../../lib/base/errors.ts';
+import { limits } from '../../../lib/base/limits.ts';
+import type { ReceivedFile } from '../../../lib/domain/attachments.ts';
+import { hasBody } from './body.ts';
+import { drain, feed, takeFile } from './upload.ts';
+
+/** The types that avatars and icons are taken in (decisions 3). */
+export const pictureTypes = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'] as const;
+
+const bound = { bytes: limits.pictureBytes, limit: '2 MiB' };
+
+/**
+ * Takes a body that is one image into the local file `path`, which is the caller's to delete, whatever comes of it. Refuses another type (415), more than 2 MiB
+ * (413), none, one that ends early, and a sender that is silent for 30 s (400); what the sender goes on to send is read and thrown away, so that it sees the
+ * answer.
+ */
+export async function readPicture(ctx: Context, path: string): Promise<ReceivedFile> {
+  const { req } = ctx;
+  try {
+    if (!hasBody(ctx)) refuse('invalid_request', { reason: 'the body must be an image' });
+    const contentType = ctx.is([...pictureTypes]);
+    if (typeof contentType !== 'string') return refuse('unsupported_media_type', { expected: pictureTypes.join(', ') });
+    if (Number(ctx.get('Content-Length') || 0) > bound.bytes) refuse('payload_too_large', { limit: bound.limit });
+    const body = new PassThrough();
+    const taking = takeFile(body, path, bound);
+    const failed = new Promise<never>((_, reject) => void taking.catch(reject));
+    await feed(req, body, limits.uploadStallMs, failed).catch(async (error: unknown) => {
+      body.destroy(new Error('the body was refused'));
+      await taking.catch(() => undefined);
+      throw error;
+    });
+    return { path, filename: '', contentType, ...(await taking) };
+  } catch (error) {
+    drain(req);
+    throw error;
+  }
+}
