@@ -5,6 +5,7 @@ import { sweepFiles } from '../lib/domain/files.ts';
 import { finishRemoval } from '../lib/domain/finish-removal.ts';
 import { sweepImages } from '../lib/domain/image-conversion.ts';
 import { sweepInteractions, sweepUnposted } from '../lib/domain/interaction-sweeps.ts';
+import { recountMembers } from '../lib/domain/membership.ts';
 import { sweepNotices } from '../lib/domain/notices.ts';
 import { sweepPreviews } from '../lib/domain/previews.ts';
 import { overdueRemovals } from '../lib/domain/removals.ts';
@@ -55,7 +56,6 @@ function repeat(work: () => Promise<void>, everyMs: number): { close(): Promise<
 
 /**
  * Looks every second, without the queue, for work whose nudge was lost: channels and interactions that owe events for more than 2 s, and interactions past
- * their time (quality 2, Sweep). What may take long, or has little time, runs beside that: interactions, channels, counts, servers, removals, and each minute
  * the archive and files. A fault waits for the next time and is logged once in 10 s. `close` ends what is under way.
  */
 export function startSweeps(platform: WorkerPlatform, everyMs = 1_000): { close(): Promise<void> } {
@@ -82,6 +82,7 @@ export function startSweeps(platform: WorkerPlatform, everyMs = 1_000): { close(
     repeat(() => once('interactions', () => sweepInteractions(platform)), everyMs),
     repeat(() => once('channels', () => sweepChannels(platform)), everyMs),
     repeat(() => once('counts', () => recountThreads(platform)), everyMs),
+    repeat(() => once('members', () => recountMembers(platform)), everyMs),
     repeat(() => once('servers', () => sweepServers(platform)), everyMs),
     repeat(() => once('removals', () => sweepRemovals(platform)), everyMs),
     repeat(() => once('images', () => sweepImages(platform)), imagesEveryMs),

@@ -2,12 +2,22 @@ import { type Static, Type } from 'typebox';
 import { Channel } from './channel.ts';
 import { Interaction, InteractionUpdate } from './interaction.ts';
 import { Message } from './message.ts';
+import { Member, Role, Server, ServerSummary } from './server.ts';
 import { Id, Nullable, Timestamp } from './shared.ts';
+import { SeenStatus } from './user.ts';
 
 /** What `REACTION_ADD` and `REACTION_REMOVE` tell. */
 const Reaction = Type.Object({ channelId: Id, messageId: Id, serverId: Nullable(Id), userId: Id, emoji: Type.String() });
 
-/** Every gateway event: its payload, and who hears it (spec, Events; decisions 7). `optIn` ones reach bots that asked for them in identify. */
+/** What `MEMBER_ADD` and `MEMBER_UPDATE` tell, and `ROLE_CREATE` and `ROLE_UPDATE`. */
+const MemberOf = Type.Object({ serverId: Id, member: Member });
+const RoleOf = Type.Object({ serverId: Id, role: Role });
+
+/**
+ * Every gateway event: its payload, and who hears it (spec, Events; decisions 7). `optIn` ones reach bots that asked for them in identify. Events of members
+ * and roles go to the server's members; who joined hears SERVER_CREATE instead of their own MEMBER_ADD, and who left SERVER_DELETE. A role that is made,
+ * moved or deleted shifts the others without an event of theirs, and one that is deleted leaves its members without.
+ */
 export const events = {
   MESSAGE_CREATE: { data: Message, to: 'channel', optIn: false },
   MESSAGE_UPDATE: { data: Message, to: 'channel', optIn: true },
@@ -23,6 +33,20 @@ export const events = {
   CHANNEL_CREATE: { data: Channel, to: 'channel', optIn: true },
   CHANNEL_UPDATE: { data: Channel, to: 'channel', optIn: true },
   CHANNEL_DELETE: { data: Type.Object({ id: Id, serverId: Id }), to: 'channel', optIn: true },
+  MEMBER_ADD: { data: MemberOf, to: 'server', optIn: true },
+  MEMBER_UPDATE: { data: MemberOf, to: 'server', optIn: true },
+  MEMBER_REMOVE: { data: Type.Object({ serverId: Id, userId: Id }), to: 'server', optIn: true },
+  ROLE_CREATE: { data: RoleOf, to: 'server', optIn: true },
+  ROLE_UPDATE: { data: RoleOf, to: 'server', optIn: true },
+  ROLE_DELETE: { data: Type.Object({ serverId: Id, roleId: Id }), to: 'server', optIn: true },
+  SERVER_CREATE: { data: Server, to: 'user', optIn: true },
+  SERVER_UPDATE: { data: ServerSummary, to: 'server', optIn: true },
+  SERVER_DELETE: { data: Type.Object({ id: Id }), to: 'user', optIn: true },
+  PRESENCE_UPDATE: {
+    data: Type.Object({ userId: Id, status: SeenStatus, customStatus: Nullable(Type.String()) }),
+    to: 'user',
+    optIn: true,
+  },
   INTERACTION_CREATE: { data: Interaction, to: 'application', optIn: false },
   INTERACTION_UPDATE: { data: InteractionUpdate, to: 'person', optIn: false },
 } as const;

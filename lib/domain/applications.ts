@@ -2,16 +2,17 @@ import { refuse } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { wellFormed } from '../base/text.ts';
 import type { Application, ApplicationInput, ApplicationPatch, NewApplication } from '../contract/application.ts';
-import { trusted } from '../store/database.ts';
 import { insertInSlot, insertNew } from '../store/insert.ts';
 import type { AccountDoc, ApplicationDoc } from '../store/models/account.ts';
-import type { EnqueuePlatform, Platform } from '../store/platform.ts';
+import { alsoOwing } from '../store/models/outbox.ts';
+import type { EnqueuePlatform, FilesPlatform, Platform } from '../store/platform.ts';
 import { newSecret, seal, unseal } from '../store/seal.ts';
 import type { Actor } from './access.ts';
 import { ownApplication } from './applications-owned.ts';
 import { newToken } from './credentials.ts';
 import { requirePong } from './endpoints.ts';
 import { authorOf } from './faces.ts';
+import { openFiles, settleFiles } from './files.ts';
 import { removeMember } from './membership.ts';
 
 /** The account of an application's bot. It has the application's id, so that a create taken up after a crash finds its own. */
@@ -127,19 +128,22 @@ const serversOf = async (platform: Platform, botId: string): Promise<string[]> =
  * Gives a bot, and its own role in each server, the name of its application; once more when that was changed again meanwhile, so that the last name stays. The
  * account comes before the servers are listed: who adds the bot at this moment looks at the account afterwards.
  */
-async function renameBot(platform: Platform, { _id, botId, name }: Pick<ApplicationDoc, '_id' | 'botId' | 'name'>): Promise<void> {
+async function renameBot(platform: EnqueuePlatform, { _id, botId, name }: Pick<ApplicationDoc, '_id' | 'botId' | 'name'>): Promise<void> {
   const { accounts, applications } = platform.db;
   await platform.versions.changing({ accounts: [botId] }, () =>
     accounts.updateOne({ _id: botId }, { $set: { username: name, displayName: name } }),
   );
   const servers = await serversOf(platform, botId);
+  const renamed = { $mergeObjects: ['$$role', { name: { $literal: name } }] };
+  const own = { $eq: ['$$role.botId', { $literal: botId }] };
+  const roles = { $map: { input: '$roles', as: 'role', in: { $cond: [own, renamed, '$$role'] } } };
+  const entry = { id: { $concat: [platform.ids.next(), '-', '$_id'] }, name: 'ROLE_UPDATE' as const, data: { botId } };
   await platform.versions.changing({ servers }, () =>
-    platform.db.servers.updateMany(
-      { _id: trusted({ $in: servers }), 'roles.botId': botId },
-      { $set: { 'roles.$[own].name': name }, $inc: { rolesVersion: 1 } },
-      { arrayFilters: [{ 'own.botId': botId }] },
-    ),
+    platform.db.servers.collection.updateMany({ _id: { $in: servers as never[] }, 'roles.botId': botId }, [
+      { $set: { roles, rolesVersion: { $add: ['$rolesVersion', 1] }, ...alsoOwing(entry, new Date(platform.now())) } },
+    ]),
   );
+  for (const serverId of servers) platform.nudge('drain-server', { serverId });
   const now = await applications.findOne({ _id }, { name: 1 }).lean();
   if (now && now.name !== name) await renameBot(platform, { _id, botId, name: now.name });
 }
@@ -148,9 +152,10 @@ async function renameBot(platform: Platform, { _id, botId, name }: Pick<Applicat
  * Deletes an application with its bot: the bot's token and account first, so that it can neither act nor be added any more, then its memberships, its commands
  * and itself. Its messages stay; what was asked of it and is not answered expires. One cut short shows in the owner's list still, and is deleted by asking again.
  */
-export async function deleteApplication(platform: Platform, actor: Actor, id: string): Promise<void> {
+export async function deleteApplication(platform: FilesPlatform, actor: Actor, id: string): Promise<void> {
   const { _id, botId } = await ownApplication(platform, actor, id);
   const { db } = platform;
+  await openFiles(platform, _id); // its icon, before it goes: none is forgotten
   await platform.versions.changing({ accounts: [botId], credentials: true }, async () => {
     await db.tokens.deleteMany({ accountId: botId });
     await db.accounts.deleteOne({ _id: botId });
@@ -158,6 +163,7 @@ export async function deleteApplication(platform: Platform, actor: Actor, id: st
   for (const serverId of await serversOf(platform, botId)) await removeMember(platform, serverId, botId);
   await db.commands.deleteMany({ applicationId: _id });
   await db.applications.deleteOne({ _id, ownerId: actor.id });
+  await settleFiles(platform, _id);
 }
 
 /** A new bot token, for the owner: the old one is dead with the answer (decisions 3). 404 for an application that is deleted meanwhile. */

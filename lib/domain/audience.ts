@@ -22,6 +22,8 @@ export interface DueEvent {
   overwrites?: readonly Overwrite[];
   /** The account it is not sent back to: who is typing. */
   except?: string;
+  /** The one account it is for. SERVER_DELETE finds it whatever became of the server. */
+  only?: string;
 }
 
 /** How many sessions' worth of appends are under way at once, so that one busy channel does not hold Redis up. */
@@ -73,15 +75,15 @@ export async function appendInOrder(
     while (!stale && next < events.length) {
       const chunk = events.slice(next, next + window);
       const outcomes = await Promise.all(
-        chunk.map(({ id: eventId, name, payload, channelId, overwrites, except }, at) =>
+        chunk.map(({ id: eventId, name, payload, channelId, overwrites, except, only }, at) =>
           platform.append({
             eventId,
             name,
             payload,
-            bots: except === undefined ? bots : bots.filter((bot) => bot !== except),
+            bots: only === undefined ? bots.filter((bot) => bot !== except) : [only],
             reach: 'all',
-            topics,
-            ...(server ? { server } : {}),
+            topics: only === undefined ? topics : [`user:${only}`],
+            ...(server && name !== 'SERVER_DELETE' ? { server } : {}),
             ...(channelId === undefined ? {} : { channelId }),
             ...(overwrites ? { overwrites } : {}),
             ...(except === undefined ? {} : { except }),

@@ -6,8 +6,9 @@ import type { Authorized, AuthorizeInput } from '../contract/application.ts';
 import { trusted } from '../store/database.ts';
 import { insertNew } from '../store/insert.ts';
 import type { ApplicationDoc } from '../store/models/account.ts';
+import { type OutboxEntry, owing } from '../store/models/outbox.ts';
 import type { MemberDoc, RoleDoc, ServerDoc } from '../store/models/server.ts';
-import type { Platform } from '../store/platform.ts';
+import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { type Actor, loadServerNow, require } from './access.ts';
 import { writeAudit } from './audit.ts';
 import { newMember, removeMember, settleJoin } from './membership.ts';
@@ -29,13 +30,20 @@ async function placeFor(
   return { server: access.server, held };
 }
 
+/** What an update of a server adds so that it owes an event of a bot's own role. There are as few as the bot is added and renamed: they need no bound. */
+const roleNews = (platform: Platform, name: 'ROLE_CREATE' | 'ROLE_UPDATE', roleId: string) => {
+  const entry: OutboxEntry = { id: platform.ids.next(), name, data: { roleId } };
+  return owing([entry], new Date(platform.now()));
+};
+
 /** The bot's own role in the server, made now unless it stands. One conditional write: a bot has one role of its own, also when added twice at once. */
 async function ownRole(platform: Platform, serverId: string, role: RoleDoc & { botId: string }): Promise<RoleDoc> {
   const { servers } = platform.db;
   for (;;) {
+    const { $push, $min } = roleNews(platform, 'ROLE_CREATE', role.id);
     const { modifiedCount } = await servers.updateOne(
       { _id: serverId, 'roles.botId': trusted({ $ne: role.botId }), [`roles.${limits.rolesPerServer}`]: trusted({ $exists: false }) },
-      { $push: { roles: { $each: [role], $position: 1 } }, $inc: { rolesVersion: 1 } },
+      { $push: { roles: { $each: [role], $position: 1 }, ...$push }, $inc: { rolesVersion: 1 }, $min },
     );
     if (modifiedCount === 1) return role;
     const server = await servers.findOne({ _id: serverId }).lean();
@@ -50,7 +58,11 @@ async function ownRole(platform: Platform, serverId: string, role: RoleDoc & { b
 async function adoptRole(platform: Platform, serverId: string, role: RoleDoc): Promise<RoleDoc> {
   await platform.db.servers.updateOne(
     { _id: serverId, 'roles.id': role.id },
-    { $set: { 'roles.$.permissions': role.permissions, 'roles.$.name': role.name }, $inc: { rolesVersion: 1 } },
+    {
+      $set: { 'roles.$.permissions': role.permissions, 'roles.$.name': role.name },
+      $inc: { rolesVersion: 1 },
+      ...roleNews(platform, 'ROLE_UPDATE', role.id),
+    },
   );
   return role;
 }
@@ -59,7 +71,7 @@ async function adoptRole(platform: Platform, serverId: string, role: RoleDoc): P
  * Looks at the bot again once it is in: one whose application was deleted at the same moment leaves (404), and the own role of one that was renamed has its
  * new name.
  */
-async function settleBot(platform: Platform, serverId: string, { botId, name }: RoleDoc & { botId: string }): Promise<void> {
+async function settleBot(platform: EnqueuePlatform, serverId: string, { id, botId, name }: RoleDoc & { botId: string }): Promise<void> {
   const bot = await platform.db.accounts.findOne({ _id: botId }).lean();
   if (!bot) {
     await removeMember(platform, serverId, botId);
@@ -68,7 +80,7 @@ async function settleBot(platform: Platform, serverId: string, { botId, name }: 
   if (bot.username === name) return;
   await platform.db.servers.updateOne(
     { _id: serverId, 'roles.botId': botId },
-    { $set: { 'roles.$.name': bot.username }, $inc: { rolesVersion: 1 } },
+    { $set: { 'roles.$.name': bot.username }, $inc: { rolesVersion: 1 }, ...roleNews(platform, 'ROLE_UPDATE', id) },
   );
 }
 
@@ -84,7 +96,7 @@ export interface AuthorizeResult {
  * that is not public or a developer server, `banned`, `too_many_roles`.
  */
 export async function authorizeBot(
-  platform: Platform,
+  platform: EnqueuePlatform,
   actor: Actor,
   applicationId: string,
   input: AuthorizeInput,
@@ -109,9 +121,10 @@ export async function authorizeBot(
     const joined = await insertNew<MemberDoc>(db.members, { ...member, roles: [given.id] });
     if (joined) await settleJoin(platform, member, 'server');
     else await db.members.updateOne({ _id: member._id }, { $addToSet: { roles: given.id } });
-    await settleBot(platform, serverId, role);
+    await settleBot(platform, serverId, { ...role, id: given.id });
     return [given, joined] as const;
   });
+  platform.nudge('drain-server', { serverId });
   if (added) {
     const changes = { permissions: { from: null, to: own.permissions } };
     await writeAudit(platform, actor, { id: newId, serverId, action: 'bot_add', targetId: botId, changes });

@@ -8,6 +8,7 @@ import { removeChannelFiles } from './files.ts';
 import { removeFollowsOf } from './followers.ts';
 import { deleteMessages } from './message-removal.ts';
 import { dropChannel, dropServer, forgetRemoval } from './removals.ts';
+import { goneFrom } from './server-news.ts';
 
 /** When the last pass comes, in milliseconds after the deletion: what was being posted then has landed, or never will. */
 const lastPassMs = 60_000;
@@ -87,6 +88,23 @@ async function finishServer(platform: WorkerPlatform, { serverId }: RemovalDoc, 
   await emptyAll(platform, { serverId }, pass, () => Promise.resolve());
   const { invites, bans, audit, commands } = platform.db;
   await Promise.all([invites, bans, audit, commands].map((one) => one.collection.deleteMany({ serverId })));
+  await removeChannelFiles(platform, serverId, pass.goingOn); // its icon
+}
+
+/** How many of those who were in a server are told at once. */
+const toldAtOnce = 50;
+
+/** Tells those who were in a server that it is gone, each once however often this runs. */
+async function finishMembers(platform: WorkerPlatform, removal: RemovalDoc, goingOn: Pass['goingOn']): Promise<void> {
+  const { serverId, userIds = [] } = removal;
+  const events = userIds.map((userId) => goneFrom(`gone-${serverId}-${userId}`, serverId, userId));
+  for (let start = 0; start < events.length; start += toldAtOnce) {
+    await goingOn();
+    const some = events.slice(start, start + toldAtOnce);
+    await appendInOrder(platform, some, () => Promise.resolve({ bots: [], topics: [], server: null }));
+  }
+  await forgetRemoval(platform, removal);
+  void platform.forget(events.map(({ id }) => id));
 }
 
 /**
@@ -99,6 +117,10 @@ export async function finishRemoval(platform: WorkerPlatform, removalId: string)
   await goingOn();
   const removal = await removals.findOne({ _id: removalId }).lean();
   if (!removal) return null;
+  if (removal.kind === 'members') {
+    await finishMembers(platform, removal, goingOn);
+    return null;
+  }
   const lastAt = removal.at.getTime() + lastPassMs;
   const pass = { goingOn, last: platform.now() >= lastAt };
   const kept = removal.kind === 'server' && (await dropServer(platform, removal)) === 'kept';

@@ -2,6 +2,7 @@ import { refuse } from '../base/errors.ts';
 import { type ServerType, serverTypes } from '../contract/server.ts';
 import type { Tag } from '../contract/user.ts';
 import type { AccountDoc } from '../store/models/account.ts';
+import { owing } from '../store/models/outbox.ts';
 import type { Platform } from '../store/platform.ts';
 import { changesOf, writeAudit } from './audit.ts';
 import { actorOf } from './credentials.ts';
@@ -28,9 +29,10 @@ export async function grantServerTypes(
   const after = serverTypes.filter((type) => types.includes(type));
   const isTeams = after.includes('staff') || after.includes('developer');
   const set = { types: after, ...(isTeams ? { listed: false } : {}) };
+  const owed = owing([{ id: platform.ids.next(), name: 'SERVER_UPDATE' }], new Date(platform.now()));
   // Also where nothing changes: whoever repeats a grant whose nodes did not hear of it makes them hear now.
   const server = await platform.versions.changing({ servers: [serverId] }, () =>
-    platform.db.servers.findOneAndUpdate({ _id: serverId }, { $set: set }, { returnDocument: 'before' }).lean(),
+    platform.db.servers.findOneAndUpdate({ _id: serverId }, { $set: set, ...owed }, { returnDocument: 'before' }).lean(),
   );
   if (!server) return refuse('not_found', { what: 'server' });
   const changes = changesOf(server, set);

@@ -7,8 +7,9 @@ import type { MemberDoc, RoleDoc, ServerDoc } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { type Actor, type InServer, inServer } from './access.ts';
 import { writeAudit } from './audit.ts';
+import { type Expelled, expel, requireBelow } from './expulsion.ts';
 import { accountsOf, faceOf } from './faces.ts';
-import { addPerson, removeMember } from './membership.ts';
+import { changeMemberRole } from './membership.ts';
 import { announceRemoval, noticeOf } from './notices.ts';
 import { connectedOf, seenStatusOf } from './presence.ts';
 import { positionOf } from './roles.ts';
@@ -28,7 +29,8 @@ function memberOf(server: ServerDoc, member: MemberDoc, account: AccountDoc, con
   };
 }
 
-async function membersOf(platform: Platform, server: ServerDoc, members: readonly MemberDoc[]): Promise<Member[]> {
+/** Members as others see them, in their order; those whose account is gone are left out. */
+export async function membersOf(platform: Platform, server: ServerDoc, members: readonly MemberDoc[]): Promise<Member[]> {
   const shown: Member[] = [];
   for (let start = 0; start < members.length; start += batch) {
     const part = members.slice(start, start + batch);
@@ -46,33 +48,6 @@ async function membersOf(platform: Platform, server: ServerDoc, members: readonl
 export async function listMembers(platform: Platform, actor: Actor, serverId: string): Promise<Member[]> {
   const { server } = await inServer(platform, actor, serverId);
   return membersOf(platform, server, await platform.db.members.find({ serverId }).sort({ userId: 1 }).lean());
-}
-
-/** Refuses oneself (400), the owner and whoever stands as high as the caller (`role_hierarchy`). Who is not in the server stands below everybody. */
-export function requireBelow({ server, member }: InServer, userId: string, target: MemberDoc | null): void {
-  if (userId === member.userId) refuse('invalid_request', { reason: 'you cannot remove yourself; leave instead' });
-  if (target && rankOf(server, target) >= rankOf(server, member)) refuse('role_hierarchy');
-}
-
-/** How taking somebody out of a server ended. */
-export type Expelled = 'out' | 'gone' | 'owner';
-
-/**
- * Takes somebody out of a server: `out`, or `gone` for who was not in it. Whoever was handed the server at the same moment is in it again, without roles, and
- * it is `owner`: a server's owner is always in it. Before that `undo` takes back what would keep them out.
- */
-export async function expel(
-  platform: Platform,
-  serverId: string,
-  userId: string,
-  undo: () => Promise<unknown> = () => Promise.resolve(),
-): Promise<Expelled> {
-  if (!(await removeMember(platform, serverId, userId))) return 'gone';
-  const left = await platform.db.servers.findOne({ _id: serverId }, { ownerId: 1 }).lean();
-  if (left?.ownerId !== userId) return 'out';
-  await undo();
-  await platform.versions.changing({ servers: [serverId], accounts: [userId] }, () => addPerson(platform, serverId, userId));
-  return 'owner';
 }
 
 /** The member `userId` of a server; 404 for who is not in it. */
@@ -98,21 +73,18 @@ function requireAssignable({ server, member }: InServer, roleId: string): void {
 
 /** Gives a member a role, or takes it; repeating it changes nothing. Needs Manage Roles. */
 export async function setMemberRole(
-  platform: Platform,
+  platform: EnqueuePlatform,
   actor: Actor,
   serverId: string,
   target: { userId: string; roleId: string; has: boolean },
 ): Promise<void> {
   const place = await inServer(platform, actor, serverId, 'Manage Roles');
   const { userId, roleId, has } = target;
-  const { _id } = await memberIn(place, userId);
+  await memberIn(place, userId);
   requireAssignable(place, roleId);
-  const change = has ? { $addToSet: { roles: roleId } } : { $pull: { roles: roleId } };
-  const { matchedCount, modifiedCount } = await platform.versions.changing({ servers: [serverId], accounts: [userId] }, () =>
-    platform.db.members.updateOne({ _id }, change),
-  );
-  if (matchedCount === 0) refuse('not_found', { what: 'member' });
-  if (modifiedCount === 0) return;
+  const end = await changeMemberRole(platform, { serverId, userId, roleId, has });
+  if (end === 'gone') refuse('not_found', { what: 'member' });
+  if (end === 'same') return;
   const changes = { roles: has ? { from: null, to: roleId } : { from: roleId, to: null } };
   const action = has ? 'member_role_add' : 'member_role_remove';
   await writeAudit(platform, actor, { serverId, action, targetId: userId, changes });
@@ -141,7 +113,7 @@ export async function kickMember(platform: EnqueuePlatform, actor: Actor, server
 }
 
 /** Takes the caller out of a server. Refuses the owner (400), who hands it over or deletes it. */
-export async function leaveServer(platform: Platform, actor: Actor, serverId: string): Promise<void> {
+export async function leaveServer(platform: EnqueuePlatform, actor: Actor, serverId: string): Promise<void> {
   const { server } = await inServer(platform, actor, serverId);
   const end = server.ownerId === actor.id ? 'owner' : await expel(platform, serverId, actor.id);
   if (end === 'owner') refuse('invalid_request', { reason: 'the owner cannot leave a server: hand it over or delete it' });

@@ -1,11 +1,15 @@
 import { refuse } from '../base/errors.ts';
+import { failpoint } from '../base/failpoint.ts';
 import { limits } from '../base/limits.ts';
 import { trusted } from '../store/database.ts';
 import { insertInSlot } from '../store/insert.ts';
+import { type OutboxEntry, outboxEnd, owing } from '../store/models/outbox.ts';
 import type { MemberDoc } from '../store/models/server.ts';
-import type { Platform } from '../store/platform.ts';
+import type { EnqueuePlatform, Platform } from '../store/platform.ts';
+import { requireRoom } from './owed-events.ts';
+import { recountMarked } from './recounts.ts';
 
-/** A fresh member without roles. */
+/** A fresh member without roles; it owes the news of its joining. */
 export const newMember = (platform: Platform, serverId: string, userId: string, bot: boolean): MemberDoc => ({
   _id: `${serverId}:${userId}`,
   serverId,
@@ -13,15 +17,27 @@ export const newMember = (platform: Platform, serverId: string, userId: string, 
   bot,
   roles: [],
   joinedAt: new Date(platform.now()),
+  ob: [
+    { id: platform.ids.next(), name: 'SERVER_CREATE' },
+    { id: platform.ids.next(), name: 'MEMBER_ADD' },
+  ],
+  obAt: new Date(platform.now()),
+});
+
+/** What an update of a server adds for members that came, or went: the count at once, and its mark, so that it is right in the end whatever dies between. */
+const counting = (platform: Platform, came: 1 | -1): { $inc: object; $set: object } => ({
+  $inc: { memberCount: came },
+  $set: { recountAt: new Date(platform.now()) },
 });
 
 /** Counts a new member. Undoes the membership, and takes a bot's own role away, when the server went, or the account was banned, at the same moment: 404 `what`, or `banned`. */
-export async function settleJoin(platform: Platform, member: MemberDoc, what: string): Promise<void> {
+export async function settleJoin(platform: EnqueuePlatform, member: MemberDoc, what: string): Promise<void> {
   const { _id, serverId } = member;
-  const { matchedCount } = await platform.db.servers.updateOne({ _id: serverId }, { $inc: { memberCount: 1 } });
+  const { matchedCount } = await platform.db.servers.updateOne({ _id: serverId }, counting(platform, 1));
   const banned = await platform.db.bans.exists({ _id });
+  platform.nudge('drain-server', { serverId });
   if (matchedCount === 1 && !banned) return;
-  await removeMember(platform, serverId, member.userId);
+  await removeMember(platform, serverId, member.userId, Number.POSITIVE_INFINITY);
   if (banned) refuse('banned');
   refuse('not_found', { what });
 }
@@ -31,7 +47,7 @@ export const isFull = async (platform: Platform, userId: string): Promise<boolea
   (await platform.db.members.countDocuments({ userId, slot: trusted({ $gte: 0 }) })) >= limits.serversPerPerson;
 
 /** Puts a person into a server; false for who is in it already. Refuses `too_many_servers`. Called inside `versions.changing` of the server and the account. */
-export async function addPerson(platform: Platform, serverId: string, userId: string): Promise<boolean> {
+export async function addPerson(platform: EnqueuePlatform, serverId: string, userId: string): Promise<boolean> {
   const member = newMember(platform, serverId, userId, false);
   const { end } = await insertInSlot(platform.db.members, { userId }, limits.serversPerPerson, member);
   if (end === 'full') return refuse('too_many_servers', { limit: limits.serversPerPerson });
@@ -40,29 +56,76 @@ export async function addPerson(platform: Platform, serverId: string, userId: st
   return true;
 }
 
+/** What a MEMBER_REMOVE says that a server owes: whose membership goes, which one by when it began, and when that was begun. */
+export interface Departing {
+  userId: string;
+  joinedAt: Date;
+  at: Date;
+}
+
+/** The event of a membership's end: always the same for one membership, so that whoever ends it, and however often, it is told once. */
+const departureOf = ({ serverId, userId, joinedAt }: MemberDoc, at: Date): OutboxEntry => ({
+  id: `left-${serverId}-${userId}-${joinedAt.getTime()}`,
+  name: 'MEMBER_REMOVE',
+  data: { userId, joinedAt, at } satisfies Departing,
+});
+
 /**
- * Takes an account out of a server, and a bot's own role with it (spec, Servers). False for who is not in it. The membership goes first, so that it ends
- * at once whatever comes after.
+ * Takes an account out of a server, and a bot's own role with it (spec, Servers). False for who is not in it. Who stayed and who left are told, whatever dies on
+ * the way: the server owes the news before the membership goes, and a worker tells it only when that is gone. The membership goes before all else, so that it
+ * ends at once. Refuses `unavailable` for a server that owes `most` events.
  */
-export async function removeMember(platform: Platform, serverId: string, userId: string): Promise<boolean> {
+export async function removeMember(
+  platform: EnqueuePlatform,
+  serverId: string,
+  userId: string,
+  most: number = limits.eventsOwed,
+): Promise<boolean> {
   const { members, servers } = platform.db;
-  return platform.versions.changing({ servers: [serverId], accounts: [userId] }, async () => {
-    const member = await members.findOneAndDelete({ _id: `${serverId}:${userId}` }).lean();
+  const _id = `${serverId}:${userId}`;
+  const standing = await members.findOne({ _id }).lean();
+  if (!standing) return false;
+  const now = new Date(platform.now());
+  const entry = departureOf(standing, now);
+  const owed = { $addToSet: { ob: entry }, $min: { obAt: now } };
+  // Through the driver, which stores the entry as it is: the same one twice must be one.
+  const server = servers.collection;
+  const room = most === limits.eventsOwed ? { [outboxEnd]: { $exists: false } } : {};
+  const removed = await platform.versions.changing({ servers: [serverId], accounts: [userId] }, async () => {
+    const { matchedCount } = await server.updateOne({ _id: serverId as never, ...room }, owed);
+    if (matchedCount === 0) requireRoom((await servers.findOne({ _id: serverId }, { ob: 1 }).lean())?.ob?.length ?? 0, most);
+    failpoint(platform.config, 'after-departure-intent');
+    const member = await members.findOneAndDelete({ _id, joinedAt: standing.joinedAt }).lean();
+    failpoint(platform.config, 'after-departure');
     if (!member) return false;
-    await servers.updateOne({ _id: serverId }, { $inc: { memberCount: -1 } });
+    // A worker may have dropped the news while the membership took its time to go: then it stands again.
+    await server.updateOne({ _id: serverId as never }, { ...counting(platform, -1), ...owed } as never);
     if (member.bot) await dropBotRole(platform, serverId, userId);
     return true;
   });
+  platform.nudge('drain-server', { serverId });
+  return removed;
 }
 
 /** Removes a bot's own role, from the server and from what its channels say about it. */
 async function dropBotRole(platform: Platform, serverId: string, botId: string): Promise<void> {
   const { servers, channels } = platform.db;
-  const before = await servers
-    .findOneAndUpdate({ _id: serverId }, { $pull: { roles: { botId } }, $inc: { rolesVersion: 1 } }, { returnDocument: 'before' })
-    .lean();
-  const roleIds = before?.roles.filter((role) => role.botId === botId).map((role) => role.id) ?? [];
-  await forgetRoles(platform, serverId, roleIds);
+  const now = new Date(platform.now());
+  const own = (await servers.findOne({ _id: serverId }).lean())?.roles.filter((role) => role.botId === botId) ?? [];
+  for (const { id } of own)
+    await servers.updateOne(
+      { _id: serverId, 'roles.id': id },
+      {
+        $pull: { roles: { id } },
+        $inc: { rolesVersion: 1 },
+        ...owing([{ id: platform.ids.next(), name: 'ROLE_DELETE', data: { roleId: id } }], now),
+      },
+    );
+  await forgetRoles(
+    platform,
+    serverId,
+    own.map((role) => role.id),
+  );
   await channels.updateMany({ serverId, 'overwrites.id': botId }, { $pull: { overwrites: { id: botId } } });
 }
 
@@ -74,3 +137,37 @@ export async function forgetRoles(platform: Platform, serverId: string, roleIds:
   await members.updateMany({ serverId, roles: trusted({ $in: ids }) }, { $pull: { roles: trusted({ $in: ids }) } });
   await channels.updateMany({ serverId, 'overwrites.id': trusted({ $in: ids }) }, { $pull: { overwrites: { id: trusted({ $in: ids }) } } });
 }
+
+/**
+ * Gives a member a role, or takes it, with the event that it then owes: `changed`, `same` when that changed nothing, `gone` for who is not in the server.
+ * Refuses `unavailable` for a member that owes 1,000 events.
+ */
+export async function changeMemberRole(
+  platform: EnqueuePlatform,
+  { serverId, userId, roleId, has }: { serverId: string; userId: string; roleId: string; has: boolean },
+): Promise<'changed' | 'same' | 'gone'> {
+  const { members } = platform.db;
+  const _id = `${serverId}:${userId}`;
+  const held = { roles: has ? trusted({ $ne: roleId }) : roleId, [outboxEnd]: trusted({ $exists: false }) };
+  const owed = owing([{ id: platform.ids.next(), name: 'MEMBER_UPDATE' }], new Date(platform.now()));
+  const change = has ? { $push: { roles: roleId, ...owed.$push } } : { $pull: { roles: roleId }, $push: owed.$push };
+  const { modifiedCount } = await platform.versions.changing({ servers: [serverId], accounts: [userId] }, () =>
+    members.updateOne({ _id, ...held }, { ...change, $min: owed.$min }),
+  );
+  if (modifiedCount === 0) {
+    const member = await members.findOne({ _id }).lean();
+    if (member && member.roles.includes(roleId) !== has) requireRoom(member.ob?.length ?? 0);
+    return member ? 'same' : 'gone';
+  }
+  platform.nudge('drain-server', { serverId });
+  return 'changed';
+}
+
+/** Counts the members of servers where some came or went and it is quiet now. */
+export const recountMembers = (platform: Platform): Promise<void> =>
+  recountMarked(
+    platform,
+    platform.db.servers,
+    'memberCount',
+    async (serverId, maxTimeMS) => await platform.db.members.countDocuments({ serverId }, { maxTimeMS }),
+  );

@@ -5,6 +5,7 @@ import type { RemovalDoc } from '../store/models/removal.ts';
 import type { ChannelDoc } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { overwritesOf, type ServerAccess } from './access.ts';
+import type { Departing } from './membership.ts';
 
 /** How long after a deletion the sweep looks whether its job goes on, in milliseconds. */
 const sweepAfterMs = 2_000;
@@ -48,20 +49,40 @@ export async function removeChannel(platform: EnqueuePlatform, access: ServerAcc
   return gone;
 }
 
+/** How many memberships end in one round. */
+const membersAtOnce = 1_000;
+
+/** Ends all memberships of a server that is gone, some at a time, and has those who were in it told, with `others`, who had just left and do not know yet. */
+async function dropMembers(platform: EnqueuePlatform, serverId: string, others: readonly string[]): Promise<void> {
+  const { members } = platform.db;
+  for (let round = 0; ; round++) {
+    const found = await members.find({ serverId }, { userId: 1 }).sort({ _id: 1 }).limit(membersAtOnce).lean();
+    const accounts = found.map((one) => one.userId);
+    const userIds = round === 0 ? [...new Set([...accounts, ...others])] : accounts;
+    if (userIds.length === 0) return;
+    const removalId = platform.ids.next();
+    await intend(platform, { _id: removalId, kind: 'members', serverId, ownerId: null, overwrites: [], userIds });
+    if (accounts.length > 0)
+      await platform.versions.changing({ servers: [serverId], accounts }, () =>
+        members.deleteMany({ serverId, userId: trusted({ $in: accounts }) }),
+      );
+    platform.nudge('finish-removal', { removalId });
+  }
+}
+
 /**
  * Deletes a server's document, which hides it at once, and ends its memberships, so that they count for nobody any more. `kept` when it is not its owner's any
  * more who deleted it, `gone` when it was deleted before.
  */
-export async function dropServer(platform: Platform, { _id, ownerId }: RemovalDoc): Promise<'dropped' | 'gone' | 'kept'> {
-  const { servers, members } = platform.db;
-  const { deletedCount } = await platform.versions.changing({ servers: [_id] }, () =>
-    servers.deleteOne({ _id, ownerId: ownerId as string }),
+export async function dropServer(platform: EnqueuePlatform, { _id, ownerId }: RemovalDoc): Promise<'dropped' | 'gone' | 'kept'> {
+  const { servers } = platform.db;
+  const dropped = await platform.versions.changing({ servers: [_id] }, () =>
+    servers.findOneAndDelete({ _id, ownerId: ownerId as string }).lean(),
   );
-  if (deletedCount === 0 && (await servers.exists({ _id }))) return 'kept';
-  const found = await members.find({ serverId: _id }, { userId: 1 }).sort({ _id: 1 }).lean();
-  const accounts = found.map((one) => one.userId);
-  if (accounts.length > 0) await platform.versions.changing({ servers: [_id], accounts }, () => members.deleteMany({ serverId: _id }));
-  return deletedCount === 1 ? 'dropped' : 'gone';
+  if (!dropped && (await servers.exists({ _id }))) return 'kept';
+  const leaving = dropped?.ob?.filter(({ name }) => name === 'MEMBER_REMOVE').map(({ data }) => (data as Departing).userId) ?? [];
+  await dropMembers(platform, _id, leaving);
+  return dropped ? 'dropped' : 'gone';
 }
 
 /** Removes a server of `ownerId`; false when it was gone, or is another's by now. The job `finish-removal` deletes what is left of it. */

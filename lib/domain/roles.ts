@@ -3,11 +3,13 @@ import { limits } from '../base/limits.ts';
 import { permissionsOf, rankOf } from '../base/permissions.ts';
 import type { Role, RoleInput, RolePatch } from '../contract/server.ts';
 import { trusted } from '../store/database.ts';
+import { type OutboxEntry, outboxEnd, owing } from '../store/models/outbox.ts';
 import type { MemberDoc, RoleDoc, ServerDoc } from '../store/models/server.ts';
-import type { Platform } from '../store/platform.ts';
+import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { type Actor, inServer, require, requireGrantable } from './access.ts';
 import { type Changes, changesOf, writeAudit } from './audit.ts';
 import { forgetRoles } from './membership.ts';
+import { requireRoom } from './owed-events.ts';
 import { rolesOf } from './server-view.ts';
 
 /** The server as it stands in the database, with the caller's place among its roles: what a change of roles is decided on. */
@@ -38,13 +40,14 @@ interface Change {
 }
 
 /**
- * Writes the roles that `change` makes of those that stand, over exactly those: when others changed them meanwhile it is asked again, so hierarchy and
- * order hold whatever happens at the same moment. Answers the server with its roles as they stand now.
+ * Writes the roles that `change` makes of those that stand, over exactly those, with the event that the server then owes: when others changed them meanwhile
+ * it is asked again, so hierarchy and order hold whatever happens at the same moment. Answers the server with its roles as they stand now.
  */
 async function changeRoles(
   platform: Platform,
   actor: Actor,
   serverId: string,
+  entry: Omit<OutboxEntry, 'id'>,
   change: (standing: Standing) => Change,
 ): Promise<{ server: ServerDoc; changes: Changes }> {
   for (;;) {
@@ -53,12 +56,18 @@ async function changeRoles(
     const server = { ...standing.server, roles };
     if (Object.keys(changes).length === 0) return { server, changes };
     const { modifiedCount } = await platform.db.servers.updateOne(
-      { _id: serverId, rolesVersion: standing.server.rolesVersion },
-      { $set: { roles }, $inc: { rolesVersion: 1 } },
+      { _id: serverId, rolesVersion: standing.server.rolesVersion, ...room },
+      { $set: { roles }, $inc: { rolesVersion: 1 }, ...owed(platform, entry) },
     );
     if (modifiedCount === 1) return { server, changes };
+    requireRoom(standing.server.ob?.length ?? 0);
   }
 }
+
+/** What an update of a server needs and adds so that it owes `entry`. */
+const room = { [outboxEnd]: trusted({ $exists: false }) };
+const owed = (platform: Platform, entry: Omit<OutboxEntry, 'id'>) =>
+  owing([{ id: platform.ids.next(), ...entry }], new Date(platform.now()));
 
 /** The position of `roleId`; 404 when the server has no such role. */
 export function positionOf(server: ServerDoc, roleId: string): number {
@@ -83,7 +92,13 @@ function placeAt(position: number, top: number, bound: number): number {
  * Makes a role at position 1, or at `position`, below the caller's highest. Needs Manage Roles and every bit it hands out. Refuses `too_many_roles`:
  * the cap is a condition of the one write.
  */
-export async function createRole(platform: Platform, actor: Actor, serverId: string, input: RoleInput, newId: string): Promise<Role> {
+export async function createRole(
+  platform: EnqueuePlatform,
+  actor: Actor,
+  serverId: string,
+  input: RoleInput,
+  newId: string,
+): Promise<Role> {
   await inServer(platform, actor, serverId, 'Manage Roles');
   const role: RoleDoc = {
     id: newId,
@@ -96,6 +111,7 @@ export async function createRole(platform: Platform, actor: Actor, serverId: str
   const server = await platform.versions.changing({ servers: [serverId] }, () =>
     insertRole(platform, actor, serverId, role, input.position),
   );
+  platform.nudge('drain-server', { serverId });
   const changes = { name: { from: null, to: role.name }, permissions: { from: null, to: role.permissions } };
   await writeAudit(platform, actor, { id: newId, serverId, action: 'role_create', targetId: newId, changes });
   return shown(server, newId);
@@ -111,14 +127,16 @@ async function insertRole(platform: Platform, actor: Actor, serverId: string, ro
     if (server.roles.length > limits.rolesPerServer) refuse('too_many_roles', { limit: limits.rolesPerServer });
     // At the bottom no other change of the roles matters; anywhere else the order must be the one that was looked at.
     const unchanged = position === 1 ? {} : { rolesVersion: server.rolesVersion };
+    const told = owed(platform, { name: 'ROLE_CREATE', data: { roleId: role.id } });
     const after = await platform.db.servers
       .findOneAndUpdate(
-        { _id: serverId, ...unchanged, [`roles.${limits.rolesPerServer}`]: trusted({ $exists: false }) },
-        { $push: { roles: { $each: [role], $position: position } }, $inc: { rolesVersion: 1 } },
+        { _id: serverId, ...unchanged, ...room, [`roles.${limits.rolesPerServer}`]: trusted({ $exists: false }) },
+        { $push: { roles: { $each: [role], $position: position }, ...told.$push }, $inc: { rolesVersion: 1 }, $min: told.$min },
         { returnDocument: 'after' },
       )
       .lean();
     if (after) return after;
+    requireRoom(server.ob?.length ?? 0);
   }
 }
 
@@ -126,7 +144,13 @@ async function insertRole(platform: Platform, actor: Actor, serverId: string, ro
  * Changes a role below the caller's highest; what is left out stays. Needs Manage Roles and every bit that changes. Of `@everyone` only the permissions
  * change, of a bot's own role not the name. `position` moves it there and shifts the others.
  */
-export async function updateRole(platform: Platform, actor: Actor, serverId: string, roleId: string, patch: RolePatch): Promise<Role> {
+export async function updateRole(
+  platform: EnqueuePlatform,
+  actor: Actor,
+  serverId: string,
+  roleId: string,
+  patch: RolePatch,
+): Promise<Role> {
   positionOf((await inServer(platform, actor, serverId, 'Manage Roles')).server, roleId);
   const set: Partial<RoleDoc> = {
     ...(patch.name === undefined ? {} : { name: patch.name.trim() }),
@@ -135,7 +159,7 @@ export async function updateRole(platform: Platform, actor: Actor, serverId: str
     ...(patch.permissions === undefined ? {} : { permissions: patch.permissions }),
   };
   const { server, changes } = await platform.versions.changing({ servers: [serverId] }, () =>
-    changeRoles(platform, actor, serverId, (standing) => {
+    changeRoles(platform, actor, serverId, { name: 'ROLE_UPDATE', data: { roleId } }, (standing) => {
       const { rank, bits } = standing;
       const { roles } = standing.server;
       const from = positionOf(standing.server, roleId);
@@ -150,7 +174,10 @@ export async function updateRole(platform: Platform, actor: Actor, serverId: str
       return { roles: roles.toSpliced(from, 1).toSpliced(to, 0, { ...role, ...set }), changes: { ...wanted, ...moved } };
     }),
   );
-  if (Object.keys(changes).length > 0) await writeAudit(platform, actor, { serverId, action: 'role_update', targetId: roleId, changes });
+  if (Object.keys(changes).length > 0) {
+    platform.nudge('drain-server', { serverId });
+    await writeAudit(platform, actor, { serverId, action: 'role_update', targetId: roleId, changes });
+  }
   return shown(server, roleId);
 }
 
@@ -164,7 +191,7 @@ function requireEveryoneField(patch: RolePatch, changes: Changes): void {
  * Deletes a role below the caller's highest; whoever had it loses it. Needs Manage Roles. Refuses 400 for `@everyone` and for the own role of a bot that is
  * in the server.
  */
-export async function deleteRole(platform: Platform, actor: Actor, serverId: string, roleId: string): Promise<void> {
+export async function deleteRole(platform: EnqueuePlatform, actor: Actor, serverId: string, roleId: string): Promise<void> {
   const { server, access } = await inServer(platform, actor, serverId, 'Manage Roles');
   const role = server.roles[positionOf(server, roleId)] as RoleDoc;
   if (roleId === serverId) refuse('invalid_request', { reason: '@everyone cannot be deleted' });
@@ -172,12 +199,13 @@ export async function deleteRole(platform: Platform, actor: Actor, serverId: str
     refuse('invalid_request', { reason: 'the own role of a bot goes when the bot leaves' });
   const gone = { name: { from: role.name, to: null }, permissions: { from: role.permissions, to: null } };
   await platform.versions.changing({ servers: [serverId] }, async () => {
-    await changeRoles(platform, actor, serverId, ({ server: now, rank }) => {
+    await changeRoles(platform, actor, serverId, { name: 'ROLE_DELETE', data: { roleId } }, ({ server: now, rank }) => {
       const position = positionOf(now, roleId);
       if (position >= rank) refuse('role_hierarchy');
       return { roles: now.roles.toSpliced(position, 1), changes: gone };
     });
     await forgetRoles(platform, serverId, [roleId]);
   });
+  platform.nudge('drain-server', { serverId });
   await writeAudit(platform, actor, { serverId, action: 'role_delete', targetId: roleId, changes: gone });
 }

@@ -4,11 +4,14 @@ import { everyoneDefault } from '../base/permissions.ts';
 import type { Server, ServerInput, ServerPatch, ServerSummary } from '../contract/server.ts';
 import { trusted } from '../store/database.ts';
 import { insertInSlot, insertNew } from '../store/insert.ts';
+import { outboxEnd, owing } from '../store/models/outbox.ts';
 import type { MemberDoc, ServerDoc } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { type Actor, inServer, loadServerNow } from './access.ts';
 import { changesOf, writeAudit } from './audit.ts';
 import { newChannel } from './channels.ts';
+import { newMember } from './membership.ts';
+import { requireRoom } from './owed-events.ts';
 import { removeServer } from './removals.ts';
 import { serverOf, summaryOf } from './server-view.ts';
 
@@ -23,10 +26,10 @@ export async function serverNow(platform: Platform, serverId: string, userId: st
  * Makes a server of the caller with `@everyone` and a text channel `general`; people only. Refuses `too_many_servers`. The membership comes last: until
  * then nobody can see the server, so one that was begun in a process that died shows nowhere.
  */
-export async function createServer(platform: Platform, actor: Actor, input: ServerInput, newId: string): Promise<Server> {
+export async function createServer(platform: EnqueuePlatform, actor: Actor, input: ServerInput, newId: string): Promise<Server> {
   const { db } = platform;
   const now = new Date(platform.now());
-  const member: MemberDoc = { _id: `${newId}:${actor.id}`, serverId: newId, userId: actor.id, bot: false, roles: [], joinedAt: now };
+  const member: MemberDoc = newMember(platform, newId, actor.id, false);
   const server: ServerDoc = {
     _id: newId,
     name: input.name.trim(),
@@ -52,6 +55,7 @@ export async function createServer(platform: Platform, actor: Actor, input: Serv
     await db.servers.deleteOne({ _id: newId });
     refuse('too_many_servers', { limit: limits.serversPerPerson });
   });
+  platform.nudge('drain-server', { serverId: newId });
   return serverNow(platform, newId, actor.id);
 }
 
@@ -76,7 +80,7 @@ export async function getServer(platform: Platform, actor: Actor, serverId: stri
  * Changes a server: `name` and `invitesPaused` with Manage Server, `ownerId` by the owner only, to a person who is in the server (400 otherwise).
  * What is left out stays.
  */
-export async function updateServer(platform: Platform, actor: Actor, serverId: string, patch: ServerPatch): Promise<Server> {
+export async function updateServer(platform: EnqueuePlatform, actor: Actor, serverId: string, patch: ServerPatch): Promise<Server> {
   const { server } = await inServer(platform, actor, serverId, 'Manage Server');
   const { ownerId } = patch;
   const set = {
@@ -92,13 +96,21 @@ export async function updateServer(platform: Platform, actor: Actor, serverId: s
   if (Object.keys(changesOf(server, set)).length === 0) return serverNow(platform, serverId, actor.id);
   const before = await platform.versions.changing({ servers: [serverId] }, async () => {
     const held = ownerId === undefined ? {} : { ownerId: actor.id };
-    const found = await platform.db.servers
-      .findOneAndUpdate({ _id: serverId, ...held }, { $set: set }, { returnDocument: 'before' })
+    const { servers } = platform.db;
+    const room = { [outboxEnd]: trusted({ $exists: false }) };
+    const owed = owing([{ id: platform.ids.next(), name: 'SERVER_UPDATE' }], new Date(platform.now()));
+    const found = await servers
+      .findOneAndUpdate({ _id: serverId, ...held, ...room }, { $set: set, ...owed }, { returnDocument: 'before' })
       .lean();
-    if (!found) return ownerId === undefined ? refuse('not_found', { what: 'server' }) : refuse('not_owner');
+    if (!found) {
+      const standing = await servers.findOne({ _id: serverId, ...held }).lean();
+      requireRoom(standing?.ob?.length ?? 0);
+      return ownerId === undefined ? refuse('not_found', { what: 'server' }) : refuse('not_owner');
+    }
     await returnIfGone(platform, serverId, ownerId, actor.id);
     return found;
   });
+  platform.nudge('drain-server', { serverId });
   await writeAudit(platform, actor, { serverId, action: 'server_update', targetId: serverId, changes: changesOf(before, set) });
   return serverNow(platform, serverId, actor.id);
 }

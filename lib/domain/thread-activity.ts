@@ -1,9 +1,9 @@
-import { forEachAtOnce } from '../base/at-once.ts';
 import { trusted } from '../store/database.ts';
 import type { MessageDoc } from '../store/models/message.ts';
 import { alsoOwing } from '../store/models/outbox.ts';
 import { type ChannelDoc, dueThreadsIndex } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
+import { recountMarked } from './recounts.ts';
 
 const minuteMs = 60_000;
 
@@ -66,36 +66,15 @@ export async function askRecount(platform: Platform, threadId: string, options: 
   );
 }
 
-/** How long nothing came or went before a thread is counted, in milliseconds. */
-const quietMs = 1_000;
-/** How many threads one sweep counts. */
-const countsAtOnce = 100;
-
-/** How long one count may take, in milliseconds, and when one that failed is tried again. */
-const countMs = 1_500;
-const countAgainMs = 60_000;
-
-/**
- * Counts the messages of threads that were active and are quiet now. One that becomes active meanwhile keeps its mark for the next sweep; one that cannot be
- * counted holds up no other. The first fault is thrown at the end.
- */
-export async function recountThreads(platform: Platform): Promise<void> {
-  const { channels, messages } = platform.db;
-  const quiet = trusted({ $lte: new Date(platform.now() - quietMs) });
-  const found = await channels.find({ recountAt: quiet }, { recountAt: 1 }).sort({ recountAt: 1 }).limit(countsAtOnce).lean();
-  const change = (_id: string, recountAt: Date | undefined, update: object) =>
-    channels.collection.updateOne({ _id: _id as never, recountAt }, update);
-  await forEachAtOnce(found, 1, async ({ _id, recountAt }) => {
-    try {
-      const standing = { channelId: _id, deleted: trusted({ $exists: false }) };
-      const messageCount = await messages.countDocuments(standing, { maxTimeMS: countMs });
-      await change(_id, recountAt, { $set: { messageCount }, $unset: { recountAt: 1 } });
-    } catch (error) {
-      await change(_id, recountAt, { $set: { recountAt: new Date(platform.now() + countAgainMs) } });
-      throw error;
-    }
-  });
-}
+/** Counts the messages of threads that were active and are quiet now. */
+export const recountThreads = (platform: Platform): Promise<void> =>
+  recountMarked(
+    platform,
+    platform.db.channels,
+    'messageCount',
+    async (channelId, maxTimeMS) =>
+      await platform.db.messages.countDocuments({ channelId, deleted: trusted({ $exists: false }) }, { maxTimeMS }),
+  );
 
 /** How many threads one write archives: far below the time that one operation may take. */
 const archivedAtOnce = 1_000;

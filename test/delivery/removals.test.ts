@@ -191,6 +191,8 @@ describe('finish-removal', () => {
       await scene.api.platform.db.bans.collection.insertOne({ _id: `${id}:x` as never, serverId: id });
       await call(204, 'DELETE', `/api/servers/${id}`);
       await call(404, 'GET', `/api/channels/${inside}`);
+      const members = await scene.api.platform.db.removals.findOne({ serverId: id, kind: 'members' }).lean();
+      expect([await finishRemoval(scene.worker, String(members?._id)), members?.userIds]).to.deep.equal([null, [scene.world.ownerId]]);
       await finishRemoval(scene.worker, id);
       await finishRemoval(scene.worker, id);
       expect(await leftOf(id)).to.deep.equal(['channels', 'removals']);
@@ -203,7 +205,7 @@ describe('finish-removal', () => {
     it('handed over at the same moment, it stays', async () => {
       const { id, general } = await makeServer();
       const { servers } = scene.api.platform.db;
-      meet(servers, 'deleteOne', () => servers.updateOne({ _id: id }, { $set: { ownerId: 'heir' } }).exec());
+      meet(servers, 'findOneAndDelete', () => servers.updateOne({ _id: id }, { $set: { ownerId: 'heir' } }).exec());
       await call(404, 'DELETE', `/api/servers/${id}`);
       await call(200, 'GET', `/api/channels/${general}`);
       expect(await leftOf(id)).not.to.include('removals');

@@ -45,15 +45,15 @@ export interface Ear {
   hears(wanted: (event: Dispatch) => boolean): Promise<Dispatch>;
 }
 
-/** Connects a bot or a person and waits until it is ready. */
-export async function listenAs(whole: Whole, token: string, events?: string[]): Promise<Ear> {
+/** Connects a bot or a person and waits until it is ready; `resumes`: it comes back whenever its socket closes. */
+export async function listenAs(whole: Pick<Whole, 'gatewayUrl'>, token: string, events?: string[], resumes = false): Promise<Ear> {
   const heard: Dispatch[] = [];
   const waiting = new Set<{ wanted: (event: Dispatch) => boolean; found: (event: Dispatch) => void }>();
   const client = connectBot({
     urlOf: () => whole.gatewayUrl,
     token,
     ...(events ? { events } : {}),
-    reconnects: false,
+    reconnects: resumes,
     onEvent: (event) => {
       heard.push(event);
       for (const one of waiting)

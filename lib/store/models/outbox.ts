@@ -32,14 +32,16 @@ export const owing = (entries: OutboxEntry[], now: Date): { $push: object; $min:
 
 /**
  * `owing` for an update pipeline: what a `$set` stage holds so that the document owes `entry` besides. An expression: what comes from outside stands in
- * `$literal` there. A CHANNEL_UPDATE takes the place of one that is owed already, as both would show the channel as it is when they are told; under its own id,
- * so that what a drain told meanwhile does not count for it.
+ * `$literal` there. A CHANNEL_UPDATE, or ROLE_UPDATE of the same role, takes the place of one that is owed already, as both would show the thing as it is when
+ * they are told; under its own id, so that what a drain told meanwhile does not count for it.
  */
 export const alsoOwing = (entry: { id: unknown; name: EventName; data?: object }, now: Date): { ob: object; obAt: object } => {
   const owed = { $ifNull: ['$ob', []] };
-  const others = { $filter: { input: owed, as: 'owed', cond: { $ne: ['$$owed.name', entry.name] } } };
+  const same = [{ $eq: ['$$owed.name', entry.name] }, { $eq: [{ $ifNull: ['$$owed.data', null] }, { $literal: entry.data ?? null }] }];
+  const others = { $filter: { input: owed, as: 'owed', cond: { $not: [{ $and: same }] } } };
+  const shows = entry.name === 'CHANNEL_UPDATE' || entry.name === 'ROLE_UPDATE';
   return {
-    ob: { $concatArrays: [entry.name === 'CHANNEL_UPDATE' ? others : owed, [entry]] },
+    ob: { $concatArrays: [shows ? others : owed, [entry]] },
     obAt: { $ifNull: ['$obAt', now] },
   };
 };

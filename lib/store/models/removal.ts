@@ -1,15 +1,20 @@
 import { Schema } from 'mongoose';
 import type { Overwrite } from '../../base/permissions.ts';
 
-/** A channel or server that goes: written before its document is deleted, and gone when nothing of it is left. `_id` is its id. */
+/**
+ * A channel or server that goes: written before its document is deleted, and gone when nothing of it is left. `_id` is its id. Or some of a server's `members`:
+ * written before their memberships are deleted, and gone when they have been told.
+ */
 export interface RemovalDoc {
   _id: string;
-  kind: 'channel' | 'server';
+  kind: 'channel' | 'server' | 'members';
   serverId: string;
   /** Whose server it was when they deleted it; null for a channel. A server handed over meanwhile stays. */
   ownerId: string | null;
   /** What says who could view the channel, for its CHANNEL_DELETE; empty for a server. */
   overwrites: Overwrite[];
+  /** Whose memberships of a server that is gone end. */
+  userIds?: string[];
   at: Date;
   /** When the sweep takes it up, unless a job moved this on: that one died or was lost. */
   nextAt: Date;
@@ -22,6 +27,7 @@ export const removalSchema = new Schema<RemovalDoc>(
     serverId: String,
     ownerId: String,
     overwrites: [new Schema<Overwrite>({ id: String, allow: Number, deny: Number }, { _id: false, id: false })],
+    userIds: { type: [String], default: undefined },
     at: Date,
     nextAt: Date,
   },

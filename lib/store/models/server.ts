@@ -15,8 +15,11 @@ export interface RoleDoc {
   botId: string | null;
 }
 
-/** A server. `roles` is ordered lowest first and begins with `@everyone`, whose id is the server's. */
-export interface ServerDoc {
+/**
+ * A server. `roles` is ordered lowest first and begins with `@everyone`, whose id is the server's. It owes the events of its roles, of itself and of members
+ * that left; what it holds of them in cached access data means nothing.
+ */
+export interface ServerDoc extends Outbox {
   _id: string;
   name: string;
   iconUrl: string | null;
@@ -30,7 +33,10 @@ export interface ServerDoc {
   listed: boolean;
   /** Position that the next new or moved channel gets; grows only, so no two channels share one. */
   nextPosition: number;
+  /** Near the truth until the recount has been. */
   memberCount: number;
+  /** Since when its members are to be counted again; absent when none has come or gone. */
+  recountAt?: Date;
   createdAt: Date;
 }
 
@@ -53,10 +59,15 @@ export const serverSchema = new Schema<ServerDoc>(
     listed: Boolean,
     nextPosition: Number,
     memberCount: Number,
+    recountAt: Date,
     createdAt: Date,
+    ob: { type: [Schema.Types.Mixed], default: undefined },
+    obAt: Date,
   },
   { collection: 'servers', versionKey: false, minimize: false },
 );
+serverSchema.index({ recountAt: 1 }, { partialFilterExpression: { recountAt: { $exists: true } } });
+indexOutbox(serverSchema);
 
 /**
  * A channel, category or thread of a server. `serverId` never changes. What posts change in a thread (`archived`, `messageCount` and the times) does not
@@ -131,8 +142,8 @@ export const dueThreadsIndex = 'due_threads';
 channelSchema.index({ archiveAt: 1 }, { name: dueThreadsIndex, partialFilterExpression: { archiveAt: { $exists: true } } });
 indexOutbox(channelSchema, { serverId: 1 });
 
-/** One account in one server; `_id` is `<serverId>:<userId>`, which makes the pair unique. */
-export interface MemberDoc {
+/** One account in one server; `_id` is `<serverId>:<userId>`, which makes the pair unique. It owes the events of its joining and of its roles. */
+export interface MemberDoc extends Outbox {
   _id: string;
   serverId: string;
   userId: string;
@@ -145,9 +156,20 @@ export interface MemberDoc {
 }
 
 export const memberSchema = new Schema<MemberDoc>(
-  { _id: String, serverId: String, userId: String, bot: Boolean, slot: Number, roles: [String], joinedAt: Date },
+  {
+    _id: String,
+    serverId: String,
+    userId: String,
+    bot: Boolean,
+    slot: Number,
+    roles: [String],
+    joinedAt: Date,
+    ob: { type: [Schema.Types.Mixed], default: undefined },
+    obAt: Date,
+  },
   { collection: 'members', versionKey: false, minimize: false },
 );
+indexOutbox(memberSchema, { serverId: 1 });
 memberSchema.index({ userId: 1, serverId: 1 });
 memberSchema.index({ serverId: 1, userId: 1 });
 memberSchema.index({ userId: 1, slot: 1 }, { unique: true, partialFilterExpression: { slot: { $exists: true } } });

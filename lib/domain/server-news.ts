@@ -1,0 +1,110 @@
+import type { EventData, EventName } from '../contract/events.ts';
+import { trusted } from '../store/database.ts';
+import type { OutboxEntry } from '../store/models/outbox.ts';
+import type { MemberDoc, ServerDoc } from '../store/models/server.ts';
+import type { Platform } from '../store/platform.ts';
+import type { ServerAccess } from './access.ts';
+import type { DueEvent } from './audience.ts';
+import { membersOf } from './members.ts';
+import type { Departing } from './membership.ts';
+import { rolesOf, serverOf, summaryOf } from './server-view.ts';
+
+/** How long a removal may take, in milliseconds: an older one whose membership still stands never happened. */
+const removalMs = 10_000;
+
+/** What a document owes that is to be told now, and the ids of the entries that are done with then. What is held back waits for a membership to end. */
+export interface News {
+  events: DueEvent[];
+  done: string[];
+}
+
+const event = <N extends EventName>(id: string, name: N, data: EventData<N>, who: Pick<DueEvent, 'only' | 'except'> = {}): DueEvent => ({
+  id,
+  name,
+  payload: JSON.stringify(data),
+  ...who,
+});
+
+/** Tells an account that it is in a server no more: always the same event for one end, so it is told once. */
+export const goneFrom = (id: string, serverId: string, userId: string): DueEvent =>
+  event(id, 'SERVER_DELETE', { id: serverId }, { only: userId });
+
+/** Which of the memberships that are to end still stand, by id, and when each began. */
+async function standingOf({ db }: Platform, serverId: string, departing: readonly Departing[]): Promise<Map<string, number>> {
+  if (departing.length === 0) return new Map();
+  const ids = departing.map(({ userId }) => `${serverId}:${userId}`);
+  const found = await db.members.find({ _id: trusted({ $in: ids }) }, { userId: 1, joinedAt: 1 }).lean();
+  return new Map(found.map(({ userId, joinedAt }) => [userId, joinedAt.getTime()]));
+}
+
+/** The entries that tell something: of those that show a thing as it is now, the last of a kind and thing tells all. */
+function untold(ob: readonly OutboxEntry[]): Set<OutboxEntry> {
+  const shows = ({ name, data }: OutboxEntry): string => `${name} ${JSON.stringify(data ?? null)}`;
+  const asItIs = (entry: OutboxEntry): boolean => entry.name.endsWith('_UPDATE');
+  const last = new Map(ob.map((entry) => [shows(entry), entry]));
+  return new Set(ob.filter((entry) => !asItIs(entry) || last.get(shows(entry)) === entry));
+}
+
+/** The event of a role, named by its id or by its bot's; none when it is gone. A bot knows its own new role from the server that it has just come to. */
+function roleNews(server: ServerDoc, { id, name, data }: OutboxEntry): DueEvent[] {
+  const { roleId, botId } = data as { roleId?: string; botId?: string };
+  const found = server.roles.find((role) => (roleId === undefined ? role.botId === botId : role.id === roleId));
+  const role = found && rolesOf(server).find((one) => one.id === found.id);
+  if (!role) return [];
+  const own = name === 'ROLE_CREATE' && found.botId !== null ? { except: found.botId } : {};
+  return [event(id, name as 'ROLE_CREATE' | 'ROLE_UPDATE', { serverId: server._id, role }, own)];
+}
+
+/**
+ * What a server's document owes, in the order in which it came to owe it. A member that is to go is told to have gone when the membership has ended, is waited
+ * for while it may yet, and never told when it did not. Read `server` under `versions`, before the members: what is told here comes before their news.
+ */
+export async function newsOfServer(platform: Platform, server: ServerDoc): Promise<News> {
+  const { _id: serverId, ob = [] } = server;
+  const departing = ob.filter(({ name }) => name === 'MEMBER_REMOVE').map(({ data }) => data as Departing);
+  const standing = await standingOf(platform, serverId, departing);
+  const news: News = { events: [], done: [] };
+  const telling = untold(ob);
+  for (const entry of ob) {
+    const { id, name, data } = entry;
+    if (name === 'MEMBER_REMOVE') {
+      const { userId, joinedAt, at } = data as Departing;
+      const stands = standing.get(userId) === joinedAt.getTime();
+      if (stands && platform.now() - at.getTime() < removalMs) continue;
+      if (!stands) news.events.push(event(id, name, { serverId, userId }, { except: userId }), goneFrom(`${id}-self`, serverId, userId));
+    } else if (name === 'ROLE_DELETE') news.events.push(event(id, name, { serverId, roleId: (data as { roleId: string }).roleId }));
+    else if (name === 'SERVER_UPDATE' && telling.has(entry)) news.events.push(event(id, name, summaryOf(server)));
+    else if ((name === 'ROLE_CREATE' || name === 'ROLE_UPDATE') && telling.has(entry)) news.events.push(...roleNews(server, entry));
+    news.done.push(id);
+  }
+  return news;
+}
+
+/** What these members owe, each as it is now: to who joined the server as they see it, to the others the member. An account that is gone has no news. */
+export async function newsOfMembers(platform: Platform, access: ServerAccess, members: readonly MemberDoc[]): Promise<News> {
+  const { server } = access;
+  const serverId = server._id;
+  const shown = new Map((await membersOf(platform, server, members)).map((one) => [one.user.id, one]));
+  const news: News = { events: [], done: [] };
+  for (const member of members) {
+    const { userId, ob = [] } = member;
+    const face = shown.get(userId);
+    const telling = untold(ob);
+    for (const entry of ob) {
+      const { id, name } = entry;
+      news.done.push(id);
+      if (!face || !telling.has(entry)) continue;
+      if (name === 'SERVER_CREATE') news.events.push(event(id, name, await serverOf(platform, access, member), { only: userId }));
+      else if (name === 'MEMBER_ADD') news.events.push(event(id, name, { serverId, member: face }, { except: userId }));
+      else if (name === 'MEMBER_UPDATE') news.events.push(event(id, name, { serverId, member: face }));
+    }
+  }
+  return news;
+}
+
+/** The order in which the news of one batch is told: who left, then who came, so that a server is known before anything else is told of it. */
+const rank = ({ name }: DueEvent): number => (name === 'MEMBER_REMOVE' || name === 'SERVER_DELETE' ? 0 : name === 'SERVER_CREATE' ? 1 : 2);
+
+/** News of a server and of its members in the order in which it is told. */
+export const inOrder = (...news: readonly News[]): DueEvent[] =>
+  news.flatMap(({ events }) => events).toSorted((one, other) => rank(one) - rank(other));
