@@ -112,7 +112,9 @@ export function feed(request: IncomingMessage, parser: Writable, stallMs: number
     };
     wait();
     request.on('data', wait);
-    request.once('close', () => request.complete || fail('the body ended early'));
+    const gone = (): unknown => request.complete || fail('the body ended early');
+    request.once('close', gone);
+    if (request.destroyed) gone(); // its sender left before this listened
     parser.once('finish', resolve);
     parser.once('error', () => fail('the body cannot be read'));
     request.pipe(parser);

@@ -1,0 +1,194 @@
+import { refuse } from '../base/errors.ts';
+import { failpoint } from '../base/failpoint.ts';
+import { limits } from '../base/limits.ts';
+import { sniffImage } from '../base/magic.ts';
+import type { Picture } from '../contract/shared.ts';
+import { isUnavailable } from '../store/database.ts';
+import type { FileDoc } from '../store/models/file.ts';
+import { outboxEnd, owing } from '../store/models/outbox.ts';
+import type { EnqueuePlatform, FilesPlatform } from '../store/platform.ts';
+import { type Actor, inServer } from './access.ts';
+import { ownApplication } from './applications-owned.ts';
+import { converted, newFileKey, type ReceivedFile, storeBlobs } from './attachments.ts';
+import { writeAudit } from './audit.ts';
+import { decideFiles, dropLateBlobs } from './files.ts';
+import { requireRoom } from './owed-events.ts';
+import { fileUrl } from './present.ts';
+import { keyOfPicture } from './shown-pictures.ts';
+
+/** Where an address of a picture stands. */
+interface Spot {
+  /** The address now; undefined when whom it shows is gone. */
+  read(): Promise<string | null | undefined>;
+  /** Puts `to` in the place of `from`; false when something else stands there by now. */
+  write(from: string | null, to: string | null): Promise<boolean>;
+}
+
+/** The avatar of an account. */
+const avatarOf = ({ db, versions }: EnqueuePlatform, _id: string): Spot => ({
+  read: async () => (await db.accounts.findOne({ _id }, { avatarUrl: 1 }).lean())?.avatarUrl,
+  write: async (avatarUrl, to) => {
+    const set = { $set: { avatarUrl: to } };
+    return (await versions.changing({ accounts: [_id] }, () => db.accounts.updateOne({ _id, avatarUrl }, set))).matchedCount === 1;
+  },
+});
+
+/** The icon of an application. */
+const applicationIconOf = ({ db }: EnqueuePlatform, _id: string): Spot => ({
+  read: async () => (await db.applications.findOne({ _id }, { iconUrl: 1 }).lean())?.iconUrl,
+  write: async (iconUrl, to) => (await db.applications.updateOne({ _id, iconUrl }, { $set: { iconUrl: to } })).matchedCount === 1,
+});
+
+/** The icon of a server; a change of it owes SERVER_UPDATE. */
+const serverIconOf = (platform: EnqueuePlatform, _id: string): Spot => ({
+  async read() {
+    const found = await platform.db.servers.findOne({ _id }, { iconUrl: 1, ob: 1 }).lean();
+    requireRoom(found?.ob?.length ?? 0);
+    return found?.iconUrl;
+  },
+  async write(iconUrl, to) {
+    const servers = platform.db.servers.collection;
+    const owed = owing([{ id: platform.ids.next(), name: 'SERVER_UPDATE' }], new Date(platform.now()));
+    const room = { [outboxEnd]: { $exists: false } };
+    const { matchedCount } = await platform.versions.changing({ servers: [_id] }, () =>
+      servers.updateOne({ _id: _id as never, iconUrl, ...room }, { $set: { iconUrl: to }, ...owed } as never),
+    );
+    if (matchedCount === 1) platform.nudge('drain-server', { serverId: _id });
+    return matchedCount === 1;
+  },
+});
+
+/**
+ * Shows `to` in place of what is shown; answers that, or undefined when whom it shows is gone. The file that was shown goes: its fate is open before it is
+ * shown no more, so that whatever dies in between, the sweep decides about it. Of those who write at once each takes away the file that it replaced.
+ */
+async function swap(platform: FilesPlatform, spot: Spot, to: string | null): Promise<string | null | undefined> {
+  for (;;) {
+    const from = await spot.read();
+    if (from === undefined || from === to) return from;
+    const key = keyOfPicture(from);
+    const openAt = new Date(platform.now());
+    const { files } = platform.db;
+    const old = key === null ? null : await files.findOneAndUpdate({ key }, { $set: { openAt } }, { returnDocument: 'after' }).lean();
+    failpoint(platform.config, 'after-picture-open');
+    if (!(await spot.write(from, to))) continue;
+    failpoint(platform.config, 'after-picture-shown');
+    if (old) await decideFiles(platform, [old]);
+    return from;
+  }
+}
+
+/** The document of a picture that arrives now, waiting for its conversion; its fate is open. */
+function documentOf(platform: FilesPlatform, subjectId: string, filename: string, { contentType, size }: ReceivedFile): FileDoc {
+  const now = new Date(platform.now());
+  return {
+    _id: platform.ids.next(),
+    key: newFileKey(),
+    blob: newFileKey(),
+    original: newFileKey(),
+    messageId: subjectId,
+    channelId: subjectId,
+    picture: true,
+    filename,
+    contentType: 'image/webp',
+    uploadedAs: { filename, contentType },
+    size,
+    width: null,
+    height: null,
+    state: 'waiting',
+    openAt: now,
+    createdAt: now,
+  };
+}
+
+/** Stores a picture as a square WebP and gives its address to `show`. When that fails, nothing of it is left. */
+async function keepPicture(
+  platform: FilesPlatform,
+  subjectId: string,
+  filename: string,
+  file: ReceivedFile,
+  show: (url: string) => Promise<void>,
+): Promise<Picture> {
+  if (file.contentType !== `image/${sniffImage(file.head)}`)
+    refuse('invalid_request', { reason: 'the body is no image of the declared type' });
+  const doc = documentOf(platform, subjectId, filename, file);
+  const url = fileUrl(platform.config.baseUrl, doc);
+  try {
+    await storeBlobs(platform, [doc], [file]);
+    const [ready = doc] = await converted(platform, [doc]);
+    if (ready.state === 'waiting') refuse('unavailable', undefined, { retryAfter: limits.imageWaitMs / 1000 });
+    if (ready.contentType !== 'image/webp') refuse('invalid_request', { reason: 'the image cannot be decoded' });
+    await show(url);
+  } catch (error) {
+    // With the database away it is not known whether it is shown: the sweep will see.
+    const unsure = isUnavailable(error) && (error as Error).name !== 'BlobsUnavailable';
+    if (!unsure) await discard(platform, doc);
+    throw error;
+  }
+  await platform.db.files.updateOne({ _id: doc._id, openAt: doc.createdAt }, { $unset: { openAt: 1 } });
+  return { url };
+}
+
+/** Deletes a picture that is not shown. */
+const discard = (platform: FilesPlatform, doc: FileDoc): Promise<void> =>
+  dropLateBlobs(platform, [doc])
+    .then(() => decideFiles(platform, [doc]))
+    .catch((error: unknown) => platform.log.warn({ err: error }, 'a picture is left to the sweep'));
+
+/** Gives the caller an avatar. Refuses what is no image of the declared type and what cannot be decoded (400); `unavailable` when no worker is done in 10 s. */
+export const setAvatar = (platform: FilesPlatform, actor: Actor, file: ReceivedFile): Promise<Picture> =>
+  keepPicture(platform, actor.id, 'avatar.webp', file, async (url) => {
+    if ((await swap(platform, avatarOf(platform, actor.id), url)) === undefined) refuse('not_found', { what: 'account' });
+  });
+
+/** Takes the caller's avatar away; where there is none, nothing changes. */
+export async function clearAvatar(platform: FilesPlatform, actor: Actor): Promise<void> {
+  await swap(platform, avatarOf(platform, actor.id), null);
+}
+
+/** Shows `url` as the icon of a server, which leaves an audit entry; null for none. */
+async function showServerIcon(platform: FilesPlatform, actor: Actor, serverId: string, url: string | null): Promise<void> {
+  const from = await swap(platform, serverIconOf(platform, serverId), url);
+  if (from === undefined) return refuse('not_found', { what: 'server' });
+  if (from !== url)
+    await writeAudit(platform, actor, { serverId, action: 'server_update', targetId: serverId, changes: { iconUrl: { from, to: url } } });
+}
+
+/** Refuses who may not change the icon of a server: it needs Manage Server. */
+export const admitServerIcon = (platform: FilesPlatform, actor: Actor, serverId: string): Promise<unknown> =>
+  inServer(platform, actor, serverId, 'Manage Server');
+
+/** Gives a server an icon. Needs Manage Server; refuses as `setAvatar` does. */
+export async function setServerIcon(platform: FilesPlatform, actor: Actor, serverId: string, file: ReceivedFile): Promise<Picture> {
+  await admitServerIcon(platform, actor, serverId);
+  return keepPicture(platform, serverId, 'icon.webp', file, (url) => showServerIcon(platform, actor, serverId, url));
+}
+
+/** Takes a server's icon away. Needs Manage Server. */
+export async function clearServerIcon(platform: FilesPlatform, actor: Actor, serverId: string): Promise<void> {
+  await admitServerIcon(platform, actor, serverId);
+  await showServerIcon(platform, actor, serverId, null);
+}
+
+/** Shows `url` as the icon of an application and the avatar of its bot; once more when the icon was changed again meanwhile, so that the last one stays. */
+async function showApplicationIcon(platform: FilesPlatform, id: string, botId: string, url: string | null): Promise<void> {
+  const icon = applicationIconOf(platform, id);
+  if ((await swap(platform, icon, url)) === undefined) refuse('not_found', { what: 'application' });
+  for (let shown: string | null | undefined = url; shown !== undefined; ) {
+    await swap(platform, avatarOf(platform, botId), shown);
+    const now = await icon.read();
+    shown = now === shown ? undefined : now;
+  }
+}
+
+/** Gives an application an icon, which becomes its bot's avatar; its owner only. Refuses as `setAvatar` does. */
+export async function setApplicationIcon(platform: FilesPlatform, actor: Actor, id: string, file: ReceivedFile): Promise<Picture> {
+  const { _id, botId } = await ownApplication(platform, actor, id);
+  return keepPicture(platform, _id, 'icon.webp', file, (url) => showApplicationIcon(platform, _id, botId, url));
+}
+
+/** Takes an application's icon and its bot's avatar away; its owner only. */
+export async function clearApplicationIcon(platform: FilesPlatform, actor: Actor, id: string): Promise<void> {
+  const { _id, botId } = await ownApplication(platform, actor, id);
+  await showApplicationIcon(platform, _id, botId, null);
+}
