@@ -129,17 +129,13 @@ export const surface: readonly Endpoint[] = [
      POST /api/applications/{id}/token
      POST /api/applications/{id}/signing-secret
      GET /api/applications/{id}/deliveries
-     POST /api/applications/{id}/interactions-endpoint/test`,
-  ),
-  ...rows(
-    'house',
-    'servers, people, moderation, Community, Discovery',
-    `PUT /api/users/@me/avatar
+     PUT /api/users/@me/avatar
      DELETE /api/users/@me/avatar
      PUT /api/servers/{id}/icon
      DELETE /api/servers/{id}/icon
      PUT /api/applications/{id}/icon
-     DELETE /api/applications/{id}/icon`,
+     DELETE /api/applications/{id}/icon
+     POST /api/applications/{id}/interactions-endpoint/test`,
   ),
   ...rows(
     'house',

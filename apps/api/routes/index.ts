@@ -12,6 +12,7 @@ import { invitesRoutes } from './invites.ts';
 import { membersRoutes } from './members.ts';
 import { messageRoutes } from './messages.ts';
 import { metaRoutes } from './meta.ts';
+import { picturesRoutes } from './pictures.ts';
 import { pinsRoutes } from './pins.ts';
 import { reactionsRoutes } from './reactions.ts';
 import { readsRoutes } from './reads.ts';
@@ -39,6 +40,7 @@ const sections: readonly Route[] = [
   ...channelsRoutes,
   ...rolesRoutes,
   ...invitesRoutes,
+  ...picturesRoutes,
   ...authRoutes,
   ...applicationsRoutes,
   ...gatewayRoutes,
