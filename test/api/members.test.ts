@@ -216,6 +216,15 @@ describe('members', () => {
       expect((await send<Server>(api, 200, owner, 'GET', `/api/servers/${server.id}`)).ownerId).to.equal(owner.id);
     });
 
+    it('400 for who is handed the server while they leave: they are in it again, and the count is right', async () => {
+      meet(api.platform.db.members, 'findOneAndDelete', () =>
+        send(api, 200, owner, 'PATCH', `/api/servers/${server.id}`, { ownerId: member.id }),
+      );
+      await refused(api, [400, 'invalid_request'], member, 'DELETE', leave());
+      expect((await send<Server>(api, 200, member, 'GET', `/api/servers/${server.id}`)).ownerId).to.equal(member.id);
+      expect((await api.platform.db.servers.findOne({ _id: server.id }).lean())?.memberCount).to.equal(4);
+    });
+
     it('a server keeps an owner who is in it, also when the heir leaves at the same moment', async () => {
       for (let round = 0; round < 10; round++) {
         const place = await makeServer(api, owner);

@@ -202,6 +202,19 @@ describe('notices', () => {
       expect(await noticesOf(member)).to.have.length(1);
     });
 
+    it('a ban that never came is not told of, also to who left by themselves; one that came is', async () => {
+      const old = new Date(Date.now() - 11_000);
+      const [never, came] = [await makeMember(api, owner, server.id), await makeMember(api, owner, server.id)];
+      for (const one of [never, came]) await send(api, 204, one, 'DELETE', `/api/users/@me/servers/${server.id}`);
+      const _id = `${server.id}:${came.id}`;
+      await api.platform.db.bans.create({ _id, serverId: server.id, userId: came.id, reason: null, createdAt: old });
+      const owed = [never, came].map(({ id: userId }) => intent({ kind: 'ban', userId, at: old }));
+      await api.platform.db.notices.insertMany(owed);
+      await sweepNotices(worker);
+      expect(await waiting()).to.deep.equal([]);
+      expect([await noticesOf(never), await noticesOf(came)].map((all) => all.length)).to.deep.equal([0, 1]);
+    });
+
     it('one whose removal is known is posted although they are back in', async () => {
       await kick();
       await join(api, owner, server.id, member);
