@@ -1,8 +1,10 @@
 import { forEachAtOnce } from '../lib/base/at-once.ts';
+import { recountServers } from '../lib/domain/app-directory.ts';
 import { sweepCrossposts } from '../lib/domain/crossposts.ts';
 import { drainChannel, overdueChannels } from '../lib/domain/delivery.ts';
 import { sweepFiles } from '../lib/domain/files.ts';
 import { finishRemoval } from '../lib/domain/finish-removal.ts';
+import { sweepHeld } from '../lib/domain/held-channels.ts';
 import { sweepImages } from '../lib/domain/image-conversion.ts';
 import { sweepInteractions, sweepUnposted } from '../lib/domain/interaction-sweeps.ts';
 import { recountMembers } from '../lib/domain/membership.ts';
@@ -27,6 +29,8 @@ const sweepRemovals = async (platform: WorkerPlatform): Promise<void> =>
 
 /** How often threads are archived, in milliseconds (decisions 5). */
 const archiveEveryMs = 60_000;
+/** How often channels that were held back and forgotten are decided about, in milliseconds. */
+const heldEveryMs = 10_000;
 /** How often images that wait too long are nudged, in milliseconds. */
 const imagesEveryMs = 10_000;
 /** How often files whose fate is open are decided about, in milliseconds. */
@@ -83,8 +87,10 @@ export function startSweeps(platform: WorkerPlatform, everyMs = 1_000): { close(
     repeat(() => once('channels', () => sweepChannels(platform)), everyMs),
     repeat(() => once('counts', () => recountThreads(platform)), everyMs),
     repeat(() => once('members', () => recountMembers(platform)), everyMs),
+    repeat(() => once('directory', () => recountServers(platform)), everyMs),
     repeat(() => once('servers', () => sweepServers(platform)), everyMs),
     repeat(() => once('removals', () => sweepRemovals(platform)), everyMs),
+    repeat(() => once('held', () => sweepHeld(platform)), heldEveryMs),
     repeat(() => once('images', () => sweepImages(platform)), imagesEveryMs),
     repeat(() => once('archive', () => archiveThreads(platform)), archiveEveryMs),
     repeat(() => once('files', () => sweepFiles(platform)), filesEveryMs),

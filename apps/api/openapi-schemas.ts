@@ -2,6 +2,8 @@ import type { TSchema } from 'typebox';
 import * as application from '../../lib/contract/application.ts';
 import * as channel from '../../lib/contract/channel.ts';
 import * as command from '../../lib/contract/command.ts';
+import * as community from '../../lib/contract/community.ts';
+import * as discovery from '../../lib/contract/discovery.ts';
 import * as endpoint from '../../lib/contract/endpoint.ts';
 import * as interaction from '../../lib/contract/interaction.ts';
 import * as message from '../../lib/contract/message.ts';
@@ -16,7 +18,7 @@ const isSchema = (value: unknown): value is TSchema => typeof value === 'object'
 
 /** The contract's schemas by their names there. They are recognised wherever they stand, as composing them keeps the object itself. */
 const names = new Map<unknown, string>(
-  [application, channel, command, endpoint, interaction, message, server, shared, user].flatMap((module) =>
+  [application, channel, command, community, discovery, endpoint, interaction, message, server, shared, user].flatMap((module) =>
     Object.entries<unknown>(module).flatMap(([name, value]) => (isSchema(value) ? [[value, name] as const] : [])),
   ),
 );

@@ -25,6 +25,7 @@ export const catalogue = {
   },
   endpoint_unverified: { status: 400, text: 'The URL was not saved, as it did not pass its ping: {reason}.', from: 'house' },
   not_public: { status: 400, text: 'Only an application whose bot is public can be listed. Make it public first.', from: 'spec' },
+  team_server: { status: 400, text: 'Staff and developer servers are never listed in Discovery.', from: 'spec' },
   invalid_options: { status: 400, text: 'The options of this command are not right: {reason}.', from: 'house' },
   unauthorized: { status: 401, text: 'This needs a valid credential: {hint}.', from: 'house' },
   missing_permission: { status: 403, text: 'This needs the permission {permissions}.', from: 'house' },
@@ -75,6 +76,8 @@ export interface RefusalExtra {
   retryAfter?: number;
   /** Values of the `Allow` header of a 405. */
   allow?: string[];
+  /** The error body holds no `code`: joining what is not listed in Discovery (spec, Errors). */
+  codeless?: true;
 }
 
 /** A refusal on its way to the caller. Told apart by `code`, never by message. */

@@ -30,3 +30,9 @@ export const isBlank = (text: string): boolean => /^[\s\p{Cc}\p{Default_Ignorabl
 
 /** `text` as it can be stored and sent: a half of a surrogate pair without its other half becomes U+FFFD. Its length stays. */
 export const wellFormed = (text: string): string => text.replace(/\p{Surrogate}/gu, '\ufffd');
+
+/**
+ * `text` as searches compare it: alike in any case, whatever the script. By both cases, as one letter may have several forms in one of them (σ and ς, ß and SS).
+ */
+export const folded = (text: string): string =>
+  Array.from(text.normalize('NFC').toLowerCase().toUpperCase(), (char) => char.toLowerCase()).join('');

@@ -1,6 +1,6 @@
 import { refuse } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
-import { wellFormed } from '../base/text.ts';
+import { folded, wellFormed } from '../base/text.ts';
 import type { Application, ApplicationInput, ApplicationPatch, NewApplication } from '../contract/application.ts';
 import { insertInSlot, insertNew } from '../store/insert.ts';
 import type { AccountDoc, ApplicationDoc } from '../store/models/account.ts';
@@ -28,6 +28,12 @@ const botOf = ({ _id, botId, name, iconUrl, createdAt }: ApplicationDoc): Accoun
   status: 'online',
   customStatus: null,
   createdAt,
+});
+
+/** What the App Directory searches of an application (spec, App Directory item): its name is its bot's username too. */
+const searchOf = ({ name, description }: ApplicationPatch): { name?: string; description?: string } => ({
+  ...(name === undefined ? {} : { name: folded(name.trim()) }),
+  ...(description === undefined ? {} : { description: folded(description) }),
 });
 
 async function applicationOf(platform: Platform, doc: ApplicationDoc): Promise<Application> {
@@ -69,6 +75,7 @@ export async function createApplication(platform: Platform, actor: Actor, input:
     inDirectory: false,
     interactionsEndpointUrl: null,
     signingSecret: seal(platform.config.APP_KEY, newSecret()),
+    search: searchOf(input),
     createdAt: new Date(platform.now()),
   };
   const scope = { ownerId: actor.id };
@@ -108,6 +115,7 @@ export async function updateApplication(
   const set = {
     ...(patch.name === undefined ? {} : { name: patch.name.trim() }),
     ...(patch.description === undefined ? {} : { description: patch.description }),
+    ...Object.fromEntries(Object.entries(searchOf(patch)).map(([field, text]) => [`search.${field}`, text])),
     ...(patch.public === undefined ? {} : { public: patch.public }),
     ...(inDirectory === undefined ? {} : { inDirectory }),
     ...(patch.public === false ? { inDirectory: false } : {}),
@@ -149,21 +157,12 @@ async function renameBot(platform: EnqueuePlatform, { _id, botId, name }: Pick<A
 }
 
 /**
- * Deletes an application with its bot: the bot's token and account first, so that it can neither act nor be added any more, then its memberships, its commands
- * and itself. Its messages stay; what was asked of it and is not answered expires. One cut short shows in the owner's list still, and is deleted by asking again.
+ * Deletes an application with its bot, which can neither act nor be added from then on, and is in nobody's list; a job takes it out of its servers and deletes
+ * what is left. Its messages stay; what was asked of it and is not answered expires. 404 when it was gone.
  */
-export async function deleteApplication(platform: FilesPlatform, actor: Actor, id: string): Promise<void> {
-  const { _id, botId } = await ownApplication(platform, actor, id);
-  const { db } = platform;
-  await openFiles(platform, _id); // its icon, before it goes: none is forgotten
-  await platform.versions.changing({ accounts: [botId], credentials: true }, async () => {
-    await db.tokens.deleteMany({ accountId: botId });
-    await db.accounts.deleteOne({ _id: botId });
-  });
-  for (const serverId of await serversOf(platform, botId)) await removeMember(platform, serverId, botId);
-  await db.commands.deleteMany({ applicationId: _id });
-  await db.applications.deleteOne({ _id, ownerId: actor.id });
-  await settleFiles(platform, _id);
+export async function deleteApplication(platform: EnqueuePlatform, actor: Actor, id: string): Promise<void> {
+  const { _id } = await ownApplication(platform, actor, id);
+  if (!(await removeApplication(platform, _id, actor.id))) refuse('not_found', { what: 'application' });
 }
 
 /** A new bot token, for the owner: the old one is dead with the answer (decisions 3). 404 for an application that is deleted meanwhile. */

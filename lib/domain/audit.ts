@@ -3,7 +3,7 @@ import type { AuditEntry, AuditPage } from '../contract/server.ts';
 import type { BackPage } from '../contract/shared.ts';
 import { trusted } from '../store/database.ts';
 import { insertNew } from '../store/insert.ts';
-import type { AuditDoc } from '../store/models/server.ts';
+import type { AuditDoc } from '../store/models/moderation.ts';
 import type { Platform } from '../store/platform.ts';
 import { type Actor, inServer } from './access.ts';
 

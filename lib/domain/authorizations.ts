@@ -10,6 +10,7 @@ import { type OutboxEntry, owing } from '../store/models/outbox.ts';
 import type { MemberDoc, RoleDoc, ServerDoc } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { type Actor, loadServerNow, require } from './access.ts';
+import { countServers } from './app-directory.ts';
 import { writeAudit } from './audit.ts';
 import { newMember, removeMember, settleJoin } from './membership.ts';
 
@@ -118,6 +119,7 @@ export async function authorizeBot(
   const role = { id: newId, name, color: null, hoist: false, permissions, botId };
   const [own, added] = await platform.versions.changing({ servers: [serverId], accounts: [botId] }, async () => {
     const given = await ownRole(platform, serverId, role);
+    await countServers(platform, [botId], 0);
     const joined = await insertNew<MemberDoc>(db.members, { ...member, roles: [given.id] });
     if (joined) await settleJoin(platform, member, 'server');
     else await db.members.updateOne({ _id: member._id }, { $addToSet: { roles: given.id } });

@@ -5,7 +5,7 @@ import { limits } from '../base/limits.ts';
 import { wellFormed } from '../base/text.ts';
 import type { Ban, BanInput, BanPage } from '../contract/server.ts';
 import { insertNew } from '../store/insert.ts';
-import type { BanDoc } from '../store/models/server.ts';
+import type { BanDoc } from '../store/models/moderation.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { type Actor, inServer } from './access.ts';
 import { writeAudit } from './audit.ts';

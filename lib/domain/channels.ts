@@ -40,7 +40,7 @@ async function requireCategory({ access, member }: InServer, parentId: string): 
 }
 
 /** Takes the next position of a server: a new or moved channel goes last (decisions 5). 404 when the server is gone. */
-async function nextPosition(platform: Platform, serverId: string): Promise<number> {
+export async function nextPosition(platform: Platform, serverId: string): Promise<number> {
   const before = await platform.db.servers
     .findOneAndUpdate({ _id: serverId }, { $inc: { nextPosition: 1 } }, { returnDocument: 'before' })
     .lean();

@@ -6,6 +6,7 @@ import { insertInSlot } from '../store/insert.ts';
 import { type OutboxEntry, outboxEnd, owing } from '../store/models/outbox.ts';
 import type { MemberDoc } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
+import { countServers } from './app-directory.ts';
 import { requireRoom } from './owed-events.ts';
 import { recountMarked } from './recounts.ts';
 
@@ -34,6 +35,7 @@ const counting = (platform: Platform, came: 1 | -1): { $inc: object; $set: objec
 export async function settleJoin(platform: EnqueuePlatform, member: MemberDoc, what: string): Promise<void> {
   const { _id, serverId } = member;
   const { matchedCount } = await platform.db.servers.updateOne({ _id: serverId }, counting(platform, 1));
+  if (member.bot) await countServers(platform, [member.userId], 1);
   const banned = await platform.db.bans.exists({ _id });
   platform.nudge('drain-server', { serverId });
   if (matchedCount === 1 && !banned) return;
@@ -85,6 +87,7 @@ export async function removeMember(
   const _id = `${serverId}:${userId}`;
   const standing = await members.findOne({ _id }).lean();
   if (!standing) return false;
+  if (standing.bot) await countServers(platform, [userId], 0);
   const now = new Date(platform.now());
   const entry = departureOf(standing, now);
   const owed = { $addToSet: { ob: entry }, $min: { obAt: now } };
@@ -100,7 +103,10 @@ export async function removeMember(
     if (!member) return false;
     // A worker may have dropped the news while the membership took its time to go: then it stands again.
     await server.updateOne({ _id: serverId as never }, { ...counting(platform, -1), ...owed } as never);
-    if (member.bot) await dropBotRole(platform, serverId, userId);
+    if (member.bot) {
+      await countServers(platform, [userId], -1);
+      await dropBotRole(platform, serverId, userId);
+    }
     return true;
   });
   platform.nudge('drain-server', { serverId });
@@ -149,7 +155,7 @@ export async function changeMemberRole(
   const { members } = platform.db;
   const _id = `${serverId}:${userId}`;
   const held = { roles: has ? trusted({ $ne: roleId }) : roleId, [outboxEnd]: trusted({ $exists: false }) };
-  const owed = owing([{ id: platform.ids.next(), name: 'MEMBER_UPDATE' }], new Date(platform.now()));
+  const owed = owing([{ id: platform.ids.next(), name: 'MEMBER_UPDATE', was: { given: { roleId, has } } }], new Date(platform.now()));
   const change = has ? { $push: { roles: roleId, ...owed.$push } } : { $pull: { roles: roleId }, $push: owed.$push };
   const { modifiedCount } = await platform.versions.changing({ servers: [serverId], accounts: [userId] }, () =>
     members.updateOne({ _id, ...held }, { ...change, $min: owed.$min }),

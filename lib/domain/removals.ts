@@ -1,17 +1,18 @@
 import { failpoint } from '../base/failpoint.ts';
 import { trusted } from '../store/database.ts';
 import { alsoOwing } from '../store/models/outbox.ts';
-import type { RemovalDoc } from '../store/models/removal.ts';
+import type { RemovalDoc, RemovalInServer } from '../store/models/removal.ts';
 import type { ChannelDoc } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { overwritesOf, type ServerAccess } from './access.ts';
+import { countServers } from './app-directory.ts';
 import type { Departing } from './membership.ts';
 
 /** How long after a deletion the sweep looks whether its job goes on, in milliseconds. */
 const sweepAfterMs = 2_000;
 
 /** Writes down that something goes, before it does: whatever dies after this, it goes to the end. */
-async function intend(platform: Platform, removal: Omit<RemovalDoc, 'at' | 'nextAt'>): Promise<RemovalDoc> {
+async function intend<T extends Omit<RemovalDoc, 'at' | 'nextAt'>>(platform: Platform, removal: T): Promise<T & RemovalDoc> {
   const now = platform.now();
   const full = { ...removal, at: new Date(now), nextAt: new Date(now + sweepAfterMs) };
   await platform.db.removals.collection.replaceOne({ _id: removal._id as never }, full, { upsert: true });
@@ -19,14 +20,21 @@ async function intend(platform: Platform, removal: Omit<RemovalDoc, 'at' | 'next
   return full;
 }
 
+/** A Community server forgets a channel that it has chosen and that is gone (spec, States). */
+export async function unchooseChannel({ db }: Platform, serverId: string, channelId: string): Promise<void> {
+  for (const field of ['rulesChannelId', 'updatesChannelId'] as const)
+    await db.servers.updateOne({ _id: serverId, [field]: channelId }, { $set: { [field]: null } });
+}
+
 /**
  * Deletes a channel's document, which hides it and its threads at once, and takes the channels of a category out of it; false when it was gone. Doing it again
  * finishes what was begun.
  */
-export async function dropChannel(platform: EnqueuePlatform, { _id, serverId }: RemovalDoc): Promise<boolean> {
+export async function dropChannel(platform: EnqueuePlatform, { _id, serverId }: RemovalInServer): Promise<boolean> {
   const { channels } = platform.db;
   const gone = await platform.versions.changing({ servers: [serverId] }, async () => {
     const { deletedCount } = await channels.deleteOne({ _id, serverId });
+    await unchooseChannel(platform, serverId, _id);
     const owed = alsoOwing({ id: { $concat: [platform.ids.next(), '-', '$_id'] }, name: 'CHANNEL_UPDATE' }, new Date(platform.now()));
     const inside = { serverId, parentId: _id, position: { $gte: 0 } };
     await channels.collection.updateMany(inside, [{ $set: { parentId: null, ...owed } }]);
@@ -56,16 +64,19 @@ const membersAtOnce = 1_000;
 async function dropMembers(platform: EnqueuePlatform, serverId: string, others: readonly string[]): Promise<void> {
   const { members } = platform.db;
   for (let round = 0; ; round++) {
-    const found = await members.find({ serverId }, { userId: 1 }).sort({ _id: 1 }).limit(membersAtOnce).lean();
+    const found = await members.find({ serverId }, { userId: 1, bot: 1 }).sort({ _id: 1 }).limit(membersAtOnce).lean();
     const accounts = found.map((one) => one.userId);
+    const bots = found.filter((one) => one.bot).map((one) => one.userId);
     const userIds = round === 0 ? [...new Set([...accounts, ...others])] : accounts;
     if (userIds.length === 0) return;
     const removalId = platform.ids.next();
     await intend(platform, { _id: removalId, kind: 'members', serverId, ownerId: null, overwrites: [], userIds });
+    await countServers(platform, bots, 0);
     if (accounts.length > 0)
       await platform.versions.changing({ servers: [serverId], accounts }, () =>
         members.deleteMany({ serverId, userId: trusted({ $in: accounts }) }),
       );
+    await countServers(platform, bots, -1);
     platform.nudge('finish-removal', { removalId });
   }
 }
@@ -92,6 +103,26 @@ export async function removeServer(platform: EnqueuePlatform, serverId: string, 
   if (end === 'kept') await forgetRemoval(platform, removal);
   else platform.nudge('finish-removal', { removalId: serverId });
   return end === 'dropped';
+}
+
+/**
+ * Deletes an application with its bot: the bot's token and account first, so that it can neither act nor be added any more. False when it was gone.
+ */
+export async function dropApplication({ db, versions }: Platform, { _id, ownerId }: RemovalDoc): Promise<boolean> {
+  await versions.changing({ accounts: [_id], credentials: true }, async () => {
+    await db.tokens.deleteMany({ accountId: _id });
+    await db.accounts.deleteOne({ _id });
+  });
+  const { deletedCount } = await db.applications.deleteOne({ _id, ownerId: ownerId as string });
+  return deletedCount === 1;
+}
+
+/** Removes an application of `ownerId`, whose bot has its id; false when it was gone. The job `finish-removal` takes the bot out of its servers. */
+export async function removeApplication(platform: EnqueuePlatform, applicationId: string, ownerId: string): Promise<boolean> {
+  const removal = await intend(platform, { _id: applicationId, kind: 'application', serverId: null, ownerId, overwrites: [] });
+  const gone = await dropApplication(platform, removal);
+  platform.nudge('finish-removal', { removalId: applicationId });
+  return gone;
 }
 
 /** Takes a removal off the list, unless it was written again meanwhile. */

@@ -1,6 +1,7 @@
 import { refuse, refuseField } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { everyoneDefault } from '../base/permissions.ts';
+import { folded } from '../base/text.ts';
 import type { Server, ServerInput, ServerPatch, ServerSummary } from '../contract/server.ts';
 import { trusted } from '../store/database.ts';
 import { insertInSlot, insertNew } from '../store/insert.ts';
@@ -41,6 +42,7 @@ export async function createServer(platform: EnqueuePlatform, actor: Actor, inpu
     types: [],
     community: false,
     listed: false,
+    search: { name: folded(input.name.trim()) },
     nextPosition: 1,
     memberCount: 1,
     createdAt: now,
@@ -98,9 +100,11 @@ export async function updateServer(platform: EnqueuePlatform, actor: Actor, serv
     const held = ownerId === undefined ? {} : { ownerId: actor.id };
     const { servers } = platform.db;
     const room = { [outboxEnd]: trusted({ $exists: false }) };
-    const owed = owing([{ id: platform.ids.next(), name: 'SERVER_UPDATE' }], new Date(platform.now()));
+    const was = ownerId === undefined ? {} : { was: { owner: actor.id } };
+    const searched = set.name === undefined ? {} : { 'search.name': folded(set.name) };
+    const owed = owing([{ id: platform.ids.next(), name: 'SERVER_UPDATE', ...was }], new Date(platform.now()));
     const found = await servers
-      .findOneAndUpdate({ _id: serverId, ...held, ...room }, { $set: set, ...owed }, { returnDocument: 'before' })
+      .findOneAndUpdate({ _id: serverId, ...held, ...room }, { $set: { ...set, ...searched }, ...owed }, { returnDocument: 'before' })
       .lean();
     if (!found) {
       const standing = await servers.findOne({ _id: serverId, ...held }).lean();

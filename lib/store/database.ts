@@ -7,10 +7,11 @@ import { fileSchema } from './models/file.ts';
 import { followSchema } from './models/follow.ts';
 import { commandsSchema, idempotencySchema, interactionSchema } from './models/interaction.ts';
 import { messageSchema } from './models/message.ts';
+import { auditSchema, banSchema, inviteSchema } from './models/moderation.ts';
 import { noticeSchema } from './models/notice.ts';
 import { readSchema } from './models/read.ts';
 import { removalSchema } from './models/removal.ts';
-import { auditSchema, banSchema, channelSchema, inviteSchema, memberSchema, serverSchema } from './models/server.ts';
+import { channelSchema, memberSchema, serverSchema } from './models/server.ts';
 import { turnSchema } from './models/turn.ts';
 
 const collections = (connection: Connection) => ({

@@ -21,6 +21,7 @@ const decided = {
     not_answered: 400,
     endpoint_unverified: 400,
     not_public: 400,
+    team_server: 400,
     invalid_options: 400,
     unauthorized: 401,
     missing_permission: 403,
@@ -46,7 +47,6 @@ const decided = {
   },
   pending: {
     too_many_webhooks: 400,
-    team_server: 400,
   },
 } as const;
 
@@ -75,6 +75,7 @@ describe('error catalogue', () => {
       'invites_paused',
       'too_many_servers',
       'not_public',
+      'team_server',
     ]);
   });
 

@@ -62,18 +62,14 @@ export const surface: readonly Endpoint[] = [
      PUT /api/servers/{serverId}/bans/{userId}
      DELETE /api/servers/{serverId}/bans/{userId}
      GET /api/servers/{serverId}/bans
-     POST /api/applications/{id}/authorize
-     PATCH /api/applications/{id}`,
-  ),
-  ...rows(
-    'spec',
-    'servers, people, moderation, Community, Discovery',
-    `GET /api/servers/{serverId}/community
+     GET /api/servers/{serverId}/community
      PUT /api/servers/{serverId}/community
      PUT /api/servers/{serverId}/discovery
      GET /api/discovery/servers
      POST /api/discovery/servers/{serverId}/join
-     GET /api/discovery/apps`,
+     GET /api/discovery/apps
+     POST /api/applications/{id}/authorize
+     PATCH /api/applications/{id}`,
   ),
   ...rows(
     'spec',

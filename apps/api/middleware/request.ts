@@ -17,7 +17,7 @@ function refusalOf(fault: unknown): Refusal | null {
 
 /**
  * The outermost layer: request id, error body, one log line and one measurement a request. Error body, always:
- * `{ code, message, requestId, errors?, missing?, retryAfter? }`.
+ * `{ code, message, requestId, errors?, missing?, retryAfter? }`; the one refusal without a code leaves that out.
  */
 export function requests(platform: ApiPlatform, metrics: Metrics): Middleware<State> {
   return async (ctx, next) => {
@@ -32,11 +32,11 @@ export function requests(platform: ApiPlatform, metrics: Metrics): Middleware<St
     } catch (fault) {
       const refusal = refusalOf(fault);
       if (!refusal) platform.log.error({ requestId, route: ctx.state.route, err: fault }, 'request failed');
-      const { retryAfter, allow, errors, missing } = refusal?.extra ?? {};
+      const { retryAfter, allow, errors, missing, codeless } = refusal?.extra ?? {};
       ctx.status = refusal?.status ?? 500;
       ctx.type = 'application/json';
       ctx.body = JSON.stringify({
-        code: refusal?.code ?? 'internal_error',
+        ...(codeless ? {} : { code: refusal?.code ?? 'internal_error' }),
         message: refusal?.message ?? 'Something went wrong on our side. It is logged under the request id.',
         requestId,
         ...(errors ? { errors } : {}),

@@ -4,7 +4,9 @@ import { authRoutes } from './auth.ts';
 import { bansRoutes } from './bans.ts';
 import { channelsRoutes } from './channels.ts';
 import { commandsRoutes } from './commands.ts';
+import { communityRoutes } from './community.ts';
 import { crosspostsRoutes } from './crossposts.ts';
+import { discoveryRoutes } from './discovery.ts';
 import { dmsRoutes } from './dms.ts';
 import { gatewayRoutes } from './gateway.ts';
 import { interactionsRoutes } from './interactions.ts';
@@ -40,6 +42,8 @@ const sections: readonly Route[] = [
   ...channelsRoutes,
   ...rolesRoutes,
   ...invitesRoutes,
+  ...communityRoutes,
+  ...discoveryRoutes,
   ...picturesRoutes,
   ...authRoutes,
   ...applicationsRoutes,

@@ -42,6 +42,7 @@ export const accountSchema = new Schema<AccountDoc>(
   { collection: 'accounts', versionKey: false, minimize: false },
 );
 accountSchema.index({ username: 1 }, { unique: true, partialFilterExpression: { kind: 'person' } });
+accountSchema.index({ tag: 1 }, { partialFilterExpression: { tag: 'verified_bot' } });
 
 /**
  * A credential: a bot's token or a session of a person. Only the SHA-256 of the whole token is kept. A bot's `_id` is its account's id, so that a bot has
@@ -76,6 +77,12 @@ export interface ApplicationDoc {
   inDirectory: boolean;
   interactionsEndpointUrl: string | null;
   signingSecret: string;
+  /** In how many servers its bot is; near the truth until the recount has been. Absent is none. */
+  serverCount?: number;
+  /** Since when its servers are to be counted again; absent when its bot was added or removed nowhere. */
+  recountAt?: Date;
+  /** What the App Directory searches: name and description as `folded` makes them. Each is written with what it is made of. */
+  search?: { name?: string; description?: string };
   /** Place among the owner's applications, 0-49: the unique index on it is the cap of 50. */
   slot: number;
   createdAt: Date;
@@ -93,6 +100,9 @@ export const applicationSchema = new Schema<ApplicationDoc>(
     inDirectory: Boolean,
     interactionsEndpointUrl: String,
     signingSecret: String,
+    serverCount: Number,
+    recountAt: Date,
+    search: { name: String, description: String },
     slot: Number,
     createdAt: Date,
   },
@@ -100,3 +110,5 @@ export const applicationSchema = new Schema<ApplicationDoc>(
 );
 applicationSchema.index({ ownerId: 1, slot: 1 }, { unique: true });
 applicationSchema.index({ botId: 1 }, { unique: true });
+applicationSchema.index({ inDirectory: 1 }, { partialFilterExpression: { inDirectory: true } });
+applicationSchema.index({ recountAt: 1 }, { partialFilterExpression: { recountAt: { $exists: true } } });

@@ -1,6 +1,7 @@
 import { Schema } from 'mongoose';
 import type { Overwrite } from '../../base/permissions.ts';
 import type { ChannelKind } from '../../contract/channel.ts';
+import type { DiscoveryCategory } from '../../contract/community.ts';
 import type { ServerType } from '../../contract/server.ts';
 import { indexOutbox, type Outbox } from './outbox.ts';
 
@@ -31,6 +32,13 @@ export interface ServerDoc extends Outbox {
   types: ServerType[];
   community: boolean;
   listed: boolean;
+  /** The channels chosen for a Community server; absent is none, as null is. */
+  rulesChannelId?: string | null;
+  updatesChannelId?: string | null;
+  /** What Discovery shows of it; absent is what nobody has set. */
+  discovery?: { category?: DiscoveryCategory; description?: string; tags?: string[] };
+  /** What Discovery searches: name, description and tags as `folded` makes them, the tags a line each. Each is written with what it is made of. */
+  search?: { name?: string; description?: string; tags?: string };
   /** Position that the next new or moved channel gets; grows only, so no two channels share one. */
   nextPosition: number;
   /** Near the truth until the recount has been. */
@@ -57,6 +65,10 @@ export const serverSchema = new Schema<ServerDoc>(
     types: [String],
     community: Boolean,
     listed: Boolean,
+    rulesChannelId: String,
+    updatesChannelId: String,
+    discovery: { category: String, description: String, tags: { type: [String], default: undefined } },
+    search: { name: String, description: String, tags: String },
     nextPosition: Number,
     memberCount: Number,
     recountAt: Date,
@@ -68,6 +80,8 @@ export const serverSchema = new Schema<ServerDoc>(
 );
 serverSchema.index({ recountAt: 1 }, { partialFilterExpression: { recountAt: { $exists: true } } });
 indexOutbox(serverSchema);
+/** What Discovery lists, in its order. */
+serverSchema.index({ memberCount: -1, _id: 1 }, { name: 'discovery', partialFilterExpression: { listed: true } });
 
 /**
  * A channel, category or thread of a server. `serverId` never changes. What posts change in a thread (`archived`, `messageCount` and the times) does not
@@ -80,8 +94,13 @@ export interface ChannelDoc extends Outbox {
   serverId: string;
   kind: ChannelKind;
   name: string;
-  /** -1 for a thread: it has none. */
+  /** -1 for a thread, which has none, and for a channel that is held back. */
   position: number;
+  /**
+   * Since when a channel is held back that was made for a Community server: nobody sees it until the server has chosen it, and if that does not come to pass
+   * it goes again.
+   */
+  heldAt?: Date;
   parentId: string | null;
   topic: string | null;
   slowmodeSecs: number;
@@ -112,6 +131,7 @@ export const channelSchema = new Schema<ChannelDoc>(
     kind: String,
     name: String,
     position: Number,
+    heldAt: Date,
     parentId: String,
     topic: String,
     slowmodeSecs: Number,
@@ -136,6 +156,7 @@ channelSchema.index({ serverId: 1, slot: 1 }, { unique: true, partialFilterExpre
 channelSchema.index({ threadStarterId: 1 }, { unique: true, partialFilterExpression: { threadStarterId: { $exists: true } } });
 channelSchema.index({ parentId: 1, lastActivityAt: -1 }, { partialFilterExpression: { lastActivityAt: { $exists: true } } });
 channelSchema.index({ serverId: 1, lastActivityAt: -1 }, { partialFilterExpression: { archiveAt: { $exists: true } } });
+channelSchema.index({ heldAt: 1 }, { partialFilterExpression: { heldAt: { $exists: true } } });
 channelSchema.index({ recountAt: 1 }, { partialFilterExpression: { recountAt: { $exists: true } } });
 /** The index that the archive sweep reads from; named in its query, whatever a planner thinks of a collection that just grew. */
 export const dueThreadsIndex = 'due_threads';
@@ -174,76 +195,3 @@ memberSchema.index({ userId: 1, serverId: 1 });
 memberSchema.index({ serverId: 1, userId: 1 });
 memberSchema.index({ userId: 1, slot: 1 }, { unique: true, partialFilterExpression: { slot: { $exists: true } } });
 memberSchema.index({ serverId: 1 }, { name: 'bots_of_server', partialFilterExpression: { bot: true } });
-
-/** An account that may not join a server; `_id` is `<serverId>:<userId>`. */
-export interface BanDoc {
-  _id: string;
-  serverId: string;
-  userId: string;
-  reason: string | null;
-  createdAt: Date;
-}
-
-export const banSchema = new Schema<BanDoc>(
-  { _id: String, serverId: String, userId: String, reason: String, createdAt: Date },
-  { collection: 'bans', versionKey: false },
-);
-banSchema.index({ serverId: 1, createdAt: -1, _id: -1 });
-
-/** An invite; `_id` is its code. A `maxUses` or `maxAgeSecs` of 0 means no limit. */
-export interface InviteDoc {
-  _id: string;
-  serverId: string;
-  creatorId: string;
-  /** Place among the server's invites, 0-999: the unique index on it is the cap of 1,000. */
-  slot: number;
-  maxAgeSecs: number;
-  maxUses: number;
-  uses: number;
-  expiresAt: Date | null;
-  createdAt: Date;
-}
-
-export const inviteSchema = new Schema<InviteDoc>(
-  {
-    _id: String,
-    serverId: String,
-    creatorId: String,
-    slot: Number,
-    maxAgeSecs: Number,
-    maxUses: Number,
-    uses: Number,
-    expiresAt: Date,
-    createdAt: Date,
-  },
-  { collection: 'invites', versionKey: false },
-);
-inviteSchema.index({ serverId: 1, slot: 1 }, { unique: true });
-inviteSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });
-
-/** One moderation or Manage-something write (decisions 3). */
-export interface AuditDoc {
-  _id: string;
-  serverId: string;
-  actorId: string;
-  action: string;
-  targetId: string | null;
-  reason: string | null;
-  changes: Record<string, { from: unknown; to: unknown }>;
-  createdAt: Date;
-}
-
-export const auditSchema = new Schema<AuditDoc>(
-  {
-    _id: String,
-    serverId: String,
-    actorId: String,
-    action: String,
-    targetId: String,
-    reason: String,
-    changes: Schema.Types.Mixed,
-    createdAt: Date,
-  },
-  { collection: 'audit', versionKey: false, minimize: false },
-);
-auditSchema.index({ serverId: 1, _id: -1 });

@@ -1,0 +1,37 @@
+import { CommunityInput, CommunitySettings, DiscoveryInput } from '../../../lib/contract/community.ts';
+import { getCommunity, setCommunity } from '../../../lib/domain/community.ts';
+import { setDiscovery } from '../../../lib/domain/discovery.ts';
+import { type Route, route } from '../route.ts';
+
+/** Spec, Community and Discovery: what a server sets of itself. */
+export const communityRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/servers/{serverId}/community',
+    auth: 'account',
+    about: 'The Community and Discovery settings of a server. Needs Manage Server.',
+    reply: { status: 200, body: CommunitySettings },
+    errors: ['unauthorized', 'missing_permission', 'not_found', 'rate_limited'],
+    run: (platform, actor, { params }) => getCommunity(platform, actor, params.serverId),
+  }),
+  route({
+    method: 'PUT',
+    path: '/api/servers/{serverId}/community',
+    auth: 'account',
+    about: 'Turns Community on or off, or changes its channels; `new` makes one. Needs Manage Server.',
+    body: CommunityInput,
+    reply: { status: 200, body: CommunitySettings },
+    errors: ['invalid_request', 'unauthorized', 'missing_permission', 'not_found', 'too_many_channels', 'rate_limited'],
+    run: (platform, actor, { params, body }) => setCommunity(platform, actor, params.serverId, body),
+  }),
+  route({
+    method: 'PUT',
+    path: '/api/servers/{serverId}/discovery',
+    auth: 'account',
+    about: 'Lists a Community server in Discovery or takes it out, and sets what is shown of it there. Needs Manage Server.',
+    body: DiscoveryInput,
+    reply: { status: 200, body: CommunitySettings },
+    errors: ['invalid_request', 'team_server', 'unauthorized', 'missing_permission', 'not_found', 'rate_limited'],
+    run: (platform, actor, { params, body }) => setDiscovery(platform, actor, params.serverId, body),
+  }),
+];

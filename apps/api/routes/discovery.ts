@@ -1,0 +1,39 @@
+import { DirectoryPage, DirectoryQuery, DiscoveryPage, DiscoveryQuery } from '../../../lib/contract/discovery.ts';
+import { Server } from '../../../lib/contract/server.ts';
+import { listDirectory } from '../../../lib/domain/app-directory.ts';
+import { joinByDiscovery, listDiscovery } from '../../../lib/domain/discovery.ts';
+import { type Route, route } from '../route.ts';
+
+/** Spec, Community and Discovery: what everyone finds there. */
+export const discoveryRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/discovery/servers',
+    auth: 'account',
+    about: 'The servers in Discovery, most members first. `q` is looked for in name, description and tags, literally and in any case.',
+    query: DiscoveryQuery,
+    reply: { status: 200, body: DiscoveryPage },
+    errors: ['invalid_request', 'unauthorized', 'rate_limited'],
+    run: (platform, actor, { query }) => listDiscovery(platform, actor, query),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/discovery/servers/{serverId}/join',
+    auth: 'person',
+    about: 'Joins a listed server without an invite. For one that is not listed, the error body has no `code`.',
+    reply: { status: 200, body: Server },
+    errors: ['unauthorized', 'bots_not_allowed', 'not_found', 'banned', 'invites_paused', 'too_many_servers', 'rate_limited'],
+    run: (platform, actor, { params }) => joinByDiscovery(platform, actor, params.serverId),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/discovery/apps',
+    auth: 'account',
+    about:
+      'The App Directory: verified bots first, then by number of servers. `q` is looked for in name, description and bot username, literally and in any case.',
+    query: DirectoryQuery,
+    reply: { status: 200, body: DirectoryPage },
+    errors: ['invalid_request', 'unauthorized', 'rate_limited'],
+    run: (platform, _actor, { query }) => listDirectory(platform, query),
+  }),
+];

@@ -1,0 +1,50 @@
+import { type Static, Type } from 'typebox';
+import { limits } from '../base/limits.ts';
+import { Id, Nullable } from './shared.ts';
+
+/** What a server in Discovery is about (spec, Community settings). */
+export const DiscoveryCategory = Type.Union([
+  Type.Literal('gaming'),
+  Type.Literal('music'),
+  Type.Literal('entertainment'),
+  Type.Literal('science_tech'),
+  Type.Literal('education'),
+  Type.Literal('art_creators'),
+  Type.Literal('anime_manga'),
+  Type.Literal('community_social'),
+  Type.Literal('other'),
+]);
+export type DiscoveryCategory = Static<typeof DiscoveryCategory>;
+
+/** A server's Community and Discovery settings. What nobody has set yet is the category `other`, no description and no tags. */
+export const CommunitySettings = Type.Object({
+  community: Type.Boolean(),
+  rulesChannelId: Nullable(Id),
+  updatesChannelId: Nullable(Id),
+  discovery: Type.Object({
+    listed: Type.Boolean(),
+    category: DiscoveryCategory,
+    description: Type.String(),
+    tags: Type.Array(Type.String()),
+  }),
+});
+export type CommunitySettings = Static<typeof CommunitySettings>;
+
+const ChannelChoice = Type.Optional(Nullable(Type.Union([Id, Type.Literal('new')])));
+
+/** `PUT /api/servers/{serverId}/community`. The channels count with `enabled: true` only; `new` makes one. */
+export const CommunityInput = Type.Object({
+  enabled: Type.Boolean(),
+  rulesChannelId: ChannelChoice,
+  updatesChannelId: ChannelChoice,
+});
+export type CommunityInput = Static<typeof CommunityInput>;
+
+/** `PUT /api/servers/{serverId}/discovery`: any of these; what is left out stays. Tags are counted and measured once they are trimmed. */
+export const DiscoveryInput = Type.Object({
+  listed: Type.Optional(Type.Boolean()),
+  category: Type.Optional(DiscoveryCategory),
+  description: Type.Optional(Type.String({ maxLength: limits.discoveryDescriptionChars })),
+  tags: Type.Optional(Type.Array(Type.String({ pattern: '^[^,\\r\\n\\u2028\\u2029]*$' }))),
+});
+export type DiscoveryInput = Static<typeof DiscoveryInput>;

@@ -1,0 +1,193 @@
+import { refuse, refuseField } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import type { CommunityInput, CommunitySettings, DiscoveryCategory } from '../contract/community.ts';
+import { owing } from '../store/models/outbox.ts';
+import type { ChannelDoc, ServerDoc } from '../store/models/server.ts';
+import type { EnqueuePlatform, Platform } from '../store/platform.ts';
+import { type Actor, inServer, type ServerAccess } from './access.ts';
+import { type Changes, changesOf, writeAudit } from './audit.ts';
+import { type ChosenField, choosingMs, chosenFields, dropHeld, holdChannel, showChannel } from './held-channels.ts';
+import { requireRoom } from './owed-events.ts';
+import { unchooseChannel } from './removals.ts';
+
+/** What stands of Community and Discovery in a server, each field by the name that bodies and the audit log give it. */
+export interface Settings {
+  community: boolean;
+  rulesChannelId: string | null;
+  updatesChannelId: string | null;
+  listed: boolean;
+  category: DiscoveryCategory;
+  description: string;
+  tags: string[];
+}
+
+/** The settings of a server, with what stands for those that nobody has set. */
+export const settingsOf = ({ community, listed, rulesChannelId, updatesChannelId, discovery }: ServerDoc): Settings => ({
+  community,
+  rulesChannelId: rulesChannelId ?? null,
+  updatesChannelId: updatesChannelId ?? null,
+  listed,
+  category: discovery?.category ?? 'other',
+  description: discovery?.description ?? '',
+  tags: discovery?.tags ?? [],
+});
+
+/** Settings as they are shown (spec, Community settings). */
+export function shownSettings({ community, rulesChannelId, updatesChannelId, ...discovery }: Settings): CommunitySettings {
+  const { listed, category, description, tags } = discovery;
+  return { community, rulesChannelId, updatesChannelId, discovery: { listed, category, description, tags } };
+}
+
+/** The server as it stands in the database; 404 when it is gone. */
+export const serverStanding = async ({ db }: Platform, serverId: string): Promise<ServerDoc> =>
+  (await db.servers.findOne({ _id: serverId }).lean()) ?? refuse('not_found', { what: 'server' });
+
+/** The Community settings of a server. Needs Manage Server. */
+export async function getCommunity(platform: Platform, actor: Actor, serverId: string): Promise<CommunitySettings> {
+  const { server } = await inServer(platform, actor, serverId, 'Manage Server');
+  return shownSettings(settingsOf(server));
+}
+
+/** What a write of `changes` adds to a server so that it owes the news of its summary; nothing where that shows none of them. Refuses `unavailable` when it owes too much. */
+export function summaryNews(platform: Platform, { ob = [] }: ServerDoc, changes: Changes): object {
+  if (!('community' in changes) && !('listed' in changes)) return {};
+  requireRoom(ob.length);
+  return owing([{ id: platform.ids.next(), name: 'SERVER_UPDATE' }], new Date(platform.now()));
+}
+
+const auditSettings = (platform: Platform, actor: Actor, serverId: string, changes: Changes): Promise<void> =>
+  writeAudit(platform, actor, { serverId, action: 'server_update', targetId: serverId, changes });
+
+/** Turns Community off: both channels are forgotten, the server leaves Discovery, and what Discovery shows of it is kept (spec, States). */
+async function turnOff(platform: EnqueuePlatform, actor: Actor, serverId: string): Promise<CommunitySettings> {
+  const set = { community: false, rulesChannelId: null, updatesChannelId: null, listed: false };
+  const standing = await serverStanding(platform, serverId);
+  const changes = changesOf<Settings>(settingsOf(standing), set);
+  if (Object.keys(changes).length === 0) return shownSettings(settingsOf(standing));
+  const owed = summaryNews(platform, standing, changes);
+  const before = await platform.versions.changing({ servers: [serverId] }, () =>
+    platform.db.servers.findOneAndUpdate({ _id: serverId }, { $set: set, ...owed }, { returnDocument: 'before' }).lean(),
+  );
+  if (!before) return refuse('not_found', { what: 'server' });
+  platform.nudge('drain-server', { serverId });
+  const settings = settingsOf(before);
+  const made = changesOf<Settings>(settings, set);
+  if (Object.keys(made).length > 0) await auditSettings(platform, actor, serverId, made);
+  return shownSettings({ ...settings, ...set });
+}
+
+/**
+ * What `field` shall hold, given what stands: `new` for a channel that is to be made. Left out keeps it while Community is on, and so does `new` where a channel
+ * stands, so that a repeated call makes no second one (edge case 58).
+ */
+function choiceOf({ community, ...standing }: Settings, input: CommunityInput, field: ChosenField): string | null {
+  const given = input[field];
+  if (community && (given === undefined || (given === 'new' && standing[field] !== null))) return standing[field];
+  return given ?? refuseField(`/${field}`, community ? 'cannot be null while Community is on' : 'is needed to turn Community on');
+}
+
+/** Refuses an id that is not of a text channel of this server. */
+async function requireTextChannel(access: ServerAccess, field: ChosenField, channelId: string): Promise<void> {
+  const channel = await access.channel(channelId);
+  if (channel?.kind !== 'text' || channel.heldAt) refuseField(`/${field}`, 'is not a text channel of this server');
+}
+
+/** What settings shall become, and the channels that were made for that, held back still. */
+interface Plan {
+  set: Pick<Settings, 'community' | ChosenField>;
+  made: ChannelDoc[];
+}
+
+/** Makes the channels that are asked for; null, and none made, when the server has no place for all of them. */
+async function planFor(platform: EnqueuePlatform, actor: Actor, server: ServerDoc, choices: Plan['set']): Promise<Plan | null> {
+  const made: ChannelDoc[] = [];
+  const set = { ...choices };
+  for (const field of chosenFields) {
+    if (set[field] !== 'new') continue;
+    const held = await holdChannel(platform, actor, server, field);
+    if (!held) {
+      const ids = made.map((one) => one._id);
+      await dropHeld(platform, ids);
+      return null;
+    }
+    made.push(held);
+    set[field] = held._id;
+  }
+  return { set, made };
+}
+
+/** A filter for the server while its Community is as it was read. */
+const asRead = ({ _id, community, rulesChannelId, updatesChannelId }: ServerDoc) => ({
+  _id,
+  community,
+  rulesChannelId: rulesChannelId ?? null,
+  updatesChannelId: updatesChannelId ?? null,
+});
+
+/**
+ * Writes a plan over what it was made from, and shows the channels made for it; takes them away, and answers false, when others changed that meanwhile. A fault on
+ * the way leaves them held back: the sweep finds out what came of it. A chosen channel that was deleted at the same moment is forgotten, as by its deletion.
+ */
+async function carryOut(platform: EnqueuePlatform, server: ServerDoc, { set, made }: Plan, began: number): Promise<boolean> {
+  if (performance.now() - began > choosingMs) refuse('unavailable', undefined, { retryAfter: 1 });
+  const { servers, channels } = platform.db;
+  const owed = summaryNews(platform, server, changesOf<Settings>(settingsOf(server), set));
+  const { modifiedCount } = await servers.updateOne(asRead(server), { $set: set, ...owed });
+  if (modifiedCount === 0) {
+    const ids = made.map((one) => one._id);
+    await dropHeld(platform, ids);
+    return false;
+  }
+  platform.nudge('drain-server', { serverId: server._id });
+  for (const channel of made) await showChannel(platform, channel);
+  for (const field of chosenFields) {
+    const channelId = set[field];
+    if (channelId !== null && !(await channels.exists({ _id: channelId }))) await unchooseChannel(platform, server._id, channelId);
+  }
+  return true;
+}
+
+/** Turns Community on, or changes its channels: over what stands, and again when others changed that at the same moment. */
+async function turnOn(platform: EnqueuePlatform, actor: Actor, access: ServerAccess, input: CommunityInput): Promise<void> {
+  const { _id: serverId } = access.server;
+  for (;;) {
+    const server = await serverStanding(platform, serverId);
+    const standing = settingsOf(server);
+    const [rulesChannelId, updatesChannelId] = chosenFields.map((field) => choiceOf(standing, input, field));
+    const choices = { community: true, rulesChannelId: rulesChannelId ?? null, updatesChannelId: updatesChannelId ?? null };
+    for (const field of chosenFields) {
+      const choice = choices[field];
+      if (choice !== null && choice !== 'new' && choice !== standing[field]) await requireTextChannel(access, field, choice);
+    }
+    if (Object.keys(changesOf<Settings>(standing, choices)).length === 0) return;
+    const began = performance.now();
+    const plan = await planFor(platform, actor, server, choices);
+    if (!plan) {
+      if (await platform.db.servers.exists(asRead(server))) refuse('too_many_channels', { limit: limits.channelsPerServer });
+      continue;
+    }
+    if (!(await carryOut(platform, server, plan, began))) continue;
+    for (const { _id, name, kind } of plan.made) {
+      const changes = { name: { from: null, to: name }, kind: { from: null, to: kind } };
+      await writeAudit(platform, actor, { id: _id, serverId, action: 'channel_create', targetId: _id, changes });
+    }
+    return auditSettings(platform, actor, serverId, changesOf<Settings>(standing, plan.set));
+  }
+}
+
+/**
+ * Turns Community on or off, or changes its channels (spec, Community and Discovery). Needs Manage Server. Turning it on needs both channels, each an id or `new`;
+ * while it is on, what is left out stays, and null is refused. A chosen channel must be a text channel of the server when it is chosen:
+ * one that is made an announcement channel later stays chosen. `new` makes a channel where none stands, both or none of two; refuses `too_many_channels`.
+ */
+export async function setCommunity(
+  platform: EnqueuePlatform,
+  actor: Actor,
+  serverId: string,
+  input: CommunityInput,
+): Promise<CommunitySettings> {
+  const { access } = await inServer(platform, actor, serverId, 'Manage Server');
+  if (!input.enabled) return turnOff(platform, actor, serverId);
+  await platform.versions.changing({ servers: [serverId] }, () => turnOn(platform, actor, access, input));
+  return shownSettings(settingsOf(await serverStanding(platform, serverId)));
+}
