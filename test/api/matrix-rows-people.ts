@@ -1,4 +1,4 @@
-import { account, members, needs, peopleOnly, refuseAll } from './matrix-roles.ts';
+import { account, members, needs, ownsApplication, peopleOnly, refuseAll } from './matrix-roles.ts';
 import { type Call, type Row, row } from './matrix-row.ts';
 import { hardTargets } from './matrix-rows-servers.ts';
 import type { Stage } from './matrix-stage.ts';
@@ -57,5 +57,21 @@ const communityRows: readonly Row[] = [
   row(join, [...peopleOnly, refuseAll('404 (no code)')], 200, async (stage) => ({ at: [await stage.server()] }), { case: 'not listed' }),
 ];
 
-/** The rows of bans, people, Community and Discovery. */
-export const peopleRows: readonly Row[] = [...banRows, ...profileRows, ...communityRows];
+/** A picture of one pixel. */
+const pixel = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
+const sent = { body: pixel, headers: { 'Content-Type': 'image/png' } };
+const portal = [...peopleOnly, ownsApplication(false)];
+const itsOwn = ({ application: { applicationId } }: Stage): { at: string[] } => ({ at: [applicationId] });
+
+/** Decisions 3: avatars and icons. */
+const pictureRows: readonly Row[] = [
+  row('PUT /api/users/@me/avatar', account, 200, () => sent),
+  row('DELETE /api/users/@me/avatar', account, 204, () => ({})),
+  row('PUT /api/servers/{id}/icon', managing, 200, (stage) => ({ ...here(stage), ...sent })),
+  row('DELETE /api/servers/{id}/icon', managing, 204, here),
+  row('PUT /api/applications/{id}/icon', portal, 200, (stage) => ({ ...itsOwn(stage), ...sent })),
+  row('DELETE /api/applications/{id}/icon', portal, 204, itsOwn),
+];
+
+/** The rows of bans, people, Community, Discovery and pictures. */
+export const peopleRows: readonly Row[] = [...banRows, ...profileRows, ...communityRows, ...pictureRows];

@@ -4,8 +4,10 @@ import type { ChannelInput } from '../../lib/contract/channel.ts';
 import type { Invoked } from '../../lib/contract/interaction.ts';
 import type { RoleInput } from '../../lib/contract/server.ts';
 import { newToken } from '../../lib/domain/credentials.ts';
-import { openGatewayPlatform } from '../../lib/store/platform.ts';
+import { openGatewayPlatform, openWorkerPlatform } from '../../lib/store/platform.ts';
 import { interactionTokenOf } from '../../lib/store/seal.ts';
+import { handlers } from '../../workers/handlers.ts';
+import { imageEncoder } from '../../workers/image-encoder.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
 import {
   authorize,
@@ -103,6 +105,18 @@ async function connect({ platform }: TestApi, bot: Bot): Promise<() => Promise<v
   };
 }
 
+/** A worker that converts pictures, which a call waits for, and does nothing else, so that what is stored changes by calls alone. Answers how to end it. */
+async function convertPictures({ platform: { config } }: TestApi): Promise<() => Promise<void>> {
+  const worker = await openWorkerPlatform(config, createLog('test', config.LOG_LEVEL));
+  const idle = Object.fromEntries(Object.keys(handlers).map((name) => [name, () => Promise.resolve()])) as unknown as typeof handlers;
+  const consumers = worker.consume({ ...idle, 'convert-image': handlers['convert-image'] }, () => undefined);
+  return async () => {
+    await consumers.close();
+    await imageEncoder.close();
+    await worker.close();
+  };
+}
+
 /** Everything that stands in the database, collection by collection. */
 async function snapshotOf({ platform: { db } }: TestApi): Promise<Record<string, string>> {
   const models = Object.entries(db).filter(([, value]) => 'collection' in value) as [
@@ -169,7 +183,7 @@ export async function startStage(overrides: Record<string, string> = {}): Promis
     commands,
   );
   const commandId = command?.id as string;
-  const disconnect = await connect(api, application);
+  const ends = [await connect(api, application), await convertPictures(api)];
   return {
     api,
     owner,
@@ -209,7 +223,7 @@ export async function startStage(overrides: Record<string, string> = {}): Promis
     },
     snapshot: () => snapshotOf(api),
     async close() {
-      await disconnect();
+      for (const end of ends) await end();
       await api.close();
     },
   };
