@@ -103,11 +103,7 @@ describe('pictures: avatars and icons', function () {
       .toBuffer();
   };
   for (const [what, make, type] of [
-    [
-      'a large PNG that is seen through',
-      () => noise(1_200, 900).ensureAlpha(0.5).png({ compressionLevel: 9, palette: true }).toBuffer(),
-      'image/png',
-    ],
+    ['a large PNG that is seen through', () => picture(1_200, 900).ensureAlpha(0.5).png().toBuffer(), 'image/png'],
     ['a WebP', () => picture().webp().toBuffer(), 'image/webp'],
     ['a GIF', () => picture().gif().toBuffer(), 'image/gif'],
     ['a GIF that moves: its first picture', () => frames('gif'), 'image/gif'],
