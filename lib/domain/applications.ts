@@ -157,12 +157,21 @@ async function renameBot(platform: EnqueuePlatform, { _id, botId, name }: Pick<A
 }
 
 /**
- * Deletes an application with its bot, which can neither act nor be added from then on, and is in nobody's list; a job takes it out of its servers and deletes
- * what is left. Its messages stay; what was asked of it and is not answered expires. 404 when it was gone.
+ * Deletes an application with its bot: the bot's token and account first, so that it can neither act nor be added any more, then its memberships, its commands
+ * and itself. Its messages stay; what was asked of it and is not answered expires. One cut short shows in the owner's list still, and is deleted by asking again.
  */
-export async function deleteApplication(platform: EnqueuePlatform, actor: Actor, id: string): Promise<void> {
-  const { _id } = await ownApplication(platform, actor, id);
-  if (!(await removeApplication(platform, _id, actor.id))) refuse('not_found', { what: 'application' });
+export async function deleteApplication(platform: FilesPlatform, actor: Actor, id: string): Promise<void> {
+  const { _id, botId } = await ownApplication(platform, actor, id);
+  const { db } = platform;
+  await openFiles(platform, _id); // its icon, before it goes: none is forgotten
+  await platform.versions.changing({ accounts: [botId], credentials: true }, async () => {
+    await db.tokens.deleteMany({ accountId: botId });
+    await db.accounts.deleteOne({ _id: botId });
+  });
+  for (const serverId of await serversOf(platform, botId)) await removeMember(platform, serverId, botId);
+  await db.commands.deleteMany({ applicationId: _id });
+  await db.applications.deleteOne({ _id, ownerId: actor.id });
+  await settleFiles(platform, _id);
 }
 
 /** A new bot token, for the owner: the old one is dead with the answer (decisions 3). 404 for an application that is deleted meanwhile. */

@@ -155,7 +155,7 @@ export async function changeMemberRole(
   const { members } = platform.db;
   const _id = `${serverId}:${userId}`;
   const held = { roles: has ? trusted({ $ne: roleId }) : roleId, [outboxEnd]: trusted({ $exists: false }) };
-  const owed = owing([{ id: platform.ids.next(), name: 'MEMBER_UPDATE', was: { given: { roleId, has } } }], new Date(platform.now()));
+  const owed = owing([{ id: platform.ids.next(), name: 'MEMBER_UPDATE' }], new Date(platform.now()));
   const change = has ? { $push: { roles: roleId, ...owed.$push } } : { $pull: { roles: roleId }, $push: owed.$push };
   const { modifiedCount } = await platform.versions.changing({ servers: [serverId], accounts: [userId] }, () =>
     members.updateOne({ _id, ...held }, { ...change, $min: owed.$min }),

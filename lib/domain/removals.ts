@@ -1,7 +1,7 @@
 import { failpoint } from '../base/failpoint.ts';
 import { trusted } from '../store/database.ts';
 import { alsoOwing } from '../store/models/outbox.ts';
-import type { RemovalDoc, RemovalInServer } from '../store/models/removal.ts';
+import type { RemovalDoc } from '../store/models/removal.ts';
 import type { ChannelDoc } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { overwritesOf, type ServerAccess } from './access.ts';
@@ -12,7 +12,7 @@ import type { Departing } from './membership.ts';
 const sweepAfterMs = 2_000;
 
 /** Writes down that something goes, before it does: whatever dies after this, it goes to the end. */
-async function intend<T extends Omit<RemovalDoc, 'at' | 'nextAt'>>(platform: Platform, removal: T): Promise<T & RemovalDoc> {
+async function intend(platform: Platform, removal: Omit<RemovalDoc, 'at' | 'nextAt'>): Promise<RemovalDoc> {
   const now = platform.now();
   const full = { ...removal, at: new Date(now), nextAt: new Date(now + sweepAfterMs) };
   await platform.db.removals.collection.replaceOne({ _id: removal._id as never }, full, { upsert: true });
@@ -30,7 +30,7 @@ export async function unchooseChannel({ db }: Platform, serverId: string, channe
  * Deletes a channel's document, which hides it and its threads at once, and takes the channels of a category out of it; false when it was gone. Doing it again
  * finishes what was begun.
  */
-export async function dropChannel(platform: EnqueuePlatform, { _id, serverId }: RemovalInServer): Promise<boolean> {
+export async function dropChannel(platform: EnqueuePlatform, { _id, serverId }: RemovalDoc): Promise<boolean> {
   const { channels } = platform.db;
   const gone = await platform.versions.changing({ servers: [serverId] }, async () => {
     const { deletedCount } = await channels.deleteOne({ _id, serverId });
@@ -103,26 +103,6 @@ export async function removeServer(platform: EnqueuePlatform, serverId: string, 
   if (end === 'kept') await forgetRemoval(platform, removal);
   else platform.nudge('finish-removal', { removalId: serverId });
   return end === 'dropped';
-}
-
-/**
- * Deletes an application with its bot: the bot's token and account first, so that it can neither act nor be added any more. False when it was gone.
- */
-export async function dropApplication({ db, versions }: Platform, { _id, ownerId }: RemovalDoc): Promise<boolean> {
-  await versions.changing({ accounts: [_id], credentials: true }, async () => {
-    await db.tokens.deleteMany({ accountId: _id });
-    await db.accounts.deleteOne({ _id });
-  });
-  const { deletedCount } = await db.applications.deleteOne({ _id, ownerId: ownerId as string });
-  return deletedCount === 1;
-}
-
-/** Removes an application of `ownerId`, whose bot has its id; false when it was gone. The job `finish-removal` takes the bot out of its servers. */
-export async function removeApplication(platform: EnqueuePlatform, applicationId: string, ownerId: string): Promise<boolean> {
-  const removal = await intend(platform, { _id: applicationId, kind: 'application', serverId: null, ownerId, overwrites: [] });
-  const gone = await dropApplication(platform, removal);
-  platform.nudge('finish-removal', { removalId: applicationId });
-  return gone;
 }
 
 /** Takes a removal off the list, unless it was written again meanwhile. */
