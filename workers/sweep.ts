@@ -9,6 +9,7 @@ import { sweepImages } from '../lib/domain/image-conversion.ts';
 import { sweepInteractions, sweepUnposted } from '../lib/domain/interaction-sweeps.ts';
 import { recountMembers } from '../lib/domain/membership.ts';
 import { sweepNotices } from '../lib/domain/notices.ts';
+import { announcePresences } from '../lib/domain/presence-watch.ts';
 import { sweepPreviews } from '../lib/domain/previews.ts';
 import { overdueRemovals } from '../lib/domain/removals.ts';
 import { drainServer, overdueServers } from '../lib/domain/server-events.ts';
@@ -27,6 +28,8 @@ const sweepServers = async (platform: WorkerPlatform): Promise<void> =>
 const sweepRemovals = async (platform: WorkerPlatform): Promise<void> =>
   forEachAtOnce(await overdueRemovals(platform), 1, (removalId) => finishRemoval(platform, removalId));
 
+/** How often presences are looked at, in milliseconds: others hear of a change within a second. */
+const presencesEveryMs = 500;
 /** How often threads are archived, in milliseconds (decisions 5). */
 const archiveEveryMs = 60_000;
 /** How often channels that were held back and forgotten are decided about, in milliseconds. */
@@ -60,7 +63,8 @@ function repeat(work: () => Promise<void>, everyMs: number): { close(): Promise<
 
 /**
  * Looks every second, without the queue, for work whose nudge was lost: channels and interactions that owe events for more than 2 s, and interactions past
- * the archive and files. A fault waits for the next time and is logged once in 10 s. `close` ends what is under way.
+ * their time (quality 2, Sweep). What may take long, or has little time, runs beside that: interactions, channels, counts, servers, removals, presences, and each
+ * minute the archive and files. A fault waits for the next time and is logged once in 10 s. `close` ends what is under way.
  */
 export function startSweeps(platform: WorkerPlatform, everyMs = 1_000): { close(): Promise<void> } {
   let loggedAt = Number.NEGATIVE_INFINITY;
@@ -86,11 +90,12 @@ export function startSweeps(platform: WorkerPlatform, everyMs = 1_000): { close(
     repeat(() => once('interactions', () => sweepInteractions(platform)), everyMs),
     repeat(() => once('channels', () => sweepChannels(platform)), everyMs),
     repeat(() => once('counts', () => recountThreads(platform)), everyMs),
-    repeat(() => once('members', () => recountMembers(platform)), everyMs),
     repeat(() => once('directory', () => recountServers(platform)), everyMs),
+    repeat(() => once('members', () => recountMembers(platform)), everyMs),
     repeat(() => once('servers', () => sweepServers(platform)), everyMs),
     repeat(() => once('removals', () => sweepRemovals(platform)), everyMs),
     repeat(() => once('held', () => sweepHeld(platform)), heldEveryMs),
+    repeat(() => once('presences', () => announcePresences(platform)), presencesEveryMs),
     repeat(() => once('images', () => sweepImages(platform)), imagesEveryMs),
     repeat(() => once('archive', () => archiveThreads(platform)), archiveEveryMs),
     repeat(() => once('files', () => sweepFiles(platform)), filesEveryMs),

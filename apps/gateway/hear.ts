@@ -2,7 +2,7 @@ import { forEachAtOnce } from '../../lib/base/at-once.ts';
 import { idTimeMs } from '../../lib/base/ids.ts';
 import { credentialOf } from '../../lib/domain/credentials.ts';
 import type { Envelope } from '../../lib/store/bus/envelope.ts';
-import type { Control } from '../../lib/store/bus/topics.ts';
+import { type Control, presenceTopic } from '../../lib/store/bus/topics.ts';
 import { refreshServers } from './audience.ts';
 import { type EventFrame, frameOf } from './frames.ts';
 import { drop, invalidate, sendAway } from './leave.ts';
@@ -42,6 +42,7 @@ export function hearEvent(node: GatewayNode, people: People, topic: string, even
   hearBots(node, event);
   const [kind, id = ''] = topic.split(':');
   if (kind === 'server') return people.hearServer(id, event);
+  if (topic === presenceTopic) return people.hearPresence(event);
   const account = node.accounts.get(id);
   if (account && !account.bot) people.hearUser(account, event);
 }

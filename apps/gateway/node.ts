@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { Metrics } from '../../lib/base/metrics.ts';
 import type { Running } from '../../lib/base/process.ts';
 import { createTurns } from '../../lib/base/turns.ts';
+import { presenceTopic } from '../../lib/store/bus/topics.ts';
 import type { GatewayPlatform } from '../../lib/store/platform.ts';
 import { createDoor } from './door.ts';
 import { op } from './frames.ts';
@@ -36,6 +37,7 @@ async function openNode(platform: GatewayPlatform, metrics: Metrics, restored: (
     onControl: (message) => heard && hearControl(heard.node, message),
     onRestored: restored,
   });
+  await topics.join(presenceTopic);
   const reads = createTurns(readsAtOnce);
   const node: GatewayNode = {
     platform,

@@ -1,5 +1,6 @@
 import { loadServer, type ServerAccess } from '../../lib/domain/access.ts';
-import type { Envelope, EnvelopeHead } from '../../lib/store/bus/envelope.ts';
+import type { Envelope, EnvelopeHead, Hearers } from '../../lib/store/bus/envelope.ts';
+import { presenceTopic } from '../../lib/store/bus/topics.ts';
 import { type EventFrame, frameOf } from './frames.ts';
 import { mayHear } from './hearers.ts';
 import { invalidate } from './leave.ts';
@@ -13,6 +14,8 @@ const waitingMost = 1_000;
 export interface People {
   /** An event of a server: to its people here who may see it. */
   hearServer(serverId: string, event: Envelope): void;
+  /** An event of a person or bot, for the people here who know it. Past what may wait it is lost: presence is best effort. */
+  hearPresence(event: Envelope): void;
   /** An event for one person. */
   hearUser(account: LocalAccount, event: Envelope): void;
 }
@@ -52,7 +55,32 @@ export function createPeople(node: GatewayNode): People {
     return sent;
   };
 
+  /** The people here who are in one of these servers, under its access data, or are among these accounts; each once. */
+  const among = async (head: EnvelopeHead, { servers, users }: Hearers): Promise<Set<LocalAccount>> => {
+    const found = new Set<LocalAccount>();
+    for (const [id, version] of servers) {
+      const people = node.people.get(id);
+      const access = people && (await loadServer(node.platform, id, version));
+      if (!access) continue;
+      const verdict = await judge(access, head, people);
+      for (const account of people) if (verdict.get(account.id)) found.add(account);
+    }
+    for (const id of users) {
+      const account = node.accounts.get(id);
+      if (account && !account.bot) found.add(account);
+    }
+    return found;
+  };
+
+  const tellAmong = async (event: Envelope, hearers: Hearers): Promise<void> => {
+    const frame = frameOf(event, node.platform.config.APP_KEY);
+    let sent = 0;
+    for (const account of await among(event.head, hearers)) if (account.id !== event.head.no) sent += give(account, frame);
+    node.metrics.deliveries.inc({ event: event.head.t }, sent);
+  };
+
   const deliver = async (serverId: string, event: Envelope): Promise<void> => {
+    if (event.head.hear) return tellAmong(event, event.head.hear);
     const access = await loadServer(node.platform, serverId, event.head.v ?? null);
     const people = node.people.get(serverId);
     if (!access || !people) return;
@@ -80,16 +108,23 @@ export function createPeople(node: GatewayNode): People {
     queues.delete(serverId);
   };
 
+  const enqueue = (place: string, event: Envelope): void => {
+    const queue = queues.get(place);
+    if (!queue) {
+      const fresh = [event];
+      queues.set(place, fresh);
+      void run(place, fresh);
+    } else if (queue.length < waitingMost) queue.push(event);
+    else giveUp(place, 'too many events at once');
+  };
+
   return {
     hearServer(serverId, event) {
       if (event.head.t === 'INTERACTION_CREATE' || !node.people.has(serverId)) return;
-      const queue = queues.get(serverId);
-      if (!queue) {
-        const fresh = [event];
-        queues.set(serverId, fresh);
-        void run(serverId, fresh);
-      } else if (queue.length < waitingMost) queue.push(event);
-      else giveUp(serverId, 'too many events at once');
+      enqueue(serverId, event);
+    },
+    hearPresence(event) {
+      if (event.head.hear && node.accounts.size > 0) enqueue(presenceTopic, event);
     },
     hearUser(account, event) {
       if (event.head.t === 'INTERACTION_CREATE' || event.head.no === account.id) return;

@@ -3,7 +3,7 @@ import { limits } from '../../base/limits.ts';
 import type { Overwrite } from '../../base/permissions.ts';
 import type { EventName } from '../../contract/events.ts';
 import { bindScript } from '../redis.ts';
-import { openHead } from './envelope.ts';
+import { type Hearers, openHead } from './envelope.ts';
 import type { Generation } from './generation.ts';
 import type { Keys } from './keys.ts';
 
@@ -26,6 +26,8 @@ export interface Append {
   overwrites?: readonly Overwrite[];
   /** The account that it is not sent back to. */
   except?: string;
+  /** Told to people by where they are: the members of these servers, each with its version, and these accounts; each person once. */
+  hearers?: Hearers;
   /** The event of the same batch that must have been appended before this one. */
   after?: string;
 }
@@ -108,6 +110,7 @@ export function createAppender(redis: Redis, keys: Keys, generation: Generation)
       ...(event.channelId ? { ch: event.channelId } : {}),
       ...(event.overwrites ? { ow: event.overwrites } : {}),
       ...(event.except ? { no: event.except } : {}),
+      ...(event.hearers ? { hear: event.hearers } : {}),
     });
     const prefix = keys.shard(shard);
     const run = generation.run(shard);

@@ -1,6 +1,12 @@
 import type { Overwrite } from '../../base/permissions.ts';
 import type { EventName } from '../../contract/events.ts';
 
+/** The people who hear an event of no one place: the members of these servers, `[id, access version]`, and these accounts. */
+export interface Hearers {
+  servers: readonly [string, string][];
+  users: readonly string[];
+}
+
 /** What stands before a payload on the bus: which event it is, whose, and the number it has in each session. */
 export interface EnvelopeHead {
   /** Event id: its delivery happens once. */
@@ -15,6 +21,8 @@ export interface EnvelopeHead {
   ow?: readonly Overwrite[];
   /** The account that does not hear it: who caused it. */
   no?: string;
+  /** On the topic of presence: the people who hear it. */
+  hear?: Hearers;
   /** How many appends there were, this one included; tells lost data (quality 2). */
   n: number;
   /** The run of Redis that counted it; a counter means nothing under another. */

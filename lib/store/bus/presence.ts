@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { limits } from '../../base/limits.ts';
 import { bindScript } from '../redis.ts';
@@ -51,11 +52,12 @@ end
 return out
 `;
 
-// Notes what is told of an account, unless it is due anew.
+// Notes what was told of an account. One that is due anew stays so; one that another worker settled meanwhile is looked at once more.
 const settleLua = `
+${markLua}
 local P, account, number, told = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-if redis.call('ZSCORE', P..'due', account) ~= number then return 0 end
-redis.call('ZREM', P..'due', account)
+local due = redis.call('ZSCORE', P..'due', account)
+if due == number then redis.call('ZREM', P..'due', account) elseif not due then mark(P, account) end
 if told == '' then redis.call('HDEL', P..'told', account) else redis.call('HSET', P..'told', account, told) end
 return 1
 `;
@@ -85,11 +87,11 @@ export interface DuePresence {
 
 /** The worker's power over what is told of presence. Everything rejects while Redis is away. */
 export interface Presences {
-  /** Takes or keeps the turn of `holder` for so long, so that one worker at a time looks; false when another has it. */
-  takeTurn(holder: string, ms: number): Promise<boolean>;
+  /** Takes or keeps the turn for so long, so that one worker at a time looks; false when another has it. */
+  takeTurn(ms: number): Promise<boolean>;
   /** The presences to look at, at most `count` of each shard, the longest waiting first; those of a node that died are among them. */
   due(count: number): Promise<DuePresence[]>;
-  /** Notes what is told of an account now, null for offline, and that it is done; nothing when it is due anew. */
+  /** Notes what is told of an account now, null for offline, and that this is done. */
   settle(due: DuePresence, told: string | null): Promise<void>;
 }
 
@@ -107,11 +109,12 @@ export function createPresenceChanged(redis: Redis, keys: Keys): PresenceChanged
 
 /** Binds the scripts to `redis`. */
 export function createPresences(redis: Redis, keys: Keys): Presences {
+  const holder = randomUUID();
   const turn = bindScript<number>(redis, 'parlancePresenceTurn', turnLua);
   const due = bindScript<[string, string, string | null][]>(redis, 'parlancePresencesDue', dueLua);
   const settle = bindScript<number>(redis, 'parlancePresenceSettle', settleLua);
   return {
-    takeTurn: async (holder, ms) => (await turn([`${keys.shard(0)}presence-turn`], [holder, ms])) === 1,
+    takeTurn: async (ms) => (await turn([`${keys.shard(0)}presence-turn`], [holder, ms])) === 1,
     async due(count) {
       const found: DuePresence[] = [];
       for (let shard = 0; shard < keys.shards; shard++) {

@@ -12,6 +12,9 @@ export type Control =
   | { kind: 'access'; accountId: string; credentials?: boolean }
   | { kind: 'taken'; session: string; owner: string };
 
+/** The topic that every node hears of presence on: who of its people an event is for stands in the event. */
+export const presenceTopic = 'presence';
+
 /** A gateway node's ear on the bus. */
 export interface Topics {
   /**
