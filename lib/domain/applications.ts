@@ -5,15 +5,14 @@ import type { Application, ApplicationInput, ApplicationPatch, NewApplication } 
 import { insertInSlot, insertNew } from '../store/insert.ts';
 import type { AccountDoc, ApplicationDoc } from '../store/models/account.ts';
 import { alsoOwing } from '../store/models/outbox.ts';
-import type { EnqueuePlatform, FilesPlatform, Platform } from '../store/platform.ts';
+import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { newSecret, seal, unseal } from '../store/seal.ts';
 import type { Actor } from './access.ts';
 import { ownApplication } from './applications-owned.ts';
 import { newToken } from './credentials.ts';
 import { requirePong } from './endpoints.ts';
 import { authorOf } from './faces.ts';
-import { openFiles, settleFiles } from './files.ts';
-import { removeMember } from './membership.ts';
+import { removeApplication } from './removals.ts';
 
 /** The account of an application's bot. It has the application's id, so that a create taken up after a crash finds its own. */
 const botOf = ({ _id, botId, name, iconUrl, createdAt }: ApplicationDoc): AccountDoc => ({
@@ -157,21 +156,12 @@ async function renameBot(platform: EnqueuePlatform, { _id, botId, name }: Pick<A
 }
 
 /**
- * Deletes an application with its bot: the bot's token and account first, so that it can neither act nor be added any more, then its memberships, its commands
- * and itself. Its messages stay; what was asked of it and is not answered expires. One cut short shows in the owner's list still, and is deleted by asking again.
+ * Deletes an application with its bot, which can neither act nor be added from then on, and is in nobody's list; a job takes it out of its servers and deletes
+ * what is left. Its messages stay; what was asked of it and is not answered expires. 404 when it was gone.
  */
-export async function deleteApplication(platform: FilesPlatform, actor: Actor, id: string): Promise<void> {
-  const { _id, botId } = await ownApplication(platform, actor, id);
-  const { db } = platform;
-  await openFiles(platform, _id); // its icon, before it goes: none is forgotten
-  await platform.versions.changing({ accounts: [botId], credentials: true }, async () => {
-    await db.tokens.deleteMany({ accountId: botId });
-    await db.accounts.deleteOne({ _id: botId });
-  });
-  for (const serverId of await serversOf(platform, botId)) await removeMember(platform, serverId, botId);
-  await db.commands.deleteMany({ applicationId: _id });
-  await db.applications.deleteOne({ _id, ownerId: actor.id });
-  await settleFiles(platform, _id);
+export async function deleteApplication(platform: EnqueuePlatform, actor: Actor, id: string): Promise<void> {
+  const application = await ownApplication(platform, actor, id);
+  if (!(await removeApplication(platform, application))) refuse('not_found', { what: 'application' });
 }
 
 /** A new bot token, for the owner: the old one is dead with the answer (decisions 3). 404 for an application that is deleted meanwhile. */

@@ -1,13 +1,14 @@
 import { failpoint } from '../base/failpoint.ts';
 import { trusted } from '../store/database.ts';
-import type { RemovalDoc } from '../store/models/removal.ts';
+import type { RemovalDoc, RemovalInServer } from '../store/models/removal.ts';
 import type { WorkerPlatform } from '../store/platform.ts';
 import { botsUnder } from './access.ts';
 import { appendInOrder, type DueEvent, serverAudience } from './audience.ts';
 import { removeChannelFiles } from './files.ts';
 import { removeFollowsOf } from './followers.ts';
+import { removeMember } from './membership.ts';
 import { deleteMessages } from './message-removal.ts';
-import { dropChannel, dropServer, forgetRemoval } from './removals.ts';
+import { dropApplication, dropChannel, dropServer, forgetRemoval } from './removals.ts';
 import { goneFrom } from './server-news.ts';
 
 /** When the last pass comes, in milliseconds after the deletion: what was being posted then has landed, or never will. */
@@ -26,7 +27,7 @@ interface Pass {
 }
 
 /** The event that says a channel is gone: always the same one, so it is delivered once however often this runs. */
-const goneEvent = ({ serverId, overwrites }: RemovalDoc, id: string): DueEvent => ({
+const goneEvent = ({ serverId, overwrites }: RemovalInServer, id: string): DueEvent => ({
   id: `gone-${id}`,
   name: 'CHANNEL_DELETE',
   payload: JSON.stringify({ id, serverId }),
@@ -35,7 +36,7 @@ const goneEvent = ({ serverId, overwrites }: RemovalDoc, id: string): DueEvent =
 });
 
 /** Tells that these are gone to who could view them, once in all passes. Nothing is told when the server is gone too. */
-async function tellGone(platform: WorkerPlatform, removal: RemovalDoc, ids: readonly string[], { last }: Pass): Promise<void> {
+async function tellGone(platform: WorkerPlatform, removal: RemovalInServer, ids: readonly string[], { last }: Pass): Promise<void> {
   const events = ids.map((id) => goneEvent(removal, id));
   await appendInOrder(platform, events, () =>
     serverAudience(platform, removal.serverId, (access) => botsUnder(access, removal.overwrites)),
@@ -75,7 +76,7 @@ async function emptyAll(
   }
 }
 
-async function finishChannel(platform: WorkerPlatform, removal: RemovalDoc, pass: Pass): Promise<void> {
+async function finishChannel(platform: WorkerPlatform, removal: RemovalInServer, pass: Pass): Promise<void> {
   const { _id, serverId } = removal;
   await dropChannel(platform, removal);
   await tellGone(platform, removal, [_id], pass);
@@ -84,18 +85,41 @@ async function finishChannel(platform: WorkerPlatform, removal: RemovalDoc, pass
   await emptyAll(platform, { serverId, parentId: _id, kind: 'thread' }, pass, (ids) => tellGone(platform, removal, ids, pass));
 }
 
-async function finishServer(platform: WorkerPlatform, { serverId }: RemovalDoc, pass: Pass): Promise<void> {
+async function finishServer(platform: WorkerPlatform, { serverId }: RemovalInServer, pass: Pass): Promise<void> {
   await emptyAll(platform, { serverId }, pass, () => Promise.resolve());
   const { invites, bans, audit, commands } = platform.db;
   await Promise.all([invites, bans, audit, commands].map((one) => one.collection.deleteMany({ serverId })));
   await removeChannelFiles(platform, serverId, pass.goingOn); // its icon
 }
 
+/** Takes the bot of an application that is gone out of its servers, one after another, and what else the application leaves. */
+async function finishApplication(platform: WorkerPlatform, removal: RemovalDoc, { goingOn }: Pass): Promise<void> {
+  const { _id, userIds = [] } = removal;
+  await dropApplication(platform, removal);
+  const places = await platform.db.members.find({ userId: trusted({ $in: userIds }) }, { serverId: 1, userId: 1 }).lean();
+  for (const { serverId, userId } of places) {
+    await goingOn();
+    await removeMember(platform, serverId, userId);
+    failpoint(platform.config, 'during-removal');
+  }
+  await platform.db.commands.deleteMany({ applicationId: _id });
+  await removeChannelFiles(platform, _id, goingOn); // its icon
+}
+
+/** Takes a role that is gone off the members who had it. */
+async function finishRole({ db }: WorkerPlatform, { _id, serverId }: RemovalInServer, { last }: Pass): Promise<void> {
+  if (!last || (await db.servers.exists({ _id: serverId, 'roles.id': _id }))) return;
+  await db.members.updateMany({ serverId, roles: _id }, { $pull: { roles: _id } });
+}
+
+/** What is done in one pass for each kind of removal inside a server. */
+const passes = { server: finishServer, channel: finishChannel, role: finishRole };
+
 /** How many of those who were in a server are told at once. */
 const toldAtOnce = 50;
 
 /** Tells those who were in a server that it is gone, each once however often this runs. */
-async function finishMembers(platform: WorkerPlatform, removal: RemovalDoc, goingOn: Pass['goingOn']): Promise<void> {
+async function finishMembers(platform: WorkerPlatform, removal: RemovalInServer, goingOn: Pass['goingOn']): Promise<void> {
   const { serverId, userIds = [] } = removal;
   const events = userIds.map((userId) => goneFrom(`gone-${serverId}-${userId}`, serverId, userId));
   for (let start = 0; start < events.length; start += toldAtOnce) {
@@ -118,13 +142,14 @@ export async function finishRemoval(platform: WorkerPlatform, removalId: string)
   const removal = await removals.findOne({ _id: removalId }).lean();
   if (!removal) return null;
   if (removal.kind === 'members') {
-    await finishMembers(platform, removal, goingOn);
+    await finishMembers(platform, removal as RemovalInServer, goingOn);
     return null;
   }
   const lastAt = removal.at.getTime() + lastPassMs;
   const pass = { goingOn, last: platform.now() >= lastAt };
   const kept = removal.kind === 'server' && (await dropServer(platform, removal)) === 'kept';
-  if (!kept) await (removal.kind === 'server' ? finishServer : finishChannel)(platform, removal, pass);
+  if (removal.kind === 'application') await finishApplication(platform, removal, pass);
+  else if (!kept) await passes[removal.kind](platform, removal as RemovalInServer, pass);
   if (kept || pass.last) {
     await forgetRemoval(platform, removal);
     return null;

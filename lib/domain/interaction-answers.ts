@@ -9,6 +9,7 @@ import type { OutboxEntry } from '../store/models/outbox.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { interactionTokenOf, sameSecret } from '../store/seal.ts';
 import { homeOfChannel, loadServerNow, permissionsIn, require } from './access.ts';
+import { accountsOf } from './faces.ts';
 import { expireLazily, isDuring, move, readInteraction, settleState, updateEntry, windows } from './interaction-states.ts';
 import { checkDraft, composeMessage, storeMessage } from './message-draft.ts';
 import { requireRoom } from './owed-events.ts';
@@ -33,11 +34,9 @@ export async function openInteraction(platform: Platform, { id, token }: Interac
  * bot from its server, or the bot altogether.
  */
 export async function stageOf(platform: Platform, { serverId, channelId, botId }: InteractionDoc): Promise<Place> {
-  const home = await homeOfChannel(platform, channelId);
-  if (home?.dm) {
-    if (!(await platform.db.accounts.exists({ _id: botId }))) return refuse('not_found', { what: 'bot' });
-    return { channelId, serverId: null, permissions: dmPermissions, access: null, channel: null, dm: home.dm };
-  }
+  const [home, accounts] = await Promise.all([homeOfChannel(platform, channelId), accountsOf(platform, [botId])]);
+  if (!accounts.has(botId)) return refuse('not_found', { what: 'bot' });
+  if (home?.dm) return { channelId, serverId: null, permissions: dmPermissions, access: null, channel: null, dm: home.dm };
   const access = serverId === null ? null : await loadServerNow(platform, serverId);
   const [bot, channel] = access ? await Promise.all([access.member(botId), access.channel(channelId)]) : [null, null];
   if (!access || !bot || !channel) return refuse('not_found', { what: 'channel' });

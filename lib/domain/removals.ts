@@ -1,7 +1,8 @@
 import { failpoint } from '../base/failpoint.ts';
 import { trusted } from '../store/database.ts';
+import type { ApplicationDoc } from '../store/models/account.ts';
 import { alsoOwing } from '../store/models/outbox.ts';
-import type { RemovalDoc } from '../store/models/removal.ts';
+import type { RemovalDoc, RemovalInServer } from '../store/models/removal.ts';
 import type { ChannelDoc } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { overwritesOf, type ServerAccess } from './access.ts';
@@ -12,7 +13,7 @@ import type { Departing } from './membership.ts';
 const sweepAfterMs = 2_000;
 
 /** Writes down that something goes, before it does: whatever dies after this, it goes to the end. */
-async function intend(platform: Platform, removal: Omit<RemovalDoc, 'at' | 'nextAt'>): Promise<RemovalDoc> {
+async function intend<T extends Omit<RemovalDoc, 'at' | 'nextAt'>>(platform: Platform, removal: T): Promise<T & RemovalDoc> {
   const now = platform.now();
   const full = { ...removal, at: new Date(now), nextAt: new Date(now + sweepAfterMs) };
   await platform.db.removals.collection.replaceOne({ _id: removal._id as never }, full, { upsert: true });
@@ -30,7 +31,7 @@ export async function unchooseChannel({ db }: Platform, serverId: string, channe
  * Deletes a channel's document, which hides it and its threads at once, and takes the channels of a category out of it; false when it was gone. Doing it again
  * finishes what was begun.
  */
-export async function dropChannel(platform: EnqueuePlatform, { _id, serverId }: RemovalDoc): Promise<boolean> {
+export async function dropChannel(platform: EnqueuePlatform, { _id, serverId }: RemovalInServer): Promise<boolean> {
   const { channels } = platform.db;
   const gone = await platform.versions.changing({ servers: [serverId] }, async () => {
     const { deletedCount } = await channels.deleteOne({ _id, serverId });
@@ -55,6 +56,14 @@ export async function removeChannel(platform: EnqueuePlatform, access: ServerAcc
   const gone = await dropChannel(platform, removal);
   platform.nudge('finish-removal', { removalId: _id });
   return gone;
+}
+
+/**
+ * Writes down that a role goes. Its members keep its id for a minute, in which it counts for nothing: who had it is how the nodes of the gateway know whom it
+ * hides channels from. Then a pass of the removal takes it off them, if it is gone.
+ */
+export async function intendRole(platform: Platform, serverId: string, roleId: string): Promise<void> {
+  await intend(platform, { _id: roleId, kind: 'role', serverId, ownerId: null, overwrites: [] });
 }
 
 /** How many memberships end in one round. */
@@ -103,6 +112,27 @@ export async function removeServer(platform: EnqueuePlatform, serverId: string, 
   if (end === 'kept') await forgetRemoval(platform, removal);
   else platform.nudge('finish-removal', { removalId: serverId });
   return end === 'dropped';
+}
+
+/**
+ * Deletes an application with its bot: the bot's token and account first, so that it can neither act nor be added any more. False when it was gone.
+ */
+export async function dropApplication({ db, versions }: Platform, { _id, ownerId, userIds = [] }: RemovalDoc): Promise<boolean> {
+  const bot = { $in: userIds };
+  await versions.changing({ accounts: userIds, credentials: true }, async () => {
+    await db.tokens.deleteMany({ accountId: trusted(bot) });
+    await db.accounts.deleteMany({ _id: trusted(bot) });
+  });
+  const { deletedCount } = await db.applications.deleteOne({ _id, ownerId: ownerId as string });
+  return deletedCount === 1;
+}
+
+/** Removes an application; false when it was gone. The job `finish-removal` takes its bot out of its servers. */
+export async function removeApplication(platform: EnqueuePlatform, { _id, ownerId, botId }: ApplicationDoc): Promise<boolean> {
+  const removal = await intend(platform, { _id, kind: 'application', serverId: null, ownerId, overwrites: [], userIds: [botId] });
+  const gone = await dropApplication(platform, removal);
+  platform.nudge('finish-removal', { removalId: _id });
+  return gone;
 }
 
 /** Takes a removal off the list, unless it was written again meanwhile. */

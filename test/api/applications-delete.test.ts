@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import type { Application } from '../../lib/contract/application.ts';
 import type { DmChannel } from '../../lib/contract/dm.ts';
+import { finishRemoval } from '../../lib/domain/finish-removal.ts';
 import { deliverInteraction } from '../../lib/domain/interaction-delivery.ts';
 import { expireInteractionJob } from '../../workers/expire-interaction.ts';
 import type { Answer } from '../harness/api.ts';
@@ -33,6 +34,8 @@ describe('DELETE /api/applications/{id}: what is left of it', () => {
   const remove = async (): Promise<void> => {
     expect((await call('DELETE', path())).status).to.equal(204);
   };
+  /** The job that finishes the deletion. */
+  const finish = (): Promise<unknown> => finishRemoval(scene.worker, scene.bot.applicationId);
   const invoke = (channelId = scene.channelId) => call('POST', `/api/channels/${channelId}/commands/${scene.commands.hello}/invoke`, {});
   const openDm = async (): Promise<string> =>
     (await call<DmChannel>('POST', '/api/users/@me/channels', { recipientId: scene.bot.id })).body.id;
@@ -105,6 +108,7 @@ describe('DELETE /api/applications/{id}: what is left of it', () => {
     await remove();
     expect([await picked(scene.channelId), await picked(dm)]).to.deep.equal([[], []]);
     for (const channelId of [scene.channelId, dm]) expect((await invoke(channelId)).status).to.be.oneOf([403, 404]);
+    await finish();
     expect(await scene.api.platform.db.commands.countDocuments({})).to.equal(0);
   });
 
@@ -115,6 +119,7 @@ describe('DELETE /api/applications/{id}: what is left of it', () => {
     const added = await call('POST', path('/authorize'), { serverId: second.body.id, permissions: 1 });
     expect(added.status).to.equal(201);
     await remove();
+    await finish();
     expect(await db.members.countDocuments({ userId: scene.bot.id })).to.equal(0);
     expect(await db.tokens.countDocuments({ accountId: scene.bot.id })).to.equal(0);
     const full = await call<{ roles: { id: string }[] }>('GET', `/api/servers/${second.body.id}`);
@@ -138,25 +143,39 @@ describe('DELETE /api/applications/{id}: what is left of it', () => {
     expect((await scene.api.call('GET', '/api/auth/me', { as: `Bot ${other?.token}` })).status).to.equal(200);
   });
 
-  it('cut short at any step it shows in the list still, its bot is dead, and deleting again finishes it', async () => {
-    const { members, commands, applications } = scene.api.platform.db;
+  it('cut short at any step, its bot is dead, and a job finishes it without being asked', async () => {
+    const { accounts, applications } = scene.api.platform.db;
+    const { commands, members } = scene.worker.db;
     for (const [collection, method] of [
-      [members.collection, 'findOneAndDelete'],
-      [commands.collection, 'deleteMany'],
       [applications.collection, 'deleteOne'],
+      [accounts.collection, 'deleteMany'],
     ] as const) {
       around(collection, method, () => Promise.reject(new Error('cut short')));
       expect((await call('DELETE', path())).status).to.equal(500);
-      expect((await call<Application>('GET', path())).body)
-        .to.include({ id: scene.bot.applicationId })
-        .and.to.have.property('bot');
       expectError(await scene.api.call('GET', '/api/auth/me', { as: scene.asBot }), 401, 'unauthorized');
-      const again = await call('POST', path('/authorize'), { serverId: scene.world.serverId });
-      expect(again.status).to.not.equal(201);
+      expect((await call('POST', path('/authorize'), { serverId: scene.world.serverId })).status).to.not.equal(201);
     }
+    for (const [collection, method] of [
+      [members.collection, 'findOneAndDelete'],
+      [commands.collection, 'deleteMany'],
+    ] as const) {
+      around(collection, method, () => Promise.reject(new Error('cut short')));
+      expect(await finish().catch((error: Error) => error.message)).to.equal('cut short');
+      expectError(await call('GET', path()), 404, 'not_found');
+    }
+    await finish();
+    const left = [accounts.countDocuments({ _id: scene.bot.id }), members.countDocuments({ userId: scene.bot.id })];
+    expect(await Promise.all([...left, commands.countDocuments({})])).to.deep.equal([0, 0, 0]);
+  });
+
+  it('what comes in while it goes is gone after the last pass', async () => {
+    const { db } = scene.api.platform;
     await remove();
-    expect(await members.countDocuments({ userId: scene.bot.id })).to.equal(0);
-    expect(await applications.countDocuments({ _id: scene.bot.applicationId })).to.equal(0);
+    await finish();
+    await db.commands.collection.insertOne({ _id: 'late', applicationId: scene.bot.applicationId } as never);
+    await db.removals.updateOne({ _id: scene.bot.applicationId }, { $set: { at: new Date(Date.now() - 60_000) } });
+    await finish();
+    expect([await db.commands.countDocuments({}), await db.removals.countDocuments({})]).to.deep.equal([0, 0]);
   });
 
   it('a rotation that meets it is 404', async () => {
