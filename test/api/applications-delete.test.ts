@@ -146,6 +146,7 @@ describe('DELETE /api/applications/{id}: what is left of it', () => {
   it('cut short at any step, its bot is dead, and a job finishes it without being asked', async () => {
     const { accounts, applications } = scene.api.platform.db;
     const { commands, members } = scene.worker.db;
+    const elsewhere = await call('POST', '/api/servers', { name: 'elsewhere' });
     for (const [collection, method] of [
       [applications.collection, 'deleteOne'],
       [accounts.collection, 'deleteMany'],
@@ -153,7 +154,7 @@ describe('DELETE /api/applications/{id}: what is left of it', () => {
       around(collection, method, () => Promise.reject(new Error('cut short')));
       expect((await call('DELETE', path())).status).to.equal(500);
       expectError(await scene.api.call('GET', '/api/auth/me', { as: scene.asBot }), 401, 'unauthorized');
-      expect((await call('POST', path('/authorize'), { serverId: scene.world.serverId })).status).to.not.equal(201);
+      expect((await call('POST', path('/authorize'), { serverId: elsewhere.body.id })).status).to.not.equal(201);
     }
     for (const [collection, method] of [
       [members.collection, 'findOneAndDelete'],
