@@ -4,7 +4,7 @@ import type { CommunityInput, CommunitySettings, DiscoveryCategory } from '../co
 import { owing } from '../store/models/outbox.ts';
 import type { ChannelDoc, ServerDoc } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
-import { type Actor, inServer, type ServerAccess } from './access.ts';
+import { type Actor, inServer, mayView, type ServerAccess } from './access.ts';
 import { type Changes, changesOf, writeAudit } from './audit.ts';
 import { type ChosenField, choosingMs, chosenFields, dropHeld, holdChannel, showChannel } from './held-channels.ts';
 import { requireRoom } from './owed-events.ts';
@@ -86,10 +86,11 @@ function choiceOf({ community, ...standing }: Settings, input: CommunityInput, f
   return given ?? refuseField(`/${field}`, community ? 'cannot be null while Community is on' : 'is needed to turn Community on');
 }
 
-/** Refuses an id that is not of a text channel of this server. */
-async function requireTextChannel(access: ServerAccess, field: ChosenField, channelId: string): Promise<void> {
+/** Refuses an id that is not of a text channel of this server which the caller can see. */
+async function requireTextChannel(access: ServerAccess, actor: Actor, field: ChosenField, channelId: string): Promise<void> {
   const channel = await access.channel(channelId);
-  if (channel?.kind !== 'text' || channel.heldAt) refuseField(`/${field}`, 'is not a text channel of this server');
+  if (channel?.kind !== 'text' || channel.heldAt || !(await mayView(access, actor.id, channelId)))
+    refuseField(`/${field}`, 'is not a text channel of this server');
 }
 
 /** What settings shall become, and the channels that were made for that, held back still. */
@@ -157,7 +158,7 @@ async function turnOn(platform: EnqueuePlatform, actor: Actor, access: ServerAcc
     const choices = { community: true, rulesChannelId: rulesChannelId ?? null, updatesChannelId: updatesChannelId ?? null };
     for (const field of chosenFields) {
       const choice = choices[field];
-      if (choice !== null && choice !== 'new' && choice !== standing[field]) await requireTextChannel(access, field, choice);
+      if (choice !== null && choice !== 'new' && choice !== standing[field]) await requireTextChannel(access, actor, field, choice);
     }
     if (Object.keys(changesOf<Settings>(standing, choices)).length === 0) return;
     const began = performance.now();

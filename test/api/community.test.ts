@@ -128,11 +128,15 @@ describe('Community', () => {
     for (const body of [{}, { enabled: null }, { enabled: 'true' }, { enabled: true, rulesChannelId: 7, updatesChannelId: 'new' }, []])
       it(`400 for ${JSON.stringify(body)}`, () => refuse(body));
 
-    it('Manage Server is enough, also for a channel that the caller cannot see', async () => {
+    it('Manage Server is enough, but for a channel that the caller cannot see: 400', async () => {
       const manager = await makeMember(api, owner, server.id, manageServer);
-      await setOverwrite(api, owner, updates, server.id, 0, viewChannel);
       const body = { enabled: true, rulesChannelId: rules, updatesChannelId: updates };
       expect(await put(body, manager)).to.include({ updatesChannelId: updates });
+      await put({ enabled: false });
+      await setOverwrite(api, owner, updates, server.id, 0, viewChannel);
+      const { errors } = await refused(api, [400, 'invalid_request'], manager, 'PUT', path(), body);
+      expect(errors?.[0]?.path).to.equal('/updatesChannelId');
+      expect(await get()).to.include({ community: false });
     });
 
     it('403 missing_permission without Manage Server, 404 outside', async () => {

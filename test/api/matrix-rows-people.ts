@@ -1,4 +1,4 @@
-import { account, members, needs, ownsApplication, peopleOnly, refuseAll } from './matrix-roles.ts';
+import { account, members, needs, ownsApplication, peopleOnly, type Rule, refuseAll } from './matrix-roles.ts';
 import { type Call, type Row, row } from './matrix-row.ts';
 import { hardTargets } from './matrix-rows-servers.ts';
 import type { Stage } from './matrix-stage.ts';
@@ -41,11 +41,13 @@ async function listed(stage: Stage): Promise<Call> {
 }
 
 const managing = [...members, needs('Manage Server')];
+/** An id in a body that the caller may not know of is 400 (decisions 1). */
+const seesOr400: Rule = ({ holds }) => (holds.includes('View Channel') ? null : '400 invalid_request');
 const join = 'POST /api/discovery/servers/{serverId}/join';
 /** Spec, Community and Discovery. */
 const communityRows: readonly Row[] = [
   row('GET /api/servers/{serverId}/community', managing, 200, here),
-  row('PUT /api/servers/{serverId}/community', managing, 200, async (stage) => ({
+  row('PUT /api/servers/{serverId}/community', [...managing, seesOr400], 200, async (stage) => ({
     ...here(stage),
     body: { enabled: true, rulesChannelId: stage.channelId, updatesChannelId: await stage.channel() },
   })),
