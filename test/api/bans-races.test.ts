@@ -64,6 +64,21 @@ describe('bans in a race', function () {
     for (const { status, body } of answers) expect([200, 403, 404], JSON.stringify(body)).to.include(status);
   });
 
+  it('a join that comes to its end just before the ban is written is undone by the ban', async () => {
+    const { code } = await makeInvite(api, owner, server.id);
+    const [joiner = owner] = people;
+    const { collection } = api.platform.db.bans;
+    const insert = collection.insertOne.bind(collection);
+    collection.insertOne = (async (...args: Parameters<typeof insert>) => {
+      collection.insertOne = insert;
+      await send(api, 200, joiner, 'POST', `/api/invites/${code}`);
+      return insert(...args);
+    }) as typeof insert;
+    await send(api, 204, owner, 'PUT', path(joiner.id));
+    await refused(api, [404, 'not_found'], joiner, 'GET', `/api/servers/${server.id}`);
+    expect(await api.platform.db.members.countDocuments({ serverId: server.id })).to.equal(1);
+  });
+
   it('an authorize at the same moment: no bot stays in, and none leaves a role behind', async () => {
     const bots: Bot[] = [];
     for (let i = 0; i < rounds; i++) bots.push(await makeApplication(api, owner));

@@ -1,13 +1,14 @@
 import { expect } from 'chai';
 import sharp from 'sharp';
 import type { Application } from '../../lib/contract/application.ts';
-import type { AuditPage, Member, Server } from '../../lib/contract/server.ts';
+import type { AuditPage, Member, Server, ServerSummary } from '../../lib/contract/server.ts';
 import type { Me } from '../../lib/contract/user.ts';
 import { finishRemoval } from '../../lib/domain/finish-removal.ts';
 import { fileDocs, getFile } from '../files/fixture.ts';
 import { type Bot, type Caller, makeBot, makePerson, makeServer, type Place as ServerPlace, send } from '../harness/factories.ts';
+import { meet } from '../harness/meet.ts';
 import { until } from '../harness/scene.ts';
-import { startWhole, type Whole } from '../harness/whole.ts';
+import { listenAs, startWhole, type Whole } from '../harness/whole.ts';
 import { picture } from './fixtures.ts';
 import { expectOnly, type Place, put } from './picture-fixture.ts';
 
@@ -169,6 +170,32 @@ describe('pictures: avatars and icons', function () {
       await expectOnly(whole, [await place.now(), await (places()[1] as Place).now()]);
       if (at === 3) expect(await (places()[1] as Place).now()).to.equal(await place.now());
     });
+
+  it('an icon that another replaces before it is the bot’s avatar: both show the last one', async () => {
+    const [, ofBot, , ofApplication] = places() as [Place, Place, Place, Place];
+    const { applications, accounts } = whole.platform.db;
+    let last = '';
+    meet(applications, 'updateOne', async () => {
+      meet(accounts, 'findOne', async () => {
+        last = await put200(ofApplication);
+      });
+    });
+    await put200(ofApplication);
+    expect([await ofBot.now(), await ofApplication.now()]).to.deep.equal([last, last]);
+    await settled();
+    await expectOnly(whole, [last]);
+  });
+
+  it('SERVER_UPDATE tells the members of a new icon, and of none', async () => {
+    const ear = await listenAs(whole, owner.token);
+    const url = await put200(places()[2] as Place);
+    const tells = (iconUrl: string | null) =>
+      ear.hears(({ t, d }) => t === 'SERVER_UPDATE' && (d as ServerSummary).id === server.id && (d as ServerSummary).iconUrl === iconUrl);
+    await tells(url);
+    await send(whole, 204, owner, 'DELETE', `/api/servers/${server.id}/icon`);
+    await tells(null);
+    await ear.client.close();
+  });
 
   it('puts and deletes at once leave what is shown, and nothing else', async () => {
     const place = places()[0] as Place;
