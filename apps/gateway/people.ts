@@ -37,7 +37,7 @@ export function createPeople(node: GatewayNode): People {
   };
 
   const judge = async (access: ServerAccess, head: EnvelopeHead, people: ReadonlySet<LocalAccount>): Promise<Verdicts> => {
-    const known: Verdicts = head.ow ? new Map() : verdictsOf(access, head.ch ?? '');
+    const known: Verdicts = head.ow || head.was ? new Map() : verdictsOf(access, head.ch ?? '');
     const unknown = [...people].filter(({ id }) => !known.has(id)).map(({ id }) => id);
     if (unknown.length === 0) return known;
     await access.preload(unknown);

@@ -3,7 +3,7 @@ import { loadServer, type ServerAccess } from '../../lib/domain/access.ts';
 import type { Envelope } from '../../lib/store/bus/envelope.ts';
 import type { Stored } from '../../lib/store/bus/sessions.ts';
 import { frameOf } from './frames.ts';
-import { mayHear } from './hearers.ts';
+import { mayHearStill } from './hearers.ts';
 import { drop, invalidate } from './leave.ts';
 import { closeSocket, drained, sendEvent } from './outlet.ts';
 import { type GatewayNode, monotonic, type Session } from './state.ts';
@@ -26,11 +26,11 @@ async function maySee({ head }: Envelope, servers: Servers, accountId: string): 
   if (!head.srv) return true;
   const access = servers.get(head.srv);
   if (!access) return false;
-  return mayHear(access, head, accountId);
+  return mayHearStill(access, head, accountId);
 }
 
 /** What a verdict on an event depends on: its server and channel. */
-const placeOf = ({ head }: Envelope): string => `${head.srv ?? ''} ${head.ch ?? ''} ${head.ow ? head.e : ''}`;
+const placeOf = ({ head }: Envelope): string => `${head.srv ?? ''} ${head.ch ?? ''} ${head.ow || head.was ? head.e : ''}`;
 
 /** Sends a page in order; -1 when an event is missing before or inside it, else how many were sent. */
 async function sendPage(node: GatewayNode, session: Session, page: readonly Stored[]): Promise<number> {

@@ -1,5 +1,6 @@
 import type { Overwrite } from '../base/permissions.ts';
 import type { EventName } from '../contract/events.ts';
+import type { Before } from '../store/bus/envelope.ts';
 import type { WorkerPlatform } from '../store/platform.ts';
 import { botsThatView, homeOfChannel, loadServerNow, type ServerAccess } from './access.ts';
 
@@ -20,6 +21,8 @@ export interface DueEvent {
   channelId?: string;
   /** For a channel that is gone: the overwrites that say who could view it. */
   overwrites?: readonly Overwrite[];
+  /** For a change of who may view the channel: what stood before. */
+  before?: Before;
   /** The account it is not sent back to: who is typing. */
   except?: string;
   /** The one account it is for. SERVER_DELETE finds it whatever became of the server. */
@@ -75,7 +78,7 @@ export async function appendInOrder(
     while (!stale && next < events.length) {
       const chunk = events.slice(next, next + window);
       const outcomes = await Promise.all(
-        chunk.map(({ id: eventId, name, payload, channelId, overwrites, except, only }, at) =>
+        chunk.map(({ id: eventId, name, payload, channelId, overwrites, before, except, only }, at) =>
           platform.append({
             eventId,
             name,
@@ -86,6 +89,7 @@ export async function appendInOrder(
             ...(server && name !== 'SERVER_DELETE' ? { server } : {}),
             ...(channelId === undefined ? {} : { channelId }),
             ...(overwrites ? { overwrites } : {}),
+            ...(before ? { before } : {}),
             ...(except === undefined ? {} : { except }),
             ...(next + at > 0 ? { after: (events[next + at - 1] as DueEvent).id } : {}),
           }),

@@ -3,7 +3,7 @@ import { failpoint } from '../base/failpoint.ts';
 import { limits } from '../base/limits.ts';
 import { trusted } from '../store/database.ts';
 import { insertInSlot } from '../store/insert.ts';
-import { type OutboxEntry, outboxEnd, owing } from '../store/models/outbox.ts';
+import { alsoOwing, type OutboxEntry, outboxEnd, owing } from '../store/models/outbox.ts';
 import type { MemberDoc } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { countServers } from './app-directory.ts';
@@ -115,7 +115,7 @@ export async function removeMember(
 
 /** Removes a bot's own role, from the server and from what its channels say about it. */
 async function dropBotRole(platform: Platform, serverId: string, botId: string): Promise<void> {
-  const { servers, channels } = platform.db;
+  const { servers } = platform.db;
   const now = new Date(platform.now());
   const own = (await servers.findOne({ _id: serverId }).lean())?.roles.filter((role) => role.botId === botId) ?? [];
   for (const { id } of own)
@@ -127,21 +127,21 @@ async function dropBotRole(platform: Platform, serverId: string, botId: string):
         ...owing([{ id: platform.ids.next(), name: 'ROLE_DELETE', data: { roleId: id } }], now),
       },
     );
-  await forgetRoles(
-    platform,
-    serverId,
-    own.map((role) => role.id),
-  );
-  await channels.updateMany({ serverId, 'overwrites.id': botId }, { $pull: { overwrites: { id: botId } } });
+  await forgetOverwrites(platform, serverId, [botId, ...own.map((role) => role.id)]);
 }
 
-/** Takes roles that are gone off the members and out of the overwrites of a server. */
-export async function forgetRoles(platform: Platform, serverId: string, roleIds: readonly string[]): Promise<void> {
-  const { members, channels } = platform.db;
-  const ids = [...roleIds];
-  if (ids.length === 0) return;
-  await members.updateMany({ serverId, roles: trusted({ $in: ids }) }, { $pull: { roles: trusted({ $in: ids }) } });
-  await channels.updateMany({ serverId, 'overwrites.id': trusted({ $in: ids }) }, { $pull: { overwrites: { id: trusted({ $in: ids }) } } });
+/** Takes roles that are gone, or a bot that is, out of the overwrites of a server; who could view its channels with them is told. */
+export async function forgetOverwrites(platform: Platform, serverId: string, ids: readonly string[]): Promise<void> {
+  const gone = { $in: ['$$one.id', { $literal: ids }] };
+  const overwrites = { $filter: { input: '$overwrites', as: 'one', cond: { $not: [gone] } } };
+  const entry = {
+    id: { $concat: [platform.ids.next(), '-', '$_id'] },
+    name: 'CHANNEL_UPDATE' as const,
+    was: { overwrites: '$overwrites' },
+  };
+  await platform.db.channels.collection.updateMany({ serverId, 'overwrites.id': { $in: ids } }, [
+    { $set: { overwrites, ...alsoOwing(entry, new Date(platform.now())) } },
+  ]);
 }
 
 /**
@@ -155,7 +155,7 @@ export async function changeMemberRole(
   const { members } = platform.db;
   const _id = `${serverId}:${userId}`;
   const held = { roles: has ? trusted({ $ne: roleId }) : roleId, [outboxEnd]: trusted({ $exists: false }) };
-  const owed = owing([{ id: platform.ids.next(), name: 'MEMBER_UPDATE' }], new Date(platform.now()));
+  const owed = owing([{ id: platform.ids.next(), name: 'MEMBER_UPDATE', was: { given: { roleId, has } } }], new Date(platform.now()));
   const change = has ? { $push: { roles: roleId, ...owed.$push } } : { $pull: { roles: roleId }, $push: owed.$push };
   const { modifiedCount } = await platform.versions.changing({ servers: [serverId], accounts: [userId] }, () =>
     members.updateOne({ _id, ...held }, { ...change, $min: owed.$min }),

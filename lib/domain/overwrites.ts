@@ -2,11 +2,12 @@ import { refuse, refuseField } from '../base/errors.ts';
 import { isId } from '../base/ids.ts';
 import { type Overwrite, permissionsOf, rankOf } from '../base/permissions.ts';
 import type { Channel, OverwriteInput } from '../contract/channel.ts';
-import { alsoOwing } from '../store/models/outbox.ts';
+import { alsoOwing, outboxEnd } from '../store/models/outbox.ts';
 import type { ChannelDoc } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { type Actor, type InChannel, inChannel, requireGrantable } from './access.ts';
 import { changesOf, writeAudit } from './audit.ts';
+import { requireRoom } from './owed-events.ts';
 import { channelOf } from './server-view.ts';
 
 type Bits = Pick<Overwrite, 'allow' | 'deny'>;
@@ -51,16 +52,19 @@ async function replaceOverwrite(
   added: Overwrite[],
 ): Promise<ChannelDoc> {
   const others = { $filter: { input: '$overwrites', as: 'one', cond: { $ne: ['$$one.id', { $literal: targetId }] } } };
-  const owed = alsoOwing({ id: platform.ids.next(), name: 'CHANNEL_UPDATE' }, new Date(platform.now()));
+  const was = { overwrites: '$overwrites' };
+  const owed = alsoOwing({ id: platform.ids.next(), name: 'CHANNEL_UPDATE', was }, new Date(platform.now()));
   const after = await platform.versions.changing({ servers: [server._id] }, () =>
     platform.db.channels.collection.findOneAndUpdate(
-      { _id: channel._id as never, serverId: server._id },
+      { _id: channel._id as never, serverId: server._id, [outboxEnd]: { $exists: false } },
       [{ $set: { overwrites: { $concatArrays: [others, { $literal: added }] }, ...owed } }],
       { returnDocument: 'after' },
     ),
   );
   platform.nudge('drain-server', { serverId: server._id });
-  return (after as unknown as ChannelDoc | null) ?? refuse('not_found', { what: 'channel' });
+  if (after) return after as unknown as ChannelDoc;
+  requireRoom((await platform.db.channels.findOne({ _id: channel._id }, { ob: 1 }).lean())?.ob?.length ?? 0);
+  return refuse('not_found', { what: 'channel' });
 }
 
 /** Sets what a channel changes for a role or member (decisions 3). Refuses `missing_permission` for bits that the caller lacks. */

@@ -8,8 +8,9 @@ import type { MemberDoc, RoleDoc, ServerDoc } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { type Actor, inServer, require, requireGrantable } from './access.ts';
 import { type Changes, changesOf, writeAudit } from './audit.ts';
-import { forgetRoles } from './membership.ts';
+import { forgetOverwrites } from './membership.ts';
 import { requireRoom } from './owed-events.ts';
+import { intendRole } from './removals.ts';
 import { rolesOf } from './server-view.ts';
 
 /** The server as it stands in the database, with the caller's place among its roles: what a change of roles is decided on. */
@@ -47,7 +48,8 @@ async function changeRoles(
   platform: Platform,
   actor: Actor,
   serverId: string,
-  entry: Omit<OutboxEntry, 'id'>,
+  name: 'ROLE_UPDATE' | 'ROLE_DELETE',
+  roleId: string,
   change: (standing: Standing) => Change,
 ): Promise<{ server: ServerDoc; changes: Changes }> {
   for (;;) {
@@ -57,7 +59,7 @@ async function changeRoles(
     if (Object.keys(changes).length === 0) return { server, changes };
     const { modifiedCount } = await platform.db.servers.updateOne(
       { _id: serverId, rolesVersion: standing.server.rolesVersion, ...room },
-      { $set: { roles }, $inc: { rolesVersion: 1 }, ...owed(platform, entry) },
+      { $set: { roles }, $inc: { rolesVersion: 1 }, ...owed(platform, { name, data: { roleId }, ...wasOf(standing.server, roleId) }) },
     );
     if (modifiedCount === 1) return { server, changes };
     requireRoom(standing.server.ob?.length ?? 0);
@@ -68,6 +70,12 @@ async function changeRoles(
 const room = { [outboxEnd]: trusted({ $exists: false }) };
 const owed = (platform: Platform, entry: Omit<OutboxEntry, 'id'>) =>
   owing([{ id: platform.ids.next(), ...entry }], new Date(platform.now()));
+
+/** What a role allows before it changes or goes. */
+const wasOf = ({ roles }: ServerDoc, roleId: string): Pick<OutboxEntry, 'was'> => {
+  const role = roles.find(({ id }) => id === roleId);
+  return role ? { was: { role: { id: roleId, permissions: role.permissions } } } : {};
+};
 
 /** The position of `roleId`; 404 when the server has no such role. */
 export function positionOf(server: ServerDoc, roleId: string): number {
@@ -159,7 +167,7 @@ export async function updateRole(
     ...(patch.permissions === undefined ? {} : { permissions: patch.permissions }),
   };
   const { server, changes } = await platform.versions.changing({ servers: [serverId] }, () =>
-    changeRoles(platform, actor, serverId, { name: 'ROLE_UPDATE', data: { roleId } }, (standing) => {
+    changeRoles(platform, actor, serverId, 'ROLE_UPDATE', roleId, (standing) => {
       const { rank, bits } = standing;
       const { roles } = standing.server;
       const from = positionOf(standing.server, roleId);
@@ -198,13 +206,14 @@ export async function deleteRole(platform: EnqueuePlatform, actor: Actor, server
   if (role.botId !== null && (await access.member(role.botId)))
     refuse('invalid_request', { reason: 'the own role of a bot goes when the bot leaves' });
   const gone = { name: { from: role.name, to: null }, permissions: { from: role.permissions, to: null } };
+  await intendRole(platform, serverId, roleId);
   await platform.versions.changing({ servers: [serverId] }, async () => {
-    await changeRoles(platform, actor, serverId, { name: 'ROLE_DELETE', data: { roleId } }, ({ server: now, rank }) => {
+    await changeRoles(platform, actor, serverId, 'ROLE_DELETE', roleId, ({ server: now, rank }) => {
       const position = positionOf(now, roleId);
       if (position >= rank) refuse('role_hierarchy');
       return { roles: now.roles.toSpliced(position, 1), changes: gone };
     });
-    await forgetRoles(platform, serverId, [roleId]);
+    await forgetOverwrites(platform, serverId, [roleId]);
   });
   platform.nudge('drain-server', { serverId });
   await writeAudit(platform, actor, { serverId, action: 'role_delete', targetId: roleId, changes: gone });

@@ -6,6 +6,7 @@ import { botsThatView, loadServerNow, type ServerAccess } from './access.ts';
 import { type Audience, appendInOrder, audienceUnder, type DueEvent } from './audience.ts';
 import { inOrder, newsOfMembers, newsOfServer } from './server-news.ts';
 import { channelOf } from './server-view.ts';
+import { turnsIn } from './visibility.ts';
 
 /** How many channels, and how many members, one batch takes. */
 const batchDocuments = 100;
@@ -94,6 +95,8 @@ async function drainBatch(platform: WorkerPlatform, serverId: string, from: From
   const access = await loadServerNow(platform, serverId);
   const server: ServerDoc | null = access && (await servers.findOne({ _id: serverId }).lean());
   if (!access || !server) return { end: 'done' };
+  // Cached while a change was under way: who sees what is compared with what stands now.
+  if (access.server.rolesVersion !== server.rolesVersion || access.server.ownerId !== server.ownerId) return { end: 'stale' };
   const own = await newsOfServer(platform, server);
   const members = await documentsOwing<MemberDoc>(inServer.collection, serverId, from.members);
   const theirs = await newsOfMembers(platform, access, members);
@@ -104,7 +107,12 @@ async function drainBatch(platform: WorkerPlatform, serverId: string, from: From
     if (!(await appendUnder(platform, access, bots, news))) return { end: 'stale' };
   }
   const channels = await documentsOwing<ChannelDoc>(ofServer.collection, serverId, from.channels);
-  for (const [place, events] of dueByPlace(channels)) {
+  const turns = await turnsIn(access, { server, members, channels });
+  for (const { event, bots } of [...turns.own.map((one) => ({ event: one, bots: [] })), ...turns.channels]) {
+    if (paused()) return { end: 'done' };
+    if (!(await appendUnder(platform, access, bots, [event]))) return { end: 'stale' };
+  }
+  for (const [place, events] of dueByPlace(channels.filter(({ _id }) => !turns.told.has(_id)))) {
     if (paused()) return { end: 'done' };
     if (!(await appendUnder(platform, access, await botsThatView(access, place), events))) return { end: 'stale' };
   }
@@ -112,7 +120,8 @@ async function drainBatch(platform: WorkerPlatform, serverId: string, from: From
   await settleNews(platform, server, own.done, members);
   const channelIds = channels.map(({ _id }) => _id as never);
   if (channelIds.length > 0) await ofServer.collection.updateMany({ _id: { $in: channelIds } }, settled(idsIn(channels)), bookkeeping);
-  void platform.forget([...news.map(({ id }) => id), ...idsIn(channels)]);
+  const turned = [...turns.own, ...turns.channels.map((one) => one.event)];
+  void platform.forget([...[...news, ...turned].map(({ id }) => id), ...idsIn(channels)]);
   if (members.length < batchDocuments && channels.length < batchDocuments) return { end: 'done' };
   return { end: 'more', from: { members: members.at(-1)?.obAt ?? from.members, channels: channels.at(-1)?.obAt ?? from.channels } };
 }

@@ -100,8 +100,9 @@ export async function updateServer(platform: EnqueuePlatform, actor: Actor, serv
     const held = ownerId === undefined ? {} : { ownerId: actor.id };
     const { servers } = platform.db;
     const room = { [outboxEnd]: trusted({ $exists: false }) };
+    const was = ownerId === undefined ? {} : { was: { owner: actor.id } };
     const searched = set.name === undefined ? {} : { 'search.name': folded(set.name) };
-    const owed = owing([{ id: platform.ids.next(), name: 'SERVER_UPDATE' }], new Date(platform.now()));
+    const owed = owing([{ id: platform.ids.next(), name: 'SERVER_UPDATE', ...was }], new Date(platform.now()));
     const found = await servers
       .findOneAndUpdate({ _id: serverId, ...held, ...room }, { $set: { ...set, ...searched }, ...owed }, { returnDocument: 'before' })
       .lean();

@@ -3,7 +3,7 @@ import { limits } from '../../base/limits.ts';
 import type { Overwrite } from '../../base/permissions.ts';
 import type { EventName } from '../../contract/events.ts';
 import { bindScript } from '../redis.ts';
-import { type Hearers, openHead } from './envelope.ts';
+import { type Before, type Hearers, openHead } from './envelope.ts';
 import type { Generation } from './generation.ts';
 import type { Keys } from './keys.ts';
 
@@ -24,6 +24,8 @@ export interface Append {
   channelId?: string;
   /** For a channel that is gone: the overwrites that say who could view it. */
   overwrites?: readonly Overwrite[];
+  /** For a change of who may view the channel: what stood before. */
+  before?: Before;
   /** The account that it is not sent back to. */
   except?: string;
   /** Told to people by where they are: the members of these servers, each with its version, and these accounts; each person once. */
@@ -109,6 +111,7 @@ export function createAppender(redis: Redis, keys: Keys, generation: Generation)
       ...(server ? { srv: server.id, v: server.version } : {}),
       ...(event.channelId ? { ch: event.channelId } : {}),
       ...(event.overwrites ? { ow: event.overwrites } : {}),
+      ...(event.before ? { was: event.before } : {}),
       ...(event.except ? { no: event.except } : {}),
       ...(event.hearers ? { hear: event.hearers } : {}),
     });

@@ -1,6 +1,13 @@
 import type { Overwrite } from '../../base/permissions.ts';
 import type { EventName } from '../../contract/events.ts';
 
+/** What decided who could view a channel before a change, as far as it differs from now: its overwrites, roles of its server, and the owner. */
+export interface Before {
+  ow?: readonly Overwrite[];
+  roles?: readonly { id: string; permissions: number }[];
+  owner?: string;
+}
+
 /** The people who hear an event of no one place: the members of these servers, `[id, access version]`, and these accounts. */
 export interface Hearers {
   servers: readonly [string, string][];
@@ -19,6 +26,8 @@ export interface EnvelopeHead {
   ch?: string;
   /** The overwrites of a channel that is gone; they say who could view it. */
   ow?: readonly Overwrite[];
+  /** For a change of who may view the channel: what stood before. It is for those to whom it means what it says. */
+  was?: Before;
   /** The account that does not hear it: who caused it. */
   no?: string;
   /** On the topic of presence: the people who hear it. */

@@ -1,5 +1,6 @@
 import type { Schema } from 'mongoose';
 import { limits } from '../../base/limits.ts';
+import type { Overwrite } from '../../base/permissions.ts';
 import type { EventName } from '../../contract/events.ts';
 
 /** An event that the document it stands in still owes to the gateway (quality 2). `id` makes its delivery happen once. */
@@ -10,6 +11,16 @@ export interface OutboxEntry {
   nonce?: string;
   /** The payload itself, for what is not stored anywhere else: an ephemeral answer, a state that has moved on. */
   data?: unknown;
+  /** What stood before a change that may decide who views a channel. */
+  was?: Was;
+}
+
+/** A role, the owner or the overwrites of a channel before a change; or the role that a member was given or lost. */
+export interface Was {
+  role?: { id: string; permissions: number };
+  owner?: string;
+  overwrites?: readonly Overwrite[];
+  given?: { roleId: string; has: boolean };
 }
 
 /** The fields of a document that owes events; both are absent when it owes none. */
@@ -33,11 +44,18 @@ export const owing = (entries: OutboxEntry[], now: Date): { $push: object; $min:
 /**
  * `owing` for an update pipeline: what a `$set` stage holds so that the document owes `entry` besides. An expression: what comes from outside stands in
  * `$literal` there. A CHANNEL_UPDATE, or ROLE_UPDATE of the same role, takes the place of one that is owed already, as both would show the thing as it is when
- * they are told; under its own id, so that what a drain told meanwhile does not count for it.
+ * they are told, unless that knows what stood before; under its own id, so that what a drain told meanwhile does not count for it.
  */
-export const alsoOwing = (entry: { id: unknown; name: EventName; data?: object }, now: Date): { ob: object; obAt: object } => {
+export const alsoOwing = (
+  entry: { id: unknown; name: EventName; data?: object; was?: object },
+  now: Date,
+): { ob: object; obAt: object } => {
   const owed = { $ifNull: ['$ob', []] };
-  const same = [{ $eq: ['$$owed.name', entry.name] }, { $eq: [{ $ifNull: ['$$owed.data', null] }, { $literal: entry.data ?? null }] }];
+  const same = [
+    { $eq: ['$$owed.name', entry.name] },
+    { $eq: [{ $ifNull: ['$$owed.was', null] }, null] },
+    { $eq: [{ $ifNull: ['$$owed.data', null] }, { $literal: entry.data ?? null }] },
+  ];
   const others = { $filter: { input: owed, as: 'owed', cond: { $not: [{ $and: same }] } } };
   const shows = entry.name === 'CHANNEL_UPDATE' || entry.name === 'ROLE_UPDATE';
   return {
