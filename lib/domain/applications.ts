@@ -137,8 +137,11 @@ const serversOf = async (platform: Platform, botId: string): Promise<string[]> =
  */
 async function renameBot(platform: EnqueuePlatform, { _id, botId, name }: Pick<ApplicationDoc, '_id' | 'botId' | 'name'>): Promise<void> {
   const { accounts, applications } = platform.db;
+  const fresh = { $literal: name };
+  // A display name that the bot chose for itself stays.
+  const shown = { $cond: [{ $eq: ['$displayName', '$username'] }, fresh, '$displayName'] };
   await platform.versions.changing({ accounts: [botId] }, () =>
-    accounts.updateOne({ _id: botId }, { $set: { username: name, displayName: name } }),
+    accounts.collection.updateOne({ _id: botId as never }, [{ $set: { username: fresh, displayName: shown } }]),
   );
   const servers = await serversOf(platform, botId);
   const renamed = { $mergeObjects: ['$$role', { name: { $literal: name } }] };

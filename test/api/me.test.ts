@@ -56,6 +56,15 @@ describe('PATCH /api/users/@me', () => {
     }
   });
 
+  it('a bot keeps the display name that it chose when its application is renamed, and one that it did not choose follows', async () => {
+    const rename = (name: string) => send(api, 200, owner, 'PATCH', `/api/applications/${bot.applicationId}`, { name });
+    await rename('first');
+    expect(await me(bot)).to.include({ username: 'first', displayName: 'first' });
+    await patch(bot, { displayName: 'Mine' });
+    await rename('second');
+    expect(await me(bot)).to.include({ username: 'second', displayName: 'Mine' });
+  });
+
   it('nothing is said before anything was set', async () => {
     expect(await patch(member, {})).to.deep.include({ displayName: member.username, bio: null, pronouns: null });
     expect(await profileOf(member)).to.deep.include({ bio: null, pronouns: null });
