@@ -40,7 +40,10 @@ async function takeUpload(ctx: Context, platform: ApiPlatform, beforeFile: () =>
   }
 }
 
-/** Takes a body in that is one image. Who may not send it is refused before any of it is read, and nothing of a refused one stays on the disk. */
+/**
+ * Takes a body in that is one image. Who may not send it is refused before any of it is read, and nothing of a refused one stays on the
+ * disk.
+ */
 async function takePicture(ctx: Context, platform: ApiPlatform): Promise<Intake> {
   const path = await platform.blobs.tempPath();
   const discard = (): Promise<void> => removeLocal([path]);
@@ -53,7 +56,10 @@ async function takePicture(ctx: Context, platform: ApiPlatform): Promise<Intake>
   }
 }
 
-/** The body of a request, checked against the route's schema, and its files. The caller discards what is left of them when the request is done. */
+/**
+ * The body of a request, checked against the route's schema, and its files. The caller discards what is left of them when the request is
+ * done.
+ */
 export async function takeBody(
   ctx: Context,
   platform: ApiPlatform,

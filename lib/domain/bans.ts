@@ -33,9 +33,10 @@ async function writeBan(platform: Platform, ban: BanDoc): Promise<Written> {
 }
 
 /**
- * Bans an account, also one that is not in the server; who is in it goes, and a person gets a notice. Needs Ban Members. Refuses an unknown account (404),
- * oneself (400), the owner and equals (`role_hierarchy`). Repeating it changes nothing but the reason, if another one is given. The ban stands before the
- * membership goes, and every join looks for it once it is in: whatever comes at the same moment, nobody who is banned stays.
+ * Bans an account, also one that is not in the server; who is in it goes, and a person gets a notice. Needs Ban Members. Refuses an unknown
+ * account (404), oneself (400), the owner and equals (`role_hierarchy`). Repeating it changes nothing but the reason, if another one is
+ * given. The ban stands before the membership goes, and every join looks for it once it is in: whatever comes at the same moment, nobody
+ * who is banned stays.
  */
 export async function banMember(
   platform: EnqueuePlatform,
@@ -85,8 +86,8 @@ export async function liftBan(platform: Platform, actor: Actor, serverId: string
 const olderThan = ({ createdAt, _id }: BanDoc): object => ({ $or: [{ createdAt: { $lt: createdAt } }, { createdAt, _id: { $lt: _id } }] });
 
 /**
- * A server's bans, newest first, 1,000 unless `limit` says fewer; `before`, exclusive, is the account where the last page ended, and 400 when its ban was
- * lifted since. Needs Ban Members.
+ * A server's bans, newest first, 1,000 unless `limit` says fewer; `before`, exclusive, is the account where the last page ended, and 400
+ * when its ban was lifted since. Needs Ban Members.
  */
 export async function listBans(platform: Platform, actor: Actor, serverId: string, page: BanPage): Promise<Ban[]> {
   await inServer(platform, actor, serverId, 'Ban Members');

@@ -5,7 +5,10 @@ import type { EnqueuePlatform } from '../store/platform.ts';
 import type { InServer } from './access.ts';
 import { addPerson, removeMember } from './membership.ts';
 
-/** Refuses oneself (400), the owner and whoever stands as high as the caller (`role_hierarchy`). Who is not in the server stands below everybody. */
+/**
+ * Refuses oneself (400), the owner and whoever stands as high as the caller (`role_hierarchy`). Who is not in the server stands below
+ * everybody.
+ */
 export function requireBelow({ server, member }: InServer, userId: string, target: MemberDoc | null): void {
   if (userId === member.userId) refuse('invalid_request', { reason: 'you cannot remove yourself; leave instead' });
   if (target && rankOf(server, target) >= rankOf(server, member)) refuse('role_hierarchy');
@@ -15,8 +18,8 @@ export function requireBelow({ server, member }: InServer, userId: string, targe
 export type Expelled = 'out' | 'gone' | 'owner';
 
 /**
- * Takes somebody out of a server: `out`, or `gone` for who was not in it. Whoever was handed the server at the same moment is in it again, without roles, and
- * it is `owner`: a server's owner is always in it. Before that `undo` takes back what would keep them out.
+ * Takes somebody out of a server: `out`, or `gone` for who was not in it. Whoever was handed the server at the same moment is in it again,
+ * without roles, and it is `owner`: a server's owner is always in it. Before that `undo` takes back what would keep them out.
  */
 export async function expel(
   platform: EnqueuePlatform,

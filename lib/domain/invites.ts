@@ -13,7 +13,10 @@ import { joinServer } from './joining.ts';
 
 const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 
-/** The code of the invite that a create makes: ten letters and digits, derived from the create's id, so that one taken up after a crash makes no second. */
+/**
+ * The code of the invite that a create makes: ten letters and digits, derived from the create's id, so that one taken up after a crash
+ * makes no second.
+ */
 const codeOf = (key: Buffer, id: string): string =>
   [...createHmac('sha256', key).update(`invite:${id}`).digest().subarray(0, 10)].map((byte) => alphabet[byte % alphabet.length]).join('');
 
@@ -23,7 +26,9 @@ const asInDeveloperServer = (now: number): object[] => [
   { createdAt: { $gt: new Date(now - limits.developerInviteMaxAgeSecs * 1000) } },
 ];
 
-/** Filters of the driver, whose operators are all ours: invites that still let someone into their server, and those that never will again. */
+/**
+ * Filters of the driver, whose operators are all ours: invites that still let someone into their server, and those that never will again.
+ */
 const usable = (now: number, { types }: ServerDoc) => ({
   $and: [
     { $or: [{ expiresAt: null }, { expiresAt: { $gt: new Date(now) } }] },
@@ -43,7 +48,10 @@ const inviteOf = ({ _id, serverId, maxAgeSecs, maxUses, uses, expiresAt, created
   createdAt: createdAt.toISOString(),
 });
 
-/** Who may make invites, and which: in a staff server members with Manage Server, in a developer server the owner and Administrators (spec, Server). */
+/**
+ * Who may make invites, and which: in a staff server members with Manage Server, in a developer server the owner and Administrators (spec,
+ * Server).
+ */
 function invitesOf({ server, permissions }: InServer, input: InviteInput): { maxAgeSecs: number; maxUses: number } {
   const { maxAgeSecs = 86_400, maxUses = 0 } = input;
   if (server.types.includes('staff')) require(permissions, 'Manage Server');
@@ -62,7 +70,10 @@ function requireWithin(path: string, value: number, most: number): void {
   if (value < 0 || value > most) refuseField(path, `must be from 0 to ${most}`);
 }
 
-/** Makes an invite; any member may, but for the rules of staff and developer servers, which clamp what is out of range. Refuses `too_many_invites` at 1,000 live ones. */
+/**
+ * Makes an invite; any member may, but for the rules of staff and developer servers, which clamp what is out of range. Refuses
+ * `too_many_invites` at 1,000 live ones.
+ */
 export async function createInvite(platform: Platform, actor: Actor, serverId: string, input: InviteInput, newId: string): Promise<Invite> {
   const place = await inServer(platform, actor, serverId);
   const { maxAgeSecs, maxUses } = invitesOf(place, input);
@@ -129,15 +140,17 @@ export async function deleteInvite(platform: Platform, actor: Actor, code: strin
 }
 
 /**
- * Joins the caller to the invite's server by the rules of `joinServer`; who is in already only gets the server, and uses nothing up. 404 comes first, for a
- * used-up or expired invite.
+ * Joins the caller to the invite's server by the rules of `joinServer`; who is in already only gets the server, and uses nothing up. 404
+ * comes first, for a used-up or expired invite.
  */
 export async function joinByInvite(platform: EnqueuePlatform, actor: Actor, code: string): Promise<Server> {
   const { access } = await usableInvite(platform, code);
   return joinServer(platform, actor, access, (add) => useInvite(platform, code, access.server, add));
 }
 
-/** Takes one use, then makes the membership; gives the use back when that made none. One conditional update a use: no race lets one more in. */
+/**
+ * Takes one use, then makes the membership; gives the use back when that made none. One conditional update a use: no race lets one more in.
+ */
 async function useInvite(platform: Platform, code: string, server: ServerDoc, add: () => Promise<boolean>): Promise<void> {
   const invites = platform.db.invites.collection;
   const { modifiedCount } = await invites.updateOne({ _id: code as never, ...usable(platform.now(), server) }, { $inc: { uses: 1 } });

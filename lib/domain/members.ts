@@ -91,8 +91,8 @@ export async function setMemberRole(
 }
 
 /**
- * Kicks a member whose highest role is below the caller's; a person gets a notice. Needs Kick Members. Refuses oneself (400), the owner and equals
- * (`role_hierarchy`).
+ * Kicks a member whose highest role is below the caller's; a person gets a notice. Needs Kick Members. Refuses oneself (400), the owner and
+ * equals (`role_hierarchy`).
  */
 export async function kickMember(platform: EnqueuePlatform, actor: Actor, serverId: string, userId: string): Promise<void> {
   const place = await inServer(platform, actor, serverId, 'Kick Members');

@@ -45,8 +45,8 @@ export const noticeOf = (
 });
 
 /**
- * Runs `remove`, which answers whether it removed a member, so that the notice is posted exactly when it did, whatever process dies when: the notice is
- * written first, and a worker posts it. Answers what `remove` did.
+ * Runs `remove`, which answers whether it removed a member, so that the notice is posted exactly when it did, whatever process dies when:
+ * the notice is written first, and a worker posts it. Answers what `remove` did.
  */
 export async function announceRemoval(platform: EnqueuePlatform, notice: NoticeDoc, remove: () => Promise<boolean>): Promise<boolean> {
   const { notices } = platform.db;
@@ -65,8 +65,9 @@ export async function announceRemoval(platform: EnqueuePlatform, notice: NoticeD
 }
 
 /**
- * Posts a notice as a DM of the system account, then takes it off the list. The unique index on the message's `noticeId` makes it one message, however
- * often and however many at once this runs. Answers in how many milliseconds to try again when it is not known yet whether the removal happened.
+ * Posts a notice as a DM of the system account, then takes it off the list. The unique index on the message's `noticeId` makes it one
+ * message, however often and however many at once this runs. Answers in how many milliseconds to try again when it is not known yet whether
+ * the removal happened.
  */
 export async function sendNotice(platform: EnqueuePlatform, noticeId: string): Promise<number | null> {
   const { notices } = platform.db;
@@ -122,7 +123,10 @@ async function systemDmOf(platform: Platform, userId: string): Promise<DmDoc | n
   return person?.kind === 'person' ? openPair(platform, platform.ids.next(), [await ensureSystemAccount(platform), person]) : null;
 }
 
-/** Sends the notices whose job was lost: those older than 10 s. One that fails does not hold up the others; the first fault is thrown at the end. */
+/**
+ * Sends the notices whose job was lost: those older than 10 s. One that fails does not hold up the others; the first fault is thrown at the
+ * end.
+ */
 export async function sweepNotices(platform: EnqueuePlatform): Promise<void> {
   const before = new Date(platform.now() - removalMs);
   const waiting = await platform.db.notices

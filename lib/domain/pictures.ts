@@ -51,7 +51,7 @@ const serverIconOf = (platform: EnqueuePlatform, _id: string): Spot => ({
     const owed = owing([{ id: platform.ids.next(), name: 'SERVER_UPDATE' }], new Date(platform.now()));
     const room = { [outboxEnd]: { $exists: false } };
     const { matchedCount } = await platform.versions.changing({ servers: [_id] }, () =>
-      servers.updateOne({ _id: _id as never, iconUrl, ...room }, { $set: { iconUrl: to }, ...owed } as never),
+      servers.updateOne({ _id: _id as never, iconUrl, ...room }, { $set: { iconUrl: to }, ...owed }),
     );
     if (matchedCount === 1) platform.nudge('drain-server', { serverId: _id });
     return matchedCount === 1;
@@ -59,8 +59,9 @@ const serverIconOf = (platform: EnqueuePlatform, _id: string): Spot => ({
 });
 
 /**
- * Shows `to` in place of what is shown; answers that, or undefined when whom it shows is gone. The file that was shown goes: its fate is open before it is
- * shown no more, so that whatever dies in between, the sweep decides about it. Of those who write at once each takes away the file that it replaced.
+ * Shows `to` in place of what is shown; answers that, or undefined when whom it shows is gone. The file that was shown goes: its fate is
+ * open before it is shown no more, so that whatever dies in between, the sweep decides about it. Of those who write at once each takes away
+ * the file that it replaced.
  */
 async function swap(platform: FilesPlatform, spot: Spot, to: string | null): Promise<string | null | undefined> {
   for (;;) {
@@ -135,7 +136,10 @@ const discard = (platform: FilesPlatform, doc: FileDoc): Promise<void> =>
     .then(() => decideFiles(platform, [doc]))
     .catch((error: unknown) => platform.log.warn({ err: error }, 'a picture is left to the sweep'));
 
-/** Gives the caller an avatar. Refuses what is no image of the declared type and what cannot be decoded (400); `unavailable` when no worker is done in 10 s. */
+/**
+ * Gives the caller an avatar. Refuses what is no image of the declared type and what cannot be decoded (400); `unavailable` when no worker
+ * is done in 10 s.
+ */
 export const setAvatar = (platform: FilesPlatform, actor: Actor, file: ReceivedFile): Promise<Picture> =>
   keepPicture(platform, actor.id, 'avatar.webp', file, async (url) => {
     if ((await swap(platform, avatarOf(platform, actor.id), url)) === undefined) refuse('not_found', { what: 'account' });
@@ -170,7 +174,10 @@ export async function clearServerIcon(platform: FilesPlatform, actor: Actor, ser
   await showServerIcon(platform, actor, serverId, null);
 }
 
-/** Shows `url` as the icon of an application and the avatar of its bot; once more when the icon was changed again meanwhile, so that the last one stays. */
+/**
+ * Shows `url` as the icon of an application and the avatar of its bot; once more when the icon was changed again meanwhile, so that the
+ * last one stays.
+ */
 async function showApplicationIcon(platform: FilesPlatform, id: string, botId: string, url: string | null): Promise<void> {
   const icon = applicationIconOf(platform, id);
   if ((await swap(platform, icon, url)) === undefined) refuse('not_found', { what: 'application' });

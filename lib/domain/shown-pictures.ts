@@ -6,8 +6,8 @@ import type { Platform } from '../store/platform.ts';
 export const keyOfPicture = (url: string | null): string | null => /\/files\/([0-9a-f]{32})\/[^/]*$/.exec(url ?? '')?.[1] ?? null;
 
 /**
- * The ids of those among `files` that are shown as an avatar or icon now. The account, server or application that shows one has the id that the file names; an
- * application and its bot share theirs, and may share the file.
+ * The ids of those among `files` that are shown as an avatar or icon now. The account, server or application that shows one has the id that
+ * the file names; an application and its bot share theirs, and may share the file.
  */
 export async function shownPictures({ db }: Platform, files: readonly FileDoc[]): Promise<string[]> {
   const pictures = files.filter(({ picture }) => picture);

@@ -69,11 +69,11 @@ describe('bans in a race', function () {
     const [joiner = owner] = people;
     const { collection } = api.platform.db.bans;
     const insert = collection.insertOne.bind(collection);
-    collection.insertOne = (async (...args: Parameters<typeof insert>) => {
+    collection.insertOne = async (...args: Parameters<typeof insert>) => {
       collection.insertOne = insert;
       await send(api, 200, joiner, 'POST', `/api/invites/${code}`);
       return insert(...args);
-    }) as typeof insert;
+    };
     await send(api, 204, owner, 'PUT', path(joiner.id));
     await refused(api, [404, 'not_found'], joiner, 'GET', `/api/servers/${server.id}`);
     expect(await api.platform.db.members.countDocuments({ serverId: server.id })).to.equal(1);

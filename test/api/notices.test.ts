@@ -202,19 +202,6 @@ describe('notices', () => {
       expect(await noticesOf(member)).to.have.length(1);
     });
 
-    it('a ban that never came is not told of, also to who left by themselves; one that came is', async () => {
-      const old = new Date(Date.now() - 11_000);
-      const [never, came] = [await makeMember(api, owner, server.id), await makeMember(api, owner, server.id)];
-      for (const one of [never, came]) await send(api, 204, one, 'DELETE', `/api/users/@me/servers/${server.id}`);
-      const _id = `${server.id}:${came.id}`;
-      await api.platform.db.bans.create({ _id, serverId: server.id, userId: came.id, reason: null, createdAt: old });
-      const owed = [never, came].map(({ id: userId }) => intent({ kind: 'ban', userId, at: old }));
-      await api.platform.db.notices.insertMany(owed);
-      await sweepNotices(worker);
-      expect(await waiting()).to.deep.equal([]);
-      expect([await noticesOf(never), await noticesOf(came)].map((all) => all.length)).to.deep.equal([0, 1]);
-    });
-
     it('one whose removal is known is posted although they are back in', async () => {
       await kick();
       await join(api, owner, server.id, member);
@@ -238,21 +225,6 @@ describe('notices', () => {
     expect(message?.content).to.match(
       /^You were banned from \*\*A .*place\*\*\.\nReason: \\\*\\\*spam\\\*\\\*\n\\https:\/\/a\.example \\@everyone$/,
     );
-  });
-
-  it('a banned person gets one, a banned bot and who was not in the server get none; nor does a refused ban', async () => {
-    const [bot, stranger] = [await makeBot(api, owner, server.id), await makePerson(api)];
-    const ban = (userId: string, as = owner, status = 204) =>
-      send(api, status, as, 'PUT', `/api/servers/${server.id}/bans/${userId}`, { reason: 'because' });
-    for (const { id } of [member, bot, stranger, member]) await ban(id);
-    await ban(owner.id, owner, 400);
-    await runAll();
-    expect((await noticesOf(member)).map(({ content }) => content)).to.deep.equal([
-      'You were banned from **A \\*bold\\* \\<@1> place**.\nReason: because',
-    ]);
-    expect(await dmsOf(bot)).to.deep.equal([]);
-    expect(await dmsOf(stranger)).to.deep.equal([]);
-    expect(await waiting()).to.deep.equal([]);
   });
 
   it('the username of the system account is nobody’s to register or log in with', async () => {

@@ -32,7 +32,7 @@ describe('gateway: who is banned, kicked or leaves', function () {
 
   const post = (place: Place, content: string): Promise<Message> =>
     send(whole, 201, owner, 'POST', `/api/channels/${place.general}/messages`, { content });
-  const hears = ({ hears: wait }: Ear, content: string) => wait(({ d }) => (d as Message).content === content);
+  const hears = (ear: Ear, content: string) => ear.hears(({ d }) => (d as Message).content === content);
   const contents = ({ heard }: Ear): string[] => heard.filter(({ t }) => t === 'MESSAGE_CREATE').map(({ d }) => (d as Message).content);
 
   const ways: [what: string, act: (one: Caller) => Promise<unknown>][] = [
@@ -48,6 +48,7 @@ describe('gateway: who is banned, kicked or leaves', function () {
       for (let i = 0; i < 5; i++) await post(server, `after ${i}`);
       await hears(ears.owner, 'after 4');
       await post(other, 'end');
+      await hears(ears.owner, 'end');
       for (const ear of [ears.person, ears.bot]) {
         await hears(ear, 'end');
         expect(contents(ear).filter((content) => !content.startsWith('You were'))).to.deep.equal(['before', 'end']);
@@ -57,8 +58,8 @@ describe('gateway: who is banned, kicked or leaves', function () {
 
   it('a banned person hears the notice on their live session', async () => {
     await send(whole, 204, owner, 'PUT', `/api/servers/${server.id}/bans/${person.id}`, { reason: 'spam' });
-    const { d } = await ears.person.hears(({ t, d }) => t === 'MESSAGE_CREATE' && (d as Message).content.startsWith('You were banned'));
-    expect((d as Message).author).to.deep.include({ tag: 'system' });
-    expect((d as Message).content).to.match(/Reason: spam$/);
+    const told = await ears.person.hears(({ t, d }) => t === 'MESSAGE_CREATE' && (d as Message).content.startsWith('You were banned'));
+    expect((told.d as Message).author).to.deep.include({ tag: 'system' });
+    expect((told.d as Message).content).to.match(/Reason: spam$/);
   });
 });

@@ -12,9 +12,9 @@ export const pictureTypes = ['image/png', 'image/jpeg', 'image/webp', 'image/gif
 const bound = { bytes: limits.pictureBytes, limit: '2 MiB' };
 
 /**
- * Takes a body that is one image into the local file `path`, which is the caller's to delete, whatever comes of it. Refuses another type (415), more than 2 MiB
- * (413), none, one that ends early, and a sender that is silent for 30 s (400); what the sender goes on to send is read and thrown away, so that it sees the
- * answer.
+ * Takes a body that is one image into the local file `path`, which is the caller's to delete, whatever comes of it. Refuses another type
+ * (415), more than 2 MiB (413), none, one that ends early, and a sender that is silent for 30 s (400); what the sender goes on to send is
+ * read and thrown away, so that it sees the answer.
  */
 export async function readPicture(ctx: Context, path: string): Promise<ReceivedFile> {
   const { req } = ctx;
