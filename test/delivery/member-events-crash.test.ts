@@ -79,6 +79,7 @@ describe('members that come and go while processes die', function () {
   it('an api before the membership goes: they stay, nobody is told, and after 10 s nothing is owed', async () => {
     const { id } = await makeMember(scene.api, owner, server.id);
     await drainServer(scene.worker, server.id);
+    await recount();
     await kickAndDie('after-departure-intent', id);
     await sweepAfter(2_500);
     expect((await stored()).ob).to.have.length(1);
@@ -92,6 +93,7 @@ describe('members that come and go while processes die', function () {
   it('an api after the membership went: the sweep tells it once, and the count is right', async () => {
     const { id } = await makeMember(scene.api, owner, server.id);
     await drainServer(scene.worker, server.id);
+    await recount();
     await kickAndDie('after-departure', id);
     expect((await stored()).memberCount).to.equal(3);
     await sweepAfter(2_500);
@@ -104,6 +106,8 @@ describe('members that come and go while processes die', function () {
   it('a join that dies before it is counted: it is told and counted all the same', async () => {
     const person = await makePerson(scene.api);
     const { code } = await send<{ code: string }>(scene.api, 201, owner, 'POST', `/api/servers/${server.id}/invites`, {});
+    await drainServer(scene.worker, server.id);
+    await recount();
     around(scene.api.platform.db.servers, 'updateOne', () => Promise.reject(new Error('died')));
     expect((await scene.api.call('POST', `/api/invites/${code}`, { as: person.as })).status).to.equal(500);
     expect((await stored()).memberCount).to.equal(2);
