@@ -6,7 +6,7 @@ import type { CommunitySettings, DiscoveryInput } from '../contract/community.ts
 import type { DiscoveryPage, DiscoveryQuery, DiscoveryServer } from '../contract/discovery.ts';
 import type { Server, ServerType } from '../contract/server.ts';
 import { trusted } from '../store/database.ts';
-import type { ServerDoc } from '../store/models/server.ts';
+import { discoveryIndex, type ServerDoc } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { type Actor, inServer, loadServerNow } from './access.ts';
 import { changesOf, writeAudit } from './audit.ts';
@@ -110,6 +110,7 @@ export async function listDiscovery(platform: Platform, actor: Actor, query: Dis
     .sort({ memberCount: -1, _id: 1 })
     .skip(page.skip)
     .limit(page.limit + 1)
+    .hint(discoveryIndex)
     .toArray()) as unknown as ServerDoc[];
   const { items, hasMore } = cutPage(found, page);
   return { items: await itemsOf(platform, actor, items), hasMore };
