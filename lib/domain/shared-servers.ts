@@ -1,5 +1,6 @@
 import type { DmDoc } from '../store/models/dm.ts';
 import type { Platform } from '../store/platform.ts';
+import { accountsOf } from './faces.ts';
 
 /**
  * Whether two accounts are in a server together now, in one query: the memberships of `fewer` are looked up by the other's ids. Give the one that is in
@@ -18,7 +19,14 @@ async function sharesServer({ db }: Platform, fewer: string, other: string): Pro
   return shared.length > 0;
 }
 
-/** Whether the two of a DM are in a server together now: posting there needs it (decisions 5). */
-export function stillShare(platform: Platform, { userIds: [one, other], bots }: Pick<DmDoc, 'userIds' | 'bots'>): Promise<boolean> {
-  return bots.includes(one) ? sharesServer(platform, other, one) : sharesServer(platform, one, other);
+/**
+ * Whether the two of a DM are in a server together now: posting there needs it (decisions 5). An account that is gone shares none, also while a job takes it out
+ * of its servers.
+ */
+export async function stillShare(platform: Platform, { userIds: [one, other], bots }: Pick<DmDoc, 'userIds' | 'bots'>): Promise<boolean> {
+  const [accounts, shared] = await Promise.all([
+    accountsOf(platform, [one, other]),
+    bots.includes(one) ? sharesServer(platform, other, one) : sharesServer(platform, one, other),
+  ]);
+  return shared && accounts.size === 2;
 }
