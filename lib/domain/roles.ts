@@ -200,11 +200,13 @@ function requireEveryoneField(patch: RolePatch, changes: Changes): void {
  * in the server.
  */
 export async function deleteRole(platform: EnqueuePlatform, actor: Actor, serverId: string, roleId: string): Promise<void> {
-  const { server, access } = await inServer(platform, actor, serverId, 'Manage Roles');
-  const role = server.roles[positionOf(server, roleId)] as RoleDoc;
+  const { server, access, member } = await inServer(platform, actor, serverId, 'Manage Roles');
+  const standing = positionOf(server, roleId);
+  const role = server.roles[standing] as RoleDoc;
   if (roleId === serverId) refuse('invalid_request', { reason: '@everyone cannot be deleted' });
   if (role.botId !== null && (await access.member(role.botId)))
     refuse('invalid_request', { reason: 'the own role of a bot goes when the bot leaves' });
+  if (standing >= rankOf(server, member)) refuse('role_hierarchy');
   const gone = { name: { from: role.name, to: null }, permissions: { from: role.permissions, to: null } };
   await intendRole(platform, serverId, roleId);
   await platform.versions.changing({ servers: [serverId] }, async () => {

@@ -43,12 +43,17 @@ describe('hostile input', () => {
   });
   after(() => api.close());
 
+  /** What no code stands for: the one refusal without a code (spec, Errors). */
+  const codeOfNone = (route: Route): string | undefined =>
+    nameOf(route) === 'POST /api/discovery/servers/{serverId}/join' ? 'not_found' : undefined;
+
   /** Calls a route; what it refuses by has to stand in its entry, as OpenAPI shows it. */
   const call = async (route: Route, path: string, body?: unknown): Promise<Answer> => {
     const as = route.auth === 'none' ? undefined : owner;
     const answer = await api.call(route.method, path, { as, ...(body === undefined ? {} : { body }) });
     const known: readonly unknown[] = [...codesOf(route), 'method_not_allowed']; // a text such as .. leads to another path
-    if (answer.status >= 400 && answer.status < 500) expect(known, JSON.stringify(answer.body)).to.include(answer.body?.code);
+    const code = answer.body?.code ?? codeOfNone(route);
+    if (answer.status >= 400 && answer.status < 500) expect(known, JSON.stringify(answer.body)).to.include(code);
     return answer;
   };
 
@@ -71,7 +76,7 @@ describe('hostile input', () => {
           for (const text of malformed) {
             const path = fillPath(route.path, (hole, place) => (hole === wrong ? text : realOf(world, hole, place, more)));
             const { status, body: answer } = await call(route, path, body);
-            expect([status, answer?.code], `${path} ${JSON.stringify(answer)}`).to.deep.equal([404, 'not_found']);
+            expect([status, answer?.code ?? codeOfNone(route)], `${path} ${JSON.stringify(answer)}`).to.deep.equal([404, 'not_found']);
           }
         expect(await snapshot()).to.equal(before);
       });
