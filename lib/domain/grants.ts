@@ -2,7 +2,8 @@ import { refuse } from '../base/errors.ts';
 import { type ServerType, serverTypes } from '../contract/server.ts';
 import type { Tag } from '../contract/user.ts';
 import type { AccountDoc } from '../store/models/account.ts';
-import { owing } from '../store/models/outbox.ts';
+import { alsoOwing } from '../store/models/outbox.ts';
+import type { ServerDoc } from '../store/models/server.ts';
 import type { Platform } from '../store/platform.ts';
 import { changesOf, writeAudit } from './audit.ts';
 import { actorOf } from './credentials.ts';
@@ -29,11 +30,14 @@ export async function grantServerTypes(
   const after = serverTypes.filter((type) => types.includes(type));
   const isTeams = after.includes('staff') || after.includes('developer');
   const set = { types: after, ...(isTeams ? { listed: false } : {}) };
-  const owed = owing([{ id: platform.ids.next(), name: 'SERVER_UPDATE' }], new Date(platform.now()));
+  const owed = alsoOwing({ id: platform.ids.next(), name: 'SERVER_UPDATE' }, new Date(platform.now()));
+  const same = { $and: [{ $eq: ['$types', { $literal: after }] }, ...(isTeams ? [{ $eq: ['$listed', false] }] : [])] };
+  const ifChanged = (field: 'ob' | 'obAt'): object => ({ $cond: [same, { $ifNull: [`$${field}`, '$$REMOVE'] }, owed[field]] });
+  const update = [{ $set: { ob: ifChanged('ob'), obAt: ifChanged('obAt') } }, { $set: { ...set, types: { $literal: after } } }];
   // Also where nothing changes: whoever repeats a grant whose nodes did not hear of it makes them hear now.
-  const server = await platform.versions.changing({ servers: [serverId] }, () =>
-    platform.db.servers.findOneAndUpdate({ _id: serverId }, { $set: set, ...owed }, { returnDocument: 'before' }).lean(),
-  );
+  const server = (await platform.versions.changing({ servers: [serverId] }, () =>
+    platform.db.servers.collection.findOneAndUpdate({ _id: serverId as never }, update, { returnDocument: 'before' }),
+  )) as unknown as ServerDoc | null;
   if (!server) return refuse('not_found', { what: 'server' });
   const changes = changesOf(server, set);
   if (Object.keys(changes).length > 0) {

@@ -102,7 +102,8 @@ describe('outbound: odd answers', () => {
     const before = timers();
     const outbound = createOutbound({ allow: [peer.pair] });
     const result = await outbound({ url: `http://${peer.pair}/`, timeoutMs: 10_000, maxBytes: 1_000, ...more });
-    expect(timers()).to.equal(before);
+    // Those of others in this process come and go: one that is left of this is never gone.
+    while (timers() > before) await new Promise((resolve) => setImmediate(resolve));
     taken?.resume(); // the end of what nobody reads is not seen
     await peer.quiet();
     expect(peer.opened()).to.equal(1);

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import type { Context } from 'koa';
-import { refuse } from '../../../lib/base/errors.ts';
+import { Refusal, refuse } from '../../../lib/base/errors.ts';
 import { limits } from '../../../lib/base/limits.ts';
 import type { ReceivedFile } from '../../../lib/domain/attachments.ts';
 import { hasBody } from './body.ts';
@@ -28,7 +28,10 @@ export async function readPicture(ctx: Context, path: string): Promise<ReceivedF
     const failed = new Promise<never>((_, reject) => void taking.catch(reject));
     await feed(req, body, limits.uploadStallMs, failed).catch(async (error: unknown) => {
       body.destroy(new Error('the body was refused'));
-      await taking.catch(() => undefined);
+      // What the taking refuses ends the body, which the feeding may see first.
+      await taking.catch((refusal: unknown) => {
+        if (refusal instanceof Refusal) throw refusal;
+      });
       throw error;
     });
     return { path, filename: '', contentType, ...(await taking) };
