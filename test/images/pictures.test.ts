@@ -215,7 +215,7 @@ describe('pictures: avatars and icons', function () {
     await send(whole, 204, owner, 'DELETE', `/api/applications/${bot.applicationId}`);
     for (const { status } of await late) expect([200, 404]).to.include(status);
     await settled();
-    await finishRemoval(whole.worker, server.id);
+    for (const id of [server.id, bot.applicationId]) await finishRemoval(whole.worker, id);
     await expectOnly(whole, []);
   });
 });
