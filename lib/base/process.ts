@@ -8,6 +8,9 @@ export interface Running {
 /** How long a role may take to drain before it is ended, in milliseconds (quality 5, Process). */
 const drainMs = 25_000;
 
+/** How long a process that starts waits for each of its stores, in milliseconds: they may be starting too. */
+export const firstConnectMs = 5_000;
+
 /**
  * Runs one role for the life of the process: starts it, tells a parent process that it is ready, drains it on SIGTERM, SIGINT or when the parent is
  * gone, and ends after 25 s at the latest. A fault nobody caught is logged, intake stops, and the process ends with code 1.

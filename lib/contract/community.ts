@@ -30,6 +30,10 @@ export const CommunitySettings = Type.Object({
 });
 export type CommunitySettings = Static<typeof CommunitySettings>;
 
+/** The fields that hold the channels which a Community server has chosen. */
+export const chosenFields = ['rulesChannelId', 'updatesChannelId'] as const;
+export type ChosenField = (typeof chosenFields)[number];
+
 const ChannelChoice = Type.Optional(Nullable(Type.Union([Id, Type.Literal('new')])));
 
 /** `PUT /api/servers/{serverId}/community`. The channels count with `enabled: true` only; `new` makes one. */

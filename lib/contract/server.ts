@@ -17,6 +17,12 @@ export type ServerType = Static<typeof ServerType>;
 /** Every server type, in the spec's order. */
 export const serverTypes: readonly ServerType[] = ServerType.anyOf.map((one) => one.const);
 
+/** Servers of these types are the platform team's, and never in Discovery (spec, Community and Discovery, rule 5). */
+export const teamTypes: readonly ServerType[] = ['staff', 'developer'];
+
+/** Whether a server of these types is the platform team's. */
+export const isTeamServer = (types: readonly ServerType[]): boolean => types.some((type) => teamTypes.includes(type));
+
 /** A role (spec, Role). */
 export const Role = Type.Object({
   id: Id,

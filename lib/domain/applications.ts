@@ -4,7 +4,6 @@ import { folded, wellFormed } from '../base/text.ts';
 import type { Application, ApplicationInput, ApplicationPatch, NewApplication } from '../contract/application.ts';
 import { insertInSlot, insertNew } from '../store/insert.ts';
 import type { AccountDoc, ApplicationDoc } from '../store/models/account.ts';
-import { alsoOwing } from '../store/models/outbox.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { newSecret, seal, unseal } from '../store/seal.ts';
 import type { Actor } from './access.ts';
@@ -12,6 +11,7 @@ import { ownApplication } from './applications-owned.ts';
 import { newToken } from './credentials.ts';
 import { requirePong } from './endpoints.ts';
 import { authorOf } from './faces.ts';
+import { eachOwes } from './owed-events.ts';
 import { removeApplication } from './removals.ts';
 
 /** The account of an application's bot. It has the application's id, so that a create taken up after a crash finds its own. */
@@ -144,13 +144,13 @@ async function renameBot(platform: EnqueuePlatform, { _id, botId, name }: Pick<A
     accounts.collection.updateOne({ _id: botId as never }, [{ $set: { username: fresh, displayName: shown } }]),
   );
   const servers = await serversOf(platform, botId);
-  const renamed = { $mergeObjects: ['$$role', { name: { $literal: name } }] };
+  const renamed = { $mergeObjects: ['$$role', { name: fresh }] };
   const own = { $eq: ['$$role.botId', { $literal: botId }] };
   const roles = { $map: { input: '$roles', as: 'role', in: { $cond: [own, renamed, '$$role'] } } };
-  const entry = { id: { $concat: [platform.ids.next(), '-', '$_id'] }, name: 'ROLE_UPDATE' as const, data: { botId } };
+  const owed = eachOwes(platform, { name: 'ROLE_UPDATE', data: { botId } });
   await platform.versions.changing({ servers }, () =>
     platform.db.servers.collection.updateMany({ _id: { $in: servers as never[] }, 'roles.botId': botId }, [
-      { $set: { roles, rolesVersion: { $add: ['$rolesVersion', 1] }, ...alsoOwing(entry, new Date(platform.now())) } },
+      { $set: { roles, rolesVersion: { $add: ['$rolesVersion', 1] }, ...owed } },
     ]),
   );
   for (const serverId of servers) platform.nudge('drain-server', { serverId });

@@ -1,7 +1,7 @@
 import type { FileDoc } from '../store/models/file.ts';
 import type { MessageDoc, StoredAttachment } from '../store/models/message.ts';
-import { owing } from '../store/models/outbox.ts';
 import type { EnqueuePlatform } from '../store/platform.ts';
+import { owes } from './owed-events.ts';
 
 /** A file as it stands in its message. */
 export const attachmentOfFile = ({ _id, key, filename, contentType, size, width, height }: FileDoc): StoredAttachment => ({
@@ -28,7 +28,7 @@ export async function showStoredFile(platform: EnqueuePlatform, file: FileDoc): 
   if (!shown || (Object.keys(next) as (keyof StoredAttachment)[]).every((field) => shown[field] === next[field])) return;
   // As it was seen: when another has brought it up to date since, nothing is owed twice. (A path with an index would take null for any value.)
   const asSeen = { attachments: { $elemMatch: { ...shown } }, [`attachments.${at}.id`]: _id };
-  const owed = owing([{ id: platform.ids.next(), name: 'MESSAGE_UPDATE' }], new Date(platform.now()));
+  const owed = owes(platform, { name: 'MESSAGE_UPDATE' });
   await platform.db.messages.collection.updateOne(
     { _id: messageId as never, channelId, deleted: { $exists: false }, ...asSeen },
     { ...owed, $set: { [`attachments.${at}`]: next } },

@@ -63,12 +63,12 @@ export async function storeBlobs(platform: FilesPlatform, docs: readonly FileDoc
   for (const { _id: fileId, state } of docs) if (state === 'waiting') platform.nudge('convert-image', { fileId });
 }
 
-/** `docs` as they stand now, in their order; one that is gone as it was. */
+/** `docs` as they stand now, in their order; one that is gone as freed, which nobody waits for. */
 async function asTheyStand({ db }: FilesPlatform, docs: readonly FileDoc[]): Promise<FileDoc[]> {
   const ids = docs.map(({ _id }) => _id);
   const found: FileDoc[] = await db.files.find({ _id: trusted({ $in: ids }) }).lean();
   const byId = new Map(found.map((doc) => [doc._id, doc]));
-  return docs.map((doc) => byId.get(doc._id) ?? doc);
+  return docs.map((doc) => byId.get(doc._id) ?? { ...doc, state: 'freed' as const });
 }
 
 const waits = ({ state }: FileDoc): boolean => state === 'waiting';

@@ -6,13 +6,13 @@ import type { Authorized, AuthorizeInput } from '../contract/application.ts';
 import { trusted } from '../store/database.ts';
 import { insertNew } from '../store/insert.ts';
 import type { ApplicationDoc } from '../store/models/account.ts';
-import { type OutboxEntry, owing } from '../store/models/outbox.ts';
 import type { MemberDoc, RoleDoc, ServerDoc } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { type Actor, loadServerNow, require } from './access.ts';
 import { countServers } from './app-directory.ts';
 import { writeAudit } from './audit.ts';
 import { newMember, removeMember, settleJoin } from './membership.ts';
+import { owes } from './owed-events.ts';
 
 /** The server that a bot is to be added to, with what the person holds there. An id that the person may not know of is 400, as it stands in a body. */
 async function placeFor(
@@ -32,10 +32,7 @@ async function placeFor(
 }
 
 /** What an update of a server adds so that it owes an event of a bot's own role. There are as few as the bot is added and renamed: they need no bound. */
-const roleNews = (platform: Platform, name: 'ROLE_CREATE' | 'ROLE_UPDATE', roleId: string) => {
-  const entry: OutboxEntry = { id: platform.ids.next(), name, data: { roleId } };
-  return owing([entry], new Date(platform.now()));
-};
+const roleNews = (platform: Platform, name: 'ROLE_CREATE' | 'ROLE_UPDATE', roleId: string) => owes(platform, { name, data: { roleId } });
 
 /** The bot's own role in the server, made now unless it stands. One conditional write: a bot has one role of its own, also when added twice at once. */
 async function ownRole(platform: Platform, serverId: string, role: RoleDoc & { botId: string }): Promise<RoleDoc> {

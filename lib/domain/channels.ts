@@ -2,11 +2,11 @@ import { refuse, refuseField } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import type { Channel, ChannelInput, ChannelPatch } from '../contract/channel.ts';
 import { insertInSlot } from '../store/insert.ts';
-import { alsoOwing } from '../store/models/outbox.ts';
 import type { ChannelDoc } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { type Actor, type InServer, inChannel, inServer, mayView } from './access.ts';
 import { changesOf, writeAudit } from './audit.ts';
+import { alsoOwes } from './owed-events.ts';
 import { removeChannel } from './removals.ts';
 import { channelOf } from './server-view.ts';
 import { channelNow, clockStage } from './thread-activity.ts';
@@ -51,7 +51,7 @@ export async function nextPosition(platform: Platform, serverId: string): Promis
 async function settleParent(platform: Platform, channel: ChannelDoc): Promise<ChannelDoc> {
   const { _id, parentId } = channel;
   if (parentId === null || channel.kind === 'thread' || (await platform.db.channels.exists({ _id: parentId }))) return channel;
-  const owed = alsoOwing({ id: platform.ids.next(), name: 'CHANNEL_UPDATE' }, new Date(platform.now()));
+  const owed = alsoOwes(platform, { name: 'CHANNEL_UPDATE' });
   await platform.db.channels.collection.updateOne({ _id: _id as never, parentId }, [{ $set: { parentId: null, ...owed } }]);
   return { ...channel, parentId: null };
 }
@@ -96,7 +96,7 @@ export async function getChannel(platform: Platform, actor: Actor, channelId: st
 /** Sets fields of a channel together with the event it then owes, and a thread's clock by them; answers what stood before. 404 when it is gone. */
 async function writeChannel(platform: Platform, { _id, serverId, kind }: ChannelDoc, set: Partial<ChannelDoc>): Promise<ChannelDoc> {
   const now = new Date(platform.now());
-  const owed = alsoOwing({ id: platform.ids.next(), name: 'CHANNEL_UPDATE' }, now);
+  const owed = alsoOwes(platform, { name: 'CHANNEL_UPDATE' });
   const opened = set.archived === false ? { lastActivityAt: now } : {};
   const values = Object.fromEntries(Object.entries(set).map(([field, value]) => [field, { $literal: value }]));
   const before = await platform.db.channels.collection.findOneAndUpdate(

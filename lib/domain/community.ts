@@ -1,13 +1,18 @@
 import { refuse, refuseField } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
-import type { CommunityInput, CommunitySettings, DiscoveryCategory } from '../contract/community.ts';
-import { owing } from '../store/models/outbox.ts';
+import {
+  type ChosenField,
+  type CommunityInput,
+  type CommunitySettings,
+  chosenFields,
+  type DiscoveryCategory,
+} from '../contract/community.ts';
 import type { ChannelDoc, ServerDoc } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { type Actor, inServer, mayView, type ServerAccess } from './access.ts';
 import { type Changes, changesOf, writeAudit } from './audit.ts';
-import { type ChosenField, choosingMs, chosenFields, dropHeld, holdChannel, showChannel } from './held-channels.ts';
-import { requireRoom } from './owed-events.ts';
+import { choosingMs, dropHeld, holdChannel, showChannel } from './held-channels.ts';
+import { owes, requireRoom } from './owed-events.ts';
 import { unchooseChannel } from './removals.ts';
 
 /** What stands of Community and Discovery in a server, each field by the name that bodies and the audit log give it. */
@@ -52,7 +57,7 @@ export async function getCommunity(platform: Platform, actor: Actor, serverId: s
 export function summaryNews(platform: Platform, { ob = [] }: ServerDoc, changes: Changes): object {
   if (!('community' in changes) && !('listed' in changes)) return {};
   requireRoom(ob.length);
-  return owing([{ id: platform.ids.next(), name: 'SERVER_UPDATE' }], new Date(platform.now()));
+  return owes(platform, { name: 'SERVER_UPDATE' });
 }
 
 const auditSettings = (platform: Platform, actor: Actor, serverId: string, changes: Changes): Promise<void> =>

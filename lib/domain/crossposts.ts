@@ -3,11 +3,11 @@ import { holds } from '../base/permissions.ts';
 import type { Message } from '../contract/message.ts';
 import { trusted } from '../store/database.ts';
 import type { MessageDoc } from '../store/models/message.ts';
-import { owing } from '../store/models/outbox.ts';
 import type { ApiPlatform, EnqueuePlatform, WorkerPlatform } from '../store/platform.ts';
 import { type Actor, require } from './access.ts';
 import { writeAudit } from './audit.ts';
 import { messageIn } from './messages.ts';
+import { owes } from './owed-events.ts';
 import { inPlace } from './places.ts';
 import { presentMessage } from './present.ts';
 
@@ -31,7 +31,7 @@ export async function crosspostMessage(platform: ApiPlatform, actor: Actor, chan
   if (!holds(permissions, 'Manage Messages')) require(permissions, own ? 'Send Messages' : 'Manage Messages');
   if (message.copyOf !== undefined) refuse('invalid_request', { reason: 'a copy cannot be crossposted' });
   const now = new Date(platform.now());
-  const owed = owing([{ id: platform.ids.next(), name: 'MESSAGE_UPDATE' }], now);
+  const owed = owes(platform, { name: 'MESSAGE_UPDATE' });
   const updated = (await platform.db.messages.collection.findOneAndUpdate(
     { _id: messageId as never, channelId, deleted: { $exists: false }, crossposted: { $exists: false } },
     { ...owed, $set: { crossposted: true, crosspostAt: now } },

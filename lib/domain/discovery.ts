@@ -4,7 +4,7 @@ import { limits } from '../base/limits.ts';
 import { folded, isBlank, lengthOf, wellFormed } from '../base/text.ts';
 import type { CommunitySettings, DiscoveryInput } from '../contract/community.ts';
 import type { DiscoveryPage, DiscoveryQuery, DiscoveryServer } from '../contract/discovery.ts';
-import type { Server, ServerType } from '../contract/server.ts';
+import { isTeamServer, type Server, teamTypes } from '../contract/server.ts';
 import { trusted } from '../store/database.ts';
 import { discoveryIndex, type ServerDoc } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
@@ -14,9 +14,6 @@ import { type Settings, serverStanding, settingsOf, shownSettings, summaryNews }
 import { cutPage, pageOf, textHolds } from './directory-pages.ts';
 import { joinServer } from './joining.ts';
 import { onlineCountsOf } from './online-counts.ts';
-
-/** Servers of these types are the platform team's, and never in Discovery (spec, Community and Discovery, rule 5). */
-const teamTypes: ServerType[] = ['staff', 'developer'];
 
 /** Tags as they are kept: trimmed, the first of those that are alike in any case; counted and measured after that. */
 function tagsOf(given: readonly string[]): string[] {
@@ -41,7 +38,7 @@ const givenOf = ({ listed, category, description, tags }: DiscoveryInput): Parti
 
 /** Refuses settings that a server of these types may not have, in the order of edge case 60. */
 function requireListable({ types }: ServerDoc, given: Partial<Settings>, after: Settings): void {
-  if (given.listed && types.some((type) => teamTypes.includes(type))) refuse('team_server');
+  if (given.listed && isTeamServer(types)) refuse('team_server');
   if (given.listed && !after.community) refuseField('/listed', 'needs a Community server');
   if (after.listed && isBlank(after.description)) refuseField('/description', 'is needed while the server is listed');
 }
@@ -152,7 +149,7 @@ export async function joinByDiscovery(platform: EnqueuePlatform, actor: Actor, s
   const access = isId(serverId) ? await loadServerNow(platform, serverId) : null;
   if (!access) return notListed();
   const { listed, community, types } = access.server;
-  if (!listed || !community || types.some((type) => teamTypes.includes(type))) return notListed();
+  if (!listed || !community || isTeamServer(types)) return notListed();
   try {
     return await joinServer(platform, actor, access);
   } catch (error) {

@@ -1,13 +1,13 @@
 import { refuse } from '../base/errors.ts';
-import { type ServerType, serverTypes } from '../contract/server.ts';
+import { isTeamServer, type ServerType, serverTypes } from '../contract/server.ts';
 import type { Tag } from '../contract/user.ts';
+import { trusted } from '../store/database.ts';
 import type { AccountDoc } from '../store/models/account.ts';
-import { alsoOwing } from '../store/models/outbox.ts';
-import type { ServerDoc } from '../store/models/server.ts';
 import type { Platform } from '../store/platform.ts';
 import { changesOf, writeAudit } from './audit.ts';
 import { actorOf } from './credentials.ts';
 import { tagOf } from './faces.ts';
+import { owes } from './owed-events.ts';
 import { ensureSystemAccount } from './system-account.ts';
 
 /** What a grant came to: whose it is, what was held before and what is held now. Both are alike when nothing changed. */
@@ -28,16 +28,16 @@ export async function grantServerTypes(
   types: readonly ServerType[],
 ): Promise<Grant<ServerType[]> & { unlisted: boolean }> {
   const after = serverTypes.filter((type) => types.includes(type));
-  const isTeams = after.includes('staff') || after.includes('developer');
+  const isTeams = isTeamServer(after);
   const set = { types: after, ...(isTeams ? { listed: false } : {}) };
-  const owed = alsoOwing({ id: platform.ids.next(), name: 'SERVER_UPDATE' }, new Date(platform.now()));
-  const same = { $and: [{ $eq: ['$types', { $literal: after }] }, ...(isTeams ? [{ $eq: ['$listed', false] }] : [])] };
-  const ifChanged = (field: 'ob' | 'obAt'): object => ({ $cond: [same, { $ifNull: [`$${field}`, '$$REMOVE'] }, owed[field]] });
-  const update = [{ $set: { ob: ifChanged('ob'), obAt: ifChanged('obAt') } }, { $set: { ...set, types: { $literal: after } } }];
+  const { servers } = platform.db;
+  const differs = { $or: [{ types: trusted({ $ne: after }) }, ...(isTeams ? [{ listed: true }] : [])] };
+  const update = { $set: set, ...owes(platform, { name: 'SERVER_UPDATE' }) };
   // Also where nothing changes: whoever repeats a grant whose nodes did not hear of it makes them hear now.
-  const server = (await platform.versions.changing({ servers: [serverId] }, () =>
-    platform.db.servers.collection.findOneAndUpdate({ _id: serverId as never }, update, { returnDocument: 'before' }),
-  )) as unknown as ServerDoc | null;
+  const changed = await platform.versions.changing({ servers: [serverId] }, () =>
+    servers.findOneAndUpdate({ _id: serverId, ...differs }, update, { returnDocument: 'before' }).lean(),
+  );
+  const server = changed ?? (await servers.findOne({ _id: serverId }).lean());
   if (!server) return refuse('not_found', { what: 'server' });
   const changes = changesOf(server, set);
   if (Object.keys(changes).length > 0) {

@@ -1,15 +1,12 @@
 import { limits } from '../base/limits.ts';
 import { type Overwrite, permissionBits } from '../base/permissions.ts';
+import { type ChosenField, chosenFields } from '../contract/community.ts';
 import { trusted } from '../store/database.ts';
 import { insertInSlot } from '../store/insert.ts';
 import type { ChannelDoc, ServerDoc } from '../store/models/server.ts';
 import type { EnqueuePlatform } from '../store/platform.ts';
 import type { Actor } from './access.ts';
 import { newChannel, nextPosition } from './channels.ts';
-
-/** Where a Community server keeps the channels it has chosen. */
-export const chosenFields = ['rulesChannelId', 'updatesChannelId'] as const;
-export type ChosenField = (typeof chosenFields)[number];
 
 const names: Record<ChosenField, string> = { rulesChannelId: 'rules', updatesChannelId: 'moderator-updates' };
 

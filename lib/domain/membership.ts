@@ -3,11 +3,11 @@ import { failpoint } from '../base/failpoint.ts';
 import { limits } from '../base/limits.ts';
 import { trusted } from '../store/database.ts';
 import { insertInSlot } from '../store/insert.ts';
-import { alsoOwing, type OutboxEntry, outboxEnd, owing } from '../store/models/outbox.ts';
+import { type OutboxEntry } from '../store/models/outbox.ts';
 import type { MemberDoc } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { countServers } from './app-directory.ts';
-import { requireRoom } from './owed-events.ts';
+import { eachOwes, owes, requireRoom, withRoom } from './owed-events.ts';
 import { recountMarked } from './recounts.ts';
 
 /** A fresh member without roles; it owes the news of its joining. */
@@ -93,7 +93,7 @@ export async function removeMember(
   const owed = { $addToSet: { ob: entry }, $min: { obAt: now } };
   // Through the driver, which stores the entry as it is: the same one twice must be one.
   const server = servers.collection;
-  const room = most === limits.eventsOwed ? { [outboxEnd]: { $exists: false } } : {};
+  const room = most === limits.eventsOwed ? withRoom : {};
   const removed = await platform.versions.changing({ servers: [serverId], accounts: [userId] }, async () => {
     const { matchedCount } = await server.updateOne({ _id: serverId as never, ...room }, owed);
     if (matchedCount === 0) requireRoom((await servers.findOne({ _id: serverId }, { ob: 1 }).lean())?.ob?.length ?? 0, most);
@@ -116,7 +116,6 @@ export async function removeMember(
 /** Removes a bot's own role, from the server and from what its channels say about it. */
 async function dropBotRole(platform: Platform, serverId: string, botId: string): Promise<void> {
   const { servers } = platform.db;
-  const now = new Date(platform.now());
   const own = (await servers.findOne({ _id: serverId }).lean())?.roles.filter((role) => role.botId === botId) ?? [];
   for (const { id } of own)
     await servers.updateOne(
@@ -124,7 +123,7 @@ async function dropBotRole(platform: Platform, serverId: string, botId: string):
       {
         $pull: { roles: { id } },
         $inc: { rolesVersion: 1 },
-        ...owing([{ id: platform.ids.next(), name: 'ROLE_DELETE', data: { roleId: id } }], now),
+        ...owes(platform, { name: 'ROLE_DELETE', data: { roleId: id } }),
       },
     );
   await forgetOverwrites(platform, serverId, [botId, ...own.map((role) => role.id)]);
@@ -134,14 +133,8 @@ async function dropBotRole(platform: Platform, serverId: string, botId: string):
 export async function forgetOverwrites(platform: Platform, serverId: string, ids: readonly string[]): Promise<void> {
   const gone = { $in: ['$$one.id', { $literal: ids }] };
   const overwrites = { $filter: { input: '$overwrites', as: 'one', cond: { $not: [gone] } } };
-  const entry = {
-    id: { $concat: [platform.ids.next(), '-', '$_id'] },
-    name: 'CHANNEL_UPDATE' as const,
-    was: { overwrites: '$overwrites' },
-  };
-  await platform.db.channels.collection.updateMany({ serverId, 'overwrites.id': { $in: ids } }, [
-    { $set: { overwrites, ...alsoOwing(entry, new Date(platform.now())) } },
-  ]);
+  const owed = eachOwes(platform, { name: 'CHANNEL_UPDATE', was: { overwrites: '$overwrites' } });
+  await platform.db.channels.collection.updateMany({ serverId, 'overwrites.id': { $in: ids } }, [{ $set: { overwrites, ...owed } }]);
 }
 
 /**
@@ -154,8 +147,8 @@ export async function changeMemberRole(
 ): Promise<'changed' | 'same' | 'gone'> {
   const { members } = platform.db;
   const _id = `${serverId}:${userId}`;
-  const held = { roles: has ? trusted({ $ne: roleId }) : roleId, [outboxEnd]: trusted({ $exists: false }) };
-  const owed = owing([{ id: platform.ids.next(), name: 'MEMBER_UPDATE', was: { given: { roleId, has } } }], new Date(platform.now()));
+  const held = { roles: has ? trusted({ $ne: roleId }) : roleId, ...withRoom };
+  const owed = owes(platform, { name: 'MEMBER_UPDATE', was: { given: { roleId, has } } });
   const change = has ? { $push: { roles: roleId, ...owed.$push } } : { $pull: { roles: roleId }, $push: owed.$push };
   const { modifiedCount } = await platform.versions.changing({ servers: [serverId], accounts: [userId] }, () =>
     members.updateOne({ _id, ...held }, { ...change, $min: owed.$min }),

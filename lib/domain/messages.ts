@@ -7,7 +7,7 @@ import type { Message, MessageEdit, MessageInput } from '../contract/message.ts'
 import type { MessagePage } from '../contract/shared.ts';
 import { trusted } from '../store/database.ts';
 import type { MessageDoc } from '../store/models/message.ts';
-import { outboxEnd, owing } from '../store/models/outbox.ts';
+import { owing } from '../store/models/outbox.ts';
 import type { ApiPlatform, Platform } from '../store/platform.ts';
 import { type Actor, require } from './access.ts';
 import { postWithFiles, type ReceivedFile } from './attachments.ts';
@@ -15,7 +15,7 @@ import { writeAudit } from './audit.ts';
 import { settleDm } from './dm-activity.ts';
 import { openFiles } from './files.ts';
 import { checkDraft, checkEmbeds, composeMessage, mentionsAny, resolveMentions, storeMessage } from './message-draft.ts';
-import { requireRoom } from './owed-events.ts';
+import { owes, requireRoom, withRoom } from './owed-events.ts';
 import { inPlace, type Place } from './places.ts';
 import { presentMessage, presentMessages } from './present.ts';
 import { previewsAfterEdit } from './preview-links.ts';
@@ -135,10 +135,10 @@ export async function applyEdit(
     content === undefined ? null : await resolveMentions(platform, content, place.access, place.permissions, message.replyPing);
   const previews = content === undefined ? { set: {}, unset: {} } : previewsAfterEdit(message, content, now);
   const unset = { ...previews.unset, ...(mentions && !mentionsAny(mentions) ? { pings: 1 } : {}) };
-  const owed = owing([{ id: platform.ids.next(), name: 'MESSAGE_UPDATE' }], now);
+  const owed = owes(platform, { name: 'MESSAGE_UPDATE' });
   const unchanged = content === undefined ? { content: message.content } : embeds === undefined ? { embeds: message.embeds } : {};
   const updated = await platform.db.messages.collection.findOneAndUpdate(
-    { _id: message._id as never, deleted: { $exists: false }, [outboxEnd]: { $exists: false }, ...unchanged },
+    { _id: message._id as never, deleted: { $exists: false }, ...withRoom, ...unchanged },
     {
       ...owed,
       $set: {

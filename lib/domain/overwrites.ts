@@ -2,12 +2,11 @@ import { refuse, refuseField } from '../base/errors.ts';
 import { isId } from '../base/ids.ts';
 import { type Overwrite, permissionsOf, rankOf } from '../base/permissions.ts';
 import type { Channel, OverwriteInput } from '../contract/channel.ts';
-import { alsoOwing, outboxEnd } from '../store/models/outbox.ts';
 import type { ChannelDoc } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { type Actor, type InChannel, inChannel, requireGrantable } from './access.ts';
 import { changesOf, writeAudit } from './audit.ts';
-import { requireRoom } from './owed-events.ts';
+import { alsoOwes, requireRoom, withRoom } from './owed-events.ts';
 import { channelOf } from './server-view.ts';
 
 type Bits = Pick<Overwrite, 'allow' | 'deny'>;
@@ -53,10 +52,10 @@ async function replaceOverwrite(
 ): Promise<ChannelDoc> {
   const others = { $filter: { input: '$overwrites', as: 'one', cond: { $ne: ['$$one.id', { $literal: targetId }] } } };
   const was = { overwrites: '$overwrites' };
-  const owed = alsoOwing({ id: platform.ids.next(), name: 'CHANNEL_UPDATE', was }, new Date(platform.now()));
+  const owed = alsoOwes(platform, { name: 'CHANNEL_UPDATE', was });
   const after = await platform.versions.changing({ servers: [server._id] }, () =>
     platform.db.channels.collection.findOneAndUpdate(
-      { _id: channel._id as never, serverId: server._id, [outboxEnd]: { $exists: false } },
+      { _id: channel._id as never, serverId: server._id, ...withRoom },
       [{ $set: { overwrites: { $concatArrays: [others, { $literal: added }] }, ...owed } }],
       { returnDocument: 'after' },
     ),

@@ -5,14 +5,13 @@ import { sniffImage } from '../base/magic.ts';
 import type { Picture } from '../contract/shared.ts';
 import { isUnavailable } from '../store/database.ts';
 import type { FileDoc } from '../store/models/file.ts';
-import { outboxEnd, owing } from '../store/models/outbox.ts';
 import type { EnqueuePlatform, FilesPlatform } from '../store/platform.ts';
 import { type Actor, inServer } from './access.ts';
 import { ownApplication } from './applications-owned.ts';
 import { converted, newFileKey, type ReceivedFile, storeBlobs } from './attachments.ts';
 import { writeAudit } from './audit.ts';
 import { decideFiles, dropLateBlobs } from './files.ts';
-import { requireRoom } from './owed-events.ts';
+import { owes, requireRoom, withRoom } from './owed-events.ts';
 import { fileUrl } from './present.ts';
 import { keyOfPicture } from './shown-pictures.ts';
 
@@ -48,10 +47,9 @@ const serverIconOf = (platform: EnqueuePlatform, _id: string): Spot => ({
   },
   async write(iconUrl, to) {
     const servers = platform.db.servers.collection;
-    const owed = owing([{ id: platform.ids.next(), name: 'SERVER_UPDATE' }], new Date(platform.now()));
-    const room = { [outboxEnd]: { $exists: false } };
+    const owed = owes(platform, { name: 'SERVER_UPDATE' });
     const { matchedCount } = await platform.versions.changing({ servers: [_id] }, () =>
-      servers.updateOne({ _id: _id as never, iconUrl, ...room }, { $set: { iconUrl: to }, ...owed }),
+      servers.updateOne({ _id: _id as never, iconUrl, ...withRoom }, { $set: { iconUrl: to }, ...owed }),
     );
     if (matchedCount === 1) platform.nudge('drain-server', { serverId: _id });
     return matchedCount === 1;
@@ -72,10 +70,10 @@ async function swap(platform: FilesPlatform, spot: Spot, to: string | null): Pro
     const { files } = platform.db;
     const old = key === null ? null : await files.findOneAndUpdate({ key }, { $set: { openAt } }, { returnDocument: 'after' }).lean();
     failpoint(platform.config, 'after-picture-open');
-    if (!(await spot.write(from, to))) continue;
-    failpoint(platform.config, 'after-picture-shown');
-    if (old) await decideFiles(platform, [old]);
-    return from;
+    const written = await spot.write(from, to);
+    if (written) failpoint(platform.config, 'after-picture-shown');
+    if (old) await decideFiles(platform, [old]); // also when another was faster: it may still be shown elsewhere
+    if (written) return from;
   }
 }
 
@@ -117,6 +115,8 @@ async function keepPicture(
   try {
     await storeBlobs(platform, [doc], [file]);
     const [ready = doc] = await converted(platform, [doc]);
+    // It went with whom it was to show.
+    if (ready.state === 'freed') refuse('not_found', { what: 'account, server or application' });
     if (ready.state === 'waiting') refuse('unavailable', undefined, { retryAfter: limits.imageWaitMs / 1000 });
     if (ready.contentType !== 'image/webp') refuse('invalid_request', { reason: 'the image cannot be decoded' });
     await show(url);

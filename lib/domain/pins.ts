@@ -4,12 +4,11 @@ import type { Message } from '../contract/message.ts';
 import { isDuplicate, isLostRace, trusted } from '../store/database.ts';
 import { freeSlot } from '../store/insert.ts';
 import type { MessageDoc } from '../store/models/message.ts';
-import { outboxEnd, owing } from '../store/models/outbox.ts';
 import type { ApiPlatform, Platform } from '../store/platform.ts';
 import { type Actor, require } from './access.ts';
 import { writeAudit } from './audit.ts';
 import { messageIn } from './messages.ts';
-import { requireRoom } from './owed-events.ts';
+import { owes, requireRoom, withRoom } from './owed-events.ts';
 import { inPlace, type Place } from './places.ts';
 import { presentMessages } from './present.ts';
 
@@ -18,7 +17,7 @@ const pinOf = (message: MessageDoc, stands: boolean) => ({
   _id: message._id,
   deleted: trusted({ $exists: false }),
   pinSlot: trusted({ $exists: stands }),
-  [outboxEnd]: trusted({ $exists: false }),
+  ...withRoom,
 });
 
 /** A channel's messages as the caller may pin them: with Manage Messages in a server; in a DM either of the two may (edge case 25). */
@@ -29,7 +28,7 @@ async function inPinnable(platform: Platform, actor: Actor, channelId: string): 
 }
 
 /** What a pin or its end owes. */
-const owed = (platform: Platform) => owing([{ id: platform.ids.next(), name: 'PINS_UPDATE' }], new Date(platform.now()));
+const owed = (platform: Platform) => owes(platform, { name: 'PINS_UPDATE' });
 
 /** After a change: wakes the drain, and leaves an entry in the server's audit log. */
 async function tell(

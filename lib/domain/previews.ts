@@ -4,9 +4,9 @@ import { createTurns, type Turns } from '../base/turns.ts';
 import type { Embed } from '../contract/message.ts';
 import { trusted } from '../store/database.ts';
 import type { MessageDoc } from '../store/models/message.ts';
-import { owing } from '../store/models/outbox.ts';
 import type { Outbound } from '../store/outbound.ts';
 import type { WorkerPlatform } from '../store/platform.ts';
+import { owes } from './owed-events.ts';
 import { createHeadReader, type HeadReader } from './page-head.ts';
 import { pagePreview } from './page-preview.ts';
 import { previewLinks, standingPreviews } from './preview-links.ts';
@@ -84,7 +84,7 @@ export async function fetchPreviews(platform: WorkerPlatform, messageId: string)
   const found = await Promise.all(links.map(async (link) => standingPreviews(before, [link])[0] ?? previewOf(platform, link)));
   const previews = found.filter((one) => one !== null);
   const changed = previews.length > before.length;
-  const owed = owing([{ id: platform.ids.next(), name: 'MESSAGE_UPDATE' }], new Date(platform.now()));
+  const owed = owes(platform, { name: 'MESSAGE_UPDATE' });
   const { modifiedCount } = await messages.collection.updateOne(
     { _id: messageId, content, previewsAt: { $exists: true }, deleted: { $exists: false } } as never,
     {

@@ -1,6 +1,6 @@
 import { limits } from '../base/limits.ts';
-import { alsoOwing, outboxEnd } from '../store/models/outbox.ts';
 import type { Platform } from '../store/platform.ts';
+import { alsoOwes, withRoom } from './owed-events.ts';
 
 /** A reaction that a request names: the caller's, with one emoji, on one message. */
 export interface Reaction {
@@ -32,15 +32,12 @@ const withUsers = (reaction: Reaction, users: object) => ({
     in: { $cond: [isOf(reaction), { identity: '$$one.identity', emoji: '$$one.emoji', users }, '$$one'] },
   },
 });
-/** Only a message that may owe one event more is changed. */
-const room = { [outboxEnd]: { $exists: false } };
 const messageOf = ({ channelId, messageId }: Reaction) => ({ _id: messageId, channelId, deleted: { $exists: false } });
 
 /** The event of a reaction; it names the emoji as the message shows it. */
-const owing = (platform: Platform, name: 'REACTION_ADD' | 'REACTION_REMOVE', reaction: Reaction) => {
+const reactionNews = (platform: Platform, name: 'REACTION_ADD' | 'REACTION_REMOVE', reaction: Reaction) => {
   const emoji = { $ifNull: [fieldOf(reaction, 'emoji'), literal(reaction.emoji)] };
-  const entry = { id: literal(platform.ids.next()), name, data: { userId: literal(reaction.userId), emoji } };
-  return alsoOwing(entry, new Date(platform.now()));
+  return alsoOwes(platform, { name, data: { userId: literal(reaction.userId), emoji } });
 };
 
 /**
@@ -59,10 +56,10 @@ export async function writeReaction(platform: Platform, reaction: Reaction, mayA
     {
       ...messageOf(reaction),
       $or: mayAdd ? [joins, adds] : [joins],
-      ...room,
+      ...withRoom,
       $expr: { $lt: [usersInAll, limits.reactionsInAll] },
     } as never,
-    [{ $set: { ...owing(platform, 'REACTION_ADD', reaction), reactions } }],
+    [{ $set: { ...reactionNews(platform, 'REACTION_ADD', reaction), reactions } }],
   );
   return modifiedCount === 1;
 }
@@ -73,9 +70,9 @@ export async function eraseReaction(platform: Platform, reaction: Reaction): Pro
   const others = { $filter: { input: '$$one.users', as: 'user', cond: { $ne: ['$$user', literal(userId)] } } };
   const left = { $filter: { input: withUsers(reaction, others), as: 'one', cond: { $ne: ['$$one.users', []] } } };
   const { modifiedCount } = await platform.db.messages.collection.updateOne(
-    { ...messageOf(reaction), reactions: { $elemMatch: { identity, users: userId } }, ...room } as never,
+    { ...messageOf(reaction), reactions: { $elemMatch: { identity, users: userId } }, ...withRoom } as never,
     [
-      { $set: { ...owing(platform, 'REACTION_REMOVE', reaction), reactions: left } },
+      { $set: { ...reactionNews(platform, 'REACTION_REMOVE', reaction), reactions: left } },
       { $set: { reactions: { $cond: [{ $eq: ['$reactions', []] }, '$$REMOVE', '$reactions'] } } },
     ],
   );

@@ -1,13 +1,14 @@
 import { failpoint } from '../base/failpoint.ts';
+import { chosenFields } from '../contract/community.ts';
 import { trusted } from '../store/database.ts';
 import type { ApplicationDoc } from '../store/models/account.ts';
-import { alsoOwing } from '../store/models/outbox.ts';
 import type { RemovalDoc, RemovalInServer } from '../store/models/removal.ts';
 import type { ChannelDoc } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { overwritesOf, type ServerAccess } from './access.ts';
 import { countServers } from './app-directory.ts';
 import type { Departing } from './membership.ts';
+import { eachOwes } from './owed-events.ts';
 
 /** How long after a deletion the sweep looks whether its job goes on, in milliseconds. */
 const sweepAfterMs = 2_000;
@@ -23,8 +24,7 @@ async function intend<T extends Omit<RemovalDoc, 'at' | 'nextAt'>>(platform: Pla
 
 /** A Community server forgets a channel that it has chosen and that is gone (spec, States). */
 export async function unchooseChannel({ db }: Platform, serverId: string, channelId: string): Promise<void> {
-  for (const field of ['rulesChannelId', 'updatesChannelId'] as const)
-    await db.servers.updateOne({ _id: serverId, [field]: channelId }, { $set: { [field]: null } });
+  for (const field of chosenFields) await db.servers.updateOne({ _id: serverId, [field]: channelId }, { $set: { [field]: null } });
 }
 
 /**
@@ -36,7 +36,7 @@ export async function dropChannel(platform: EnqueuePlatform, { _id, serverId }: 
   const gone = await platform.versions.changing({ servers: [serverId] }, async () => {
     const { deletedCount } = await channels.deleteOne({ _id, serverId });
     await unchooseChannel(platform, serverId, _id);
-    const owed = alsoOwing({ id: { $concat: [platform.ids.next(), '-', '$_id'] }, name: 'CHANNEL_UPDATE' }, new Date(platform.now()));
+    const owed = eachOwes(platform, { name: 'CHANNEL_UPDATE' });
     const inside = { serverId, parentId: _id, position: { $gte: 0 } };
     await channels.collection.updateMany(inside, [{ $set: { parentId: null, ...owed } }]);
     return deletedCount === 1;

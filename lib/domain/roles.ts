@@ -3,13 +3,13 @@ import { limits } from '../base/limits.ts';
 import { permissionsOf, rankOf } from '../base/permissions.ts';
 import type { Role, RoleInput, RolePatch } from '../contract/server.ts';
 import { trusted } from '../store/database.ts';
-import { type OutboxEntry, outboxEnd, owing } from '../store/models/outbox.ts';
+import { type OutboxEntry } from '../store/models/outbox.ts';
 import type { MemberDoc, RoleDoc, ServerDoc } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { type Actor, inServer, require, requireGrantable } from './access.ts';
 import { type Changes, changesOf, writeAudit } from './audit.ts';
 import { forgetOverwrites } from './membership.ts';
-import { requireRoom } from './owed-events.ts';
+import { owes, requireRoom, withRoom } from './owed-events.ts';
 import { intendRole } from './removals.ts';
 import { rolesOf } from './server-view.ts';
 
@@ -58,18 +58,13 @@ async function changeRoles(
     const server = { ...standing.server, roles };
     if (Object.keys(changes).length === 0) return { server, changes };
     const { modifiedCount } = await platform.db.servers.updateOne(
-      { _id: serverId, rolesVersion: standing.server.rolesVersion, ...room },
-      { $set: { roles }, $inc: { rolesVersion: 1 }, ...owed(platform, { name, data: { roleId }, ...wasOf(standing.server, roleId) }) },
+      { _id: serverId, rolesVersion: standing.server.rolesVersion, ...withRoom },
+      { $set: { roles }, $inc: { rolesVersion: 1 }, ...owes(platform, { name, data: { roleId }, ...wasOf(standing.server, roleId) }) },
     );
     if (modifiedCount === 1) return { server, changes };
     requireRoom(standing.server.ob?.length ?? 0);
   }
 }
-
-/** What an update of a server needs and adds so that it owes `entry`. */
-const room = { [outboxEnd]: trusted({ $exists: false }) };
-const owed = (platform: Platform, entry: Omit<OutboxEntry, 'id'>) =>
-  owing([{ id: platform.ids.next(), ...entry }], new Date(platform.now()));
 
 /** What a role allows before it changes or goes. */
 const wasOf = ({ roles }: ServerDoc, roleId: string): Pick<OutboxEntry, 'was'> => {
@@ -135,10 +130,10 @@ async function insertRole(platform: Platform, actor: Actor, serverId: string, ro
     if (server.roles.length > limits.rolesPerServer) refuse('too_many_roles', { limit: limits.rolesPerServer });
     // At the bottom no other change of the roles matters; anywhere else the order must be the one that was looked at.
     const unchanged = position === 1 ? {} : { rolesVersion: server.rolesVersion };
-    const told = owed(platform, { name: 'ROLE_CREATE', data: { roleId: role.id } });
+    const told = owes(platform, { name: 'ROLE_CREATE', data: { roleId: role.id } });
     const after = await platform.db.servers
       .findOneAndUpdate(
-        { _id: serverId, ...unchanged, ...room, [`roles.${limits.rolesPerServer}`]: trusted({ $exists: false }) },
+        { _id: serverId, ...unchanged, ...withRoom, [`roles.${limits.rolesPerServer}`]: trusted({ $exists: false }) },
         { $push: { roles: { $each: [role], $position: position }, ...told.$push }, $inc: { rolesVersion: 1 }, $min: told.$min },
         { returnDocument: 'after' },
       )

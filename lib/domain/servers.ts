@@ -5,14 +5,13 @@ import { folded } from '../base/text.ts';
 import type { Server, ServerInput, ServerPatch, ServerSummary } from '../contract/server.ts';
 import { trusted } from '../store/database.ts';
 import { insertInSlot, insertNew } from '../store/insert.ts';
-import { outboxEnd, owing } from '../store/models/outbox.ts';
 import type { MemberDoc, ServerDoc } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { type Actor, inServer, loadServerNow } from './access.ts';
 import { changesOf, writeAudit } from './audit.ts';
 import { newChannel } from './channels.ts';
 import { newMember } from './membership.ts';
-import { requireRoom } from './owed-events.ts';
+import { owes, requireRoom, withRoom } from './owed-events.ts';
 import { removeServer } from './removals.ts';
 import { serverOf, summaryOf } from './server-view.ts';
 
@@ -99,12 +98,11 @@ export async function updateServer(platform: EnqueuePlatform, actor: Actor, serv
   const before = await platform.versions.changing({ servers: [serverId] }, async () => {
     const held = ownerId === undefined ? {} : { ownerId: actor.id };
     const { servers } = platform.db;
-    const room = { [outboxEnd]: trusted({ $exists: false }) };
     const was = ownerId === undefined ? {} : { was: { owner: actor.id } };
     const searched = set.name === undefined ? {} : { 'search.name': folded(set.name) };
-    const owed = owing([{ id: platform.ids.next(), name: 'SERVER_UPDATE', ...was }], new Date(platform.now()));
+    const owed = owes(platform, { name: 'SERVER_UPDATE', ...was });
     const found = await servers
-      .findOneAndUpdate({ _id: serverId, ...held, ...room }, { $set: { ...set, ...searched }, ...owed }, { returnDocument: 'before' })
+      .findOneAndUpdate({ _id: serverId, ...held, ...withRoom }, { $set: { ...set, ...searched }, ...owed }, { returnDocument: 'before' })
       .lean();
     if (!found) {
       const standing = await servers.findOne({ _id: serverId, ...held }).lean();

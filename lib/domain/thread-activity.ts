@@ -1,8 +1,8 @@
 import { trusted } from '../store/database.ts';
 import type { MessageDoc } from '../store/models/message.ts';
-import { alsoOwing } from '../store/models/outbox.ts';
 import { type ChannelDoc, dueThreadsIndex } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
+import { alsoOwes, eachOwes } from './owed-events.ts';
 import { recountMarked } from './recounts.ts';
 
 const minuteMs = 60_000;
@@ -29,7 +29,7 @@ export async function channelNow(platform: Platform, channel: ChannelDoc): Promi
  */
 export async function wakeThread(platform: EnqueuePlatform, { channelId, serverId }: MessageDoc): Promise<void> {
   const now = new Date(platform.now());
-  const { ob, obAt } = alsoOwing({ id: platform.ids.next(), name: 'CHANNEL_UPDATE' }, now);
+  const { ob, obAt } = alsoOwes(platform, { name: 'CHANNEL_UPDATE' });
   const woken = {
     ob: { $cond: ['$archived', ob, { $ifNull: ['$ob', '$$REMOVE'] }] },
     obAt: { $cond: ['$archived', obAt, { $ifNull: ['$obAt', '$$REMOVE'] }] },
@@ -97,7 +97,7 @@ export async function archiveThreads(platform: EnqueuePlatform): Promise<number>
       .hint(dueThreadsIndex)
       .toArray();
     if (found.length > 0) {
-      const owed = alsoOwing({ id: { $concat: [platform.ids.next(), '-', '$_id'] }, name: 'CHANNEL_UPDATE' }, now);
+      const owed = eachOwes(platform, { name: 'CHANNEL_UPDATE' });
       const these = { _id: { $in: found.map(({ _id }) => _id) }, ...due };
       const { modifiedCount } = await collection.updateMany(these, [{ $set: { archived: true, archiveAt: '$$REMOVE', ...owed } }]);
       archived += modifiedCount;

@@ -1,6 +1,8 @@
-import mongoose, { type Connection, type Model } from 'mongoose';
+import { setTimeout as pause } from 'node:timers/promises';
+import mongoose, { type Connection, type ConnectOptions, type Model } from 'mongoose';
 import type { Config } from '../../config/index.ts';
 import type { Logger } from '../base/log.ts';
+import { firstConnectMs } from '../base/process.ts';
 import { accountSchema, applicationSchema, tokenSchema } from './models/account.ts';
 import { dmSchema } from './models/dm.ts';
 import { fileSchema } from './models/file.ts';
@@ -58,26 +60,40 @@ export const bookkeeping = { writeConcern: { w: 1, journal: false } } as const;
 /** How long one operation may wait for the database before it fails, so that the API answers 503 within 2.5 s (quality 1, P10). */
 const deadlineMs = 2_000;
 
+const settings = {
+  autoIndex: false,
+  autoCreate: false,
+  bufferCommands: false,
+  maxPoolSize: 32,
+  minPoolSize: 2,
+  serverSelectionTimeoutMS: deadlineMs,
+  connectTimeoutMS: deadlineMs,
+  socketTimeoutMS: deadlineMs,
+  waitQueueTimeoutMS: deadlineMs,
+  heartbeatFrequencyMS: 1_000,
+  retryReads: false,
+  retryWrites: false,
+  writeConcern: { w: 'majority', journal: true },
+} satisfies ConnectOptions;
+
+/** A connection to the database, tried for 5 s. */
+async function connected(url: string): Promise<Connection> {
+  for (const until = performance.now() + firstConnectMs; ; ) {
+    const connection = mongoose.createConnection(url, settings);
+    try {
+      return await connection.asPromise();
+    } catch (error) {
+      await connection.destroy(true).catch(() => undefined);
+      if (performance.now() > until) throw error;
+      await pause(100);
+    }
+  }
+}
+
 /** Connects to MongoDB: every write is acknowledged by the majority and the journal (quality 1, P1). Nothing is buffered while it is away. */
 export async function openDatabase(config: Config, log: Logger): Promise<Database> {
   mongoose.set('sanitizeFilter', true);
-  const connection = await mongoose
-    .createConnection(config.MONGODB_URL, {
-      autoIndex: false,
-      autoCreate: false,
-      bufferCommands: false,
-      maxPoolSize: 32,
-      minPoolSize: 2,
-      serverSelectionTimeoutMS: deadlineMs,
-      connectTimeoutMS: deadlineMs,
-      socketTimeoutMS: deadlineMs,
-      waitQueueTimeoutMS: deadlineMs,
-      heartbeatFrequencyMS: 1_000,
-      retryReads: false,
-      retryWrites: false,
-      writeConcern: { w: 'majority', journal: true },
-    })
-    .asPromise();
+  const connection = await connected(config.MONGODB_URL);
   connection.on('error', (error: Error) => log.warn({ err: error }, 'database connection'));
   const models = collections(connection);
   return {

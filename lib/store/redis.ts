@@ -1,6 +1,7 @@
 import { Redis, type RedisOptions } from 'ioredis';
 import type { Config } from '../../config/index.ts';
 import type { Logger } from '../base/log.ts';
+import { firstConnectMs } from '../base/process.ts';
 
 /** Options of a connection that leave the address and the shape of replies to us. */
 export type ConnectOptions = Omit<RedisOptions, 'replyMapping' | 'host' | 'port'>;
@@ -21,14 +22,26 @@ export const impatient = {
 export async function openRedis(config: Config, log: Logger, kind: string, options: ConnectOptions = impatient): Promise<Redis> {
   const redis = new Redis(config.REDIS_URL, { ...options, connectionName: `parlance-${kind}`, lazyConnect: true });
   let up = false;
+  let fault = 'no answer';
   redis.on('ready', () => {
     up = true;
   });
   redis.on('error', (error: Error) => {
-    if (up) log.warn({ kind, err: error.message }, 'redis connection lost');
+    fault = error.message;
+    if (up) log.warn({ kind, err: fault }, 'redis connection lost');
     up = false;
   });
-  await redis.connect();
+  redis.connect().catch(() => undefined); // of a first connection that fails; it goes on trying
+  await new Promise<void>((resolve, reject) => {
+    const late = setTimeout(() => {
+      redis.disconnect();
+      reject(new Error(`Redis was not reached in ${firstConnectMs / 1000} s: ${fault}`));
+    }, firstConnectMs);
+    redis.once('ready', () => {
+      clearTimeout(late);
+      resolve();
+    });
+  });
   return redis;
 }
 

@@ -7,6 +7,7 @@ import { type ChaosPlan, runChaos, summary } from './chaos.ts';
 
 /** The short form of `npm run chaos`: real processes, on stores of its own with durable settings. */
 describe('chaos: 100 posts/s × 10 bots under SIGKILL', () => {
+  let course: string[] = [];
   const plan: ChaosPlan = {
     seconds: 30,
     postsPerSec: 100,
@@ -16,7 +17,7 @@ describe('chaos: 100 posts/s × 10 bots under SIGKILL', () => {
     leastKills: 5,
     killStores: true,
     replay: true,
-    report: () => undefined,
+    report: (line) => course.push(line),
   };
   let dataDir: string;
   let stores: Stores;
@@ -30,6 +31,13 @@ describe('chaos: 100 posts/s × 10 bots under SIGKILL', () => {
     this.timeout(60_000);
     await stores.close();
     await rm(dataDir, { recursive: true, force: true });
+  });
+
+  beforeEach(() => {
+    course = [];
+  });
+  afterEach(function () {
+    if (this.currentTest?.isFailed()) process.stderr.write(`${course.join('\n')}\n`); // where it stopped
   });
 
   it('gateways, workers, Redis and the database killed: nothing lost, doubled or out of order, every session resumes', async () => {

@@ -34,6 +34,9 @@ export interface ChaosResult extends Verdict {
 }
 
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+/** What takes so long is reported, in milliseconds. */
+const stuckMs = 10_000;
+const seconds = (since: number): string => `${((performance.now() - since) / 1000).toFixed(1)} s`;
 const agent = new Agent({ keepAlive: true, maxSockets: 64 });
 
 /** One POST; the status, or 0 when no answer came. */
@@ -66,16 +69,25 @@ async function postAll(stack: Stack, world: World, channel: number, plan: ChaosP
   for (let n = 0, next = performance.now(); !over(); n++) {
     const key = randomUUID();
     const path = `/api/channels/${world.channelIds[channel]}/messages`;
-    while ((await post(stack.apiUrl(channel) + path, token, { content: `${channel} ${n}` }, key)) !== 201) await wait(100);
+    const began = performance.now();
+    for (let status = 0, toldAt = began; status !== 201; ) {
+      status = await post(stack.apiUrl(channel) + path, token, { content: `${channel} ${n}` }, key);
+      if (status !== 201) await wait(100);
+      if (performance.now() - toldAt < stuckMs) continue;
+      toldAt = performance.now();
+      plan.report(`channel ${channel} post ${n}: status ${status} after ${seconds(began)}`);
+    }
     ledger.posted(channel, n);
     next += gapMs;
     await wait(Math.max(0, next - performance.now()));
   }
 }
 
-async function killAndRestart(role: RoleProcess): Promise<void> {
+async function killAndRestart(role: RoleProcess, plan: ChaosPlan): Promise<void> {
   await role.stop('SIGKILL');
+  const began = performance.now();
   await role.start();
+  plan.report(`${role.name} is back after ${seconds(began)}`);
 }
 
 async function injectFaults(stack: Stack, stores: Stores, plan: ChaosPlan, until: number): Promise<number> {
@@ -103,7 +115,7 @@ async function injectFaults(stack: Stack, stores: Stores, plan: ChaosPlan, until
     const victims = [stack.gateways[round % stack.gateways.length], stack.workers[round % stack.workers.length]] as RoleProcess[];
     plan.report(`SIGKILL ${victims.map((one) => one.name).join(' and ')} ${round % 2}`);
     kills += victims.length;
-    await Promise.all(victims.map(killAndRestart));
+    await Promise.all(victims.map((victim) => killAndRestart(victim, plan)));
   }
   return kills;
 }
@@ -131,11 +143,14 @@ export async function runChaos(stores: Stores, plan: ChaosPlan): Promise<ChaosRe
     REDIS_PREFIX: name,
     APP_KEY: randomBytes(32).toString('base64'),
     RATE_LIMIT: 'off',
-    LOG_LEVEL: 'fatal',
+    LOG_LEVEL: 'error',
     HEARTBEAT_INTERVAL_MS: '2000',
     ...(plan.replay ? {} : { FAILPOINTS: 'no-replay' }),
   };
-  const stack = await startStack({ api: 2, gateway: 2, worker: 2 }, { ...env, LOG_LEVEL: 'error' });
+  const began = performance.now();
+  const report = (line: string): void => plan.report(`${seconds(began)}: ${line}`);
+  const told = { ...plan, report };
+  const stack = await startStack({ api: 2, gateway: 2, worker: 2 }, env);
   const config = readConfig({ ...env, LOG_LEVEL: 'silent' });
   const platform = await openApiPlatform(config, createLog('chaos', 'silent'));
   const bots: BotClient[] = [];
@@ -155,22 +170,27 @@ export async function runChaos(stores: Stores, plan: ChaosPlan): Promise<ChaosRe
         }),
       ),
     );
+    report('processes are up');
     await Promise.all(bots.map((bot) => bot.ready));
+    report('sessions are ready');
     const until = performance.now() + plan.seconds * 1000;
     let under = true;
     const over = (): boolean => !under && performance.now() >= until;
-    const posting = world.channelIds.map((_, channel) => postAll(stack, world, channel, plan, ledger, over));
-    const faults = injectFaults(stack, stores, plan, until).finally(() => {
+    const posting = world.channelIds.map((_, channel) => postAll(stack, world, channel, told, ledger, over));
+    const faults = injectFaults(stack, stores, told, until).finally(() => {
       under = false;
     });
     const [kills] = await Promise.all([faults, ...posting]);
+    report('all is posted');
     await settle(ledger, plan);
+    report('all is settled');
     const sum = (pick: (bot: BotClient) => number): number => bots.reduce((total, bot) => total + pick(bot), 0);
     return { ...ledger.judge(), resumes: sum((bot) => bot.stats.resumes), invalidated: sum((bot) => bot.stats.invalidated), kills };
   } finally {
     await Promise.all(bots.map((bot) => bot.close()));
     await stack.close();
     await platform.close();
+    report('all is closed');
   }
 }
 

@@ -9,6 +9,7 @@ import { trusted } from '../../lib/store/database.ts';
 import { type GatewayPlatform, openGatewayPlatform } from '../../lib/store/platform.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
 import { copiesOf, makeFollowing } from '../harness/crosspost.ts';
+import { isReady } from '../harness/stack.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const followers = 500;
@@ -38,7 +39,7 @@ describe('crosspost-message: a worker killed in the middle of 500 targets', func
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     children.push(child);
-    await once(child, 'message');
+    await isReady(child);
     return child;
   };
   const eventually = async (probe: () => Promise<boolean>): Promise<void> => {

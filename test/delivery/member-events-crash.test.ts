@@ -10,7 +10,7 @@ import { drainServer, overdueServers } from '../../lib/domain/server-events.ts';
 import { around } from '../harness/around.ts';
 import { type Caller, makeBot, makeMember, makePerson, makeServer, type Place, refused, send, tally } from '../harness/factories.ts';
 import { type Scene, startScene } from '../harness/scene.ts';
-import { freePort } from '../harness/stack.ts';
+import { freePort, isReady } from '../harness/stack.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -69,7 +69,7 @@ describe('members that come and go while processes die', function () {
       env: { ...process.env, ...own, RATE_LIMIT: 'off', FAILPOINTS: failpoint },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
-    await once(child, 'message');
+    await isReady(child);
     const died = once(child, 'exit');
     const url = `http://127.0.0.1:${port}/api/servers/${server.id}/members/${userId}`;
     expect(await fetch(url, { method: 'DELETE', headers: { Authorization: owner.as } }).catch(() => null)).to.equal(null);

@@ -9,7 +9,7 @@ import { sweepNotices } from '../../lib/domain/notices.ts';
 import { openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
 import { type Caller, makeBot, makeMember, makePerson, makeServer, type Place, send } from '../harness/factories.ts';
-import { freePort } from '../harness/stack.ts';
+import { freePort, isReady } from '../harness/stack.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -49,7 +49,7 @@ describe('a notice whose process is killed on the way', function () {
       env: { ...process.env, ...own, RATE_LIMIT: 'off', FAILPOINTS: failpoint },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
-    await once(child, 'message');
+    await isReady(child);
     url = `http://127.0.0.1:${port}`;
   };
   const kick = (base: string): Promise<number | null> =>

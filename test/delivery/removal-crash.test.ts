@@ -6,7 +6,7 @@ import type { Failpoint } from '../../lib/base/failpoint.ts';
 import { finishRemoval } from '../../lib/domain/finish-removal.ts';
 import { overdueRemovals } from '../../lib/domain/removals.ts';
 import { type Scene, startScene } from '../harness/scene.ts';
-import { freePort } from '../harness/stack.ts';
+import { freePort, isReady } from '../harness/stack.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -36,7 +36,7 @@ describe('A removal whose process is killed', function () {
       env: { ...process.env, ...own, RATE_LIMIT: 'off', FAILPOINTS: failpoint },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
-    await once(child, 'message');
+    await isReady(child);
   };
   const call = async (status: number, method: string, path: string, body?: unknown): Promise<string> => {
     const answer = await scene.api.call<{ id: string }>(method, path, { as: scene.asPerson, body });

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createConnection } from 'node:net';
+import { createConnection, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import type { Config } from '../../config/index.ts';
@@ -81,6 +81,32 @@ describe('a role as a process', () => {
     });
   }
 
+  for (const [store, name] of [
+    ['Redis', 'REDIS_URL'],
+    ['the database', 'MONGODB_URL'],
+  ] as const)
+    it(`the API waits for ${store} that is starting too`, async () => {
+      const real = new URL(config[name]);
+      const here = new URL(real);
+      here.port = String(await freePort());
+      const early = createServer((socket) => socket.destroy()); // it listens, and is not ready
+      await new Promise<void>((done) => early.listen(Number(here.port), '127.0.0.1', done));
+      const refused = new Promise<void>((done) => early.once('connection', () => done()));
+      const starting = ready('api', { ...(await ports()), [name]: here.href });
+      await refused;
+      early.close();
+      const awake = createServer((socket) => {
+        const onward = createConnection(Number(real.port), real.hostname);
+        socket.pipe(onward).pipe(socket);
+        for (const end of [socket, onward]) end.on('error', () => undefined);
+      });
+      await new Promise<void>((done) => awake.listen(Number(here.port), '127.0.0.1', done));
+      const { child } = await starting;
+      child.kill('SIGTERM');
+      expect((await once(child, 'exit'))[0]).to.equal(0);
+      awake.close();
+    });
+
   it('the API ends what it has begun to answer before it goes', async () => {
     const given = await ports();
     const platform = await openApiPlatform(config, createLog('test', 'silent'));
@@ -90,7 +116,7 @@ describe('a role as a process', () => {
     const socket = createConnection(Number(given.PORT), '127.0.0.1');
     let answer = '';
     socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
-    const head = `POST /api/channels/${world.channelIds[0]}/messages HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bot ${world.bots[0]?.token}\r\n`;
+    const head = `POST /api/channels/${world.channelIds[0]}/messages HTTP/1.1\r\nHost: x\r\nAuthorization: Bot ${world.bots[0]?.token}\r\n`;
     socket.write(`${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`);
     // The request is known to be inside once another one, sent later, was answered.
     await (await fetch(`http://127.0.0.1:${given.PORT}/api/gateway`)).arrayBuffer();
@@ -98,6 +124,7 @@ describe('a role as a process', () => {
     socket.write(body.slice(5));
     await Promise.all([once(socket, 'close'), once(child, 'exit')]);
     expect(answer).to.match(/^HTTP\/1\.1 201 /);
+    expect(answer, 'so that whoever keeps its connections comes back on another').to.match(/^connection: close\r$/im);
     expect(await platform.db.messages.countDocuments({ content: 'in flight' })).to.equal(1);
     await platform.close();
   });

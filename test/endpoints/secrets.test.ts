@@ -8,7 +8,7 @@ import { interactionTokenOf } from '../../lib/store/seal.ts';
 import { type Answering, reply } from '../harness/endpoint.ts';
 import { type EndpointScene, startEndpointScene } from '../harness/endpoint-scene.ts';
 import type { Scene } from '../harness/scene.ts';
-import { freePort } from '../harness/stack.ts';
+import { freePort, isReady } from '../harness/stack.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -40,7 +40,7 @@ describe('secrets of an Interactions Endpoint (quality 5)', () => {
     });
     children.push(child);
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (piece: Buffer) => (output += piece.toString()));
-    await once(child, 'message');
+    await isReady(child);
     return port;
   };
   const readKey = async (key: string): Promise<unknown> => {

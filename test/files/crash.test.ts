@@ -10,7 +10,7 @@ import { sweepFiles } from '../../lib/domain/files.ts';
 import { openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { type MessageFixture, messageFixture } from '../api/message-fixture.ts';
 import { until } from '../harness/scene.ts';
-import { freePort } from '../harness/stack.ts';
+import { freePort, isReady } from '../harness/stack.ts';
 import { expectNoOrphans, fileDocs, formOf, getFile, onDisk, sendBody } from './fixture.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -43,7 +43,7 @@ describe('files: an api process killed on the way', function () {
       env: { ...process.env, ...own, RATE_LIMIT: 'off', FAILPOINTS: failpoint },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
-    await once(child, 'message');
+    await isReady(child);
     url = `http://127.0.0.1:${port}`;
   };
   const form = (): FormData =>

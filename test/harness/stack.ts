@@ -33,28 +33,44 @@ export interface RoleProcess {
   stop(signal: NodeJS.Signals): Promise<void>;
 }
 
-/** A role of the compiled code (`npm run build`) under `env`. What it logs as warnings goes to this process' error output when `verbose`. */
-async function roleProcess(name: RoleName, env: Record<string, string>, verbose = false): Promise<RoleProcess> {
+/** Resolves when the process of a role says that it is ready; rejects when it ends before. */
+export const isReady = (child: ChildProcess): Promise<void> =>
+  new Promise((resolve, reject) => {
+    child.once('message', () => resolve());
+    child.once('error', reject);
+    child.once('exit', (code, signal) => reject(new Error(`ended before it was ready: ${signal ?? code}`)));
+  });
+
+/** A role of the compiled code (`npm run build`) under `env`. What it says goes to this process' output, and so does that it ended by itself. */
+async function roleProcess(name: RoleName, env: Record<string, string>): Promise<RoleProcess> {
   const port = await freePort();
   const portName = { api: 'PORT', gateway: 'GATEWAY_PORT', worker: 'PORT', ops: 'OPS_PORT' }[name];
   let child: ChildProcess | null = null;
   const launch = (): Promise<void> => {
     const started = spawn(process.execPath, [`${root}dist/${entries[name]}.js`], {
       env: { ...process.env, ...env, [portName]: String(port) },
-      stdio: ['ignore', verbose ? 'inherit' : 'ignore', 'inherit', 'ipc'],
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     child = started;
-    return new Promise((resolve, reject) => {
-      started.once('message', () => resolve());
-      started.once('error', reject);
-      started.once('exit', (code, signal) => reject(new Error(`${name} ended before it was ready: ${signal ?? code}`)));
+    started.once('exit', (code, signal) => {
+      if (child === started) process.stderr.write(`${name} ended by itself: ${signal ?? code}\n`);
     });
+    return isReady(started);
+  };
+  /** As whatever supervises processes does: one whose stores were away when it started is started again. */
+  const start = async (): Promise<void> => {
+    for (let left = 3; ; left--)
+      try {
+        return await launch();
+      } catch (error) {
+        if (left === 0) throw error;
+      }
   };
   return {
     name,
     port,
     pid: () => child?.pid,
-    start: launch,
+    start,
     async stop(signal) {
       const ending = child;
       child = null;

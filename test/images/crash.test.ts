@@ -10,6 +10,7 @@ import { convertImage } from '../../lib/domain/image-conversion.ts';
 import type { FileDoc } from '../../lib/store/models/file.ts';
 import { startWorker } from '../../workers/start.ts';
 import { until } from '../harness/scene.ts';
+import { isReady } from '../harness/stack.ts';
 import { openStudio, type Studio } from './conversion-fixture.ts';
 import { picture, pngOf } from './fixtures.ts';
 
@@ -43,7 +44,7 @@ describe('convert-image: a worker process killed', function () {
       env: { ...process.env, ...own, FAILPOINTS: failpoint },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
-    await once(child, 'message');
+    await isReady(child);
   };
   /** The message shows what the file is, and owed or owes that once. */
   const expectShown = async (file: FileDoc, contentType: string): Promise<void> => {

@@ -8,7 +8,7 @@ import { sweepFiles } from '../../lib/domain/files.ts';
 import { fileDocs } from '../files/fixture.ts';
 import { type Caller, makePerson, makeServer, type Place, send } from '../harness/factories.ts';
 import { until } from '../harness/scene.ts';
-import { freePort } from '../harness/stack.ts';
+import { freePort, isReady } from '../harness/stack.ts';
 import { startWhole, type Whole } from '../harness/whole.ts';
 import { picture } from './fixtures.ts';
 import { expectOnly, put } from './picture-fixture.ts';
@@ -43,7 +43,7 @@ describe('a picture whose API process is killed on the way', function () {
       env: { ...process.env, ...own, RATE_LIMIT: 'off', FAILPOINTS: failpoint },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
-    await once(child, 'message');
+    await isReady(child);
     return `http://127.0.0.1:${port}`;
   };
   const iconNow = async (): Promise<string | null> => (await send<Server>(whole, 200, owner, 'GET', `/api/servers/${server.id}`)).iconUrl;

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import type { Failpoint } from '../../lib/base/failpoint.ts';
 import { sweepInteractions } from '../../lib/domain/interaction-sweeps.ts';
 import { type Scene, startScene, until } from '../harness/scene.ts';
-import { freePort } from '../harness/stack.ts';
+import { freePort, isReady } from '../harness/stack.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -32,7 +32,7 @@ describe('Interaction: an api process killed between write and enqueue', functio
       env: { ...process.env, ...own, RATE_LIMIT: 'off', FAILPOINTS: failpoint },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
-    await once(child, 'message');
+    await isReady(child);
     url = `http://127.0.0.1:${port}`;
   };
   /** Sends a request to the process that dies of it. */
