@@ -33,10 +33,20 @@ export interface RoleProcess {
   stop(signal: NodeJS.Signals): Promise<void>;
 }
 
-/** Resolves when the process of a role says that it is ready; rejects when it ends before. */
+/** How long a process may take to be ready, on a busy machine, in milliseconds. */
+const readyMs = 60_000;
+
+/** Resolves when the process of a role says that it is ready; rejects when it ends before, or takes a minute. */
 export const isReady = (child: ChildProcess): Promise<void> =>
   new Promise((resolve, reject) => {
-    child.once('message', () => resolve());
+    const late = setTimeout(() => {
+      child.kill('SIGKILL');
+      reject(new Error('not ready within a minute'));
+    }, readyMs).unref();
+    child.once('message', () => {
+      clearTimeout(late);
+      resolve();
+    });
     child.once('error', reject);
     child.once('exit', (code, signal) => reject(new Error(`ended before it was ready: ${signal ?? code}`)));
   });
