@@ -1,28 +1,7 @@
 import { limits } from '../base/limits.ts';
-import { escapeMarkup } from '../base/markup-escape.ts';
-import { cut, isBlank, lengthOf, wellFormed } from '../base/text.ts';
+import { plainText } from '../base/plain-text.ts';
 import type { Embed } from '../contract/message.ts';
 import type { PageHead } from './page-head.ts';
-
-/** What is not seen, or turns the direction of what follows. */
-const unseen = /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]+/gu;
-
-/**
- * A page's words as an embed's: white space collapsed, cut to `max` code points, marks escaped, so that they are shown as text and neither ping nor link. What
- * was cut ends in `…`.
- */
-export function plainText(text: string, max: number): string {
-  const words = wellFormed(text).replace(unseen, ' ').replace(/\s+/g, ' ').trim();
-  if (isBlank(words)) return '';
-  let kept = cut(words, max);
-  for (;;) {
-    const shown = escapeMarkup(kept.length < words.length ? `${kept.trimEnd()}…` : kept);
-    const over = lengthOf(shown) - max;
-    if (over <= 0) return shown;
-    // Every character is at most two when it is escaped: half of what is too much is never too much to take.
-    kept = cut(kept, lengthOf(kept) - Math.ceil(over / 2));
-  }
-}
 
 /** The first of these that the page gives, not blank. */
 const firstOf = ({ metas }: PageHead, ...names: readonly string[]): string | undefined =>

@@ -1,10 +1,11 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { parseMarkup } from '../../lib/base/markup.ts';
+import { plainText } from '../../lib/base/plain-text.ts';
 import { lengthOf } from '../../lib/base/text.ts';
 import type { Embed } from '../../lib/contract/message.ts';
 import { createHeadReader } from '../../lib/domain/page-head.ts';
-import { pagePreview, plainText } from '../../lib/domain/page-preview.ts';
+import { pagePreview } from '../../lib/domain/page-preview.ts';
 
 const link = 'https://example.com/a/b';
 const read = (page: string | Uint8Array, contentType = 'text/html', pieceBytes = Number.POSITIVE_INFINITY): Embed | null => {

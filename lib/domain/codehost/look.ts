@@ -1,0 +1,75 @@
+import { limits } from '../../base/limits.ts';
+import { escapeMarkup } from '../../base/markup-escape.ts';
+import { escapeWithin } from '../../base/plain-text.ts';
+import type { Embed } from '../../contract/message.ts';
+import type { Common, Topic } from './subject.ts';
+
+/** Colours by state, near those that code hosts show. */
+export const colors = {
+  opened: 0x1f883d,
+  merged: 0x8250df,
+  closed: 0xcf222e,
+  draft: 0x6e7781,
+  success: 0x1f883d,
+  failed: 0xcf222e,
+  cancelled: 0x6e7781,
+  approved: 0x1f883d,
+  changes: 0xcf222e,
+  comment: 0x57606a,
+  push: 0x0969da,
+  forced: 0xbf8700,
+  created: 0x0969da,
+  deleted: 0x6e7781,
+  release: 0x0969da,
+  star: 0xeac54f,
+  fork: 0x57606a,
+  notice: 0x6e7781,
+} as const;
+
+/** What an event's embed says, in plain words: all of it is escaped here, but for `lines`. */
+export interface Post {
+  /** Stands in the brackets after the repository, such as a branch. */
+  branch?: string;
+  /** Follows the brackets. */
+  title: string;
+  url: string | null;
+  color: number;
+  body?: string;
+  /** Description instead of a body: escaped by who made them. */
+  lines?: string[];
+  footer?: string;
+}
+
+/**
+ * The embed of a post: author with profile and picture, `[owner/repo:branch] title` with its link, the colour of the state. Composed first and escaped after, so
+ * that no two texts become a mark together.
+ */
+export function embedOf({ repository, by }: Common, { branch = '', title, url, color, body = '', lines, footer = '' }: Post): Embed {
+  const place = [repository?.name ?? '', branch].filter((part) => part !== '').join(':');
+  const description = lines ? lines.join('\n') : escapeMarkup(body);
+  const link = url ?? repository?.url;
+  return {
+    ...(by && {
+      author: {
+        name: escapeWithin(by.name, limits.embedAuthorChars),
+        ...(by.url === null ? {} : { url: by.url }),
+        ...(by.icon === null ? {} : { iconUrl: by.icon }),
+      },
+    }),
+    title: escapeWithin(place === '' ? title : `[${place}] ${title}`, limits.embedTitleChars),
+    ...(link ? { url: link } : {}),
+    ...(description === '' ? {} : { description }),
+    color,
+    ...(footer === '' ? {} : { footer: { text: escapeWithin(footer, limits.embedFooterChars) } }),
+  };
+}
+
+/** `#12 Title`, whichever there is of both. */
+export const nameOf = ({ number, title }: Topic): string =>
+  [number === null ? '' : `#${number}`, title].filter((part) => part !== '').join(' ');
+
+/** `title: #12 Title`, or the title alone when nothing is known of the topic. */
+export const about = (title: string, topic: Topic): string => [title, nameOf(topic)].filter((part) => part !== '').join(': ');
+
+/** `1 commit`, `2 commits`, `1,234 commits`. */
+export const counted = (count: number, one: string): string => `${count.toLocaleString('en-US')} ${count === 1 ? one : `${one}s`}`;
