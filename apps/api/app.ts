@@ -7,9 +7,10 @@ import { lengthOf } from '../../lib/base/text.ts';
 import { prepare } from '../../lib/contract/check.ts';
 import { type KeptAnswer, runOnce } from '../../lib/domain/idempotency.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
+import type { Verdict } from '../../lib/store/throttle.ts';
 import { serveFiles } from './files.ts';
 import { type Intake, takeBody } from './intake.ts';
-import { type Identified, identify, loginBucket, takeFrom } from './middleware/identify.ts';
+import { type Identified, identify, loginBucket, takeFrom, tell } from './middleware/identify.ts';
 import { requests } from './middleware/request.ts';
 import { setSession } from './middleware/session-cookie.ts';
 import { createUploadSlots, type UploadSlots } from './middleware/upload-slots.ts';
@@ -39,6 +40,7 @@ async function runRoute(
       address: who.address,
       tokenId: who.tokenId,
       takeLogin: (username: string) => takeFrom(ctx, platform, loginBucket(`account:${username}`), 'login'),
+      tellRate: (bucket: string, verdict: Verdict) => tell(ctx, bucket, verdict),
       setSession: (token: string | null) => setSession(ctx, platform.config.baseUrl, token),
     };
     const result = await route.run(platform, who.actor, input);

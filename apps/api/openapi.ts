@@ -50,7 +50,7 @@ function refusals(route: Route): Json {
 }
 
 function success(route: Route, schemas: SchemaWriter): Json {
-  const headers = ['X-Request-Id', ...(route.rateLimit === 'none' ? [] : rateLimitHeaders)];
+  const headers = ['X-Request-Id', ...(codesOf(route).includes('rate_limited') ? rateLimitHeaders : [])];
   const answer = (description: string, hasBody: boolean): Json => ({
     description,
     headers: Object.fromEntries(headers.map((name) => [name, header(name)])),

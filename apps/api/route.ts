@@ -3,6 +3,7 @@ import type { ErrorCode } from '../../lib/base/errors.ts';
 import type { Actor } from '../../lib/domain/access.ts';
 import type { ReceivedFile } from '../../lib/domain/attachments.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
+import type { Verdict } from '../../lib/store/throttle.ts';
 
 /** HTTP methods that routes use. */
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -35,6 +36,8 @@ export interface Input<P extends string, Q, B> {
   address: string;
   /** Takes one try from the strict bucket of a username, beside that of the address. Refuses `rate_limited` (decisions 1). */
   takeLogin: (username: string) => Promise<void>;
+  /** Says on the answer what a bucket of the route's own decided, by the bucket's name. Refuses `rate_limited` (decisions 1). */
+  tellRate: (bucket: string, verdict: Verdict) => void;
   /** Sets the cookie of a fresh session, or clears it. */
   setSession: (token: string | null) => void;
   /** The credential's token id, for logging out. */

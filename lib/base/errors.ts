@@ -10,6 +10,7 @@ export const catalogue = {
   invalid_request: { status: 400, text: 'The request is not valid: {reason}.', from: 'house' },
   too_many_reactions: { status: 400, text: 'A message holds at most {limit}. Remove one first.', from: 'house' },
   too_many_pins: { status: 400, text: 'A channel holds at most {limit} pins. Unpin one first.', from: 'house' },
+  too_many_webhooks: { status: 400, text: 'A channel has at most {limit} webhooks. Delete one first.', from: 'house' },
   too_many_followers: { status: 400, text: 'A channel has at most {limit} followers.', from: 'house' },
   already_crossposted: { status: 400, text: 'This message was crossposted already.', from: 'house' },
   thread_exists: { status: 400, text: 'This message has a thread already.', from: 'house' },

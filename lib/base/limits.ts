@@ -27,6 +27,7 @@ export const limits = {
   webhooksPerChannel: 15,
   webhookPosts: 5,
   webhookWindowMs: 5_000,
+  webhookNameChars: 80,
   pushCommitsShown: 5,
   discoveryDescriptionChars: 300,
   discoveryTags: 5,

@@ -10,6 +10,7 @@ import { removeMember } from './membership.ts';
 import { deleteMessages } from './message-removal.ts';
 import { dropApplication, dropChannel, dropServer, forgetRemoval } from './removals.ts';
 import { goneFrom } from './server-news.ts';
+import { removeWebhooksOf } from './webhooks.ts';
 
 /** When the last pass comes, in milliseconds after the deletion: what was being posted then has landed, or never will. */
 const lastPassMs = 60_000;
@@ -44,12 +45,13 @@ async function tellGone(platform: WorkerPlatform, removal: RemovalInServer, ids:
   if (last) await platform.forget(events.map(({ id }) => id));
 }
 
-/** Deletes what stands in a channel that is gone: its messages and their files, who follows it and whom it follows, how far people have read. */
+/** Deletes what stands in a channel that is gone: its messages and their files, who follows it and whom it follows, its webhooks, how far people have read. */
 async function emptyChannel(platform: WorkerPlatform, channelId: string, { goingOn }: Pass): Promise<void> {
   await deleteMessages(platform, channelId, goingOn);
   failpoint(platform.config, 'during-removal');
   await removeChannelFiles(platform, channelId, goingOn);
   await removeFollowsOf(platform, channelId);
+  await removeWebhooksOf(platform, channelId);
   await platform.db.reads.deleteMany({ channelId });
 }
 

@@ -8,7 +8,7 @@ import type { MessagePage } from '../contract/shared.ts';
 import { trusted } from '../store/database.ts';
 import type { MessageDoc } from '../store/models/message.ts';
 import { owing } from '../store/models/outbox.ts';
-import type { ApiPlatform, Platform } from '../store/platform.ts';
+import type { ApiPlatform, FilesPlatform, Platform } from '../store/platform.ts';
 import { type Actor, require } from './access.ts';
 import { postWithFiles, type ReceivedFile } from './attachments.ts';
 import { writeAudit } from './audit.ts';
@@ -190,7 +190,7 @@ const emptied = {
 } as const;
 
 /** Turns a message into a tombstone that holds nothing but its ids and the events it owes; false when it was gone already. Its pin goes too. */
-export async function buryMessage(platform: ApiPlatform, message: MessageDoc): Promise<boolean> {
+export async function buryMessage(platform: FilesPlatform, message: MessageDoc): Promise<boolean> {
   const gone = { id: platform.ids.next(), name: 'MESSAGE_DELETE' as const };
   const entries = message.pinnedAt ? [gone, { id: platform.ids.next(), name: 'PINS_UPDATE' as const }] : [gone];
   const owed = owing(entries, new Date(platform.now()));

@@ -15,6 +15,7 @@ import { readSchema } from './models/read.ts';
 import { removalSchema } from './models/removal.ts';
 import { channelSchema, memberSchema, serverSchema } from './models/server.ts';
 import { turnSchema } from './models/turn.ts';
+import { webhookSchema } from './models/webhook.ts';
 
 const collections = (connection: Connection) => ({
   accounts: connection.model('Account', accountSchema),
@@ -33,6 +34,7 @@ const collections = (connection: Connection) => ({
   removals: connection.model('Removal', removalSchema),
   follows: connection.model('Follow', followSchema),
   turns: connection.model('Turn', turnSchema),
+  webhooks: connection.model('Webhook', webhookSchema),
   reads: connection.model('Read', readSchema),
   commands: connection.model('Commands', commandsSchema),
   interactions: connection.model('Interaction', interactionSchema),

@@ -5,7 +5,7 @@ import type { Invoked } from '../../lib/contract/interaction.ts';
 import type { RoleInput } from '../../lib/contract/server.ts';
 import { newToken } from '../../lib/domain/credentials.ts';
 import { openGatewayPlatform, openWorkerPlatform } from '../../lib/store/platform.ts';
-import { interactionTokenOf } from '../../lib/store/seal.ts';
+import { interactionTokenOf, newSecret, seal, sha256 } from '../../lib/store/seal.ts';
 import { handlers } from '../../workers/handlers.ts';
 import { imageEncoder } from '../../workers/image-encoder.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
@@ -63,6 +63,8 @@ export interface Stage {
   session(caller: Caller): Promise<string>;
   /** Uses `hello` as the owner; `answered` by the bot. The 3 seconds are put off, so that no test races with the clock. */
   interaction(answered?: boolean): Promise<{ id: string; token: string }>;
+  /** A webhook of the text channel, by direct writes. */
+  webhook(): Promise<{ id: string; token: string }>;
   /** All that is stored, to compare. */
   snapshot(): Promise<Record<string, string>>;
   close(): Promise<void>;
@@ -136,6 +138,22 @@ async function strangersDm({ platform: { db, ids } }: TestApi, one: Caller, othe
   const place = { _id: messageId, channelId, serverId: null, authorId: one.id, content: 'between us' };
   await db.messages.insertMany([{ ...place, ...plainMessage, createdAt: new Date() }]);
   return { channelId, messageId };
+}
+
+/** Where the next webhook stands: beyond the places that the cap counts. */
+let webhookSlot = 100;
+
+/** A webhook by a direct write, so that its channel still has room for all that calls make. */
+async function webhookIn(
+  { platform: { db, ids, config } }: TestApi,
+  serverId: string,
+  channelId: string,
+): Promise<{ id: string; token: string }> {
+  const [_id, token] = [ids.next(), newSecret()];
+  const secret = { token: seal(config.APP_KEY, token), tokenHash: sha256(token) };
+  const rest = { slot: webhookSlot++, createdAt: new Date(), posts: [], deliveryPosts: [] };
+  await db.webhooks.insertMany([{ _id, channelId, serverId, name: 'hook', ...secret, ...rest }]);
+  return { id: _id, token };
 }
 
 /** Builds the stage on a fresh database. */
@@ -221,6 +239,7 @@ export async function startStage(overrides: Record<string, string> = {}): Promis
       if (answered) await send(api, 201, null, 'POST', `/api/interactions/${id}/${token}/callback`, { type: 'message', content: 'hello' });
       return { id, token };
     },
+    webhook: () => webhookIn(api, serverId, channelId),
     snapshot: () => snapshotOf(api),
     async close() {
       for (const end of ends) await end();

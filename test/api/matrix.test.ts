@@ -12,10 +12,18 @@ import { channelRows } from './matrix-rows-channels.ts';
 import { messageRows, strangersRows } from './matrix-rows-messages.ts';
 import { peopleRows } from './matrix-rows-people.ts';
 import { serverRows } from './matrix-rows-servers.ts';
+import { singleWebhookRows, webhookRows } from './matrix-rows-webhooks.ts';
 import { type Stage, startStage } from './matrix-stage.ts';
 
-const inChannels = [...messageRows, ...channelRows, ...interactionRows];
-const rows: readonly Row[] = [...inChannels, ...strangersRows(inChannels), ...serverRows, ...applicationRows, ...peopleRows];
+const inChannels = [...messageRows, ...channelRows, ...interactionRows, ...webhookRows];
+const rows: readonly Row[] = [
+  ...inChannels,
+  ...strangersRows(inChannels),
+  ...serverRows,
+  ...applicationRows,
+  ...peopleRows,
+  ...singleWebhookRows,
+];
 
 /** What a role is told by a row's rules, or the row's status. */
 const expected = ({ who, status }: Row, role: Role): string => {

@@ -10,6 +10,7 @@ const decided = {
     invalid_request: 400,
     too_many_reactions: 400,
     too_many_pins: 400,
+    too_many_webhooks: 400,
     too_many_followers: 400,
     already_crossposted: 400,
     thread_exists: 400,
@@ -45,9 +46,7 @@ const decided = {
     slowmode: 429,
     unavailable: 503,
   },
-  pending: {
-    too_many_webhooks: 400,
-  },
+  pending: {},
 } as const;
 
 /** Codes that a later part throws although their text stands already. */

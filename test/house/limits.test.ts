@@ -67,6 +67,7 @@ const others: Limits = {
   answersOwed: 50,
   slowmodeMaxSecs: 21_600,
   nameChars: 100,
+  webhookNameChars: 80,
   topicChars: 1024,
   commandNameChars: 32,
   commandDescriptionChars: 100,

@@ -69,18 +69,14 @@ export const surface: readonly Endpoint[] = [
      POST /api/discovery/servers/{serverId}/join
      GET /api/discovery/apps
      POST /api/applications/{id}/authorize
-     PATCH /api/applications/{id}`,
-  ),
-  ...rows(
-    'spec',
-    'webhooks',
-    `POST /api/channels/{channelId}/webhooks
+     PATCH /api/applications/{id}
+     POST /api/channels/{channelId}/webhooks
      GET /api/channels/{channelId}/webhooks
      PATCH /api/webhooks/{id}
      DELETE /api/webhooks/{id}
-     POST /api/webhooks/{webhook_id}/{webhook_token}
-     POST /api/webhooks/{webhook_id}/{webhook_token}/codehost`,
+     POST /api/webhooks/{webhook_id}/{webhook_token}`,
   ),
+  ...rows('spec', 'webhooks', `POST /api/webhooks/{webhook_id}/{webhook_token}/codehost`),
   ...rows(
     'house',
     'built',
@@ -131,12 +127,8 @@ export const surface: readonly Endpoint[] = [
      DELETE /api/servers/{id}/icon
      PUT /api/applications/{id}/icon
      DELETE /api/applications/{id}/icon
-     POST /api/applications/{id}/interactions-endpoint/test`,
+     POST /api/applications/{id}/interactions-endpoint/test
+     GET /api/webhooks/{id}`,
   ),
-  ...rows(
-    'house',
-    'webhooks',
-    `GET /api/webhooks/{id}
-     GET /api/webhooks/{id}/deliveries`,
-  ),
+  ...rows('house', 'webhooks', `GET /api/webhooks/{id}/deliveries`),
 ];

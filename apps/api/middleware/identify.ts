@@ -16,7 +16,8 @@ export interface Identified {
   address: string;
 }
 
-function tell(ctx: Context, bucketName: string, verdict: Verdict): void {
+/** Says on the answer what a bucket decided. Refuses `rate_limited`. */
+export function tell(ctx: Context, bucketName: string, verdict: Verdict): void {
   ctx.set('X-RateLimit-Limit', String(verdict.limit));
   ctx.set('X-RateLimit-Remaining', String(verdict.remaining));
   ctx.set('X-RateLimit-Reset-After', verdict.resetAfterSecs.toFixed(3));

@@ -23,6 +23,7 @@ import { serversRoutes } from './servers.ts';
 import { threadsRoutes } from './threads.ts';
 import { typingRoutes } from './typing.ts';
 import { usersRoutes } from './users.ts';
+import { webhooksRoutes } from './webhooks.ts';
 
 const sections: readonly Route[] = [
   ...messageRoutes,
@@ -42,6 +43,7 @@ const sections: readonly Route[] = [
   ...channelsRoutes,
   ...rolesRoutes,
   ...invitesRoutes,
+  ...webhooksRoutes,
   ...communityRoutes,
   ...discoveryRoutes,
   ...picturesRoutes,

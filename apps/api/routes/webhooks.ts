@@ -1,0 +1,73 @@
+import { Message } from '../../../lib/contract/message.ts';
+import { Webhook, WebhookInput, WebhookPatch, WebhookPost } from '../../../lib/contract/webhook.ts';
+import { postByWebhook } from '../../../lib/domain/webhook-posts.ts';
+import { createWebhook, deleteWebhook, getWebhook, listWebhooks, renameWebhook } from '../../../lib/domain/webhooks.ts';
+import { List, type Route, route } from '../route.ts';
+
+/** Spec, Webhooks; decisions 3 for the single read. Whoever has a webhook's URL posts by it, without any other credential. */
+export const webhooksRoutes: readonly Route[] = [
+  route({
+    method: 'POST',
+    path: '/api/channels/{channelId}/webhooks',
+    auth: 'account',
+    about: 'Makes a webhook in a text or announcement channel, up to 15 in each. Needs Manage Webhooks. Its URL is secret.',
+    body: WebhookInput,
+    reply: { status: 201, body: Webhook },
+    creates: 'secret',
+    errors: ['invalid_request', 'too_many_webhooks', 'missing_permission', 'not_found', 'idempotency_conflict'],
+    run: (platform, actor, { params, body, newId }) => createWebhook(platform, actor, params.channelId, body, newId),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/channels/{channelId}/webhooks',
+    auth: 'account',
+    about: 'The webhooks of a channel with their URLs, oldest first. Needs Manage Webhooks.',
+    reply: { status: 200, body: List(Webhook) },
+    errors: ['invalid_request', 'missing_permission', 'not_found'],
+    run: (platform, actor, { params }) => listWebhooks(platform, actor, params.channelId),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/webhooks/{id}',
+    auth: 'account',
+    about: 'One webhook with its URL. Needs Manage Webhooks in its channel.',
+    reply: { status: 200, body: Webhook },
+    errors: ['missing_permission', 'not_found'],
+    run: (platform, actor, { params }) => getWebhook(platform, actor, params.id),
+  }),
+  route({
+    method: 'PATCH',
+    path: '/api/webhooks/{id}',
+    auth: 'account',
+    about: 'Renames a webhook; its URL stays, and what it posted keeps its old name. Needs Manage Webhooks in its channel.',
+    body: WebhookPatch,
+    reply: { status: 200, body: Webhook },
+    errors: ['invalid_request', 'missing_permission', 'not_found'],
+    run: (platform, actor, { params, body }) => renameWebhook(platform, actor, params.id, body),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/api/webhooks/{id}',
+    auth: 'account',
+    about: 'Deletes a webhook: its URL posts nothing any more. Needs Manage Webhooks in its channel.',
+    reply: { status: 204 },
+    errors: ['missing_permission', 'not_found'],
+    run: (platform, actor, { params }) => deleteWebhook(platform, actor, params.id),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/webhooks/{webhook_id}/{webhook_token}',
+    auth: 'none',
+    rateLimit: 'none',
+    about: 'Posts into the webhook’s channel under its name with the tag `bot`. 5 posts pass in any 5 seconds.',
+    body: WebhookPost,
+    reply: { status: 201, body: Message },
+    creates: 'resource',
+    makesMessage: true,
+    errors: ['invalid_request', 'not_found', 'rate_limited', 'idempotency_conflict', 'unavailable'],
+    run: (platform, _actor, { params, body, newId, tellRate }) => {
+      const tell = tellRate.bind(null, 'webhook');
+      return postByWebhook(platform, { id: params.webhook_id, token: params.webhook_token, input: body, newId, tell });
+    },
+  }),
+];

@@ -1,0 +1,28 @@
+import { type Static, Type } from 'typebox';
+import { limits } from '../base/limits.ts';
+import { MessageInput } from './message.ts';
+import { Id, Name, Timestamp } from './shared.ts';
+
+/** A webhook (spec, Webhook; decisions 4). `url` and `token` are secret: whoever has them can post. */
+export const Webhook = Type.Object({
+  id: Id,
+  channelId: Id,
+  serverId: Id,
+  name: Type.String(),
+  token: Type.String(),
+  url: Type.String(),
+  createdAt: Timestamp,
+});
+export type Webhook = Static<typeof Webhook>;
+
+/** `POST /api/channels/{channelId}/webhooks`. */
+export const WebhookInput = Type.Object({ name: Name(limits.webhookNameChars) });
+export type WebhookInput = Static<typeof WebhookInput>;
+
+/** `PATCH /api/webhooks/{id}`. What is left out stays. */
+export const WebhookPatch = Type.Object({ name: Type.Optional(Name(limits.webhookNameChars)) });
+export type WebhookPatch = Static<typeof WebhookPatch>;
+
+/** `POST /api/webhooks/{webhook_id}/{webhook_token}`. What other services send besides (`username`, `avatar_url`) is ignored. */
+export const WebhookPost = Type.Object({ content: MessageInput.properties.content, embeds: MessageInput.properties.embeds });
+export type WebhookPost = Static<typeof WebhookPost>;

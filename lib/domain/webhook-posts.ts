@@ -1,0 +1,91 @@
+import { refuse } from '../base/errors.ts';
+import { permissionsOf } from '../base/permissions.ts';
+import type { Embed, Message } from '../contract/message.ts';
+import type { WebhookPost } from '../contract/webhook.ts';
+import type { MessageDoc } from '../store/models/message.ts';
+import type { WebhookDoc } from '../store/models/webhook.ts';
+import type { FilesPlatform, Platform } from '../store/platform.ts';
+import type { Verdict } from '../store/throttle.ts';
+import { loadServerNow } from './access.ts';
+import { checkDraft, composeMessage, storeMessage } from './message-draft.ts';
+import { buryMessage } from './messages.ts';
+import type { Place } from './places.ts';
+import { presentMessage } from './present.ts';
+import { askPlace } from './webhook-window.ts';
+import { webhookByToken } from './webhooks.ts';
+
+/**
+ * Where a webhook posts, with what `@everyone` may do there: that decides whom its posts ping, so that a leaked URL cannot ping all (edge case 15). To post
+ * needs nothing but the URL. 404 when the channel is gone.
+ */
+async function stageOf(platform: Platform, { _id, channelId, serverId }: WebhookDoc): Promise<Place> {
+  const access = await loadServerNow(platform, serverId);
+  const channel = await access?.channel(channelId);
+  if (!access || !channel) return refuse('not_found', { what: 'webhook' });
+  const permissions = permissionsOf(access.server, { userId: _id, roles: [] }, channel.overwrites);
+  return { channelId, serverId, permissions, access, channel, dm: null };
+}
+
+/** What a webhook posts. */
+export interface WebhookMessage {
+  /** The message's id: storing it again under the same one makes nothing twice. */
+  id: string;
+  content: string;
+  embeds: Embed[];
+  /** Whether its content may mention anybody; a code host's never does (decisions 5). */
+  mentions: boolean;
+}
+
+/** A composed message that mentions nobody, whatever its content says. */
+const silent = ({ pings: _pings, ...message }: MessageDoc): MessageDoc => ({
+  ...message,
+  mentions: [],
+  mentionRoles: [],
+  mentionEveryone: false,
+});
+
+/**
+ * Stores a message of a webhook under the name it has now (edge case 72), with the event it owes. The webhook is looked for once more when the message stands:
+ * one that was deleted meanwhile posts nothing, so that whatever is acknowledged stood while the webhook did, and nothing comes after its DELETE was
+ * answered. Refuses 404 then, and when its channel is gone.
+ */
+export async function storeWebhookMessage(
+  platform: FilesPlatform,
+  webhook: WebhookDoc,
+  { id, content, embeds, mentions }: WebhookMessage,
+): Promise<MessageDoc> {
+  const { _id: authorId, name } = webhook;
+  const place = await stageOf(platform, webhook);
+  const composed = await composeMessage(platform, { id, place, authorId, content, embeds });
+  const face = { username: name, displayName: name, avatarUrl: null, tag: 'bot' as const };
+  const stored = await storeMessage(platform, { ...(mentions ? composed : silent(composed)), face });
+  if (await platform.db.webhooks.exists({ _id: authorId })) return stored;
+  await buryMessage(platform, stored);
+  return refuse('not_found', { what: 'webhook' });
+}
+
+/** A post by a webhook's URL. */
+export interface DirectPost {
+  id: string;
+  token: string;
+  input: WebhookPost;
+  /** The message's id. */
+  newId: string;
+  /** Is told what the webhook's window says; refuses `rate_limited` when it has no place. */
+  tell: (verdict: Verdict) => void;
+}
+
+/**
+ * Posts by a webhook's URL (spec, Webhooks): under its name, with the tag `bot`; formatting and mentions are as in Messages, slow mode does not apply. 5 pass
+ * in any 5 seconds, and what is refused takes no place. Refuses 404 for a wrong id or token, 400 for a message that shows nothing, `rate_limited`.
+ */
+export async function postByWebhook(platform: FilesPlatform, { id, token, input, newId, tell }: DirectPost): Promise<Message> {
+  const webhook = await webhookByToken(platform, id, token);
+  await stageOf(platform, webhook);
+  const draft = checkDraft({ content: input.content ?? '', embeds: input.embeds ?? [] });
+  const verdict = await askPlace(platform, webhook._id, 'direct');
+  // A create taken up again after a crash has its place already: its message stands.
+  if (verdict.allowed || !(await platform.db.messages.exists({ _id: newId }))) tell(verdict);
+  const stored = await storeWebhookMessage(platform, webhook, { id: newId, ...draft, mentions: true });
+  return presentMessage(platform, stored, null);
+}

@@ -1,0 +1,84 @@
+import { refuse } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import type { Platform } from '../store/platform.ts';
+import type { Verdict } from '../store/throttle.ts';
+
+/** Who posts by a webhook: whoever has its URL, or a delivery of a code host. */
+export type PostedBy = 'direct' | 'delivery';
+
+/** How many of a webhook's places deliveries take at most, so that they do not starve direct posts (quality 4). */
+const deliveryPlaces = limits.webhookPosts - 1;
+
+/** The windows that a post counts in: the times of the last posts, oldest first, and how many there may be. */
+const windowsOf = (by: PostedBy) => [
+  { field: 'posts' as const, places: limits.webhookPosts },
+  ...(by === 'delivery' ? [{ field: 'deliveryPosts' as const, places: deliveryPlaces }] : []),
+];
+
+/** The moments from which on a window has room again: when the oldest of as many times as it has places is past. */
+const opensAt = ({ field, places }: ReturnType<typeof windowsOf>[number]) => ({
+  $add: [{ $ifNull: [{ $arrayElemAt: [`$${field}`, -places] }, new Date(0)] }, limits.webhookWindowMs],
+});
+
+/** The time of a post: now, or that of the post before where its command began later than this one, so that times never go back. */
+const postedAt = { $max: ['$$NOW', { $ifNull: [{ $arrayElemAt: ['$posts', -1] }, new Date(0)] }] };
+
+interface Looked {
+  posts: Date[];
+  now: Date;
+  opensAt: Date;
+}
+
+/** How a webhook's windows stand, by the database's clock; 404 when it is gone. */
+async function look({ db }: Platform, webhookId: string, by: PostedBy): Promise<Looked> {
+  const set = { now: '$$NOW', opensAt: { $max: windowsOf(by).map(opensAt) } };
+  const [found] = await db.webhooks.collection
+    .aggregate([{ $match: { _id: webhookId } }, { $set: set }, { $project: { posts: 1, now: 1, opensAt: 1 } }])
+    .toArray();
+  return (found as unknown as Looked | undefined) ?? refuse('not_found', { what: 'webhook' });
+}
+
+/** What the answer says of a window: how many places are left, when all are free again, and how long to wait for one. */
+function verdictOf({ posts, now, opensAt: opens }: Looked, allowed: boolean): Verdict {
+  const since = now.getTime() - limits.webhookWindowMs;
+  const held = posts.filter((at) => at.getTime() > since);
+  const last = held.at(-1)?.getTime() ?? since;
+  return {
+    allowed,
+    limit: limits.webhookPosts,
+    remaining: limits.webhookPosts - held.length,
+    resetAfterSecs: (last - since) / 1000,
+    retryAfterSecs: allowed ? 0 : (opens.getTime() - now.getTime()) / 1000,
+  };
+}
+
+/**
+ * Asks for one of a webhook's 5 places in 5 seconds (spec, Limits): at any moment at most 5 posts lie in the 5 seconds before it. One conditional update of the
+ * webhook's document decides, by the database's clock: exact under any number of nodes, and while Redis is away. What is refused takes no place. A delivery
+ * uses at most 4 of them. 404 when the webhook is gone.
+ */
+export async function askPlace(platform: Platform, webhookId: string, by: PostedBy): Promise<Verdict> {
+  const windows = windowsOf(by);
+  const room = { $and: windows.map((one) => ({ $lte: [opensAt(one), '$$NOW'] })) };
+  const taken = windows.map(({ field, places }) => [field, { $slice: [{ $concatArrays: [`$${field}`, [postedAt]] }, -places] }]);
+  for (;;) {
+    const after = await platform.db.webhooks.collection.findOneAndUpdate(
+      { _id: webhookId as never, $expr: room },
+      [{ $set: Object.fromEntries(taken) }],
+      { returnDocument: 'after', projection: { posts: 1 } },
+    );
+    if (after) {
+      const posts = after.posts as Date[];
+      const now = posts.at(-1) as Date;
+      return verdictOf({ posts, now, opensAt: now }, true);
+    }
+    const looked = await look(platform, webhookId, by);
+    if (looked.opensAt > looked.now) return verdictOf(looked, false);
+  }
+}
+
+/** `askPlace` for who comes again later: null when a place was taken, else after how many milliseconds to come. */
+export async function takePlace(platform: Platform, webhookId: string, by: PostedBy): Promise<number | null> {
+  const { allowed, retryAfterSecs } = await askPlace(platform, webhookId, by);
+  return allowed ? null : Math.ceil(retryAfterSecs * 1000);
+}

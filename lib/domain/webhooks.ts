@@ -1,0 +1,138 @@
+import { Refusal, refuse } from '../base/errors.ts';
+import { isId } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
+import type { Webhook, WebhookInput, WebhookPatch } from '../contract/webhook.ts';
+import { insertInSlot } from '../store/insert.ts';
+import type { ChannelDoc } from '../store/models/server.ts';
+import type { WebhookDoc } from '../store/models/webhook.ts';
+import type { Platform } from '../store/platform.ts';
+import { newSecret, sameSecret, seal, sha256, unseal } from '../store/seal.ts';
+import { type Actor, inChannelOf, require } from './access.ts';
+import { changesOf, writeAudit } from './audit.ts';
+import { inAnyPlace } from './places.ts';
+
+/** A webhook as those may see it who manage it: with its secrets. */
+function webhookOf({ config }: Platform, { _id, channelId, serverId, name, token: sealed, createdAt }: WebhookDoc): Webhook {
+  const token = unseal(config.APP_KEY, sealed);
+  const url = `${config.baseUrl}/api/webhooks/${_id}/${token}`;
+  return { id: _id, channelId, serverId, name, token, url, createdAt: createdAt.toISOString() };
+}
+
+/** A channel in which the caller may manage webhooks. Refuses 400 for channels that have none: all but text and announcement channels (decisions 5). */
+async function hostFor(platform: Platform, actor: Actor, channelId: string): Promise<ChannelDoc> {
+  const { channel, permissions } = await inAnyPlace(platform, actor, channelId);
+  if (channel?.kind !== 'text' && channel?.kind !== 'announcement')
+    return refuse('invalid_request', { reason: 'only text and announcement channels have webhooks' });
+  require(permissions, 'Manage Webhooks');
+  return channel;
+}
+
+/** What an audit entry says of a webhook that came or went; never its token. */
+const audited = ({ name, channelId }: Pick<WebhookDoc, 'name' | 'channelId'>) => ({ name, channelId });
+const nothing = { name: null, channelId: null };
+
+/**
+ * Makes a webhook in a text or announcement channel. Needs Manage Webhooks there. Refuses `too_many_webhooks` for the 16th of a channel, and 400 for channels
+ * of other kinds.
+ */
+export async function createWebhook(
+  platform: Platform,
+  actor: Actor,
+  channelId: string,
+  { name }: WebhookInput,
+  newId: string,
+): Promise<Webhook> {
+  const { serverId } = await hostFor(platform, actor, channelId);
+  const { db, config } = platform;
+  const token = newSecret();
+  const fresh = {
+    _id: newId,
+    channelId,
+    serverId,
+    name: name.trim(),
+    token: seal(config.APP_KEY, token),
+    tokenHash: sha256(token),
+    createdAt: new Date(platform.now()),
+    posts: [],
+    deliveryPosts: [],
+  };
+  const inserted = await insertInSlot(db.webhooks, { channelId }, limits.webhooksPerChannel, fresh);
+  if (inserted.end === 'full') return refuse('too_many_webhooks', { limit: limits.webhooksPerChannel });
+  // A channel deleted at this moment leaves no webhook behind.
+  if (!(await db.channels.exists({ _id: channelId }))) {
+    await db.webhooks.deleteOne({ _id: newId });
+    refuse('not_found', { what: 'channel' });
+  }
+  const changes = changesOf<object>(nothing, audited(inserted.doc));
+  await writeAudit(platform, actor, { id: newId, serverId, action: 'webhook_create', targetId: newId, changes });
+  return webhookOf(platform, inserted.doc);
+}
+
+/** The webhooks of a channel with their URLs, oldest first. Needs Manage Webhooks there. Refuses 400 for channels that have none. */
+export async function listWebhooks(platform: Platform, actor: Actor, channelId: string): Promise<Webhook[]> {
+  await hostFor(platform, actor, channelId);
+  const found: WebhookDoc[] = await platform.db.webhooks.find({ channelId }).sort({ slot: 1 }).lean();
+  return found.toSorted((a, b) => (a._id < b._id ? -1 : 1)).map((one) => webhookOf(platform, one));
+}
+
+/**
+ * A webhook that the caller may manage. 404 for who is outside its server, as for one that does not exist; 403 without View Channel or Manage Webhooks in its
+ * channel.
+ */
+export async function managedWebhook(platform: Platform, actor: Actor, id: string): Promise<WebhookDoc> {
+  const found: WebhookDoc | null = isId(id) ? await platform.db.webhooks.findOne({ _id: id }).lean() : null;
+  if (!found) return refuse('not_found', { what: 'webhook' });
+  try {
+    await inChannelOf(platform, actor, found.serverId, found.channelId, 'Manage Webhooks');
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'not_found') refuse('not_found', { what: 'webhook' });
+    throw error;
+  }
+  return found;
+}
+
+/** One webhook with its URL. Refuses as `managedWebhook`. */
+export const getWebhook = async (platform: Platform, actor: Actor, id: string): Promise<Webhook> =>
+  webhookOf(platform, await managedWebhook(platform, actor, id));
+
+/** Renames a webhook; what it posted keeps the name it was posted under. Its URL stays. Refuses as `managedWebhook`. */
+export async function renameWebhook(platform: Platform, actor: Actor, id: string, patch: WebhookPatch): Promise<Webhook> {
+  const standing = await managedWebhook(platform, actor, id);
+  if (patch.name === undefined) return webhookOf(platform, standing);
+  const set = { name: patch.name.trim() };
+  const before: WebhookDoc | null = await platform.db.webhooks
+    .findOneAndUpdate({ _id: id }, { $set: set }, { returnDocument: 'before' })
+    .lean();
+  if (!before) return refuse('not_found', { what: 'webhook' });
+  const changes = changesOf(before, set);
+  if (Object.keys(changes).length > 0)
+    await writeAudit(platform, actor, { serverId: before.serverId, action: 'webhook_update', targetId: id, changes });
+  return webhookOf(platform, { ...before, ...set });
+}
+
+/** Deletes a webhook: nothing is posted by its URL any more, and what it posted stays. 404 the second time. Refuses as `managedWebhook`. */
+export async function deleteWebhook(platform: Platform, actor: Actor, id: string): Promise<void> {
+  const { serverId, ...webhook } = await managedWebhook(platform, actor, id);
+  const { deletedCount } = await platform.db.webhooks.deleteOne({ _id: id });
+  if (deletedCount === 0) refuse('not_found', { what: 'webhook' });
+  const changes = changesOf<object>(audited(webhook), nothing);
+  await writeAudit(platform, actor, { serverId, action: 'webhook_delete', targetId: id, changes });
+}
+
+/** Deletes the webhooks of a channel that is gone. */
+export async function removeWebhooksOf(platform: Platform, channelId: string): Promise<void> {
+  await platform.db.webhooks.deleteMany({ channelId });
+}
+
+/** What a token is compared with when no webhook stands under the id: the hash of no token. */
+const hashOfNone = sha256('');
+
+/**
+ * The webhook that id and token name together; every wrong pair is the same 404: an unknown or malformed id and a wrong token. The token is compared for any
+ * id, in a time that does not tell where it differs (quality 5, Compare).
+ */
+export async function webhookByToken(platform: Platform, id: string, token: string): Promise<WebhookDoc> {
+  const found: WebhookDoc | null = isId(id) ? await platform.db.webhooks.findOne({ _id: id }).lean() : null;
+  const right = sameSecret(sha256(token), found?.tokenHash ?? hashOfNone);
+  return found && right ? found : refuse('not_found', { what: 'webhook' });
+}
