@@ -1,16 +1,54 @@
 import type { Embed } from '../../contract/message.ts';
+import { type CommentFacts, readComment, renderComment } from './comment.ts';
+import { type ForkFacts, readFork, renderFork } from './fork.ts';
+import { type IssuesFacts, readIssues, renderIssues } from './issues.ts';
 import { colors, counted } from './look.ts';
+import { type PingFacts, readPing, renderPing } from './ping.ts';
+import { type PullRequestFacts, readPullRequest, renderPullRequest } from './pull-request.ts';
 import { type PushFacts, readPush, renderPush } from './push.ts';
 import { bounds, type Fields, lineAt, lineOf, objectAt } from './read.ts';
+import { type RefFacts, readRef, renderRef } from './refs.ts';
+import { type ReleaseFacts, readRelease, renderRelease } from './release.ts';
+import { type ReviewFacts, readGiteaReview, readReview, renderReview } from './review.ts';
+import { readStar, renderStar, type StarFacts } from './star.ts';
+import { readWorkflowRun, renderWorkflowRun, type WorkflowRunFacts } from './workflow-run.ts';
 
 /** What of a delivery is needed to post it: small, plain JSON, told apart by `event`. */
-export type Facts = PushFacts;
+export type Facts =
+  | PingFacts
+  | PushFacts
+  | PullRequestFacts
+  | ReviewFacts
+  | IssuesFacts
+  | CommentFacts
+  | ReleaseFacts
+  | WorkflowRunFacts
+  | RefFacts
+  | StarFacts
+  | ForkFacts;
 
 /** What a delivery comes to: what of it is needed to post it (at most 16 kB as JSON, whatever came), or in plain words why nothing is posted. */
 export type Reading = { action: string | null; facts: Facts } | { action: string | null; ignored: string };
 
 /** What each event name is read by; all others post nothing. A reader says in plain words why it posts nothing. */
-const readers = new Map<string, (payload: Fields) => Facts | string>([['push', readPush]]);
+const readers = new Map<string, (payload: Fields) => Facts | string>([
+  ['ping', readPing],
+  ['push', readPush],
+  ['pull_request', readPullRequest],
+  ['pull_request_review', readReview],
+  ['pull_request_approved', readGiteaReview('approved')],
+  ['pull_request_rejected', readGiteaReview('changes_requested')],
+  ['pull_request_comment', readGiteaReview('commented')],
+  ['issues', readIssues],
+  ['issue_comment', readComment],
+  ['release', readRelease],
+  ['workflow_run', readWorkflowRun],
+  ['create', readRef('create')],
+  ['delete', readRef('delete')],
+  ['star', readStar],
+  ['fork', readFork],
+  ['watch', () => '`watch` is sent with every star: `star` tells it'],
+]);
 
 /**
  * Reads a delivery of a code host: `event` as its header says, `payload` as parsed. Only the needed fields are read, and each of them may be missing or be of
@@ -28,8 +66,29 @@ export function readDelivery(event: string, payload: unknown): Reading {
 /** The one embed of a delivery that posts. Never throws; always within the bounds of an embed; pings nobody, and only its own links are links. */
 export function renderDelivery(facts: Facts): Embed {
   switch (facts.event) {
+    case 'ping':
+      return renderPing(facts);
     case 'push':
       return renderPush(facts);
+    case 'pull_request':
+      return renderPullRequest(facts);
+    case 'pull_request_review':
+      return renderReview(facts);
+    case 'issues':
+      return renderIssues(facts);
+    case 'issue_comment':
+      return renderComment(facts);
+    case 'release':
+      return renderRelease(facts);
+    case 'workflow_run':
+      return renderWorkflowRun(facts);
+    case 'create':
+    case 'delete':
+      return renderRef(facts);
+    case 'star':
+      return renderStar(facts);
+    case 'fork':
+      return renderFork(facts);
   }
 }
 

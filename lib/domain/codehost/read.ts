@@ -4,6 +4,7 @@ import { cut } from '../../base/text.ts';
 /** How much of a payload is kept and shown, in code points: facts stay below 16 kB and an embed below 4,000 characters, whatever came. */
 export const bounds = {
   action: 60,
+  events: 20,
   repository: 100,
   branch: 80,
   name: 60,
@@ -37,6 +38,12 @@ export function objectAt(value: unknown, path: string): Fields | null {
 export function objectsAt(value: unknown, path: string): Fields[] {
   const found = valueAt(value, path);
   return Array.isArray(found) ? found.filter(isObject) : [];
+}
+
+/** The texts in the list at `path`, up to `bounds.read` of each; none when there is no list. */
+export function textsAt(value: unknown, path: string): string[] {
+  const found = valueAt(value, path);
+  return Array.isArray(found) ? found.filter((one) => typeof one === 'string').map((text) => cut(text, bounds.read)) : [];
 }
 
 /** The text at the first of these paths that has one, as it came, up to `bounds.read`; else empty. */
