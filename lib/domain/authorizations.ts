@@ -32,7 +32,8 @@ async function placeFor(
 }
 
 /** What an update of a server adds so that it owes an event of a bot's own role. There are as few as the bot is added and renamed: they need no bound. */
-const roleNews = (platform: Platform, name: 'ROLE_CREATE' | 'ROLE_UPDATE', roleId: string) => owes(platform, { name, data: { roleId } });
+const roleNews = (platform: Platform, name: 'ROLE_CREATE' | 'ROLE_UPDATE', roleId: string) =>
+  owes(platform, { name, data: { roleId }, ...(name === 'ROLE_CREATE' ? { shifted: { from: 1 } } : {}) });
 
 /** The bot's own role in the server, made now unless it stands. One conditional write: a bot has one role of its own, also when added twice at once. */
 async function ownRole(platform: Platform, serverId: string, role: RoleDoc & { botId: string }): Promise<RoleDoc> {

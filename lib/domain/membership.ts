@@ -123,7 +123,8 @@ async function dropBotRole(platform: Platform, serverId: string, botId: string):
       {
         $pull: { roles: { id } },
         $inc: { rolesVersion: 1 },
-        ...owes(platform, { name: 'ROLE_DELETE', data: { roleId: id } }),
+        // Wherever it stood when it went: another may have moved it meanwhile.
+        ...owes(platform, { name: 'ROLE_DELETE', data: { roleId: id }, shifted: { from: 1 } }),
       },
     );
   await forgetOverwrites(platform, serverId, [botId, ...own.map((role) => role.id)]);

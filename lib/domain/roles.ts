@@ -34,10 +34,11 @@ async function standingOf(platform: Platform, actor: Actor, serverId: string): P
   return { server, member, rank: rankOf(server, member), bits };
 }
 
-/** Roles as they shall stand, with what that changes of one of them; nothing is written when that is nothing. */
+/** Roles as they shall stand, with what that changes of one of them and where it shifts others; nothing is written when it changes nothing. */
 interface Change {
   roles: RoleDoc[];
   changes: Changes;
+  shifted?: OutboxEntry['shifted'];
 }
 
 /**
@@ -54,12 +55,13 @@ async function changeRoles(
 ): Promise<{ server: ServerDoc; changes: Changes }> {
   for (;;) {
     const standing = await standingOf(platform, actor, serverId);
-    const { roles, changes } = change(standing);
+    const { roles, changes, shifted } = change(standing);
     const server = { ...standing.server, roles };
+    const told = { name, data: { roleId }, ...(shifted ? { shifted } : {}) };
     if (Object.keys(changes).length === 0) return { server, changes };
     const { modifiedCount } = await platform.db.servers.updateOne(
       { _id: serverId, rolesVersion: standing.server.rolesVersion, ...withRoom },
-      { $set: { roles }, $inc: { rolesVersion: 1 }, ...owes(platform, { name, data: { roleId }, ...wasOf(standing.server, roleId) }) },
+      { $set: { roles }, $inc: { rolesVersion: 1 }, ...owes(platform, { ...told, ...wasOf(standing.server, roleId) }) },
     );
     if (modifiedCount === 1) return { server, changes };
     requireRoom(standing.server.ob?.length ?? 0);
@@ -130,7 +132,7 @@ async function insertRole(platform: Platform, actor: Actor, serverId: string, ro
     if (server.roles.length > limits.rolesPerServer) refuse('too_many_roles', { limit: limits.rolesPerServer });
     // At the bottom no other change of the roles matters; anywhere else the order must be the one that was looked at.
     const unchanged = position === 1 ? {} : { rolesVersion: server.rolesVersion };
-    const told = owes(platform, { name: 'ROLE_CREATE', data: { roleId: role.id } });
+    const told = owes(platform, { name: 'ROLE_CREATE', data: { roleId: role.id }, shifted: { from: position } });
     const after = await platform.db.servers
       .findOneAndUpdate(
         { _id: serverId, ...unchanged, ...withRoom, [`roles.${limits.rolesPerServer}`]: trusted({ $exists: false }) },
@@ -173,8 +175,10 @@ export async function updateRole(
       if (role.botId !== null && wanted.name) refuseField('/name', 'is that of the bot which this role belongs to');
       requireGrantable(bits, role.permissions ^ (set.permissions ?? role.permissions));
       const to = from === 0 || patch.position === undefined ? from : placeAt(patch.position, roles.length - 1, rank);
-      const moved: Changes = to === from ? {} : { position: { from, to } };
-      return { roles: roles.toSpliced(from, 1).toSpliced(to, 0, { ...role, ...set }), changes: { ...wanted, ...moved } };
+      const moved = roles.toSpliced(from, 1).toSpliced(to, 0, { ...role, ...set });
+      if (to === from) return { roles: moved, changes: wanted };
+      const shifted = { from: Math.min(from, to), to: Math.max(from, to) };
+      return { roles: moved, changes: { ...wanted, position: { from, to } }, shifted };
     }),
   );
   if (Object.keys(changes).length > 0) {
@@ -208,7 +212,7 @@ export async function deleteRole(platform: EnqueuePlatform, actor: Actor, server
     await changeRoles(platform, actor, serverId, 'ROLE_DELETE', roleId, ({ server: now, rank }) => {
       const position = positionOf(now, roleId);
       if (position >= rank) refuse('role_hierarchy');
-      return { roles: now.roles.toSpliced(position, 1), changes: gone };
+      return { roles: now.roles.toSpliced(position, 1), changes: gone, shifted: { from: position } };
     });
     await forgetOverwrites(platform, serverId, [roleId]);
   });

@@ -1,7 +1,7 @@
 import type { EventData, EventName } from '../contract/events.ts';
 import { trusted } from '../store/database.ts';
 import type { OutboxEntry } from '../store/models/outbox.ts';
-import type { MemberDoc, ServerDoc } from '../store/models/server.ts';
+import type { MemberDoc, RoleDoc, ServerDoc } from '../store/models/server.ts';
 import type { Platform } from '../store/platform.ts';
 import type { ServerAccess } from './access.ts';
 import type { DueEvent } from './audience.ts';
@@ -45,14 +45,36 @@ function untold(ob: readonly OutboxEntry[]): Set<OutboxEntry> {
   return new Set(ob.filter((entry) => !asItIs(entry) || last.get(shows(entry)) === entry));
 }
 
-/** The event of a role, named by its id or by its bot's; none when it is gone. A bot knows its own new role from the server that it has just come to. */
-function roleNews(server: ServerDoc, { id, name, data }: OutboxEntry): DueEvent[] {
+/** The role that an event is about, named by its id or by its bot's; undefined when it is gone, and for what is about no role. */
+function roleIn({ roles }: ServerDoc, { name, data }: OutboxEntry): RoleDoc | undefined {
+  if (name !== 'ROLE_CREATE' && name !== 'ROLE_UPDATE') return undefined;
   const { roleId, botId } = data as { roleId?: string; botId?: string };
-  const found = server.roles.find((role) => (roleId === undefined ? role.botId === botId : role.id === roleId));
+  return roles.find((role) => (roleId === undefined ? role.botId === botId : role.id === roleId));
+}
+
+/** The event of a role; none when it is gone. A bot knows its own new role from the server that it has just come to. */
+function roleNews(server: ServerDoc, entry: OutboxEntry): DueEvent[] {
+  const { id, name } = entry;
+  const found = roleIn(server, entry);
   const role = found && rolesOf(server).find((one) => one.id === found.id);
   if (!role) return [];
   const own = name === 'ROLE_CREATE' && found.botId !== null ? { except: found.botId } : {};
   return [event(id, name as 'ROLE_CREATE' | 'ROLE_UPDATE', { serverId: server._id, role }, own)];
+}
+
+/**
+ * The events of roles that stand elsewhere because others were made, moved or deleted, each once however many did that, and named by the last of them. None
+ * for a role whose own event comes from a later change: that shows where it is.
+ */
+function shiftNews(server: ServerDoc): DueEvent[] {
+  const { _id: serverId, ob = [] } = server;
+  if (!ob.some(({ shifted }) => shifted)) return [];
+  const owed = ob.map((entry) => ({ ...entry, roleId: roleIn(server, entry)?.id }));
+  return rolesOf(server).flatMap((role) => {
+    const isIn = ({ from, to = role.position }: { from: number; to?: number }): boolean => from <= role.position && role.position <= to;
+    const last = owed.findLast(({ roleId, shifted }) => roleId === role.id || (shifted !== undefined && isIn(shifted)));
+    return last && last.roleId !== role.id ? [event(`${last.id}-${role.id}`, 'ROLE_UPDATE', { serverId, role })] : [];
+  });
 }
 
 /**
@@ -77,6 +99,7 @@ export async function newsOfServer(platform: Platform, server: ServerDoc): Promi
     else if ((name === 'ROLE_CREATE' || name === 'ROLE_UPDATE') && telling.has(entry)) news.events.push(...roleNews(server, entry));
     news.done.push(id);
   }
+  news.events.push(...shiftNews(server));
   return news;
 }
 

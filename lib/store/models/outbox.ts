@@ -13,6 +13,8 @@ export interface OutboxEntry {
   data?: unknown;
   /** What stood before a change that may decide who views a channel. */
   was?: Was;
+  /** The positions that a change put other roles at, both included; without `to` up to the highest. */
+  shifted?: { from: number; to?: number };
 }
 
 /** A role, the owner or the overwrites of a channel before a change; or the role that a member was given or lost. */
