@@ -149,7 +149,7 @@ async function renameBot(platform: EnqueuePlatform, { _id, botId, name }: Pick<A
   const roles = { $map: { input: '$roles', as: 'role', in: { $cond: [own, renamed, '$$role'] } } };
   const owed = eachOwes(platform, { name: 'ROLE_UPDATE', data: { botId } });
   await platform.versions.changing({ servers }, () =>
-    platform.db.servers.collection.updateMany({ _id: { $in: servers as never[] }, 'roles.botId': botId }, [
+    platform.db.servers.collection.updateMany({ _id: { $in: servers as never[] }, roles: { $elemMatch: { botId, name: { $ne: name } } } }, [
       { $set: { roles, rolesVersion: { $add: ['$rolesVersion', 1] }, ...owed } },
     ]),
   );
