@@ -1,0 +1,180 @@
+import { ignores, posts, shows } from './golden.ts';
+import { gitea, giteaAuthor, github, githubAuthor, gogs, gogsAuthor, sha } from './hosts.ts';
+
+const pull = {
+  id: 9_876_543_210,
+  number: 12,
+  state: 'open',
+  locked: false,
+  title: 'Fix the hinge',
+  user: { login: 'dora', id: 5, html_url: 'https://github.com/dora' },
+  body: null,
+  html_url: 'https://github.com/anna/garden/pull/12',
+  url: 'https://api.github.com/repos/anna/garden/pulls/12',
+  draft: false,
+  merged: false,
+  merged_at: null,
+  head: { label: 'dora:hinge', ref: 'hinge', sha: sha('b') },
+  base: { label: 'anna:main', ref: 'main', sha: sha('a') },
+  commits: 2,
+  additions: 1_520,
+  deletions: 4,
+  changed_files: 3,
+};
+const event = (action: string, change: object = {}) => ({ action, number: 12, pull_request: { ...pull, ...change }, ...github });
+const footer = { text: 'hinge → main · +1,520 −4 in 3 files' };
+
+describe('codehost: pull_request', () => {
+  posts(
+    'GitHub, opened with a body',
+    'pull_request',
+    event('opened', { body: '## Why\r\n\r\nIt **squeaks**.\r\n\r\n```sh\nmake oil\n```\r\n<!-- template -->' }),
+    {
+      author: githubAuthor,
+      title: '[anna/garden] Pull request opened: #12 Fix the hinge',
+      url: 'https://github.com/anna/garden/pull/12',
+      description: 'Why\nIt \\*\\*squeaks\\*\\*.\nmake oil',
+      color: 0x1f883d,
+      footer,
+    },
+  );
+  const rows: [string, object, string, number][] = [
+    ['opened', {}, 'Pull request opened', 0x1f883d],
+    ['opened', { draft: true }, 'Draft pull request opened', 0x6e7781],
+    ['reopened', { body: 'Not told again.' }, 'Pull request reopened', 0x1f883d],
+    ['reopened', { draft: true }, 'Draft pull request reopened', 0x6e7781],
+    ['ready_for_review', {}, 'Pull request ready for review', 0x1f883d],
+    ['closed', { state: 'closed' }, 'Pull request closed', 0xcf222e],
+    ['closed', { state: 'closed', draft: true, body: 'Not told again.' }, 'Pull request closed', 0xcf222e],
+    ['closed', { state: 'closed', merged: true, merged_at: '2026-03-01T10:00:00Z' }, 'Pull request merged', 0x8250df],
+  ];
+  for (const [action, change, title, color] of rows)
+    posts(`GitHub, ${action} ${JSON.stringify(change)}`, 'pull_request', event(action, change), {
+      author: githubAuthor,
+      title: `[anna/garden] ${title}: #12 Fix the hinge`,
+      url: 'https://github.com/anna/garden/pull/12',
+      color,
+      footer,
+    });
+
+  const giteaPull = {
+    id: 4_294_967_297,
+    url: 'https://gitea.example/ben/shed/pulls/3',
+    number: 3,
+    user: gitea.sender,
+    title: 'Paint it',
+    body: 'Green.',
+    state: 'open',
+    draft: false,
+    html_url: 'https://gitea.example/ben/shed/pulls/3',
+    mergeable: true,
+    merged: false,
+    merged_at: null,
+    base: { label: 'main', ref: 'main', sha: sha('a') },
+    head: { label: 'paint', ref: 'paint', sha: sha('b') },
+  };
+  const giteaEvent = {
+    action: 'opened',
+    number: 3,
+    pull_request: giteaPull,
+    requested_reviewer: null,
+    ...gitea,
+    commit_id: '',
+    review: null,
+  };
+  posts('Gitea, opened', 'pull_request', giteaEvent, {
+    author: giteaAuthor,
+    title: '[ben/shed] Pull request opened: #3 Paint it',
+    url: 'https://gitea.example/ben/shed/pulls/3',
+    description: 'Green.',
+    color: 0x1f883d,
+    footer: { text: 'paint → main' },
+  });
+  posts(
+    'Forgejo, merged',
+    'pull_request',
+    { ...giteaEvent, action: 'closed', pull_request: { ...giteaPull, state: 'closed', merged: true } },
+    {
+      author: giteaAuthor,
+      title: '[ben/shed] Pull request merged: #3 Paint it',
+      url: 'https://gitea.example/ben/shed/pulls/3',
+      color: 0x8250df,
+      footer: { text: 'paint → main' },
+    },
+  );
+  posts(
+    'Gogs, opened',
+    'pull_request',
+    {
+      action: 'opened',
+      number: 5,
+      pull_request: {
+        id: 61,
+        number: 5,
+        user: gogs.sender,
+        title: 'Thatch',
+        body: '',
+        state: 'open',
+        head_branch: 'thatch',
+        base_branch: 'master',
+        html_url: 'https://example.org/gogs/carl/barn/pulls/5',
+        merged: false,
+        merged_at: null,
+      },
+      ...gogs,
+    },
+    {
+      author: gogsAuthor,
+      title: '[carl/barn] Pull request opened: #5 Thatch',
+      url: 'https://example.org/gogs/carl/barn/pulls/5',
+      color: 0x1f883d,
+      footer: { text: 'thatch → master' },
+    },
+  );
+
+  posts(
+    'nothing but the action',
+    'pull_request',
+    { action: 'opened', pull_request: {} },
+    { title: 'Pull request opened', color: 0x1f883d },
+  );
+  shows(
+    'a sender is missing: who opened it',
+    'pull_request',
+    { ...event('opened'), sender: null },
+    {
+      author: { name: 'dora', url: 'https://github.com/dora' },
+    },
+  );
+  shows('a number beyond what JSON numbers hold is left out', 'pull_request', event('opened', { number: 2 ** 63 }), {
+    title: '[anna/garden] Pull request opened: #12 Fix the hinge',
+  });
+  shows(
+    'a number that is none',
+    'pull_request',
+    { ...event('opened', { number: '12; drop' }), number: 1.5 },
+    {
+      title: '[anna/garden] Pull request opened: Fix the hinge',
+    },
+  );
+  shows(
+    'a title with markup, a mention and a turned direction',
+    'pull_request',
+    event('opened', { title: '**x** @here\u202e\u0000 <@&1000000000000000001>\n[a](https://b.example)' }),
+    {
+      title: '[anna/garden] Pull request opened: #12 \\*\\*x\\*\\* \\@here \\<@&1000000000000000001> [a](\\https://b.example)',
+    },
+  );
+
+  for (const action of ['edited', 'synchronize', 'labeled', 'assigned', 'review_requested', 'converted_to_draft', 'constructor'])
+    ignores(`GitHub, ${action}`, 'pull_request', event(action), `action \`${action}\` of \`pull_request\` posts nothing`, action);
+  ignores(
+    'Gitea, synchronized',
+    'pull_request',
+    { ...giteaEvent, action: 'synchronized' },
+    'action `synchronized` of `pull_request` posts nothing',
+    'synchronized',
+  );
+  ignores('no action', 'pull_request', { ...event('x'), action: 7 }, '`pull_request` without an action posts nothing');
+  ignores('no pull request', 'pull_request', { action: 'opened', pull_request: [] }, 'the payload has no `pull_request`', 'opened');
+});

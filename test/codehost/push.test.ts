@@ -1,0 +1,228 @@
+import { ignores, posts, shows } from './golden.ts';
+import { gitea, giteaAuthor, github, githubAuthor, gogs, gogsAuthor, sha } from './hosts.ts';
+
+const none = sha('0');
+const at = (digit: string): string => `https://github.com/anna/garden/commit/${sha(digit)}`;
+const commit = (digit: string, message: string, username?: string) => ({
+  id: sha(digit),
+  tree_id: sha('f'),
+  distinct: true,
+  message,
+  timestamp: '2026-03-01T10:00:00+01:00',
+  url: at(digit),
+  author: { name: 'Anna A.', email: 'anna@example.com', ...(username ? { username } : {}) },
+  committer: { name: 'GitHub', email: 'noreply@github.com', username: 'web-flow' },
+  added: [],
+  removed: [],
+  modified: ['README.md'],
+});
+const push = {
+  ...github,
+  ref: 'refs/heads/main',
+  before: sha('a'),
+  after: sha('b'),
+  created: false,
+  deleted: false,
+  forced: false,
+  base_ref: null,
+  compare: 'https://github.com/anna/garden/compare/aaaaaaaaaaaa...bbbbbbbbbbbb',
+  commits: [commit('b', 'Fix the hinge\n\nIt squeaked.', 'anna')],
+  head_commit: commit('b', 'Fix the hinge\n\nIt squeaked.', 'anna'),
+  pusher: { name: 'anna', email: 'anna@example.com' },
+};
+
+describe('codehost: push', () => {
+  posts('GitHub, one commit', 'push', push, {
+    author: githubAuthor,
+    title: '[anna/garden:main] 1 new commit',
+    url: 'https://github.com/anna/garden/commit/bbbbbbbbbbbb',
+    description: '`bbbbbbb` Fix the hinge – anna\n<https://github.com/anna/garden/commit/bbbbbbbbbbbb>',
+    color: 0x0969da,
+  });
+
+  const seven = ['1', '2', '3', '4', '5', '6', '7'].map((digit) => commit(digit, `Step ${digit}`));
+  posts(
+    'GitHub, more commits than five, authors without a username',
+    'push',
+    { ...push, commits: seven },
+    {
+      author: githubAuthor,
+      title: '[anna/garden:main] 7 new commits',
+      url: 'https://github.com/anna/garden/compare/aaaaaaaaaaaa...bbbbbbbbbbbb',
+      description: [
+        '`1111111` Step 1 – Anna A.',
+        '<https://github.com/anna/garden/commit/111111111111>',
+        '`2222222` Step 2 – Anna A.',
+        '<https://github.com/anna/garden/commit/222222222222>',
+        '`3333333` Step 3 – Anna A.',
+        '<https://github.com/anna/garden/commit/333333333333>',
+        '`4444444` Step 4 – Anna A.',
+        '<https://github.com/anna/garden/commit/444444444444>',
+        '`5555555` Step 5 – Anna A.',
+        '<https://github.com/anna/garden/commit/555555555555>',
+        '… and 2 more commits: <https://github.com/anna/garden/compare/aaaaaaaaaaaa...bbbbbbbbbbbb>',
+      ].join('\n'),
+      color: 0x0969da,
+    },
+  );
+
+  const forced = { ...push, ref: 'refs/heads/fix/hinge', forced: true };
+  shows('GitHub, forced, to a branch with a slash', 'push', forced, {
+    title: '[anna/garden:fix/hinge] 1 new commit (force-pushed)',
+    color: 0xbf8700,
+  });
+
+  shows(
+    'GitHub, a new branch',
+    'push',
+    { ...push, ref: 'refs/heads/hinge', created: true, before: none, commits: seven.slice(0, 2) },
+    {
+      title: '[anna/garden:hinge] 2 new commits on a new branch',
+      color: 0x0969da,
+    },
+  );
+
+  posts(
+    'GitHub, without sender and repository',
+    'push',
+    { ...push, sender: null, repository: undefined },
+    {
+      author: { name: 'anna' },
+      title: '[main] 1 new commit',
+      url: 'https://github.com/anna/garden/commit/bbbbbbbbbbbb',
+      description: '`bbbbbbb` Fix the hinge – anna\n<https://github.com/anna/garden/commit/bbbbbbbbbbbb>',
+      color: 0x0969da,
+    },
+  );
+
+  posts(
+    'names with markup and mentions',
+    'push',
+    {
+      ...push,
+      ref: 'refs/heads/**@everyone**',
+      sender: { ...github.sender, login: '<@1000000000000000001>' },
+      commits: [commit('c', '||@here|| see https://evil.example and `code`', '__init__')],
+    },
+    {
+      author: { name: '\\<@1000000000000000001>', url: githubAuthor.url, iconUrl: githubAuthor.iconUrl },
+      title: '[anna/garden:\\*\\*\\@everyone\\*\\*] 1 new commit',
+      url: 'https://github.com/anna/garden/commit/cccccccccccc',
+      description:
+        '`ccccccc` \\|\\|\\@here\\|\\| see \\https://evil.example and \\`code\\` – \\_\\_init\\_\\_\n<https://github.com/anna/garden/commit/cccccccccccc>',
+      color: 0x0969da,
+    },
+  );
+
+  posts(
+    'a commit with nothing but an id that is none',
+    'push',
+    { ref: 'refs/heads/main', commits: [{ id: '`**`', message: null }, 7, null] },
+    {
+      title: '[main] 1 new commit',
+      description: '(no message)',
+      color: 0x0969da,
+    },
+  );
+
+  shows(
+    'a subject line of 80 characters is cut to 72, by code points',
+    'push',
+    { ...push, commits: [commit('b', '😀'.repeat(80), 'anna')] },
+    {
+      description: `\`bbbbbbb\` ${'😀'.repeat(71)}… – anna\n<https://github.com/anna/garden/commit/bbbbbbbbbbbb>`,
+    },
+  );
+
+  const giteaPush = {
+    ...gitea,
+    ref: 'refs/heads/main',
+    before: sha('a'),
+    after: sha('b'),
+    compare_url: `https://gitea.example/ben/shed/compare/${sha('a')}...${sha('b')}`,
+    commits: [
+      {
+        id: sha('b'),
+        message: 'Paint it green\n',
+        url: `https://gitea.example/ben/shed/commit/${sha('b')}`,
+        author: { name: 'Ben B.', email: 'ben@noreply.gitea.example', username: 'ben' },
+        committer: { name: 'Ben B.', email: 'ben@noreply.gitea.example', username: 'ben' },
+        verification: null,
+        timestamp: '2026-03-01T10:00:00Z',
+        added: null,
+        removed: null,
+        modified: null,
+      },
+    ],
+    total_commits: 1_300,
+    head_commit: null,
+    pusher: gitea.sender,
+  };
+  posts('Gitea, which sends few commits and their true total', 'push', giteaPush, {
+    author: giteaAuthor,
+    title: '[ben/shed:main] 1,300 new commits',
+    url: `https://gitea.example/ben/shed/compare/${sha('a')}...${sha('b')}`,
+    description: [
+      '`bbbbbbb` Paint it green – ben',
+      '<https://gitea.example/ben/shed/commit/bbbbbbbbbbbb>',
+      `… and 1,299 more commits: <https://gitea.example/ben/shed/compare/${sha('a')}...${sha('b')}>`,
+    ].join('\n'),
+    color: 0x0969da,
+  });
+
+  shows(
+    'Forgejo, a new branch: the comparison is the host itself, and no link',
+    'push',
+    { ...giteaPush, before: none, compare_url: 'https://gitea.example/', total_commits: 2 },
+    {
+      title: '[ben/shed:main] 2 new commits on a new branch',
+      url: 'https://gitea.example/ben/shed',
+      description: '`bbbbbbb` Paint it green – ben\n<https://gitea.example/ben/shed/commit/bbbbbbbbbbbb>\n… and 1 more commit',
+    },
+  );
+
+  posts(
+    'Gogs',
+    'push',
+    {
+      ...gogs,
+      ref: 'refs/heads/master',
+      before: sha('a'),
+      after: sha('c'),
+      compare_url: `https://example.org/gogs/carl/barn/compare/${sha('a')}...${sha('c')}`,
+      commits: [
+        {
+          id: sha('c'),
+          message: 'Update README\n',
+          url: `https://example.org/gogs/carl/barn/commit/${sha('c')}`,
+          author: { name: 'Carl', email: 'carl@example.org', username: '' },
+          committer: { name: 'Carl', email: 'carl@example.org', username: '' },
+          timestamp: '2026-03-01T10:00:00-04:00',
+        },
+      ],
+      pusher: gogs.sender,
+    },
+    {
+      author: gogsAuthor,
+      title: '[carl/barn:master] 1 new commit',
+      url: 'https://example.org/gogs/carl/barn/commit/cccccccccccc',
+      description: '`ccccccc` Update README – Carl\n<https://example.org/gogs/carl/barn/commit/cccccccccccc>',
+      color: 0x0969da,
+    },
+  );
+
+  const gone = { ...push, deleted: true, after: none, commits: [], head_commit: null };
+  ignores('a deleted branch', 'push', gone, 'a push that deletes its branch or tag: `delete` tells it');
+  ignores('a deleted tag', 'push', { ...gone, ref: 'refs/tags/v1' }, 'a push that deletes its branch or tag: `delete` tells it');
+  ignores(
+    'a deleted branch, by its commit only',
+    'push',
+    { ...push, deleted: undefined, after: none },
+    'a push that deletes its branch or tag: `delete` tells it',
+  );
+  ignores('a tag', 'push', { ...push, ref: 'refs/tags/v1', created: true }, 'a push to a tag: `create` tells it');
+  ignores('notes', 'push', { ...push, ref: 'refs/notes/commits' }, 'a push to neither a branch nor a tag');
+  ignores('a new branch without commits', 'push', { ...push, created: true, before: none, commits: [] }, 'a push without commits');
+  ignores('commits that are none', 'push', { ...push, commits: 'many' }, 'a push without commits');
+  ignores('no ref', 'push', { ...push, ref: null }, 'a push without a branch');
+});

@@ -1,0 +1,114 @@
+import { ignores, posts } from './golden.ts';
+import { gitea, giteaAuthor, github, githubAuthor, sha } from './hosts.ts';
+
+const pull = {
+  id: 9_876_543_210,
+  number: 12,
+  title: 'Fix the hinge',
+  user: { login: 'dora', id: 5, html_url: 'https://github.com/dora' },
+  body: 'Not told with a review.',
+  html_url: 'https://github.com/anna/garden/pull/12',
+  head: { ref: 'hinge', sha: sha('b') },
+  base: { ref: 'main', sha: sha('a') },
+};
+
+describe('codehost: pull_request_review', () => {
+  const review = {
+    id: 8_589_934_600,
+    user: { login: 'anna', id: 1 },
+    body: null,
+    state: 'approved',
+    html_url: 'https://github.com/anna/garden/pull/12#pullrequestreview-8589934600',
+    submitted_at: '2026-03-01T10:00:00Z',
+    commit_id: sha('b'),
+  };
+  const reviewed = (state: string, body: string | null) => ({
+    action: 'submitted',
+    review: { ...review, state, body },
+    pull_request: pull,
+    ...github,
+  });
+  posts('GitHub, approved, body null', 'pull_request_review', reviewed('approved', null), {
+    author: githubAuthor,
+    title: '[anna/garden] Pull request approved: #12 Fix the hinge',
+    url: 'https://github.com/anna/garden/pull/12#pullrequestreview-8589934600',
+    color: 0x1f883d,
+  });
+  posts('GitHub, changes requested', 'pull_request_review', reviewed('changes_requested', 'Use oil, not tape.'), {
+    author: githubAuthor,
+    title: '[anna/garden] Changes requested: #12 Fix the hinge',
+    url: 'https://github.com/anna/garden/pull/12#pullrequestreview-8589934600',
+    description: 'Use oil, not tape.',
+    color: 0xcf222e,
+  });
+  posts('GitHub, commented', 'pull_request_review', reviewed('COMMENTED', 'Nice.'), {
+    author: githubAuthor,
+    title: '[anna/garden] Pull request reviewed: #12 Fix the hinge',
+    url: 'https://github.com/anna/garden/pull/12#pullrequestreview-8589934600',
+    description: 'Nice.',
+    color: 0x57606a,
+  });
+
+  const gitea3 = {
+    action: 'reviewed',
+    number: 3,
+    pull_request: { id: 9, number: 3, title: 'Paint it', user: null, html_url: 'https://gitea.example/ben/shed/pulls/3' },
+    requested_reviewer: null,
+    ...gitea,
+    commit_id: '',
+  };
+  const rows: [string, string, string, number][] = [
+    ['pull_request_approved', 'pull_request_review_approved', 'Pull request approved', 0x1f883d],
+    ['pull_request_rejected', 'pull_request_review_rejected', 'Changes requested', 0xcf222e],
+    ['pull_request_comment', 'pull_request_review_comment', 'Pull request reviewed', 0x57606a],
+  ];
+  for (const [event, type, title, color] of rows)
+    posts(
+      'Gitea and Forgejo',
+      event,
+      { ...gitea3, review: { type, content: 'As I see it.' } },
+      {
+        author: giteaAuthor,
+        title: `[ben/shed] ${title}: #3 Paint it`,
+        url: 'https://gitea.example/ben/shed/pulls/3',
+        description: 'As I see it.',
+        color,
+      },
+    );
+  posts(
+    'Gitea, without a word',
+    'pull_request_approved',
+    { ...gitea3, review: null },
+    {
+      author: giteaAuthor,
+      title: '[ben/shed] Pull request approved: #3 Paint it',
+      url: 'https://gitea.example/ben/shed/pulls/3',
+      color: 0x1f883d,
+    },
+  );
+
+  for (const action of ['edited', 'dismissed'])
+    ignores(
+      `GitHub, ${action}`,
+      'pull_request_review',
+      { ...reviewed('commented', ''), action },
+      `action \`${action}\` of \`pull_request_review\` posts nothing`,
+      action,
+    );
+  ignores(
+    'a state that posts nothing',
+    'pull_request_review',
+    reviewed('pending', ''),
+    'a review in state `pending` posts nothing',
+    'submitted',
+  );
+  ignores(
+    'a state that is a word of the language',
+    'pull_request_review',
+    reviewed('toString', ''),
+    'a review in state `toString` posts nothing',
+    'submitted',
+  );
+  ignores('no review', 'pull_request_review', { action: 'submitted', pull_request: pull }, 'the payload has no `review`', 'submitted');
+  ignores('no pull request', 'pull_request_approved', { action: 'reviewed', review: {} }, 'the payload has no `pull_request`', 'reviewed');
+});
