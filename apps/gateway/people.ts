@@ -1,6 +1,9 @@
+import { Refusal } from '../../lib/base/errors.ts';
 import { loadServer, type ServerAccess } from '../../lib/domain/access.ts';
+import { serverNow } from '../../lib/domain/servers.ts';
 import type { Envelope, EnvelopeHead, Hearers } from '../../lib/store/bus/envelope.ts';
 import { presenceTopic } from '../../lib/store/bus/topics.ts';
+import { refreshServers } from './audience.ts';
 import { type EventFrame, frameOf } from './frames.ts';
 import { mayHear } from './hearers.ts';
 import { invalidate } from './leave.ts';
@@ -16,15 +19,29 @@ export interface People {
   hearServer(serverId: string, event: Envelope): void;
   /** An event of a person or bot, for the people here who know it. Past what may wait it is lost: presence is best effort. */
   hearPresence(event: Envelope): void;
-  /** An event for one person. */
+  /** An event for one person. One about a server keeps its place among the events of that server. */
   hearUser(account: LocalAccount, event: Envelope): void;
 }
 
 type Verdicts = Map<string, boolean>;
 
+/** An event on its way: to all who may see it, or to one person alone, once `ready`. */
+interface Due {
+  event: Envelope;
+  only?: LocalAccount;
+  ready?: Promise<void>;
+}
+
+/** The server that an event for one person is about; null for none. */
+function serverOf({ head, payload }: Envelope): string | null {
+  if (!head.t.startsWith('SERVER_') && !head.t.startsWith('CHANNEL_')) return null;
+  const { id, serverId } = JSON.parse(payload.toString('utf8')) as { id: string; serverId?: string | null };
+  return head.t.startsWith('SERVER_') ? id : (serverId ?? null);
+}
+
 /** Binds the people of `node`. */
 export function createPeople(node: GatewayNode): People {
-  const queues = new Map<string, Envelope[]>();
+  const queues = new Map<string, Due[]>();
   // Under one version of a server's access data a verdict does not change; the version goes, and its verdicts with it.
   const verdicts = new WeakMap<ServerAccess, Map<string, Verdicts>>();
 
@@ -91,44 +108,72 @@ export function createPeople(node: GatewayNode): People {
     node.metrics.deliveries.inc({ event: event.head.t }, sent);
   };
 
-  /** What a person missed cannot be told: they fetch anew. */
-  const giveUp = (serverId: string, reason: string): void => {
-    queues.get(serverId)?.splice(0);
-    for (const account of node.people.get(serverId) ?? []) for (const session of account.sessions) invalidate(node, session, reason);
+  /**
+   * Who joined is told of the server as it stands when its events are heard here: what passed between the join and now is in it, and what comes after
+   * is heard. As it was told, when they have left again or it is gone.
+   */
+  const welcome = async (serverId: string, event: Envelope, account: LocalAccount): Promise<Envelope> => {
+    try {
+      const server = await serverNow(node.platform, serverId, account.id);
+      return { ...event, payload: Buffer.from(JSON.stringify(server)) };
+    } catch (error) {
+      if (error instanceof Refusal) return event;
+      throw error;
+    }
   };
 
-  const run = async (serverId: string, queue: Envelope[]): Promise<void> => {
-    for (let event = queue.shift(); event; event = queue.shift())
+  const tellOne = async (place: string, { event, ready }: Due, account: LocalAccount): Promise<void> => {
+    await ready;
+    const told = event.head.t === 'SERVER_CREATE' ? await welcome(place, event, account) : event;
+    node.metrics.deliveries.inc({ event: event.head.t }, give(account, frameOf(told, node.platform.config.APP_KEY)));
+  };
+
+  /** What a person missed cannot be told: they fetch anew. */
+  const giveUp = (serverId: string, reason: string, due: readonly Due[] = []): void => {
+    const left = [...due, ...(queues.get(serverId)?.splice(0) ?? [])].flatMap(({ only }) => (only ? [only] : []));
+    for (const account of new Set([...left, ...(node.people.get(serverId) ?? [])]))
+      for (const session of account.sessions) invalidate(node, session, reason);
+  };
+
+  const run = async (serverId: string, queue: Due[]): Promise<void> => {
+    for (let due = queue.shift(); due; due = queue.shift())
       try {
-        await deliver(serverId, event);
+        if (due.only) await tellOne(serverId, due, due.only);
+        else await deliver(serverId, due.event);
       } catch (error) {
         node.platform.log.warn({ err: error, serverId }, 'who may see an event is not known: its people begin anew');
-        giveUp(serverId, 'events were lost');
+        giveUp(serverId, 'events were lost', [due]);
       }
     queues.delete(serverId);
   };
 
-  const enqueue = (place: string, event: Envelope): void => {
+  const enqueue = (place: string, due: Due): void => {
     const queue = queues.get(place);
     if (!queue) {
-      const fresh = [event];
+      const fresh = [due];
       queues.set(place, fresh);
       void run(place, fresh);
-    } else if (queue.length < waitingMost) queue.push(event);
-    else giveUp(place, 'too many events at once');
+    } else if (queue.length < waitingMost) queue.push(due);
+    else giveUp(place, 'too many events at once', [due]);
   };
 
   return {
     hearServer(serverId, event) {
       if (event.head.t === 'INTERACTION_CREATE' || !node.people.has(serverId)) return;
-      enqueue(serverId, event);
+      enqueue(serverId, { event });
     },
     hearPresence(event) {
-      if (event.head.hear && node.accounts.size > 0) enqueue(presenceTopic, event);
+      if (event.head.hear && node.accounts.size > 0) enqueue(presenceTopic, { event });
     },
     hearUser(account, event) {
       if (event.head.t === 'INTERACTION_CREATE' || event.head.no === account.id) return;
-      node.metrics.deliveries.inc({ event: event.head.t }, give(account, frameOf(event, node.platform.config.APP_KEY)));
+      const serverId = serverOf(event);
+      if (serverId !== null) {
+        // Begun here, so that many who join at once wait together.
+        const ready = event.head.t === 'SERVER_CREATE' ? refreshServers(node, account, () => undefined) : Promise.resolve();
+        ready.catch(() => undefined); // told where it is waited for
+        enqueue(serverId, { event, only: account, ready });
+      } else node.metrics.deliveries.inc({ event: event.head.t }, give(account, frameOf(event, node.platform.config.APP_KEY)));
     },
   };
 }

@@ -1,4 +1,5 @@
 import { startGateway } from '../../apps/gateway/node.ts';
+import type { GatewayNode } from '../../apps/gateway/state.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import { openGatewayPlatform, openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
@@ -9,6 +10,8 @@ import { type BotClient, connectBot, type Dispatch } from './bot-client.ts';
 /** Everything in one process: the API, a worker and a gateway node on one fresh database. */
 export interface Whole extends TestApi {
   worker: WorkerPlatform;
+  /** The gateway's node, to stand in its way. */
+  node: GatewayNode;
   gatewayUrl: string;
   close(): Promise<void>;
 }
@@ -26,6 +29,7 @@ export async function startWhole(overrides: Record<string, string> = {}): Promis
   return {
     ...api,
     worker,
+    node: gateway.node,
     gatewayUrl: `ws://127.0.0.1:${gateway.port}/gateway?v=1`,
     async close() {
       await gateway.close();
