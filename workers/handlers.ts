@@ -9,6 +9,7 @@ import { drainServerJob } from './drain-server.ts';
 import { expireInteractionJob } from './expire-interaction.ts';
 import { fetchPreviewsJob } from './fetch-previews.ts';
 import { finishRemovalJob } from './finish-removal.ts';
+import { postDeliveriesJob } from './post-deliveries.ts';
 import { postInteractionJob } from './post-interaction.ts';
 import { sendNoticeJob } from './send-notice.ts';
 import { settleFilesJob } from './settle-files.ts';
@@ -22,6 +23,7 @@ export const handlers: Handlers<WorkerPlatform> = {
   'post-interaction': postInteractionJob,
   'expire-interaction': expireInteractionJob,
   'crosspost-message': crosspostMessageJob,
+  'post-deliveries': postDeliveriesJob,
   'convert-image': convertImageJob,
   'finish-removal': finishRemovalJob,
   'send-notice': sendNoticeJob,

@@ -2,6 +2,7 @@ import { forEachAtOnce } from '../lib/base/at-once.ts';
 import { recountServers } from '../lib/domain/app-directory.ts';
 import { sweepCrossposts } from '../lib/domain/crossposts.ts';
 import { drainChannel, overdueChannels } from '../lib/domain/delivery.ts';
+import { sweepDeliveries } from '../lib/domain/delivery-drain.ts';
 import { sweepFiles } from '../lib/domain/files.ts';
 import { finishRemoval } from '../lib/domain/finish-removal.ts';
 import { sweepHeld } from '../lib/domain/held-channels.ts';
@@ -89,6 +90,7 @@ export function startSweeps(platform: WorkerPlatform, everyMs = 1_000): { close(
     repeat(() => once('unposted', () => sweepUnposted(platform)), everyMs),
     repeat(() => once('interactions', () => sweepInteractions(platform)), everyMs),
     repeat(() => once('channels', () => sweepChannels(platform)), everyMs),
+    repeat(() => once('deliveries', () => sweepDeliveries(platform)), everyMs),
     repeat(() => once('counts', () => recountThreads(platform)), everyMs),
     repeat(() => once('directory', () => recountServers(platform)), everyMs),
     repeat(() => once('members', () => recountMembers(platform)), everyMs),

@@ -9,11 +9,10 @@ import { type KeptAnswer, runOnce } from '../../lib/domain/idempotency.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
 import type { Verdict } from '../../lib/store/throttle.ts';
 import { serveFiles } from './files.ts';
-import { type Intake, takeBody } from './intake.ts';
+import { createPlaces, type Intake, type Places, takeBody } from './intake.ts';
 import { type Identified, identify, loginBucket, takeFrom, tell } from './middleware/identify.ts';
 import { requests } from './middleware/request.ts';
 import { setSession } from './middleware/session-cookie.ts';
-import { createUploadSlots, type UploadSlots } from './middleware/upload-slots.ts';
 import { readQuery } from './query.ts';
 import { OrElse, type Route } from './route.ts';
 import type { State } from './state.ts';
@@ -67,7 +66,7 @@ async function runRoute(
 function serve(
   platform: ApiPlatform,
   route: Route,
-  slots: UploadSlots,
+  places: Places,
 ): (ctx: Koa.ParameterizedContext<State> & { params: unknown }) => Promise<void> {
   for (const schema of [route.body, route.query]) if (schema) prepare(schema);
   return async (ctx) => {
@@ -75,7 +74,7 @@ function serve(
     const params = ctx.params as Record<string, string>;
     const who = await identify(ctx, platform, route, params);
     ctx.state.actor = who.actor;
-    const intake = await takeBody(ctx, platform, route, who, params, slots);
+    const intake = await takeBody(ctx, platform, route, who, params, places);
     let answer: KeptAnswer;
     try {
       // A body may take its time: who sends it, and what they may do, is asked again, and its message is as new as its end.
@@ -100,12 +99,12 @@ function serve(
 export function createApp(platform: ApiPlatform, metrics: Metrics, routes: readonly Route[]): Koa<State> {
   const app = new Koa<State>();
   const groups = new Map<string, Router<State>>();
-  const slots = createUploadSlots();
+  const places = createPlaces();
   for (const route of routes) {
     const group = `${route.method} ${segmentsOf(route.path)}`;
     const router = groups.get(group) ?? new Router<State>({ sensitive: true, strict: true });
     groups.set(group, router);
-    router.register(route.path.replace(/\{(\w+)\}/g, ':$1'), [route.method], serve(platform, route, slots) as never);
+    router.register(route.path.replace(/\{(\w+)\}/g, ':$1'), [route.method], serve(platform, route, places) as never);
   }
   const layers = new Map([...groups].map(([name, router]) => [name, router.routes()]));
   const methods = [...new Set(routes.map((route) => route.method))];

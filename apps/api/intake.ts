@@ -3,10 +3,11 @@ import { checkFit } from '../../lib/contract/check.ts';
 import type { ReceivedFile } from '../../lib/domain/attachments.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
 import { hasBody, readBody } from './middleware/body.ts';
+import { createTakeDelivery, type TakeDelivery } from './middleware/delivery.ts';
 import type { Identified } from './middleware/identify.ts';
 import { readPicture } from './middleware/picture.ts';
 import { readUpload, removeLocal } from './middleware/upload.ts';
-import type { UploadSlots } from './middleware/upload-slots.ts';
+import { createUploadSlots, type UploadSlots } from './middleware/upload-slots.ts';
 import type { Route } from './route.ts';
 
 /** What a request brought. */
@@ -18,6 +19,15 @@ export interface Intake {
   /** Deletes the local files that are left. */
   discard: () => Promise<void>;
 }
+
+/** What bounds how many large bodies a process takes in at once. */
+export interface Places {
+  slots: UploadSlots;
+  takeDelivery: TakeDelivery;
+}
+
+/** The places of one process. */
+export const createPlaces = (): Places => ({ slots: createUploadSlots(), takeDelivery: createTakeDelivery() });
 
 const plain = (body: unknown): Intake => ({ body, files: [], identity: body, discard: () => Promise.resolve() });
 
@@ -66,8 +76,12 @@ export async function takeBody(
   route: Route,
   who: Identified,
   params: Record<string, string>,
-  slots: UploadSlots,
+  { slots, takeDelivery }: Places,
 ): Promise<Intake> {
+  if (route.admitDelivery) {
+    await route.admitDelivery(platform, params);
+    return plain(await takeDelivery(ctx, params.webhook_id ?? ''));
+  }
   if (route.admitPicture && who.actor) {
     const release = slots.take(who.actor.id);
     try {

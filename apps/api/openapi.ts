@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox';
 import { catalogue, type ErrorCode } from '../../lib/base/errors.ts';
 import { limits } from '../../lib/base/limits.ts';
+import { formType } from './middleware/delivery.ts';
 import { pictureTypes } from './middleware/picture.ts';
 import { cookieName } from './middleware/session-cookie.ts';
 import { createSchemaWriter, type Json, type SchemaWriter } from './openapi-schemas.ts';
@@ -93,7 +94,12 @@ function requestBody(route: Route, body: TSchema, schemas: SchemaWriter): Json {
     schema: { type: 'object', properties: { payload_json: schema, files }, additionalProperties: false },
     encoding: { payload_json: { contentType: 'application/json' }, files: { contentType: '*/*' } },
   };
-  const content = { 'application/json': { schema }, ...(route.admitUpload ? { 'multipart/form-data': form } : {}) };
+  const payload = { schema: { type: 'object', properties: { payload: { type: 'string' } }, required: ['payload'] } };
+  const content = {
+    'application/json': { schema },
+    ...(route.admitUpload ? { 'multipart/form-data': form } : {}),
+    ...(route.admitDelivery ? { [formType]: payload } : {}),
+  };
   return { required: !route.bodyOptional, content };
 }
 

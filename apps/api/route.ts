@@ -69,6 +69,10 @@ export interface Route<
    * Its body is one image, raw, which comes as the only file. Called before any of it is read; refuses who may not send it.
    */
   admitPicture?: (platform: ApiPlatform, actor: Actor, params: Record<Holes<P>, string>) => Promise<unknown>;
+  /**
+   * Its body is a delivery of a code host, and comes to `run` as the `Arrival` that it was read as. Called before any of it is read; refuses who may not send it.
+   */
+  admitDelivery?: (platform: ApiPlatform, params: Record<Holes<P>, string>) => Promise<unknown>;
   /** Whether the body may be left out altogether. */
   bodyOptional?: true;
   reply: { status: 200 | 201 | 202 | 204; body?: R };

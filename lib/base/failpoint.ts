@@ -22,7 +22,9 @@ export type Failpoint =
   | 'after-image-encode'
   | 'after-image-put'
   | 'after-image-stored'
-  | 'after-original-delete';
+  | 'after-original-delete'
+  | 'after-delivery-claim'
+  | 'after-delivery-message';
 
 /** Ends this process at once, as SIGKILL does, when FAILPOINTS (comma-separated) holds `name`. Does nothing otherwise. */
 export function failpoint(config: { readonly FAILPOINTS: string }, name: Failpoint): void {

@@ -4,7 +4,7 @@ import { Id } from './shared.ts';
 
 /** The options of one kind of job (quality 4). Data holds ids only. */
 export interface JobEntry {
-  queue: 'drain' | 'interactions' | 'endpoints' | 'crosspost' | 'media' | 'previews' | 'upkeep';
+  queue: 'drain' | 'interactions' | 'endpoints' | 'crosspost' | 'codehost' | 'media' | 'previews' | 'upkeep';
   data: TSchema;
   attempts: number;
   /** First and longest wait between attempts. */
@@ -75,6 +75,14 @@ export const jobs = {
     backoffMs: { first: 200, most: 5_000 },
     unique: 'id',
     key: (data) => `xp-${data.messageId}-${data.afterId}`,
+  }),
+  'post-deliveries': job({
+    queue: 'codehost',
+    data: Type.Object({ webhookId: Id }),
+    attempts: 5,
+    backoffMs: { first: 200, most: 5_000 },
+    unique: 'once',
+    key: (data) => `wh-${data.webhookId}`,
   }),
   'finish-removal': job({
     queue: 'upkeep',
@@ -153,6 +161,13 @@ export const queues: Record<QueueName, { about: string; concurrency: number; loc
     crosspost: {
       about: 'Copies crossposted messages to the channels that follow.',
       concurrency: 2,
+      lockMs: 5_000,
+      stalledCheckMs: 2_000,
+      maxStalled: 20,
+    },
+    codehost: {
+      about: 'Posts the deliveries of code hosts by their webhooks, in order and at the pace of each.',
+      concurrency: 4,
       lockMs: 5_000,
       stalledCheckMs: 2_000,
       maxStalled: 20,

@@ -5,10 +5,11 @@ import type { Webhook, WebhookInput, WebhookPatch } from '../contract/webhook.ts
 import { insertInSlot } from '../store/insert.ts';
 import type { ChannelDoc } from '../store/models/server.ts';
 import type { WebhookDoc } from '../store/models/webhook.ts';
-import type { Platform } from '../store/platform.ts';
+import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { newSecret, sameSecret, seal, sha256, unseal } from '../store/seal.ts';
 import { type Actor, inChannelOf, require } from './access.ts';
 import { changesOf, writeAudit } from './audit.ts';
+import { expireDeliveries, forgetDeliveries } from './delivery-log.ts';
 import { inAnyPlace } from './places.ts';
 
 /** A webhook as those may see it who manage it: with its secrets. */
@@ -111,17 +112,23 @@ export async function renameWebhook(platform: Platform, actor: Actor, id: string
 }
 
 /** Deletes a webhook: nothing is posted by its URL any more, and what it posted stays. 404 the second time. Refuses as `managedWebhook`. */
-export async function deleteWebhook(platform: Platform, actor: Actor, id: string): Promise<void> {
+export async function deleteWebhook(platform: EnqueuePlatform, actor: Actor, id: string): Promise<void> {
   const { serverId, ...webhook } = await managedWebhook(platform, actor, id);
-  const { deletedCount } = await platform.db.webhooks.deleteOne({ _id: id });
+  await expireDeliveries(platform, id);
+  // Many, though there is one: on DocumentDB a single delete that meets a post's update deletes nothing.
+  const { deletedCount } = await platform.db.webhooks.deleteMany({ _id: id });
   if (deletedCount === 0) refuse('not_found', { what: 'webhook' });
+  platform.nudge('post-deliveries', { webhookId: id }); // its deliveries go with it
   const changes = changesOf<object>(audited(webhook), nothing);
   await writeAudit(platform, actor, { serverId, action: 'webhook_delete', targetId: id, changes });
 }
 
-/** Deletes the webhooks of a channel that is gone. */
+/** Deletes the webhooks of a channel that is gone, and what came to them of code hosts. */
 export async function removeWebhooksOf(platform: Platform, channelId: string): Promise<void> {
-  await platform.db.webhooks.deleteMany({ channelId });
+  for (const { _id } of await platform.db.webhooks.find({ channelId }, { _id: 1 }).lean()) {
+    await forgetDeliveries(platform, _id);
+    await platform.db.webhooks.deleteOne({ _id });
+  }
 }
 
 /** What a token is compared with when no webhook stands under the id: the hash of no token. */

@@ -4,6 +4,7 @@ import type { Config } from '../../config/index.ts';
 import type { Logger } from '../base/log.ts';
 import { firstConnectMs } from '../base/process.ts';
 import { accountSchema, applicationSchema, tokenSchema } from './models/account.ts';
+import { deliverySchema } from './models/delivery.ts';
 import { dmSchema } from './models/dm.ts';
 import { fileSchema } from './models/file.ts';
 import { followSchema } from './models/follow.ts';
@@ -35,6 +36,7 @@ const collections = (connection: Connection) => ({
   follows: connection.model('Follow', followSchema),
   turns: connection.model('Turn', turnSchema),
   webhooks: connection.model('Webhook', webhookSchema),
+  deliveries: connection.model('Delivery', deliverySchema),
   reads: connection.model('Read', readSchema),
   commands: connection.model('Commands', commandsSchema),
   interactions: connection.model('Interaction', interactionSchema),

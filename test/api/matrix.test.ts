@@ -9,6 +9,7 @@ import { type Role, roles } from './matrix-roles.ts';
 import { type Call, keyOf, type Row } from './matrix-row.ts';
 import { applicationRows, interactionRows } from './matrix-rows-applications.ts';
 import { channelRows } from './matrix-rows-channels.ts';
+import { deliveryRows } from './matrix-rows-deliveries.ts';
 import { messageRows, strangersRows } from './matrix-rows-messages.ts';
 import { peopleRows } from './matrix-rows-people.ts';
 import { serverRows } from './matrix-rows-servers.ts';
@@ -23,6 +24,7 @@ const rows: readonly Row[] = [
   ...applicationRows,
   ...peopleRows,
   ...singleWebhookRows,
+  ...deliveryRows,
 ];
 
 /** What a role is told by a row's rules, or the row's status. */

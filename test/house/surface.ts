@@ -74,9 +74,9 @@ export const surface: readonly Endpoint[] = [
      GET /api/channels/{channelId}/webhooks
      PATCH /api/webhooks/{id}
      DELETE /api/webhooks/{id}
-     POST /api/webhooks/{webhook_id}/{webhook_token}`,
+     POST /api/webhooks/{webhook_id}/{webhook_token}
+     POST /api/webhooks/{webhook_id}/{webhook_token}/codehost`,
   ),
-  ...rows('spec', 'webhooks', `POST /api/webhooks/{webhook_id}/{webhook_token}/codehost`),
   ...rows(
     'house',
     'built',
@@ -128,7 +128,7 @@ export const surface: readonly Endpoint[] = [
      PUT /api/applications/{id}/icon
      DELETE /api/applications/{id}/icon
      POST /api/applications/{id}/interactions-endpoint/test
-     GET /api/webhooks/{id}`,
+     GET /api/webhooks/{id}
+     GET /api/webhooks/{id}/deliveries`,
   ),
-  ...rows('house', 'webhooks', `GET /api/webhooks/{id}/deliveries`),
 ];

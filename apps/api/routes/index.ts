@@ -6,6 +6,7 @@ import { channelsRoutes } from './channels.ts';
 import { commandsRoutes } from './commands.ts';
 import { communityRoutes } from './community.ts';
 import { crosspostsRoutes } from './crossposts.ts';
+import { deliveriesRoutes } from './deliveries.ts';
 import { discoveryRoutes } from './discovery.ts';
 import { dmsRoutes } from './dms.ts';
 import { gatewayRoutes } from './gateway.ts';
@@ -44,6 +45,7 @@ const sections: readonly Route[] = [
   ...rolesRoutes,
   ...invitesRoutes,
   ...webhooksRoutes,
+  ...deliveriesRoutes,
   ...communityRoutes,
   ...discoveryRoutes,
   ...picturesRoutes,

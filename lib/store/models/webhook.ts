@@ -16,6 +16,8 @@ export interface WebhookDoc {
   posts: Date[];
   /** The last 4 of these that were made by deliveries of a code host. */
   deliveryPosts: Date[];
+  /** Until when a drain of its deliveries holds it, or it rests as there is no place, by the database's clock; past or absent when it is free. */
+  drainAt?: Date;
 }
 
 export const webhookSchema = new Schema<WebhookDoc>(
@@ -30,6 +32,7 @@ export const webhookSchema = new Schema<WebhookDoc>(
     createdAt: Date,
     posts: [Date],
     deliveryPosts: [Date],
+    drainAt: Date,
   },
   { collection: 'webhooks', versionKey: false },
 );

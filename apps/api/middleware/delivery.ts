@@ -1,0 +1,117 @@
+import { Writable } from 'node:stream';
+import { finished, pipeline } from 'node:stream/promises';
+import { createGunzip, createInflate } from 'node:zlib';
+import type { Context } from 'koa';
+import { Refusal, refuse } from '../../../lib/base/errors.ts';
+import { limits } from '../../../lib/base/limits.ts';
+import { cut } from '../../../lib/base/text.ts';
+import { createTurns, type Turns } from '../../../lib/base/turns.ts';
+import { readDelivery } from '../../../lib/domain/codehost/index.ts';
+import type { Arrival } from '../../../lib/domain/deliveries.ts';
+import { hasBody } from './body.ts';
+import { drain, feed } from './upload.ts';
+
+/** The type in which a form holds its payload. */
+export const formType = 'application/x-www-form-urlencoded';
+
+/** Whose headers are looked at first: a Gitea or Forgejo sends those of the code hosts that it stands in for besides its own, with the same values (decisions 8). */
+const hosts = ['GitHub', 'Gitea', 'Forgejo', 'Gogs'] as const;
+
+const invalid = (reason: string): never => refuse('invalid_request', { reason });
+
+/** The first of the code hosts' headers of this kind that says something; else empty. */
+const headerOf = (ctx: Context, kind: 'Event' | 'Delivery'): string =>
+  hosts.map((host) => ctx.get(`X-${host}-${kind}`).trim()).find((value) => value !== '') ?? '';
+
+/** The bytes of a body, unpacked. Refuses more than 5 MiB (413) as soon as it is passed, another coding than gzip and deflate, what is broken and what takes more than 30 s (400). */
+async function takeBytes(ctx: Context): Promise<Buffer> {
+  const tooLarge = new Refusal('payload_too_large', 'The body is larger than 5 MiB.', {});
+  if (Number(ctx.get('Content-Length') || 0) > limits.deliveryBytes) throw tooLarge;
+  const chunks: Buffer[] = [];
+  let size = 0;
+  let fail: (error: unknown) => void = () => undefined;
+  const failed = new Promise<never>((_, reject) => {
+    fail = reject;
+  });
+  const sink = new Writable({
+    write(bytes: Buffer, _encoding, done) {
+      size += bytes.length;
+      if (size > limits.deliveryBytes) return fail(tooLarge); // and takes no more
+      chunks.push(bytes);
+      done();
+    },
+  });
+  const unpack = unpackerOf(ctx.get('Content-Encoding').toLowerCase());
+  const taken = (unpack ? pipeline(unpack, sink) : finished(sink)).catch(() => invalid('the body cannot be read'));
+  taken.catch(fail);
+  const timer = setTimeout(() => {
+    try {
+      invalid('the body took too long');
+    } catch (error) {
+      fail(error);
+    }
+  }, limits.deliveryReadMs);
+  try {
+    await feed(ctx.req, unpack ?? sink, limits.deliveryReadMs, failed);
+    await Promise.race([taken, failed]);
+    return Buffer.concat(chunks);
+  } finally {
+    clearTimeout(timer);
+    unpack?.destroy();
+    sink.destroy();
+  }
+}
+
+function unpackerOf(coding: string) {
+  if (coding === '' || coding === 'identity') return null;
+  if (coding === 'gzip' || coding === 'x-gzip') return createGunzip();
+  return coding === 'deflate' ? createInflate() : invalid('the body comes in a coding other than gzip and deflate');
+}
+
+/** The first field `payload` of a form. Only that one is decoded: a form of 5 MiB may have millions of fields. */
+function payloadOf(form: string): string {
+  const start = form.startsWith('payload=') ? 0 : form.indexOf('&payload=') + 1;
+  if (start === 0 && !form.startsWith('payload=')) return '';
+  const end = form.indexOf('&', start);
+  return new URLSearchParams(form.slice(start, end === -1 ? undefined : end)).get('payload') ?? '';
+}
+
+function parse(text: string): unknown {
+  if (text.trim() === '') return invalid('there is no payload');
+  try {
+    return JSON.parse(text);
+  } catch {
+    return invalid('the payload is not valid JSON');
+  }
+}
+
+async function read(ctx: Context): Promise<Arrival> {
+  const event = cut(headerOf(ctx, 'Event'), limits.deliveryEventChars);
+  if (event === '') return invalid(`no header says which event this is: ${hosts.map((host) => `X-${host}-Event`).join(', ')}`);
+  if (!hasBody(ctx)) return invalid('there is no payload');
+  const type = ctx.is('application/json', formType);
+  if (!type) return refuse('unsupported_media_type', { expected: `application/json or ${formType}` });
+  const text = new TextDecoder().decode(await takeBytes(ctx));
+  const payload = parse(type === formType ? payloadOf(text) : text);
+  const deliveryId = headerOf(ctx, 'Delivery');
+  const named = deliveryId !== '' && deliveryId.length <= limits.deliveryIdChars;
+  return { event, deliveryId: named ? deliveryId : null, reading: readDelivery(event, payload) };
+}
+
+/** Takes the deliveries of code hosts in. */
+export type TakeDelivery = (ctx: Context, webhookId: string) => Promise<Arrival>;
+
+/**
+ * Takes the body of a delivery in and reads it: JSON, or a form with JSON in its field `payload`, to 5 MiB, however deep (decisions 8). At most 16 bodies at
+ * once, 4 of them of one webhook, are in memory; others wait, unread, and what a body comes to is small. Refuses by 400 without an event's header or a
+ * payload, by 413 and 415; what the sender goes on to send is then read and thrown away, so that it sees the answer.
+ */
+export function createTakeDelivery(): TakeDelivery {
+  const ofWebhook: Turns = createTurns(limits.deliveriesReadPerWebhook);
+  const ofAll: Turns = createTurns(limits.deliveriesReadAtOnce);
+  return (ctx, webhookId) =>
+    ofWebhook(webhookId, () => ofAll('', () => read(ctx))).catch((error: unknown) => {
+      drain(ctx.req);
+      throw error;
+    });
+}

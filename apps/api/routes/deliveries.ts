@@ -1,0 +1,35 @@
+import { Type } from 'typebox';
+import { DeliveryAccepted, WebhookDeliveryPage } from '../../../lib/contract/delivery.ts';
+import { type Arrival, acceptDelivery, listWebhookDeliveries } from '../../../lib/domain/deliveries.ts';
+import { webhookByToken } from '../../../lib/domain/webhooks.ts';
+import { OrElse, type Route, route } from '../route.ts';
+
+/** Spec, Webhooks (code host); decisions 3 for the log, 8 for the rest. */
+export const deliveriesRoutes: readonly Route[] = [
+  route({
+    method: 'POST',
+    path: '/api/webhooks/{webhook_id}/{webhook_token}/codehost',
+    auth: 'none',
+    rateLimit: 'none',
+    about:
+      'Takes a delivery of a code host (GitHub, Gitea, Forgejo, Gogs), whose event a header names (`X-GitHub-Event` and alike). What is to be seen of it is posted by a worker, in order and at the pace of the webhook.',
+    body: Type.Unknown({ description: 'The payload as the code host sends it, up to 5 MiB. A form holds it in its field `payload`.' }),
+    admitDelivery: (platform, params) => webhookByToken(platform, params.webhook_id, params.webhook_token),
+    reply: { status: 202, body: DeliveryAccepted },
+    orElse: { status: 204, about: 'It posts nothing: its event or action is none that is shown, or it came before.' },
+    makesMessage: true,
+    errors: ['invalid_request', 'not_found', 'payload_too_large', 'unsupported_media_type', 'unavailable'],
+    run: async (platform, _actor, { params, body, newId }) =>
+      (await acceptDelivery(platform, params.webhook_id, body as Arrival, newId)) ? { accepted: true as const } : new OrElse(),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/webhooks/{id}/deliveries',
+    auth: 'account',
+    about:
+      'The last 50 deliveries of code hosts to a webhook, newest first; one that still waits for its post is not among them. Needs Manage Webhooks in its channel.',
+    reply: { status: 200, body: WebhookDeliveryPage },
+    errors: ['missing_permission', 'not_found'],
+    run: (platform, actor, { params }) => listWebhookDeliveries(platform, actor, params.id),
+  }),
+];

@@ -1,0 +1,30 @@
+import { type Static, Type } from 'typebox';
+import { Id, Nullable, Timestamp } from './shared.ts';
+
+/** `POST /api/webhooks/{webhook_id}/{webhook_token}/codehost` when the delivery will post (decisions 4). */
+export const DeliveryAccepted = Type.Object({ accepted: Type.Literal(true) });
+export type DeliveryAccepted = Static<typeof DeliveryAccepted>;
+
+/** What became of a delivery of a code host: posted by itself, with others in one post, not at all as its kind posts nothing, or not although it should. */
+export const WebhookDeliveryOutcome = Type.Union([
+  Type.Literal('posted'),
+  Type.Literal('merged'),
+  Type.Literal('ignored'),
+  Type.Literal('failed'),
+]);
+export type WebhookDeliveryOutcome = Static<typeof WebhookDeliveryOutcome>;
+
+/** One delivery of a code host (decisions 3). `at` is its arrival; `reason` says why it was not posted by itself, null when it was. */
+export const WebhookDelivery = Type.Object({
+  id: Id,
+  at: Timestamp,
+  event: Type.String(),
+  action: Nullable(Type.String()),
+  outcome: WebhookDeliveryOutcome,
+  reason: Nullable(Type.String()),
+});
+export type WebhookDelivery = Static<typeof WebhookDelivery>;
+
+/** `GET /api/webhooks/{id}/deliveries`: newest first. */
+export const WebhookDeliveryPage = Type.Object({ items: Type.Array(WebhookDelivery), hasMore: Type.Boolean() });
+export type WebhookDeliveryPage = Static<typeof WebhookDeliveryPage>;

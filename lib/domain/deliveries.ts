@@ -1,0 +1,83 @@
+import { limits } from '../base/limits.ts';
+import type { WebhookDelivery, WebhookDeliveryPage } from '../contract/delivery.ts';
+import { trusted } from '../store/database.ts';
+import { insertNew } from '../store/insert.ts';
+import type { DeliveryDoc } from '../store/models/delivery.ts';
+import type { EnqueuePlatform, Platform } from '../store/platform.ts';
+import type { Actor } from './access.ts';
+import type { Reading } from './codehost/index.ts';
+import { lastOf } from './delivery-log.ts';
+import { managedWebhook } from './webhooks.ts';
+
+/** A delivery as it arrived, read. */
+export interface Arrival {
+  event: string;
+  /** How the code host names it; null when it does not, or at too great length: then it is never taken for another. */
+  deliveryId: string | null;
+  reading: Reading;
+}
+
+const dropped = { outcome: 'ignored', reason: 'the webhook was connected before' } as const;
+
+/** Lets a delivery be sent again that came more than 24 hours ago: it posts as a new one (decisions 8). Answers whether there was such a one. */
+async function freeOld(platform: Platform, webhookId: string, deliveryId: string): Promise<boolean> {
+  const old = trusted({ $lt: new Date(platform.now() - limits.deliveryKeptMs) });
+  const filter = { webhookId, deliveryId, at: old, outcome: trusted({ $ne: 'waiting' }) };
+  return (await platform.db.deliveries.updateOne(filter, { $unset: { deliveryId: 1 } })).modifiedCount > 0;
+}
+
+/** Stores a delivery; null when it came before, or another connected the webhook: unique indexes decide, however many come at once. */
+async function store(platform: Platform, doc: DeliveryDoc): Promise<DeliveryDoc | null> {
+  const { deliveries } = platform.db;
+  if (await insertNew(deliveries, doc)) return doc;
+  if (doc.deliveryId !== undefined && (await freeOld(platform, doc.webhookId, doc.deliveryId)) && (await insertNew(deliveries, doc)))
+    return doc;
+  if (!doc.connects) return null;
+  const { connects: _connects, facts: _facts, ...plain } = doc;
+  const second = { ...plain, ...dropped };
+  return (await insertNew(deliveries, second)) ? second : null;
+}
+
+/**
+ * Takes a delivery in: one write, and a nudge for the worker that posts it (decisions 8). Answers whether it will post: not when its kind posts nothing, it came
+ * before within 24 hours and waits or was posted, or it is a second `ping`. One that failed posts when it is sent again.
+ */
+export async function acceptDelivery(
+  platform: EnqueuePlatform,
+  webhookId: string,
+  { event, deliveryId, reading }: Arrival,
+  newId: string,
+): Promise<boolean> {
+  const posts = 'facts' in reading;
+  const { action } = reading;
+  const stored = await store(platform, {
+    _id: newId,
+    webhookId,
+    ...(deliveryId === null ? {} : { deliveryId }),
+    ...(posts && reading.facts.event === 'ping' ? { connects: true } : {}),
+    event,
+    action,
+    ...(posts ? { outcome: 'waiting', reason: null, facts: reading.facts } : { outcome: 'ignored', reason: reading.ignored }),
+    at: new Date(platform.now()),
+    recent: true,
+  });
+  // What is ignored is nudged for too: the worker keeps the log short.
+  if (stored) platform.nudge('post-deliveries', { webhookId });
+  return stored?.outcome === 'waiting';
+}
+
+const shown = ({ _id, at, event, action, outcome, reason }: DeliveryDoc): WebhookDelivery => ({
+  id: _id,
+  at: at.toISOString(),
+  event,
+  action,
+  outcome: outcome as WebhookDelivery['outcome'],
+  reason,
+});
+
+/** The last 50 deliveries to a webhook whose outcome is known, newest first; one that waits comes when it is posted. Refuses as `managedWebhook`. */
+export async function listWebhookDeliveries(platform: Platform, actor: Actor, webhookId: string): Promise<WebhookDeliveryPage> {
+  const { _id } = await managedWebhook(platform, actor, webhookId);
+  const found = await lastOf(platform, _id, 0, limits.webhookDeliveriesListed);
+  return { items: found.map(shown), hasMore: false };
+}

@@ -1,0 +1,189 @@
+import { forEachAtOnce } from '../base/at-once.ts';
+import { Refusal } from '../base/errors.ts';
+import { failpoint } from '../base/failpoint.ts';
+import { idTimeMs } from '../base/ids.ts';
+import type { Embed } from '../contract/message.ts';
+import { bookkeeping, isUnavailable, trusted } from '../store/database.ts';
+import { type DeliveryDoc, recentIndex } from '../store/models/delivery.ts';
+import type { WebhookDoc } from '../store/models/webhook.ts';
+import type { Platform, WorkerPlatform } from '../store/platform.ts';
+import { type Facts, moreEvents, renderDelivery } from './codehost/index.ts';
+import { forgetDeliveries, trimDeliveries } from './delivery-log.ts';
+import { countMerged, mergeOverflow } from './delivery-overflow.ts';
+import { storeWebhookMessage } from './webhook-posts.ts';
+import { takePlace } from './webhook-window.ts';
+
+/** How long a drain holds its webhook unless it says that it ended, in milliseconds: its process died. */
+const heldMs = 5_000;
+/** A drain older than this begins nothing more: its webhook may soon be another's. In milliseconds. */
+const drainMs = 4_000;
+/** When to come again while another holds the webhook or it rests, in milliseconds. */
+const busyMs = 500;
+/** How often a message is refused before its delivery has failed. */
+const triesMax = 5;
+
+/** A webhook that this process drains, until `drainAt`. */
+type Held = WebhookDoc & { drainAt: Date };
+
+/** Takes a webhook for draining: one conditional update by the database's clock, so that one drain at a time has it. null when another has it, or it rests. */
+async function hold({ db }: Platform, webhookId: string): Promise<Held | null> {
+  const free = { $lte: [{ $ifNull: ['$drainAt', new Date(0)] }, '$$NOW'] };
+  const held = await db.webhooks.collection.findOneAndUpdate(
+    { _id: webhookId as never, $expr: free },
+    [{ $set: { drainAt: { $add: ['$$NOW', heldMs] } } }],
+    { returnDocument: 'after', ...bookkeeping },
+  );
+  return held as unknown as Held | null;
+}
+
+/** Gives a webhook back; it rests for `restMs`, as nothing can be posted before. */
+async function release({ db }: Platform, { _id, drainAt }: Held, restMs: number): Promise<void> {
+  await db.webhooks.collection.updateOne({ _id: _id as never, drainAt }, [{ $set: { drainAt: { $add: ['$$NOW', restMs] } } }], bookkeeping);
+}
+
+const stillThere = async ({ db }: Platform, webhookId: string): Promise<boolean> => (await db.webhooks.exists({ _id: webhookId })) !== null;
+
+/** The delivery whose turn it is. */
+const nextOf = async ({ db }: Platform, webhookId: string): Promise<DeliveryDoc | null> =>
+  (await db.deliveries.collection.findOne({ webhookId, recent: true, outcome: 'waiting' } as never, {
+    sort: { _id: 1 },
+    hint: recentIndex,
+  })) as unknown as DeliveryDoc | null;
+
+/** Lets ids come above that of the webhook's last message, whoever's clock made that. */
+async function noteLast({ db, ids }: Platform, webhookId: string): Promise<void> {
+  const last = (await db.deliveries.collection.findOne({ webhookId, recent: true, messageId: { $exists: true } } as never, {
+    sort: { _id: -1 },
+    hint: recentIndex,
+    projection: { messageId: 1 },
+  })) as unknown as Required<Pick<DeliveryDoc, 'messageId'>> | null;
+  if (last) ids.note(idTimeMs(last.messageId) + 1);
+}
+
+type Claimed = DeliveryDoc & { messageId: string };
+
+/** Fixes the id of a delivery's message, and what it will say: before it is stored, so that it is stored once whatever dies then. null when it was another's. */
+async function claim(platform: WorkerPlatform, delivery: DeliveryDoc): Promise<Claimed | null> {
+  const { _id, messageId, more } = delivery;
+  if (messageId !== undefined) return { ...delivery, messageId };
+  const count = more ? { count: await countMerged(platform, delivery) } : {};
+  const set = { messageId: await platform.messageId(), ...count };
+  const filter = { _id, outcome: 'waiting' as const, messageId: trusted({ $exists: false }) };
+  const { modifiedCount } = await platform.db.deliveries.updateOne(filter, { $set: set });
+  return modifiedCount === 1 ? { ...delivery, ...set } : null;
+}
+
+const embedOf = ({ more, count = 1, facts }: DeliveryDoc): Embed => (more ? moreEvents(count) : renderDelivery(facts as Facts));
+
+/** Ends the wait of a delivery. A mark that a crash takes back is set again: its message stands by then. */
+async function settle(
+  { db }: Platform,
+  { _id }: DeliveryDoc,
+  set: Pick<DeliveryDoc, 'outcome'> & Partial<DeliveryDoc>,
+  unset: object = {},
+): Promise<void> {
+  await db.deliveries.updateOne({ _id, outcome: 'waiting' }, { $set: set, $unset: { facts: 1, ...unset } }, bookkeeping);
+}
+
+/** Counts a message that was refused; the last time its delivery has failed, holds up no other, and posts if it is sent again. Throws `error` before that. */
+async function refused(platform: WorkerPlatform, delivery: DeliveryDoc, error: unknown): Promise<void> {
+  if (isUnavailable(error) || !(await stillThere(platform, delivery.webhookId))) throw error;
+  const final = error instanceof Refusal;
+  if (!final && (delivery.tries ?? 0) + 1 < triesMax) {
+    await platform.db.deliveries.updateOne({ _id: delivery._id }, { $inc: { tries: 1 } });
+    throw error;
+  }
+  platform.log.error({ deliveryId: delivery._id, err: error }, 'delivery failed');
+  const reason = final ? `the message was refused: ${error.code}` : `the message could not be stored in ${triesMax} tries`;
+  await settle(platform, delivery, { outcome: 'failed', reason }, { deliveryId: 1, connects: 1 });
+}
+
+/** Whether the message of a delivery is stored already: the process died that did it. */
+const stands = async ({ db }: Platform, { messageId }: DeliveryDoc): Promise<boolean> =>
+  messageId !== undefined && (await db.messages.exists({ _id: messageId })) !== null;
+
+/** Posts one delivery when there is a place for it; else answers after how many milliseconds there may be one. */
+async function post(platform: WorkerPlatform, webhook: WebhookDoc, delivery: DeliveryDoc): Promise<number | null> {
+  if (!(await stands(platform, delivery))) {
+    const waitMs = await takePlace(platform, webhook._id, 'delivery');
+    if (waitMs !== null) return waitMs;
+  }
+  const claimed = await claim(platform, delivery);
+  if (!claimed) return null;
+  failpoint(platform.config, 'after-delivery-claim');
+  const message = { id: claimed.messageId, content: '', embeds: [embedOf(claimed)], mentions: false };
+  try {
+    await storeWebhookMessage(platform, webhook, message);
+  } catch (error) {
+    await refused(platform, claimed, error);
+    return null;
+  }
+  failpoint(platform.config, 'after-delivery-message');
+  await settle(platform, claimed, { outcome: claimed.more ? 'merged' : 'posted' });
+  return null;
+}
+
+/** Posts what waits, oldest first, until nothing does or there is no place; answers as `postDeliveries`. */
+async function drain(platform: WorkerPlatform, webhook: Held, goesOn: () => boolean): Promise<number | null> {
+  await mergeOverflow(platform, webhook._id, goesOn);
+  await trimDeliveries(platform, webhook._id, goesOn);
+  for (let noted = false; goesOn(); noted = true) {
+    const next = await nextOf(platform, webhook._id);
+    if (!next) return null;
+    if (!noted) await noteLast(platform, webhook._id);
+    const waitMs = await post(platform, webhook, next);
+    if (waitMs !== null) return waitMs;
+  }
+  return 0;
+}
+
+/**
+ * Posts the deliveries of one webhook in the order of their arrival, each once, at the pace of its places (decisions 8); what waits past the first 100 is merged
+ * before. Answers after how many milliseconds to come again, or null when nothing waits. Two at once do no harm: one holds the webhook; and should a paused
+ * process go on beside another, a message's id is chosen once, by the delivery whose turn it is, and a stored message is not stored again. A webhook that is gone
+ * takes its deliveries along.
+ */
+export async function postDeliveries(platform: WorkerPlatform, webhookId: string): Promise<number | null> {
+  const until = performance.now() + drainMs;
+  const webhook = await hold(platform, webhookId);
+  if (!webhook) {
+    if (await stillThere(platform, webhookId)) return busyMs;
+    await forgetDeliveries(platform, webhookId);
+    return null;
+  }
+  let restMs: number | null = null;
+  try {
+    restMs = await drain(platform, webhook, () => performance.now() < until);
+  } catch (error) {
+    if (await stillThere(platform, webhookId)) throw error;
+    await forgetDeliveries(platform, webhookId);
+  } finally {
+    // If this is lost, the webhook is free again after its time.
+    await release(platform, webhook, restMs ?? 0).catch(() => undefined);
+  }
+  return restMs;
+}
+
+/** How long a delivery has waited, and its webhook has had no drain, when the sweep takes it up, in milliseconds. */
+const sweepAfterMs = 2_000;
+/** How many deliveries one look of the sweep takes in, and how many webhooks it drains at once. */
+const sweepMax = 10_000;
+const drainsAtOnce = 4;
+
+/** The webhooks with deliveries that wait for more than 2 s, or whose webhook is gone; without those that a drain holds, or that rest until there is a place. */
+async function overdueWebhooks(platform: Platform): Promise<string[]> {
+  const before = new Date(platform.now() - sweepAfterMs);
+  const found = await platform.db.deliveries
+    .find({ outcome: 'waiting', at: trusted({ $lt: before }) }, { webhookId: 1 })
+    .sort({ at: 1 })
+    .limit(sweepMax)
+    .lean();
+  const ids = [...new Set(found.map(({ webhookId }) => webhookId))];
+  const busy = await platform.db.webhooks.find({ _id: trusted({ $in: ids }), drainAt: trusted({ $gt: before }) }, { _id: 1 }).lean();
+  const others = new Set(busy.map(({ _id }) => _id));
+  return ids.filter((id) => !others.has(id));
+}
+
+/** Posts, without the queue, what waits although nobody was nudged about it, or whose worker died (quality 2, Sweep). */
+export const sweepDeliveries = async (platform: WorkerPlatform): Promise<void> =>
+  forEachAtOnce(await overdueWebhooks(platform), drainsAtOnce, (webhookId) => postDeliveries(platform, webhookId));

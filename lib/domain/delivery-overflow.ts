@@ -1,0 +1,48 @@
+import { limits } from '../base/limits.ts';
+import { trusted } from '../store/database.ts';
+import { type DeliveryDoc, recentIndex } from '../store/models/delivery.ts';
+import type { Platform } from '../store/platform.ts';
+import { chunk } from './delivery-log.ts';
+
+const reason = `more than ${limits.deliveriesWaiting} were waiting: told together with others`;
+const open = { outcome: 'waiting', messageId: trusted({ $exists: false }) } as const;
+
+type Waiting = Pick<DeliveryDoc, '_id' | 'more' | 'messageId'>;
+
+/** What of a webhook waits, oldest first, after `after`. */
+const waitingOf = async ({ db }: Platform, webhookId: string, after: string, limit: number): Promise<Waiting[]> =>
+  (await db.deliveries.collection
+    .find({ webhookId, recent: true, outcome: 'waiting', _id: { $gt: after } } as never)
+    .project({ more: 1, messageId: 1 })
+    .sort({ _id: 1 })
+    .hint(recentIndex)
+    .limit(limit)
+    .toArray()) as unknown as Waiting[];
+
+/**
+ * Merges what waits beyond the first 100 of a webhook into one post, "and N more events", which stands where the first of these stood (decisions 8). While one
+ * such post waits, it takes in all that is after it. Only marks are written, and N is counted from them when the post's time has come: so N is true
+ * wherever this was cut short. Called by who holds the webhook's drain.
+ */
+export async function mergeOverflow(platform: Platform, webhookId: string, goesOn: () => boolean): Promise<void> {
+  const { deliveries } = platform.db;
+  // The first events with one too many, a post of more events whose time has come, and one whose time has not.
+  const first = await waitingOf(platform, webhookId, '', limits.deliveriesWaiting + 3);
+  const events = first.filter(({ more }) => !more);
+  const standing = first.find(({ more, messageId }) => more && messageId === undefined);
+  const carrier = standing ?? events[limits.deliveriesWaiting];
+  if (events.length <= limits.deliveriesWaiting || !carrier) return;
+  if (!standing) await deliveries.updateOne({ _id: carrier._id, ...open }, { $set: { more: true, reason }, $unset: { facts: 1 } });
+  for (let after = carrier._id; goesOn(); ) {
+    const rest = await waitingOf(platform, webhookId, after, chunk);
+    const ids = rest.map(({ _id }) => _id);
+    const merged = { outcome: 'merged', reason, into: carrier._id } as const;
+    if (ids.length) await deliveries.updateMany({ _id: trusted({ $in: ids }), ...open }, { $set: merged, $unset: { facts: 1 } });
+    if (ids.length < chunk) return;
+    after = ids.at(-1) as string;
+  }
+}
+
+/** How many events the post of `carrier` tells of: itself and those that were merged into it. */
+export const countMerged = async ({ db }: Platform, carrier: Pick<DeliveryDoc, '_id'>): Promise<number> =>
+  1 + (await db.deliveries.countDocuments({ into: carrier._id }));

@@ -1,0 +1,26 @@
+import type { Webhook } from '../../lib/contract/webhook.ts';
+import { send } from '../harness/factories.ts';
+import { anyone, needs, refuseAll, viewers } from './matrix-roles.ts';
+import { type Row, row } from './matrix-row.ts';
+import type { Stage } from './matrix-stage.ts';
+
+const makeWebhook = async (stage: Stage): Promise<Webhook> =>
+  send<Webhook>(stage.api, 201, stage.owner, 'POST', `/api/channels/${await stage.channel()}/webhooks`, { name: 'code host' });
+
+const codehost = 'POST /api/webhooks/{webhook_id}/{webhook_token}/codehost';
+const star = { headers: { 'X-GitHub-Event': 'star' }, body: { action: 'created', repository: { name: 'r' }, sender: { login: 's' } } };
+const wrong = 'A'.repeat(43);
+
+/** Spec, Webhooks (code host): whoever has the URL; decisions 3: who may see what came of deliveries. */
+export const deliveryRows: readonly Row[] = [
+  row(codehost, anyone, 202, async (stage) => {
+    const { id, token } = await makeWebhook(stage);
+    return { at: [id, token], ...star };
+  }),
+  row(codehost, [refuseAll('404 not_found')], 202, async (stage) => ({ at: [(await makeWebhook(stage)).id, wrong], ...star }), {
+    case: 'with a wrong token',
+  }),
+  row('GET /api/webhooks/{id}/deliveries', [...viewers, needs('Manage Webhooks')], 200, async (stage) => ({
+    at: [(await makeWebhook(stage)).id],
+  })),
+];

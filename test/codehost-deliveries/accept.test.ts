@@ -1,0 +1,204 @@
+import { randomBytes } from 'node:crypto';
+import { request } from 'node:http';
+import { deflateSync, gzipSync } from 'node:zlib';
+import { expect } from 'chai';
+import { limits } from '../../lib/base/limits.ts';
+import { expectError } from '../harness/expect-error.ts';
+import { type Hook, issue, type Scene, startDeliveries } from './fixture.ts';
+
+const form = (payload: string): string => `payload=${encodeURIComponent(payload)}`;
+const asForm = { 'Content-Type': 'application/x-www-form-urlencoded' };
+const json = JSON.stringify(issue(1));
+
+describe('POST /api/webhooks/{webhook_id}/{webhook_token}/codehost', () => {
+  let scene: Scene;
+  let hook: Hook;
+  before(async () => {
+    scene = await startDeliveries(100);
+  });
+  after(() => scene.close());
+  beforeEach(async () => {
+    hook = await scene.make();
+  });
+
+  describe('what is taken', () => {
+    it('202 { accepted: true } for what will post, stored with its facts alone', async () => {
+      const { status, body } = await hook.deliver({ ...issue(7), neighbours: 'x'.repeat(5_000) }, { id: 'd-1' });
+      expect([status, body]).to.deep.equal([202, { accepted: true }]);
+      const [stored] = await hook.stored();
+      expect(stored).to.include({
+        webhookId: hook.id,
+        deliveryId: 'd-1',
+        event: 'issues',
+        action: 'opened',
+        outcome: 'waiting',
+        reason: null,
+      });
+      expect(JSON.stringify(stored)).to.contain('issue 7').and.not.to.contain('xxx');
+    });
+
+    it('204 without a body for what is ignored, with the reason in the log', async () => {
+      for (const [event, payload, reason] of [
+        ['issues', { action: 'labeled' }, /labeled/],
+        ['watch', { action: 'started' }, /star/],
+        ['no_such_event', {}, /no_such_event/],
+      ] as const) {
+        const { status, body } = await hook.deliver(payload, { event });
+        expect([status, body]).to.deep.equal([204, undefined]);
+        const [last] = await hook.log();
+        expect(last).to.include({ event, outcome: 'ignored' });
+        expect(last?.reason).to.match(reason);
+      }
+      const { posts, deliveryPosts } = (await scene.api.platform.db.webhooks.findOne({ _id: hook.id }).lean()) ?? {};
+      expect([posts, deliveryPosts], 'uses no quota').to.deep.equal([[], []]);
+    });
+
+    for (const Authorization of ['Bot nothing', 'Basic eDp5', 'nonsense', '   '])
+      it(`202 whatever else authorizes: ${JSON.stringify(Authorization)}`, async () =>
+        expect((await hook.deliver(issue(1), { headers: { Authorization } })).status).to.equal(202));
+
+    for (const [what, body, headers] of [
+      ['a form', form(json), asForm],
+      ['a form with other fields around it', `a=1&${form(json)}&payload=second`, asForm],
+      ['a form with + for spaces', form(json).replaceAll('%20', '+'), asForm],
+      ['a form with a charset', form(json), { 'Content-Type': `${asForm['Content-Type']}; charset=utf-8` }],
+      ['JSON with a charset', json, { 'Content-Type': 'application/json; charset=utf-8' }],
+      ['JSON after a byte order mark', `\ufeff${json}`, {}],
+      ['JSON in white space', `\n ${json}\n`, {}],
+    ] as const)
+      it(`202 ${what}`, async () => {
+        expect((await hook.deliver(body, { headers })).status).to.equal(202);
+        await hook.drain();
+        expect(await hook.titles()).to.deep.equal(['#1 issue 1']);
+      });
+
+    const packed = (body: Buffer, encoding: string): Promise<number> =>
+      fetch(scene.api.url + hook.path, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', 'Content-Encoding': encoding, 'X-GitHub-Event': 'issues' },
+        body: new Uint8Array(body),
+      }).then(({ status }) => status);
+    it('packed bodies as on other routes: gzip and deflate pass, what grows too large is 413, an unknown or broken coding 400', async () => {
+      expect(await packed(gzipSync(json), 'gzip')).to.equal(202);
+      expect(await packed(deflateSync(json), 'deflate')).to.equal(202);
+      expect(await packed(gzipSync(Buffer.alloc(64 * 1024 * 1024, ' ')), 'gzip')).to.equal(413);
+      expect(await packed(gzipSync(randomBytes(100_000)).subarray(0, 50_000), 'gzip')).to.equal(400);
+      expect(await packed(Buffer.from(json), 'gzip')).to.equal(400);
+      expect(await packed(Buffer.from(json), 'rot13')).to.equal(400);
+    });
+
+    const filled = (bytes: number): string => {
+      const body = (filler: string): string => JSON.stringify({ ...issue(1), filler });
+      return body('y'.repeat(bytes - body('').length));
+    };
+    it('exactly 5 MiB passes, one byte more is 413 and so are chunks without a length', async () => {
+      expect((await hook.deliver(filled(limits.deliveryBytes))).status).to.equal(202);
+      const large = filled(limits.deliveryBytes + 1);
+      expectError(await hook.deliver(large), 413, 'payload_too_large');
+      const headers = { 'X-GitHub-Event': 'issues', 'Content-Type': 'application/json', 'Transfer-Encoding': 'chunked' };
+      const status = await new Promise<number | undefined>((resolve, reject) => {
+        const sent = request(scene.api.url + hook.path, { method: 'POST', headers }, (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        });
+        sent.on('error', reject);
+        for (let at = 0; at < large.length; at += 65_536) sent.write(large.slice(at, at + 65_536));
+        sent.end();
+      });
+      expect(status).to.equal(413);
+    });
+
+    it('a payload nested a million deep, a field __proto__ and a form of a million fields are as good as any', async () => {
+      const deep = `{"deep":${'['.repeat(1_000_000)}${']'.repeat(1_000_000)},${json.slice(1)}`;
+      expect((await hook.deliver(deep)).status).to.equal(202);
+      expect((await hook.deliver(`{"__proto__":{"a":1},"constructor":1,${json.slice(1)}`)).status).to.equal(202);
+      expect((await hook.deliver(`${'a&'.repeat(1_000_000)}${form(json)}`, { headers: asForm })).status).to.equal(202);
+      expect(({} as Record<string, unknown>).a).to.equal(undefined);
+    });
+  });
+
+  describe('what is refused', () => {
+    const refusals: [what: string, body: unknown, status: number, code: string, sending?: object][] = [
+      ['broken JSON', '{"action":', 400, 'invalid_request'],
+      ['two values', '{} {}', 400, 'invalid_request'],
+      ['nothing but white space', '  ', 400, 'invalid_request'],
+      ['an empty body', '', 400, 'invalid_request'],
+      ['no body', undefined, 400, 'invalid_request', { headers: { 'Content-Type': 'application/json' } }],
+      ['no body and no type', undefined, 400, 'invalid_request'],
+      ['a form without payload', 'a=1&xpayload=%7B%7D', 400, 'invalid_request', { headers: asForm }],
+      ['a form with an empty payload', 'payload=&a=1', 400, 'invalid_request', { headers: asForm }],
+      ['a form with a broken payload', 'payload=%7B', 400, 'invalid_request', { headers: asForm }],
+      ['no event', json, 400, 'invalid_request', { event: '' }],
+      ['an empty event', json, 400, 'invalid_request', { event: '', headers: { 'X-GitHub-Event': '  ' } }],
+      ['text', json, 415, 'unsupported_media_type', { headers: { 'Content-Type': 'text/plain' } }],
+      ['multipart', json, 415, 'unsupported_media_type', { headers: { 'Content-Type': 'multipart/form-data; boundary=x' } }],
+      ['no type', json, 415, 'unsupported_media_type', { headers: { 'Content-Type': '' } }],
+    ];
+    for (const [what, body, status, code, sending = {}] of refusals)
+      it(`${status} ${what}`, async () => {
+        expectError(await hook.deliver(body, sending), status, code);
+        expect(await hook.stored()).to.deep.equal([]);
+      });
+
+    it('404 alike for a wrong token, an unknown and a malformed id, before any of the body is read', async () => {
+      const wrong = [
+        `/api/webhooks/${hook.id}/${'A'.repeat(43)}`,
+        `/api/webhooks/1000000000000000001/${hook.token}`,
+        `/api/webhooks/x/${hook.token}`,
+      ];
+      const answers = await Promise.all(
+        wrong.map(
+          (path) =>
+            new Promise<[number | undefined, string]>((resolve, reject) => {
+              // The body never comes to an end, and would be of a wrong type.
+              const sent = request(
+                `${scene.api.url}${path}/codehost`,
+                { method: 'POST', headers: { 'Content-Length': '500' } },
+                (response) => {
+                  let text = '';
+                  response.on('data', (part) => {
+                    text += String(part);
+                  });
+                  response.on('end', () => {
+                    sent.destroy();
+                    resolve([response.statusCode, text.replace(/"requestId":"[^"]+"/, '')]);
+                  });
+                },
+              );
+              sent.on('error', reject);
+              sent.write('{');
+            }),
+        ),
+      );
+      expect(answers.map(([status]) => status)).to.deep.equal([404, 404, 404]);
+      expect(new Set(answers.map(([, text]) => text)).size).to.equal(1);
+    });
+  });
+
+  describe('which headers count', () => {
+    const hosts = ['GitHub', 'Gitea', 'Forgejo', 'Gogs'];
+    for (const host of hosts)
+      it(`X-${host}-Event and X-${host}-Delivery`, async () => {
+        const headers = { [`X-${host}-Event`]: 'issues', [`X-${host}-Delivery`]: 'd-1' };
+        const statuses = [await hook.deliver(issue(1), { event: '', headers }), await hook.deliver(issue(1), { event: '', headers })];
+        expect(statuses.map(({ status }) => status)).to.deep.equal([202, 204]);
+      });
+
+    it('of several the first of GitHub, Gitea, Forgejo, Gogs, also for the id', async () => {
+      for (const [at, first] of hosts.entries()) {
+        const rest = hosts.slice(at);
+        const event = Object.fromEntries(rest.map((host) => [`X-${host}-Event`, host === first ? 'issues' : 'no_such_event']));
+        const id = Object.fromEntries(rest.map((host) => [`X-${host}-Delivery`, `${host}-${first}`]));
+        expect((await hook.deliver(issue(at), { event: '', headers: { ...event, ...id } })).status).to.equal(202);
+      }
+      expect((await hook.stored()).map(({ deliveryId }) => deliveryId)).to.deep.equal(hosts.map((host) => `${host}-${host}`));
+    });
+
+    it('an empty header counts as none, and a longer name of an event is cut', async () => {
+      const { status } = await hook.deliver(issue(1), { event: '', headers: { 'X-GitHub-Event': ' ', 'X-Gogs-Event': 'issues' } });
+      expect(status).to.equal(202);
+      await hook.deliver({}, { event: 'e'.repeat(4_000) });
+      expect((await hook.log())[0]?.event).to.equal('e'.repeat(limits.deliveryEventChars));
+    });
+  });
+});
