@@ -5,6 +5,7 @@ import type { AuditPage, Member, Server, ServerSummary } from '../../lib/contrac
 import type { Me } from '../../lib/contract/user.ts';
 import { finishRemoval } from '../../lib/domain/finish-removal.ts';
 import { fileDocs, getFile } from '../files/fixture.ts';
+import { around } from '../harness/around.ts';
 import { type Bot, type Caller, makeBot, makePerson, makeServer, type Place as ServerPlace, send } from '../harness/factories.ts';
 import { meet } from '../harness/meet.ts';
 import { until } from '../harness/scene.ts';
@@ -186,6 +187,16 @@ describe('pictures: avatars and icons', function () {
     await expectOnly(whole, [last]);
   });
 
+  it('an avatar that is taken away just before another replaces it: the icon that it shared its file with stays for good', async () => {
+    const [, ofBot, , ofApplication] = places() as [Place, Place, Place, Place];
+    const icon = await put200(ofApplication);
+    meet(whole.platform.db.files, 'findOneAndUpdate', () => send(whole, 204, bot, 'DELETE', ofBot.path));
+    const own = await put200(ofBot);
+    expect([await ofBot.now(), await ofApplication.now()]).to.deep.equal([own, icon]);
+    await settled();
+    await expectOnly(whole, [own, icon]); // no fate is open
+  });
+
   it('SERVER_UPDATE tells the members of a new icon, and of none', async () => {
     const ear = await listenAs(whole, owner.token);
     const url = await put200(places()[2] as Place);
@@ -217,5 +228,17 @@ describe('pictures: avatars and icons', function () {
     await settled();
     for (const id of [server.id, bot.applicationId]) await finishRemoval(whole.worker, id);
     await expectOnly(whole, []);
+  });
+
+  it('404 at once for a picture whose server is deleted, with its files, while it arrives; nothing of it is left', async () => {
+    const place = await makeServer(whole, owner);
+    around(whole.platform.db.files.collection, 'insertMany', async (real) => {
+      const inserted = await real();
+      await send(whole, 204, owner, 'DELETE', `/api/servers/${place.id}`);
+      await finishRemoval(whole.worker, place.id);
+      return inserted;
+    });
+    const { status, body } = await put(whole.url, `/api/servers/${place.id}/icon`, owner.as, png);
+    expect([status, body.code]).to.deep.equal([404, 'not_found']); // and not 503 after 10 s
   });
 });
