@@ -113,11 +113,8 @@ describe('codehost: hostile payloads', () => {
 
   it('any JSON under any event name is read, and posted or not', () => {
     const keys = fc.constantFrom(
-      ...'action ref ref_type commits after repository sender pull_request review issue comment release workflow_run forkee hook html_url full_name title body number state conclusion login name id'.split(
-        ' ',
-      ),
-      '__proto__',
-      'constructor',
+      ...'action ref ref_type commits after repository sender pull_request review issue comment release workflow_run forkee'.split(' '),
+      ...'hook html_url full_name title body number state conclusion login name id __proto__ constructor'.split(' '),
     );
     const { payload: any } = fc.letrec((tie) => ({
       leaf: fc.oneof(hostile, fc.constantFrom(...words), fc.double(), fc.boolean(), fc.constant(null), fc.integer()),

@@ -1,6 +1,6 @@
 /**
- * What each code host sends with every event: the repository and who did it, with the neighbours that a real payload has. Written from the hosts' public
- * documentation; ids beyond 32 bits stand where hosts have them.
+ * What each code host sends with every event: the repository and who did it, with the neighbours that a real payload has. Written from the
+ * hosts' public documentation; ids beyond 32 bits stand where hosts have them.
  */
 export const github = {
   repository: {

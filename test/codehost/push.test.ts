@@ -108,8 +108,10 @@ describe('codehost: push', () => {
       author: { name: '\\<@1000000000000000001>', url: githubAuthor.url, iconUrl: githubAuthor.iconUrl },
       title: '[anna/garden:\\*\\*\\@everyone\\*\\*] 1 new commit',
       url: 'https://github.com/anna/garden/commit/cccccccccccc',
-      description:
-        '`ccccccc` \\|\\|\\@here\\|\\| see \\https://evil.example and \\`code\\` – \\_\\_init\\_\\_\n<https://github.com/anna/garden/commit/cccccccccccc>',
+      description: [
+        '`ccccccc` \\|\\|\\@here\\|\\| see \\https://evil.example and \\`code\\` – \\_\\_init\\_\\_',
+        '<https://github.com/anna/garden/commit/cccccccccccc>',
+      ].join('\n'),
       color: 0x0969da,
     },
   );

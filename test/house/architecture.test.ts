@@ -56,6 +56,9 @@ function importFaults(file: string, target: string): string[] {
   const engine = 'apps/local/documentdb/';
   if (file.startsWith(engine) && folderOf(target, ['config', 'lib']))
     faults.push(`${file} imports ${target}: the wire gateway knows nothing of ours`);
+  const renderer = 'lib/domain/codehost/';
+  if (file.startsWith(renderer) && !within(target, [renderer, 'lib/base/', 'lib/contract/']))
+    faults.push(`${file} imports ${target}: what renders code hosts is words in, words out`);
   return faults;
 }
 
@@ -112,6 +115,8 @@ describe('architecture', () => {
     ['an app in a worker', { 'workers/a.ts': `import { b } from '../apps/api/b.ts';` }, /never import one another/],
     ['an app in local', { 'apps/local/a.ts': `import '../api/main.ts';` }, /never import one another/],
     ['ours in the wire gateway', { 'apps/local/documentdb/a.ts': `import { b } from '../../../lib/base/b.ts';` }, /knows nothing of ours/],
+    ['a store in the renderer', { 'lib/domain/codehost/a.ts': `import { b } from '../../store/b.ts';` }, /words in, words out/],
+    ['a type in the renderer', { 'lib/domain/codehost/a.ts': `import type { B } from '../../contract/b.ts';` }, null],
     ['a folder of no layer', { 'lib/a.ts': `import { b } from './base/b.ts';` }, /stands in no layer/],
     ['mongoose in domain', { 'lib/domain/a.ts': `import mongoose from 'mongoose';` }, /names mongoose/],
     ['ioredis in a worker', { 'workers/a.ts': `import { Redis } from 'ioredis';` }, /names ioredis/],

@@ -5,8 +5,8 @@ import { bounds } from './read.ts';
 const unseen = /[^\P{Cc}\n]+|[\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]+/gu;
 
 /**
- * What of a code host's Markdown is not worth its room here: comments (templates are full of them), the fences of code blocks, marks of headings, where links
- * and pictures lead. Each pattern reads a text once.
+ * What of a code host's Markdown is not worth its room here: comments (templates are full of them), the fences of code blocks, marks of
+ * headings, where links and pictures lead. Each pattern reads a text once.
  */
 const flattened: [RegExp, string][] = [
   [/<!--[^]*?(?:-->|$)/g, ''],
@@ -16,9 +16,9 @@ const flattened: [RegExp, string][] = [
 ];
 
 /**
- * The beginning of a body as plain text: at most 10 lines and 400 code points, cut at a line or a word where that keeps most of it, `…` where something was
- * cut. Plain, and not turned into our formatting: half a Markdown that came out differently would say other things than its author wrote. Empty lines go, so
- * that a post stays small.
+ * The beginning of a body as plain text: at most 10 lines and 400 code points, cut at a line or a word where that keeps most of it, `…`
+ * where something was cut. Plain, and not turned into our formatting: half a Markdown that came out differently would say other things than
+ * its author wrote. Empty lines go, so that a post stays small.
  */
 export function excerptOf(body: string): string {
   const text = wellFormed(cut(body, bounds.read))

@@ -27,7 +27,10 @@ export type Facts =
   | StarFacts
   | ForkFacts;
 
-/** What a delivery comes to: what of it is needed to post it (at most 16 kB as JSON, whatever came), or in plain words why nothing is posted. */
+/**
+ * What a delivery comes to: what of it is needed to post it (at most 16 kB as JSON, whatever came), or in plain words why nothing is
+ * posted.
+ */
 export type Reading = { action: string | null; facts: Facts } | { action: string | null; ignored: string };
 
 /** What each event name is read by; all others post nothing. A reader says in plain words why it posts nothing. */
@@ -51,8 +54,8 @@ const readers = new Map<string, (payload: Fields) => Facts | string>([
 ]);
 
 /**
- * Reads a delivery of a code host: `event` as its header says, `payload` as parsed. Only the needed fields are read, and each of them may be missing or be of
- * another type. Cheap; never throws.
+ * Reads a delivery of a code host: `event` as its header says, `payload` as parsed. Only the needed fields are read, and each of them may
+ * be missing or be of another type. Cheap; never throws.
  */
 export function readDelivery(event: string, payload: unknown): Reading {
   const action = lineAt(payload, bounds.action, 'action') || null;
@@ -63,7 +66,10 @@ export function readDelivery(event: string, payload: unknown): Reading {
   return typeof facts === 'string' ? { action, ignored: facts } : { action, facts };
 }
 
-/** The one embed of a delivery that posts. Never throws; always within the bounds of an embed; pings nobody, and only its own links are links. */
+/**
+ * The one embed of a delivery that posts. Never throws; always within the bounds of an embed; pings nobody, and only its own links are
+ * links.
+ */
 export function renderDelivery(facts: Facts): Embed {
   switch (facts.event) {
     case 'ping':

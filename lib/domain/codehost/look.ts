@@ -41,8 +41,8 @@ export interface Post {
 }
 
 /**
- * The embed of a post: author with profile and picture, `[owner/repo:branch] title` with its link, the colour of the state. Composed first and escaped after, so
- * that no two texts become a mark together.
+ * The embed of a post: author with profile and picture, `[owner/repo:branch] title` with its link, the colour of the state. Composed first
+ * and escaped after, so that no two texts become a mark together.
  */
 export function embedOf({ repository, by }: Common, { branch = '', title, url, color, body = '', lines, footer = '' }: Post): Embed {
   const place = [repository?.name ?? '', branch].filter((part) => part !== '').join(':');
@@ -71,5 +71,10 @@ export const nameOf = ({ number, title }: Topic): string =>
 /** `title: #12 Title`, or the title alone when nothing is known of the topic. */
 export const about = (title: string, topic: Topic): string => [title, nameOf(topic)].filter((part) => part !== '').join(': ');
 
+const numbers = new Intl.NumberFormat('en-US');
+
+/** `1,234`. */
+export const grouped = (count: number): string => numbers.format(count);
+
 /** `1 commit`, `2 commits`, `1,234 commits`. */
-export const counted = (count: number, one: string): string => `${count.toLocaleString('en-US')} ${count === 1 ? one : `${one}s`}`;
+export const counted = (count: number, one: string): string => `${grouped(count)} ${count === 1 ? one : `${one}s`}`;

@@ -1,6 +1,6 @@
 import type { Embed } from '../../contract/message.ts';
 import { excerptOf } from './excerpt.ts';
-import { about, colors, counted, embedOf } from './look.ts';
+import { about, colors, counted, embedOf, grouped } from './look.ts';
 import { bounds, type Fields, flagAt, lineAt, numberAt, objectAt, rawAt, without, wrongAction } from './read.ts';
 import { type Common, commonOf, type Topic, topicOf } from './subject.ts';
 
@@ -68,10 +68,7 @@ export function renderPullRequest(facts: PullRequestFacts): Embed {
   const { title, color } = states[state];
   const isDraft = draft && (state === 'opened' || state === 'reopened');
   const branches = from !== '' && into !== '' ? `${from} → ${into}` : '';
-  const changed =
-    size === null
-      ? ''
-      : `+${size.added.toLocaleString('en-US')} −${size.removed.toLocaleString('en-US')} in ${counted(size.files, 'file')}`;
+  const changed = size === null ? '' : `+${grouped(size.added)} −${grouped(size.removed)} in ${counted(size.files, 'file')}`;
   return embedOf(facts, {
     title: about(isDraft ? title.replace('Pull', 'Draft pull') : title, facts),
     url,

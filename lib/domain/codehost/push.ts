@@ -48,7 +48,9 @@ function compareOf(payload: Fields): string | null {
   return link?.includes('/compare/') ? link : null;
 }
 
-/** Reads a `push`. Says why nothing is posted: tags, deletes and pushes without commits are told by other events, or by none (decisions 8). */
+/**
+ * Reads a `push`. Says why nothing is posted: tags, deletes and pushes without commits are told by other events, or by none (decisions 8).
+ */
 export function readPush(payload: Fields): PushFacts | string {
   const ref = rawAt(payload, 'ref');
   if (ref === '') return 'a push without a branch';

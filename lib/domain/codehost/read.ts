@@ -25,8 +25,11 @@ export type Fields = Readonly<Record<string, unknown>>;
 const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** What stands at a path such as `head.ref`; undefined where a step of it is no object. */
-const valueAt = (value: unknown, path: string): unknown =>
-  path.split('.').reduce<unknown>((at, key) => (isObject(at) ? at[key] : undefined), value);
+function valueAt(value: unknown, path: string): unknown {
+  const dot = path.indexOf('.');
+  if (dot < 0) return isObject(value) ? value[path] : undefined;
+  return valueAt(valueAt(value, path.slice(0, dot)), path.slice(dot + 1));
+}
 
 /** The object at `path`, or null. `''` is the value itself. */
 export function objectAt(value: unknown, path: string): Fields | null {
@@ -71,7 +74,10 @@ export function lineAt(value: unknown, max: number, ...paths: string[]): string 
   return '';
 }
 
-/** The whole number at `path`, 0 or above. null for anything else, also for one that JSON numbers do not hold exactly: a wrong number is worse than none. */
+/**
+ * The whole number at `path`, 0 or above. null for anything else, also for one that JSON numbers do not hold exactly: a wrong number is
+ * worse than none.
+ */
 export function numberAt(value: unknown, path: string): number | null {
   const found = valueAt(value, path);
   return typeof found === 'number' && Number.isSafeInteger(found) && found >= 0 ? found : null;

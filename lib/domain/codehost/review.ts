@@ -36,7 +36,10 @@ export function readReview(payload: Fields): ReviewFacts | string {
   return `a review in state \`${lineAt(payload, bounds.action, 'review.state') || 'unknown'}\` posts nothing`;
 }
 
-/** Reads what Gitea and Forgejo send for a review: `pull_request_approved`, `pull_request_rejected` or `pull_request_comment`, its action is always `reviewed`. */
+/**
+ * Reads what Gitea and Forgejo send for a review: `pull_request_approved`, `pull_request_rejected` or `pull_request_comment`, its action is
+ * always `reviewed`.
+ */
 export const readGiteaReview =
   (state: ReviewFacts['state']) =>
   (payload: Fields): ReviewFacts | string =>
