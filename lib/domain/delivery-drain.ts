@@ -99,15 +99,20 @@ async function refused(platform: WorkerPlatform, delivery: DeliveryDoc, error: u
 }
 
 /** Whether the message of a delivery is stored already: the process died that did it. */
-const stands = async ({ db }: Platform, { messageId }: DeliveryDoc): Promise<boolean> =>
-  messageId !== undefined && (await db.messages.exists({ _id: messageId })) !== null;
+const stands = async ({ db }: Platform, { messageId, webhookId }: DeliveryDoc): Promise<boolean> =>
+  messageId !== undefined && (await db.messages.exists({ _id: messageId, authorId: webhookId })) !== null;
+
+/** What became of a delivery whose message stands. */
+const toldAs = ({ more }: DeliveryDoc): Pick<DeliveryDoc, 'outcome'> => ({ outcome: more ? 'merged' : 'posted' });
 
 /** Posts one delivery when there is a place for it; else answers after how many milliseconds there may be one. */
 async function post(platform: WorkerPlatform, webhook: WebhookDoc, delivery: DeliveryDoc): Promise<number | null> {
-  if (!(await stands(platform, delivery))) {
-    const waitMs = await takePlace(platform, webhook._id, 'delivery');
-    if (waitMs !== null) return waitMs;
+  if (await stands(platform, delivery)) {
+    await settle(platform, delivery, toldAs(delivery));
+    return null;
   }
+  const waitMs = await takePlace(platform, webhook._id, 'delivery');
+  if (waitMs !== null) return waitMs;
   const claimed = await claim(platform, delivery);
   if (!claimed) return null;
   failpoint(platform.config, 'after-delivery-claim');
@@ -119,7 +124,7 @@ async function post(platform: WorkerPlatform, webhook: WebhookDoc, delivery: Del
     return null;
   }
   failpoint(platform.config, 'after-delivery-message');
-  await settle(platform, claimed, { outcome: claimed.more ? 'merged' : 'posted' });
+  await settle(platform, claimed, toldAs(claimed));
   return null;
 }
 

@@ -1,0 +1,106 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { checkEmbeds } from '../../lib/domain/message-draft.ts';
+import { type Hook, issue, type Scene, startDeliveries } from './fixture.ts';
+
+const known = [
+  'ping',
+  'push',
+  'pull_request',
+  'pull_request_review',
+  'issues',
+  'issue_comment',
+  'release',
+  'workflow_run',
+  'create',
+  'star',
+];
+/** Any name that a header can hold. */
+const eventName = fc.oneof(
+  fc.constantFrom(...known),
+  fc.string({ unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)), minLength: 1, maxLength: 80 }),
+);
+
+const pings = '@everyone @here <@1000000000000000001> <@&1000000000000000001>';
+/** A text as hostile as one can be. */
+const hostile = fc.oneof(fc.string({ unit: 'binary' }), fc.constant(pings), fc.constant(`[x](javascript:1) ${pings}`.repeat(200)));
+/** What code hosts send, by event. */
+const real: Record<string, object> = {
+  issues: issue(1),
+  push: {
+    ref: 'refs/heads/main',
+    after: 'a'.repeat(40),
+    commits: [{ id: 'b'.repeat(40), message: pings, author: { name: pings }, url: 'https://code.example/c' }],
+    compare: 'https://code.example/compare/a...b',
+    repository: { full_name: 'o/r' },
+    sender: { login: 'sam' },
+  },
+  release: { action: 'published', release: { tag_name: 'v1', name: pings, body: pings, html_url: 'https://code.example/v1' }, sender: {} },
+};
+
+/** `payload` with what stands at these of its spots exchanged. */
+function spoil(payload: object, changes: readonly [number, unknown][]): object {
+  const copy = structuredClone(payload);
+  const spots: [Record<string, unknown>, string][] = [];
+  const walk = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return;
+    for (const key of Object.keys(value)) {
+      spots.push([value as Record<string, unknown>, key]);
+      walk((value as Record<string, unknown>)[key]);
+    }
+  };
+  walk(copy);
+  for (const [at, value] of changes) {
+    const [holder, key] = spots[at % spots.length] as [Record<string, unknown>, string];
+    holder[key] = value;
+  }
+  return copy;
+}
+
+const changes = fc.array(fc.tuple(fc.nat(40), fc.oneof(fc.jsonValue(), hostile)), { maxLength: 3 });
+const delivery = fc.oneof(
+  fc.tuple(eventName, fc.jsonValue()),
+  fc
+    .tuple(fc.constantFrom(...Object.keys(real)), changes)
+    .map(([event, spots]): [string, unknown] => [event, spoil(real[event] as object, spots)]),
+);
+
+describe('any delivery', () => {
+  let scene: Scene;
+  let hook: Hook;
+  before(async () => {
+    scene = await startDeliveries(2);
+    hook = await scene.make();
+  });
+  after(() => scene.close());
+
+  it('any JSON under any event is 202 or 204, and every post passes as an embed and pings nobody', async () => {
+    await fc.assert(
+      fc.asyncProperty(delivery, fc.boolean(), async ([event, payload], asForm) => {
+        const text = JSON.stringify(payload);
+        const { status, body } = asForm
+          ? await hook.deliver(`payload=${encodeURIComponent(text)}`, {
+              event,
+              headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+            })
+          : await hook.deliver(text, { event });
+        expect([202, 204], `${event} ${text} ${JSON.stringify(body)}`).to.include(status);
+      }),
+      { numRuns: 100 },
+    );
+    await hook.drainAll();
+    const posted = await hook.messages();
+    expect(posted.length).to.be.greaterThan(10);
+    for (const { embeds, content, mentions, mentionRoles, mentionEveryone, pings: pinging } of posted) {
+      expect(checkEmbeds(embeds)).to.deep.equal(embeds);
+      expect({ content, mentions, mentionRoles, mentionEveryone, pinging }).to.deep.equal({
+        content: '',
+        mentions: [],
+        mentionRoles: [],
+        mentionEveryone: false,
+        pinging: undefined,
+      });
+    }
+    expect((await hook.log()).filter(({ outcome }) => outcome === 'failed')).to.deep.equal([]);
+  }).timeout(60_000);
+});
