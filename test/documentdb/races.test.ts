@@ -87,6 +87,24 @@ describe('races in the database', () => {
       }
     });
 
+  const deletes: [what: string, remove: (c: ReturnType<TestDatabase['fresh']>, key: number) => Promise<number>][] = [
+    ['deleteOne', async (c, key) => (await c.deleteOne({ _id: key })).deletedCount],
+    ['deleteOne by another field', async (c, key) => (await c.deleteOne({ key })).deletedCount],
+    ['deleteMany', async (c, key) => (await c.deleteMany({ key })).deletedCount],
+    ['findOneAndDelete', async (c, key) => ((await c.findOneAndDelete({ _id: key, key })) ? 1 : 0)],
+  ];
+  for (const [what, remove] of deletes)
+    it(`${what} among updates of its document deletes it, and nothing once it is gone`, async () => {
+      const c = database.fresh();
+      for (let key = 0; key < 8; key++) {
+        await c.insertOne({ _id: key, key, n: 0 });
+        const updates = atOnce(8, () => c.updateOne({ _id: key }, { $inc: { n: 1 } }));
+        const [first] = await Promise.all([remove(c, key), updates]);
+        expect([first, await remove(c, key)]).to.deep.equal([1, 0]);
+        expect(await c.countDocuments({ key })).to.equal(0);
+      }
+    });
+
   it('updates that lock two documents crosswise are all done', async () => {
     const c = database.fresh();
     await c.insertMany([

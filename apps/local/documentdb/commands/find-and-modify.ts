@@ -2,6 +2,7 @@ import { deserialize } from 'bson';
 import { type Handler, option, queryDocument } from '../command.ts';
 import { describeDuplicate, writtenValues } from '../duplicate-key.ts';
 import { isDuplicate, toCommandError } from '../errors.ts';
+import { deletingOne } from './one-delete.ts';
 
 const statement = { name: 'find_and_modify', text: 'SELECT p_result::bytea FROM documentdb_api.find_and_modify($1, $2, NULL)' };
 const upsertAttempts = 5;
@@ -11,7 +12,7 @@ export const findAndModify: Handler = async (command, lease) => {
   const isUpsert = Boolean(option(command, 'upsert')) && !lease.inTransaction;
   for (let attempt = 1; ; attempt++) {
     try {
-      return await queryDocument(lease, statement, [command.db, command.spec]);
+      return await deletingOne(command, lease, () => queryDocument(lease, statement, [command.db, command.spec]));
     } catch (error) {
       if (!isDuplicate(error)) throw error;
       if (isUpsert && attempt < upsertAttempts) continue;

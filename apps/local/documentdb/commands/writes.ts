@@ -2,6 +2,7 @@ import { deserialize } from 'bson';
 import { numberField, scanFields } from '../bson-scan.ts';
 import type { Handler } from '../command.ts';
 import { writtenValues } from '../duplicate-key.ts';
+import { deletingOne } from './one-delete.ts';
 import { type BulkWrite, runBulkWrite } from './repeat.ts';
 import { sendWriteReply } from './write-errors.ts';
 
@@ -43,7 +44,8 @@ export const update: Handler = async (command, lease) => {
 };
 
 /** `delete`. */
-export const remove: Handler = async (command, lease) => {
-  const outcome = await runBulkWrite(command, lease, deleting);
-  return 'bytes' in outcome ? outcome.bytes : sendWriteReply(command, lease, outcome.reply, () => []);
-};
+export const remove: Handler = (command, lease) =>
+  deletingOne(command, lease, async () => {
+    const outcome = await runBulkWrite(command, lease, deleting);
+    return 'bytes' in outcome ? outcome.bytes : sendWriteReply(command, lease, outcome.reply, () => []);
+  });
