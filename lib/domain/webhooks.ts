@@ -127,7 +127,7 @@ export async function deleteWebhook(platform: EnqueuePlatform, actor: Actor, id:
 export async function removeWebhooksOf(platform: Platform, channelId: string): Promise<void> {
   for (const { _id } of await platform.db.webhooks.find({ channelId }, { _id: 1 }).lean()) {
     await forgetDeliveries(platform, _id);
-    await platform.db.webhooks.deleteOne({ _id });
+    await platform.db.webhooks.deleteMany({ _id }); // as in deleteWebhook
   }
 }
 
