@@ -1,7 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import type { Failpoint } from '../../lib/base/failpoint.ts';
 import { createLog } from '../../lib/base/log.ts';
@@ -9,16 +6,15 @@ import { trusted } from '../../lib/store/database.ts';
 import { type GatewayPlatform, openGatewayPlatform } from '../../lib/store/platform.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
 import { copiesOf, makeFollowing } from '../harness/crosspost.ts';
-import { isReady } from '../harness/stack.ts';
+import { type OwnProcess, startOwn } from '../harness/own-process.ts';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
 const followers = 500;
 
 describe('crosspost-message: a worker killed in the middle of 500 targets', function () {
   this.timeout(120_000); // processes start and locks run out
   let api: TestApi;
   let gateway: GatewayPlatform;
-  const children: ChildProcess[] = [];
+  const children: OwnProcess[] = [];
   beforeEach(async () => {
     api = await startTestApi();
     gateway = await openGatewayPlatform(api.platform.config, createLog('test', 'silent'));
@@ -30,16 +26,9 @@ describe('crosspost-message: a worker killed in the middle of 500 targets', func
   });
 
   /** A worker process of its own over the same stores, that dies at `failpoint` if there is one. */
-  const startWorker = async (failpoint: Failpoint | ''): Promise<ChildProcess> => {
-    const { MONGODB_URL, REDIS_URL, REDIS_PREFIX, APP_KEY, LOG_LEVEL } = api.platform.config;
-    const own = { MONGODB_URL, REDIS_URL, REDIS_PREFIX, LOG_LEVEL, APP_KEY: APP_KEY.toString('base64') };
-    const child = spawn(process.execPath, ['--import=tsx', 'workers/main.ts'], {
-      cwd: root,
-      env: { ...process.env, ...own, FAILPOINTS: failpoint },
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    });
+  const startWorker = async (failpoint: Failpoint | ''): Promise<OwnProcess> => {
+    const child = await startOwn('worker', api.platform.config, { failpoint });
     children.push(child);
-    await isReady(child);
     return child;
   };
   const eventually = async (probe: () => Promise<boolean>): Promise<void> => {
@@ -60,7 +49,7 @@ describe('crosspost-message: a worker killed in the middle of 500 targets', func
       const { body } = await api.call('POST', `/api/channels/${news}/messages`, { as, body: { content: 'news' } });
       const messageId = String(body.id);
       const doomed = await startWorker(failpoint);
-      const died = once(doomed, 'exit');
+      const died = doomed.ended;
       expect((await api.call('POST', `/api/channels/${news}/messages/${messageId}/crosspost`, { as })).status).to.equal(200);
       const [, signal] = (await died) as [number | null, string | null];
       expect(signal).to.equal('SIGKILL');

@@ -1,6 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import type { Failpoint } from '../../lib/base/failpoint.ts';
 import { limits } from '../../lib/base/limits.ts';
@@ -9,10 +6,8 @@ import { recountMembers } from '../../lib/domain/membership.ts';
 import { drainServer, overdueServers } from '../../lib/domain/server-events.ts';
 import { around } from '../harness/around.ts';
 import { type Caller, makeBot, makeMember, makePerson, makeServer, type Place, refused, send, tally } from '../harness/factories.ts';
+import { startOwn } from '../harness/own-process.ts';
 import { type Scene, startScene } from '../harness/scene.ts';
-import { freePort, isReady } from '../harness/stack.ts';
-
-const root = fileURLToPath(new URL('../../', import.meta.url));
 
 describe('members that come and go while processes die', function () {
   this.timeout(60_000); // a process starts in two
@@ -61,19 +56,10 @@ describe('members that come and go while processes die', function () {
   };
   /** Kicks through a process of its own that dies at `failpoint`. */
   const kickAndDie = async (failpoint: Failpoint, userId: string): Promise<void> => {
-    const { MONGODB_URL, REDIS_URL, REDIS_PREFIX, APP_KEY, LOG_LEVEL } = scene.api.platform.config;
-    const port = await freePort();
-    const own = { MONGODB_URL, REDIS_URL, REDIS_PREFIX, LOG_LEVEL, APP_KEY: APP_KEY.toString('base64'), PORT: String(port) };
-    const child: ChildProcess = spawn(process.execPath, ['--import=tsx', 'apps/api/main.ts'], {
-      cwd: root,
-      env: { ...process.env, ...own, RATE_LIMIT: 'off', FAILPOINTS: failpoint },
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    });
-    await isReady(child);
-    const died = once(child, 'exit');
-    const url = `http://127.0.0.1:${port}/api/servers/${server.id}/members/${userId}`;
+    const child = await startOwn('api', scene.api.platform.config, { failpoint });
+    const url = `${child.url}/api/servers/${server.id}/members/${userId}`;
     expect(await fetch(url, { method: 'DELETE', headers: { Authorization: owner.as } }).catch(() => null)).to.equal(null);
-    expect((await died)[1]).to.equal('SIGKILL');
+    expect((await child.ended)[1]).to.equal('SIGKILL');
   };
 
   it('an api before the membership goes: they stay, nobody is told, and after 10 s nothing is owed', async () => {

@@ -1,6 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import type { Failpoint } from '../../lib/base/failpoint.ts';
 import { createLog } from '../../lib/base/log.ts';
@@ -9,9 +6,7 @@ import { sweepNotices } from '../../lib/domain/notices.ts';
 import { openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
 import { type Caller, makeBot, makeMember, makePerson, makeServer, type Place, send } from '../harness/factories.ts';
-import { freePort, isReady } from '../harness/stack.ts';
-
-const root = fileURLToPath(new URL('../../', import.meta.url));
+import { type OwnProcess, startOwn } from '../harness/own-process.ts';
 
 describe('a notice whose process is killed on the way', function () {
   this.timeout(60_000); // a process starts in each
@@ -20,8 +15,7 @@ describe('a notice whose process is killed on the way', function () {
   let owner: Caller;
   let server: Place;
   let member: Caller;
-  let child: ChildProcess;
-  let url: string;
+  let child: OwnProcess;
   before(async () => {
     api = await startTestApi();
     worker = await openWorkerPlatform(api.platform.config, createLog('test', 'silent'));
@@ -36,21 +30,12 @@ describe('a notice whose process is killed on the way', function () {
     member = await makeMember(api, owner, server.id);
   });
   afterEach(() => {
-    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+    child.kill();
   });
 
   /** A process of its own over the same stores, that dies at `failpoint`. */
-  const startChild = async (entry: string, failpoint: Failpoint): Promise<void> => {
-    const { MONGODB_URL, REDIS_URL, REDIS_PREFIX, APP_KEY, LOG_LEVEL } = api.platform.config;
-    const port = await freePort();
-    const own = { MONGODB_URL, REDIS_URL, REDIS_PREFIX, LOG_LEVEL, APP_KEY: APP_KEY.toString('base64'), PORT: String(port) };
-    child = spawn(process.execPath, ['--import=tsx', entry], {
-      cwd: root,
-      env: { ...process.env, ...own, RATE_LIMIT: 'off', FAILPOINTS: failpoint },
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    });
-    await isReady(child);
-    url = `http://127.0.0.1:${port}`;
+  const startChild = async (role: 'api' | 'worker', failpoint: Failpoint): Promise<void> => {
+    child = await startOwn(role, api.platform.config, { failpoint });
   };
   const kick = (base: string): Promise<number | null> =>
     fetch(`${base}/api/servers/${server.id}/members/${member.id}`, { method: 'DELETE', headers: { Authorization: owner.as } }).then(
@@ -63,7 +48,7 @@ describe('a notice whose process is killed on the way', function () {
       () => null,
     );
   const killedBy = async (act: () => Promise<unknown>): Promise<void> => {
-    const died = once(child, 'exit');
+    const died = child.ended;
     await act();
     expect((await died)[1]).to.equal('SIGKILL');
   };
@@ -78,8 +63,8 @@ describe('a notice whose process is killed on the way', function () {
   };
 
   it('an api before the removal: they are still in, and hear of nothing', async () => {
-    await startChild('apps/api/main.ts', 'after-notice-write');
-    await killedBy(async () => expect(await kick(url)).to.equal(null));
+    await startChild('api', 'after-notice-write');
+    await killedBy(async () => expect(await kick(child.url)).to.equal(null));
     await send(api, 200, member, 'GET', `/api/servers/${server.id}`);
     expect(await api.platform.db.notices.countDocuments()).to.equal(1);
     await sweepOld();
@@ -87,16 +72,16 @@ describe('a notice whose process is killed on the way', function () {
   });
 
   it('an api after the removal: the sweep posts it', async () => {
-    await startChild('apps/api/main.ts', 'after-removal');
-    await killedBy(async () => expect(await kick(url)).to.equal(null));
+    await startChild('api', 'after-removal');
+    await killedBy(async () => expect(await kick(child.url)).to.equal(null));
     await send(api, 404, member, 'GET', `/api/servers/${server.id}`);
     await sweepOld();
     expect(await told()).to.equal(1);
   });
 
   it('an api before the ban: they are still in, and hear of nothing', async () => {
-    await startChild('apps/api/main.ts', 'after-notice-write');
-    await killedBy(async () => expect(await ban(url)).to.equal(null));
+    await startChild('api', 'after-notice-write');
+    await killedBy(async () => expect(await ban(child.url)).to.equal(null));
     await sweepOld();
     await send(api, 200, member, 'GET', `/api/servers/${server.id}`);
     expect(await told()).to.equal(0);
@@ -105,8 +90,8 @@ describe('a notice whose process is killed on the way', function () {
   it('an api between the ban and the removal: the sweep ends the membership and posts it, and a bot goes too', async () => {
     const bot = await makeBot(api, owner, server.id);
     for (const one of [member, bot]) {
-      await startChild('apps/api/main.ts', 'after-ban-write');
-      await killedBy(async () => expect(await ban(url, one.id)).to.equal(null));
+      await startChild('api', 'after-ban-write');
+      await killedBy(async () => expect(await ban(child.url, one.id)).to.equal(null));
       await send(api, 200, one, 'GET', `/api/servers/${server.id}`);
       await sweepOld();
       await send(api, 404, one, 'GET', `/api/servers/${server.id}`);
@@ -116,15 +101,15 @@ describe('a notice whose process is killed on the way', function () {
   });
 
   it('an api after the removal of who is banned: the sweep posts it', async () => {
-    await startChild('apps/api/main.ts', 'after-removal');
-    await killedBy(async () => expect(await ban(url)).to.equal(null));
+    await startChild('api', 'after-removal');
+    await killedBy(async () => expect(await ban(child.url)).to.equal(null));
     await send(api, 404, member, 'GET', `/api/servers/${server.id}`);
     await sweepOld();
     expect(await told()).to.equal(1);
   });
 
   it('a worker after it posted the message: it is posted once', async () => {
-    await startChild('workers/main.ts', 'after-notice-post');
+    await startChild('worker', 'after-notice-post');
     await killedBy(async () => expect(await kick(api.url)).to.equal(204));
     expect([await api.platform.db.notices.countDocuments(), await told()]).to.deep.equal([1, 1]);
     await sweepOld();

@@ -1,20 +1,14 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import type { Failpoint } from '../../lib/base/failpoint.ts';
 import { finishRemoval } from '../../lib/domain/finish-removal.ts';
 import { overdueRemovals } from '../../lib/domain/removals.ts';
+import { type OwnProcess, startOwn } from '../harness/own-process.ts';
 import { type Scene, startScene } from '../harness/scene.ts';
-import { freePort, isReady } from '../harness/stack.ts';
-
-const root = fileURLToPath(new URL('../../', import.meta.url));
 
 describe('A removal whose process is killed', function () {
   this.timeout(60_000); // a process starts in each
   let scene: Scene;
-  let child: ChildProcess;
-  let port: number;
+  let child: OwnProcess;
   before(async () => {
     scene = await startScene();
     const { id: accountId } = scene.bot;
@@ -23,20 +17,12 @@ describe('A removal whose process is killed', function () {
   });
   after(() => scene.close());
   afterEach(() => {
-    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+    child.kill();
   });
 
   /** A process of its own over the same stores, that dies at `failpoint`. */
-  const startChild = async (entry: string, failpoint: Failpoint): Promise<void> => {
-    const { MONGODB_URL, REDIS_URL, REDIS_PREFIX, APP_KEY, LOG_LEVEL } = scene.api.platform.config;
-    port = await freePort();
-    const own = { MONGODB_URL, REDIS_URL, REDIS_PREFIX, LOG_LEVEL, APP_KEY: APP_KEY.toString('base64'), PORT: String(port) };
-    child = spawn(process.execPath, ['--import=tsx', entry], {
-      cwd: root,
-      env: { ...process.env, ...own, RATE_LIMIT: 'off', FAILPOINTS: failpoint },
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    });
-    await isReady(child);
+  const startChild = async (role: 'api' | 'worker', failpoint: Failpoint): Promise<void> => {
+    child = await startOwn(role, scene.api.platform.config, { failpoint });
   };
   const call = async (status: number, method: string, path: string, body?: unknown): Promise<string> => {
     const answer = await scene.api.call<{ id: string }>(method, path, { as: scene.asPerson, body });
@@ -77,9 +63,9 @@ describe('A removal whose process is killed', function () {
   it('an api between intent and deletion: the channel is there until the sweep, then it goes to the end', async () => {
     const ids = await make();
     const [id] = ids as [string];
-    await startChild('apps/api/main.ts', 'after-removal-intent');
-    const died = once(child, 'exit');
-    const answered = await fetch(`http://127.0.0.1:${port}/api/channels/${id}`, {
+    await startChild('api', 'after-removal-intent');
+    const died = child.ended;
+    const answered = await fetch(`${child.url}/api/channels/${id}`, {
       method: 'DELETE',
       headers: { Authorization: scene.asPerson },
     }).catch(() => null);
@@ -93,8 +79,8 @@ describe('A removal whose process is killed', function () {
   it('a worker half way: another finishes, and each CHANNEL_DELETE comes once', async () => {
     const ids = await make();
     const [id, inside] = ids as [string, string];
-    await startChild('workers/main.ts', 'during-removal');
-    const died = once(child, 'exit');
+    await startChild('worker', 'during-removal');
+    const died = child.ended;
     await call(204, 'DELETE', `/api/channels/${id}`);
     expect((await died)[1]).to.equal('SIGKILL');
     expect([await messagesIn([id]), await messagesIn([inside]), await told(ids)]).to.deep.equal([0, 1, [id]]);

@@ -2,9 +2,9 @@ import type { ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import { reply } from '../harness/endpoint.ts';
 import { type EndpointScene, startEndpointScene } from '../harness/endpoint-scene.ts';
+import { type OwnProcess, startOwn } from '../harness/own-process.ts';
 import { until } from '../harness/scene.ts';
 import { type Site, startSite } from '../harness/site.ts';
-import { type OwnProcess, startOwn } from './own-process.ts';
 import { type RaceScene, startRaceScene } from './race-scene.ts';
 
 describe('Interactions Endpoint: 60 uses at once of one that hangs (quality 3)', function () {

@@ -7,8 +7,8 @@ import { openProducer } from '../../lib/store/queue.ts';
 import { handlers } from '../../workers/handlers.ts';
 import { startWorker } from '../../workers/start.ts';
 import { reply } from '../harness/endpoint.ts';
+import { type OwnProcess, startOwn } from '../harness/own-process.ts';
 import { until } from '../harness/scene.ts';
-import { type OwnProcess, startOwn } from './own-process.ts';
 import { type RaceScene, startRaceScene } from './race-scene.ts';
 
 const lost = [null, 'failed', 'the outcome was never noted: the worker ended, or a store was away'];

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import { reply } from '../harness/endpoint.ts';
+import { startOwn } from '../harness/own-process.ts';
 import { until } from '../harness/scene.ts';
-import { startOwn } from './own-process.ts';
 import { type RaceScene, startRaceScene } from './race-scene.ts';
 
 describe('Interactions Endpoint: a worker that is told to end (quality 5, Process)', function () {

@@ -1,26 +1,20 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { rm, utimes, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import type { Failpoint } from '../../lib/base/failpoint.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { sweepFiles } from '../../lib/domain/files.ts';
 import { openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { type MessageFixture, messageFixture } from '../api/message-fixture.ts';
+import { type OwnProcess, startOwn } from '../harness/own-process.ts';
 import { until } from '../harness/scene.ts';
-import { freePort, isReady } from '../harness/stack.ts';
 import { expectNoOrphans, fileDocs, formOf, getFile, onDisk, sendBody } from './fixture.ts';
-
-const root = fileURLToPath(new URL('../../', import.meta.url));
 
 describe('files: an api process killed on the way', function () {
   this.timeout(60_000); // a process starts in each
   let fixture: MessageFixture;
   let worker: WorkerPlatform;
-  let child: ChildProcess;
-  let url: string;
+  let child: OwnProcess;
   before(async () => {
     fixture = await messageFixture();
     worker = await openWorkerPlatform(fixture.api.platform.config, createLog('worker', 'error'));
@@ -30,21 +24,12 @@ describe('files: an api process killed on the way', function () {
     await fixture.api.close();
   });
   afterEach(() => {
-    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+    child.kill();
   });
 
   /** An api process of its own over the same stores and files, that dies at `failpoint`. */
   const startChild = async (failpoint: Failpoint): Promise<void> => {
-    const { MONGODB_URL, REDIS_URL, REDIS_PREFIX, APP_KEY, LOG_LEVEL, FILES_DIR } = fixture.api.platform.config;
-    const port = await freePort();
-    const own = { MONGODB_URL, REDIS_URL, REDIS_PREFIX, LOG_LEVEL, FILES_DIR, APP_KEY: APP_KEY.toString('base64'), PORT: String(port) };
-    child = spawn(process.execPath, ['--import=tsx', 'apps/api/main.ts'], {
-      cwd: root,
-      env: { ...process.env, ...own, RATE_LIMIT: 'off', FAILPOINTS: failpoint },
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    });
-    await isReady(child);
-    url = `http://127.0.0.1:${port}`;
+    child = await startOwn('api', fixture.api.platform.config, { failpoint });
   };
   const form = (): FormData =>
     formOf({ content: 'x' }, [
@@ -52,8 +37,8 @@ describe('files: an api process killed on the way', function () {
       { name: 'b.txt', bytes: 'two' },
     ]);
   const lastWords = async (headers: Record<string, string> = {}): Promise<void> => {
-    const died = once(child, 'exit');
-    const answered = await sendBody(url + fixture.path, fixture.bot, form(), headers).then(
+    const died = child.ended;
+    const answered = await sendBody(child.url + fixture.path, fixture.bot, form(), headers).then(
       ({ status }) => status,
       () => null,
     );

@@ -13,6 +13,9 @@ const entries: Record<RoleName, string> = {
 };
 const root = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../' : '../../../', import.meta.url));
 
+/** The entry of a role in the compiled code. */
+export const rolePath = (role: RoleName): string => `${root}dist/${entries[role]}.js`;
+
 /** A free port of loopback, at this moment. */
 export async function freePort(): Promise<number> {
   const server = createServer();
@@ -57,7 +60,7 @@ async function roleProcess(name: RoleName, env: Record<string, string>): Promise
   const portName = { api: 'PORT', gateway: 'GATEWAY_PORT', worker: 'PORT', ops: 'OPS_PORT' }[name];
   let child: ChildProcess | null = null;
   const launch = (): Promise<void> => {
-    const started = spawn(process.execPath, [`${root}dist/${entries[name]}.js`], {
+    const started = spawn(process.execPath, [rolePath(name)], {
       env: { ...process.env, ...env, [portName]: String(port) },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });

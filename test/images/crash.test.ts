@@ -1,7 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import type { Failpoint } from '../../lib/base/failpoint.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
@@ -9,12 +6,11 @@ import { dropFiles } from '../../lib/domain/files.ts';
 import { convertImage } from '../../lib/domain/image-conversion.ts';
 import type { FileDoc } from '../../lib/store/models/file.ts';
 import { startWorker } from '../../workers/start.ts';
+import { type OwnProcess, startOwn } from '../harness/own-process.ts';
 import { until } from '../harness/scene.ts';
-import { isReady } from '../harness/stack.ts';
 import { openStudio, type Studio } from './conversion-fixture.ts';
 import { picture, pngOf } from './fixtures.ts';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
 /** The processes that `pid` started and that run. */
 const childrenOf = (pid: number): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
@@ -22,13 +18,13 @@ const childrenOf = (pid: number): number[] =>
 describe('convert-image: a worker process killed', function () {
   this.timeout(90_000);
   let studio: Studio;
-  let child: ChildProcess;
+  let child: OwnProcess;
   before(async () => {
     studio = await openStudio();
   });
   after(() => studio.close());
   afterEach(async () => {
-    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+    child.kill();
     await studio.worker.blobs.sweepTemp(-1_000); // what the dead worker was writing, otherwise after 15 minutes
     const left: FileDoc[] = await studio.api.platform.db.files.find().lean();
     expect(await studio.blobs()).to.deep.equal(left.map(({ blob }) => blob).sort());
@@ -37,14 +33,7 @@ describe('convert-image: a worker process killed', function () {
 
   /** A worker process of its own over the same stores, that dies at `failpoint`. */
   const startChild = async (failpoint: Failpoint | ''): Promise<void> => {
-    const { MONGODB_URL, REDIS_URL, REDIS_PREFIX, APP_KEY, LOG_LEVEL, FILES_DIR } = studio.worker.config;
-    const own = { MONGODB_URL, REDIS_URL, REDIS_PREFIX, LOG_LEVEL, FILES_DIR, APP_KEY: APP_KEY.toString('base64') };
-    child = spawn(process.execPath, ['--import=tsx', 'workers/main.ts'], {
-      cwd: root,
-      env: { ...process.env, ...own, FAILPOINTS: failpoint },
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    });
-    await isReady(child);
+    child = await startOwn('worker', studio.worker.config, { failpoint });
   };
   /** The message shows what the file is, and owed or owes that once. */
   const expectShown = async (file: FileDoc, contentType: string): Promise<void> => {
@@ -63,7 +52,7 @@ describe('convert-image: a worker process killed', function () {
         await startChild(failpoint);
         const png = await picture().png().toBuffer();
         const file = await studio.upload(contentType === 'image/webp' ? png : png.subarray(0, 60), { posted: true });
-        const died = once(child, 'exit');
+        const died = child.ended;
         await studio.worker.enqueue('convert-image', { fileId: file._id });
         expect((await died)[1]).to.equal('SIGKILL');
         expect((await studio.stored(file))?.original).not.to.equal(undefined);
@@ -78,7 +67,7 @@ describe('convert-image: a worker process killed', function () {
   it('after-image-put, and the file deleted then: the next run leaves nothing', async () => {
     await startChild('after-image-put');
     const file = await studio.upload(await picture().png().toBuffer());
-    const died = once(child, 'exit');
+    const died = child.ended;
     await studio.worker.enqueue('convert-image', { fileId: file._id });
     await died;
     expect(await studio.blobs()).to.include(file.blob);
@@ -91,11 +80,11 @@ describe('convert-image: a worker process killed', function () {
     await startChild('');
     const file = await studio.upload(pngOf({ width: 7_071, height: 7_071, depth: 1, interlaced: true }, 6_300_000), { posted: true });
     await studio.worker.enqueue('convert-image', { fileId: file._id });
-    await until(() => childrenOf(child.pid ?? 0).length > 0, 'the process that encodes');
-    const encoders = childrenOf(child.pid ?? 0);
+    await until(() => childrenOf(child.pid).length > 0, 'the process that encodes');
+    const encoders = childrenOf(child.pid);
     await until(() => encoders.some((pid) => /VmRSS:\s+1\d\d{4}/.test(readFileSync(`/proc/${pid}/status`, 'utf8'))), 'the encode');
     child.kill('SIGKILL');
-    await once(child, 'exit');
+    await child.ended;
     expect(await studio.stored(file)).to.deep.include({ state: 'waiting', begun: 1 });
     const running = startWorker(studio.worker, createMetrics('worker'));
     const finished = (): Promise<void> =>

@@ -1,19 +1,14 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import type { Failpoint } from '../../lib/base/failpoint.ts';
 import type { Server } from '../../lib/contract/server.ts';
 import { sweepFiles } from '../../lib/domain/files.ts';
 import { fileDocs } from '../files/fixture.ts';
 import { type Caller, makePerson, makeServer, type Place, send } from '../harness/factories.ts';
+import { type OwnProcess, startOwn } from '../harness/own-process.ts';
 import { until } from '../harness/scene.ts';
-import { freePort, isReady } from '../harness/stack.ts';
 import { startWhole, type Whole } from '../harness/whole.ts';
 import { picture } from './fixtures.ts';
 import { expectOnly, put } from './picture-fixture.ts';
-
-const root = fileURLToPath(new URL('../../', import.meta.url));
 
 describe('a picture whose API process is killed on the way', function () {
   this.timeout(60_000); // a process starts in each
@@ -21,7 +16,7 @@ describe('a picture whose API process is killed on the way', function () {
   let owner: Caller;
   let server: Place;
   let png: Buffer;
-  let child: ChildProcess;
+  let child: OwnProcess;
   before(async () => {
     whole = await startWhole();
     png = await picture().png().toBuffer();
@@ -30,21 +25,13 @@ describe('a picture whose API process is killed on the way', function () {
   });
   after(() => whole.close());
   afterEach(() => {
-    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+    child.kill();
   });
 
   /** An API process of its own over the same stores, that dies at `failpoint`; answers its address. */
   const startChild = async (failpoint: Failpoint): Promise<string> => {
-    const { MONGODB_URL, REDIS_URL, REDIS_PREFIX, APP_KEY, LOG_LEVEL, FILES_DIR } = whole.platform.config;
-    const port = await freePort();
-    const own = { MONGODB_URL, REDIS_URL, REDIS_PREFIX, LOG_LEVEL, FILES_DIR, APP_KEY: APP_KEY.toString('base64'), PORT: String(port) };
-    child = spawn(process.execPath, ['--import=tsx', 'apps/api/main.ts'], {
-      cwd: root,
-      env: { ...process.env, ...own, RATE_LIMIT: 'off', FAILPOINTS: failpoint },
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    });
-    await isReady(child);
-    return `http://127.0.0.1:${port}`;
+    child = await startOwn('api', whole.platform.config, { failpoint });
+    return child.url;
   };
   const iconNow = async (): Promise<string | null> => (await send<Server>(whole, 200, owner, 'GET', `/api/servers/${server.id}`)).iconUrl;
   const path = (): string => `/api/servers/${server.id}/icon`;
@@ -58,7 +45,7 @@ describe('a picture whose API process is killed on the way', function () {
     it(`${failpoint}: the ${replaced ? 'new' : 'old'} one is shown, and the sweep leaves that alone`, async () => {
       const old = (await put(whole.url, path(), owner.as, png)).body.url;
       const url = await startChild(failpoint);
-      const died = once(child, 'exit');
+      const died = child.ended;
       await put(url, path(), owner.as, png).catch(() => null);
       expect((await died)[1]).to.equal('SIGKILL');
       const now = await iconNow();

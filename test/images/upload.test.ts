@@ -94,6 +94,7 @@ describe('POST /api/channels/{channelId}/messages with images, no worker there',
     whole = {
       ...api,
       worker,
+      node: gateway.node,
       gatewayUrl: `ws://127.0.0.1:${gateway.port}/gateway?v=1`,
       close: async () => {
         await gateway.close();

@@ -1,45 +1,30 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import type { Failpoint } from '../../lib/base/failpoint.ts';
 import { sweepInteractions } from '../../lib/domain/interaction-sweeps.ts';
+import { type OwnProcess, startOwn } from '../harness/own-process.ts';
 import { type Scene, startScene, until } from '../harness/scene.ts';
-import { freePort, isReady } from '../harness/stack.ts';
-
-const root = fileURLToPath(new URL('../../', import.meta.url));
 
 describe('Interaction: an api process killed between write and enqueue', function () {
   this.timeout(60_000); // a process starts in each
   let scene: Scene;
-  let child: ChildProcess;
-  let url: string;
+  let child: OwnProcess;
   before(async () => {
     scene = await startScene();
   });
   after(() => scene.close());
   afterEach(() => {
-    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+    child.kill();
   });
 
   /** An api process of its own over the same stores, that dies at `failpoint`. */
   const startChild = async (failpoint: Failpoint): Promise<void> => {
-    const { MONGODB_URL, REDIS_URL, REDIS_PREFIX, APP_KEY, LOG_LEVEL } = scene.api.platform.config;
-    const port = await freePort();
-    const own = { MONGODB_URL, REDIS_URL, REDIS_PREFIX, LOG_LEVEL, APP_KEY: APP_KEY.toString('base64'), PORT: String(port) };
-    child = spawn(process.execPath, ['--import=tsx', 'apps/api/main.ts'], {
-      cwd: root,
-      env: { ...process.env, ...own, RATE_LIMIT: 'off', FAILPOINTS: failpoint },
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    });
-    await isReady(child);
-    url = `http://127.0.0.1:${port}`;
+    child = await startOwn('api', scene.api.platform.config, { failpoint });
   };
   /** Sends a request to the process that dies of it. */
   const lastWords = async (path: string, body: unknown, headers: Record<string, string> = {}): Promise<void> => {
-    const died = once(child, 'exit');
+    const died = child.ended;
     const init = { method: 'POST', headers: { 'Content-Type': 'application/json', ...headers }, body: JSON.stringify(body) };
-    const answered = await fetch(url + path, init).then(
+    const answered = await fetch(child.url + path, init).then(
       (response) => response.status,
       () => null,
     );

@@ -1,25 +1,27 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import type { Config } from '../../config/index.ts';
 import type { Failpoint } from '../../lib/base/failpoint.ts';
-import { freePort } from '../harness/stack.ts';
-
-const root = fileURLToPath(new URL('../../', import.meta.url));
+import { freePort, isReady, rolePath } from './stack.ts';
 
 /** A role that runs as a process of its own over the stores of a scene. */
 export interface OwnProcess {
   /** Where it listens. */
   url: string;
-  kill(signal: NodeJS.Signals): void;
+  pid: number;
+  /** Ends it; nothing when it has ended. SIGKILL by default. */
+  kill(signal?: NodeJS.Signals): void;
   /** Its exit code and signal, once it has ended. */
   ended: Promise<unknown[]>;
   /** Resolves once it logged `message`; it logs from `info` on. */
   logged(message: string): Promise<void>;
 }
 
-/** Starts an api or a worker over the stores and settings of `config`, and waits until it is ready. It dies at `failpoint`, and by the end of the test run. */
+/**
+ * Starts an api or a worker of the compiled code (`npm run build`) over the stores and settings of `config`, and waits until it is ready. It dies at
+ * `failpoint`, and by the end of the test run.
+ */
 export async function startOwn(
   role: 'api' | 'worker',
   config: Config,
@@ -35,8 +37,7 @@ export async function startOwn(
     APP_KEY: APP_KEY.toString('base64'),
     OUTBOUND_ALLOW: OUTBOUND_ALLOW.join(','),
   };
-  const child = spawn(process.execPath, ['--import=tsx', role === 'api' ? 'apps/api/main.ts' : 'workers/main.ts'], {
-    cwd: root,
+  const child = spawn(process.execPath, [rolePath(role)], {
     env: { ...process.env, ...own, PORT, LOG_LEVEL: 'info', RATE_LIMIT: 'off', FAILPOINTS: failpoint, ...env },
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
@@ -48,10 +49,11 @@ export async function startOwn(
     for (const look of waiting) look();
   });
   const ended = once(child, 'exit');
-  await Promise.race([once(child, 'message'), ended.then(() => Promise.reject(new Error(`${role} ended: ${lines.join('\n')}`)))]);
+  await isReady(child);
   return {
     url: `http://127.0.0.1:${PORT}`,
-    kill: (signal) => void child.kill(signal),
+    pid: child.pid ?? 0,
+    kill: (signal = 'SIGKILL') => void child.kill(signal),
     ended,
     logged: (message) =>
       new Promise((resolve) => {
