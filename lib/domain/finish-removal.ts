@@ -108,7 +108,7 @@ async function finishApplication(platform: WorkerPlatform, removal: RemovalDoc, 
   await removeChannelFiles(platform, _id, goingOn); // its icon
 }
 
-/** Takes a role that is gone off the members who had it. */
+/** Takes a role that is gone off the members who had it. That is no news: nobody is shown with it since its ROLE_DELETE, which tells of them all. */
 async function finishRole({ db }: WorkerPlatform, { _id, serverId }: RemovalInServer, { last }: Pass): Promise<void> {
   if (!last || (await db.servers.exists({ _id: serverId, 'roles.id': _id }))) return;
   await db.members.updateMany({ serverId, roles: _id }, { $pull: { roles: _id } });

@@ -77,6 +77,19 @@ function shiftNews(server: ServerDoc): DueEvent[] {
   });
 }
 
+/** Who handed the server over and who has it now, as members: that they own it, or do not, is shown of them. Named by the last such change. */
+async function ownerNews(platform: Platform, server: ServerDoc): Promise<DueEvent[]> {
+  const { _id: serverId, ownerId, ob = [] } = server;
+  const handed = ob.filter(({ was }) => was?.owner !== undefined);
+  const last = handed.at(-1);
+  if (!last) return [];
+  const ids = [ownerId, ...handed.map(({ was }) => was?.owner ?? ownerId)].map((userId) => `${serverId}:${userId}`);
+  const members = await platform.db.members.find({ _id: trusted({ $in: ids }) }).lean();
+  return (await membersOf(platform, server, members)).map((member) =>
+    event(`${last.id}-${member.user.id}`, 'MEMBER_UPDATE', { serverId, member }),
+  );
+}
+
 /**
  * What a server's document owes, in the order in which it came to owe it. A member that is to go is told to have gone when the membership has ended, is waited
  * for while it may yet, and never told when it did not. Read `server` under `versions`, before the members: what is told here comes before their news.
@@ -99,7 +112,7 @@ export async function newsOfServer(platform: Platform, server: ServerDoc): Promi
     else if ((name === 'ROLE_CREATE' || name === 'ROLE_UPDATE') && telling.has(entry)) news.events.push(...roleNews(server, entry));
     news.done.push(id);
   }
-  news.events.push(...shiftNews(server));
+  news.events.push(...shiftNews(server), ...(await ownerNews(platform, server)));
   return news;
 }
 

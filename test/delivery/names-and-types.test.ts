@@ -1,14 +1,14 @@
 import { expect } from 'chai';
-import type { Role } from '../../lib/contract/server.ts';
+import type { Member, Role } from '../../lib/contract/server.ts';
 import { grantServerTypes } from '../../lib/domain/grants.ts';
 import { drainServer } from '../../lib/domain/server-events.ts';
 import type { Dispatch } from '../harness/bot-client.ts';
-import { type Bot, type Caller, makeBot, makePerson, makeServer, send } from '../harness/factories.ts';
+import { type Bot, type Caller, makeBot, makeMember, makePerson, makeServer, send } from '../harness/factories.ts';
 import { type Ear, listenAs, startWhole, type Whole } from '../harness/whole.ts';
 
-const names = ['ROLE_UPDATE', 'SERVER_UPDATE'];
+const names = ['ROLE_UPDATE', 'SERVER_UPDATE', 'MEMBER_UPDATE'];
 
-describe('what an application’s new name and a grant of the platform team tell', () => {
+describe('what a new name of an application, a new owner and a grant of the platform team tell', () => {
   let whole: Whole;
   let owner: Caller;
   /** A bot that is in two servers, and who listens in each of them: another bot, and the owner. */
@@ -58,6 +58,26 @@ describe('what an application’s new name and a grant of the platform team tell
     expect(again).to.deep.equal([1, 2, 2]);
   });
 
+  it('a server handed over is a MEMBER_UPDATE of who had it and of who has it', async () => {
+    const [, serverId] = places as [string, string];
+    const listening = ears.slice(1);
+    const heir = await makeMember(whole, owner, serverId);
+    const isOwner = ({ t, d }: Dispatch, { id }: Caller, owns: boolean): boolean =>
+      t === 'MEMBER_UPDATE' && (d.member as Member).user.id === id && (d.member as Member).isOwner === owns;
+    const handOver = async (from: Caller, to: Caller): Promise<void> => {
+      await send(whole, 200, from, 'PATCH', `/api/servers/${serverId}`, { ownerId: to.id });
+      for (const ear of listening)
+        for (const [one, owns] of [[from, false] as const, [to, true] as const]) {
+          const { d } = await ear.hears((event) => isOwner(event, one, owns));
+          const now = await send<Member>(whole, 200, owner, 'GET', `/api/servers/${serverId}/members/${one.id}`);
+          expect(d).to.deep.equal({ serverId, member: now });
+        }
+    };
+    await handOver(owner, heir);
+    await handOver(heir, owner);
+    for (const ear of listening) expect(ear.heard.filter(({ t }) => t === 'MEMBER_UPDATE')).to.have.length(4);
+  });
+
   it('types that are granted are one SERVER_UPDATE with the summary; the same ones again are none', async () => {
     const [serverId] = places as [string];
     const summary = (await send<{ id: string }[]>(whole, 200, owner, 'GET', '/api/servers')).find(({ id }) => id === serverId);
@@ -68,7 +88,7 @@ describe('what an application’s new name and a grant of the platform team tell
     await grant(['verified']);
     await grant(['verified']);
     await grant([]);
-    const isTold = ({ t }: Dispatch): boolean => t === 'SERVER_UPDATE';
+    const isTold = ({ t, d }: Dispatch): boolean => t === 'SERVER_UPDATE' && d.id === serverId;
     await Promise.all(ears.map((ear) => ear.hears((event) => isTold(event) && (event.d.types as []).length === 0)));
     for (const ear of ears)
       expect(ear.heard.filter(isTold).map(({ d }) => d)).to.deep.equal([

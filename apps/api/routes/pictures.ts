@@ -22,7 +22,7 @@ export const picturesRoutes: readonly Route[] = [
     method: 'PUT',
     path: '/api/users/@me/avatar',
     auth: 'account',
-    about: `Gives the caller an avatar. ${what}`,
+    about: `Gives the caller an avatar. ${what} Whatever is read from then on shows it; no event tells of it.`,
     admitPicture: () => Promise.resolve(),
     reply: { status: 200, body: Picture },
     errors: refusals,

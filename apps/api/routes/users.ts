@@ -30,7 +30,8 @@ export const usersRoutes: readonly Route[] = [
     method: 'PATCH',
     path: '/api/users/@me',
     auth: 'account',
-    about: 'Changes the caller’s display name, bio and pronouns; null and an empty text clear.',
+    about:
+      'Changes the caller’s display name, bio and pronouns; null and an empty text clear. Whatever is read from then on shows them; no event tells of it.',
     body: MePatch,
     reply: { status: 200, body: MeInFull },
     errors: ['invalid_request', 'unauthorized', 'rate_limited'],
