@@ -4,7 +4,7 @@ import { type DeliveryDoc, recentIndex } from '../store/models/delivery.ts';
 import type { Platform } from '../store/platform.ts';
 
 /** How many deliveries one write takes in: far below the time that one operation may take. */
-export const chunk = 1_000;
+export const chunk = 250;
 
 /** The deliveries of a webhook that do not wait any more and are kept for its log, newest first, but for the first `skip`. */
 export const lastOf = async ({ db }: Platform, webhookId: string, skip: number, limit: number): Promise<DeliveryDoc[]> =>
