@@ -120,8 +120,7 @@ export async function updateServer(platform: EnqueuePlatform, actor: Actor, serv
 /** Whoever became owner may have left at the same moment: then the server goes back, as it always has an owner who is in it. */
 async function returnIfGone(platform: Platform, serverId: string, heirId: string | undefined, ownerId: string): Promise<void> {
   if (heirId === undefined || (await platform.db.members.exists({ _id: `${serverId}:${heirId}` }))) return;
-  const owed = owes(platform, { name: 'SERVER_UPDATE', was: { owner: heirId } });
-  await platform.db.servers.updateOne({ _id: serverId, ownerId: heirId }, { $set: { ownerId }, ...owed });
+  await platform.db.servers.updateOne({ _id: serverId, ownerId: heirId }, { $set: { ownerId } }); // nothing of it is told before this change ends
   refuseField('/ownerId', 'is not a person in this server');
 }
 
