@@ -170,11 +170,11 @@ describe('codehost: issue_comment', () => {
   posts(
     'Gogs, which sends no link',
     'issue_comment',
-    { action: 'created', issue: gogsIssue, comment: { id: 33, user: gogs.sender, body: 'A cat?' }, ...gogs },
+    { action: 'created', issue: gogsIssue, comment: { id: 8_589_934_833, user: gogs.sender, body: 'A cat?' }, ...gogs },
     {
       author: gogsAuthor,
       title: '[carl/barn] New comment on issue: #6 Mice',
-      url: 'https://example.org/gogs/carl/barn/issues/6#issuecomment-33',
+      url: 'https://example.org/gogs/carl/barn/issues/6#issuecomment-8589934833',
       description: 'A cat?',
       color: 0x57606a,
     },

@@ -222,6 +222,12 @@ describe('codehost: push', () => {
     { ...push, deleted: undefined, after: none },
     'a push that deletes its branch or tag: `delete` tells it',
   );
+  ignores(
+    'a deleted branch, by its flag only',
+    'push',
+    { ...push, deleted: true },
+    'a push that deletes its branch or tag: `delete` tells it',
+  );
   ignores('a tag', 'push', { ...push, ref: 'refs/tags/v1', created: true }, 'a push to a tag: `create` tells it');
   ignores('notes', 'push', { ...push, ref: 'refs/notes/commits' }, 'a push to neither a branch nor a tag');
   ignores('a new branch without commits', 'push', { ...push, created: true, before: none, commits: [] }, 'a push without commits');

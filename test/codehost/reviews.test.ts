@@ -105,8 +105,8 @@ describe('codehost: pull_request_review', () => {
   ignores(
     'a state that is a word of the language',
     'pull_request_review',
-    reviewed('toString', ''),
-    'a review in state `toString` posts nothing',
+    reviewed('constructor', ''),
+    'a review in state `constructor` posts nothing',
     'submitted',
   );
   ignores('no review', 'pull_request_review', { action: 'submitted', pull_request: pull }, 'the payload has no `review`', 'submitted');
