@@ -39,7 +39,9 @@ describe('hostile input', () => {
     const [command] = Object.values(
       await make('PUT', `/api/applications/${world.bots[0]?.applicationId}/commands`, [{ name: 'hello', description: 'Says hello' }]),
     ) as { id: string }[];
-    more = { messages: String(message.id), commands: String(command?.id) };
+    const webhook = await make('POST', `/api/channels/${world.channelIds[0]}/webhooks`, { name: 'hook' });
+    const secret = { webhooks: String(webhook.id), '{webhook_id}': String(webhook.token) };
+    more = { messages: String(message.id), commands: String(command?.id), ...secret };
   });
   after(() => api.close());
 
@@ -61,7 +63,7 @@ describe('hostile input', () => {
   const snapshot = async (): Promise<string> => {
     const { db } = api.platform;
     const models = [db.accounts, db.tokens, db.applications, db.servers, db.channels, db.members, db.bans, db.invites, db.audit];
-    const found = [...models, db.messages, db.commands, db.interactions].map((model) =>
+    const found = [...models, db.messages, db.commands, db.interactions, db.webhooks].map((model) =>
       model.collection.find({}).sort({ _id: 1 }).toArray(),
     );
     return JSON.stringify(await Promise.all(found));

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { interactionTokenOf } from '../../lib/store/seal.ts';
+import { dumpRedis } from '../harness/dumps.ts';
 import { type Answering, reply } from '../harness/endpoint.ts';
 import { type EndpointScene, startEndpointScene } from '../harness/endpoint-scene.ts';
 import type { Scene } from '../harness/scene.ts';
@@ -43,19 +44,7 @@ describe('secrets of an Interactions Endpoint (quality 5)', () => {
     await isReady(child);
     return port;
   };
-  const readKey = async (key: string): Promise<unknown> => {
-    const kind = await redis.type(key);
-    if (kind === 'string') return redis.get(key);
-    if (kind === 'hash') return redis.hgetall(key);
-    if (kind === 'list') return redis.lrange(key, 0, -1);
-    if (kind === 'set') return redis.smembers(key);
-    if (kind === 'zset') return redis.zrange(key, '0', '-1');
-    return kind === 'stream' ? redis.xrange(key, '-', '+') : null;
-  };
-  const allOfRedis = async (): Promise<string> => {
-    const keys = await redis.keys(`*${scene.api.platform.config.REDIS_PREFIX}*`);
-    return JSON.stringify(await Promise.all(keys.map(async (key) => [key, await readKey(key)])));
-  };
+  const allOfRedis = (): Promise<string> => dumpRedis(redis, scene.api.platform.config.REDIS_PREFIX);
   const allOfMongo = async (): Promise<string> => {
     const { db } = scene.api.platform;
     return JSON.stringify(await Promise.all([db.applications, db.interactions, db.messages].map((one) => one.collection.find().toArray())));
