@@ -171,20 +171,17 @@ export async function postDeliveries(platform: WorkerPlatform, webhookId: string
 
 /** How long a delivery has waited, and its webhook has had no drain, when the sweep takes it up, in milliseconds. */
 const sweepAfterMs = 2_000;
-/** How many deliveries one look of the sweep takes in, and how many webhooks it drains at once. */
-const sweepMax = 10_000;
+/** How many webhooks the sweep drains at once. */
 const drainsAtOnce = 4;
 
 /** The webhooks with deliveries that wait for more than 2 s, or whose webhook is gone; without those that a drain holds, or that rest until there is a place. */
-async function overdueWebhooks(platform: Platform): Promise<string[]> {
-  const before = new Date(platform.now() - sweepAfterMs);
-  const found = await platform.db.deliveries
-    .find({ outcome: 'waiting', at: trusted({ $lt: before }) }, { webhookId: 1 })
-    .sort({ at: 1 })
-    .limit(sweepMax)
-    .lean();
-  const ids = [...new Set(found.map(({ webhookId }) => webhookId))];
-  const busy = await platform.db.webhooks.find({ _id: trusted({ $in: ids }), drainAt: trusted({ $gt: before }) }, { _id: 1 }).lean();
+async function overdueWebhooks({ db, now }: Platform): Promise<string[]> {
+  const before = new Date(now() - sweepAfterMs);
+  const found = await db.deliveries.collection
+    .aggregate<{ _id: string }>([{ $match: { outcome: 'waiting', at: { $lt: before } } }, { $group: { _id: '$webhookId' } }])
+    .toArray();
+  const ids = found.map(({ _id }) => _id);
+  const busy = await db.webhooks.find({ _id: trusted({ $in: ids }), drainAt: trusted({ $gt: before }) }, { _id: 1 }).lean();
   const others = new Set(busy.map(({ _id }) => _id));
   return ids.filter((id) => !others.has(id));
 }

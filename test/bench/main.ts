@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 import { startStores } from '../../apps/local/stores.ts';
 import { type Row, table } from './report.ts';
 import { archiveRows } from './rows/archive.ts';
+import { codehostAcceptRows } from './rows/codehost-accept.ts';
 import { codehostRenderRows } from './rows/codehost-render.ts';
 import { crosspostRows } from './rows/crosspost.ts';
 import { discoveryRows } from './rows/discovery.ts';
@@ -37,6 +38,7 @@ const suites: Record<string, (bench: Bench) => Promise<Row[]>> = {
   servers: serverRows,
   discovery: discoveryRows,
   permissions: permissionRows,
+  'codehost-accept': codehostAcceptRows,
   'codehost-render': codehostRenderRows,
   'role-change': roleChangeRows,
 };

@@ -61,6 +61,6 @@ export const deliverySchema = new Schema<DeliveryDoc>(
 deliverySchema.index({ webhookId: 1, _id: 1 }, { name: recentIndex, partialFilterExpression: { recent: { $exists: true } } });
 deliverySchema.index({ webhookId: 1, deliveryId: 1 }, { unique: true, partialFilterExpression: { deliveryId: { $exists: true } } });
 deliverySchema.index({ webhookId: 1, connects: 1 }, { unique: true, partialFilterExpression: { connects: { $exists: true } } });
-deliverySchema.index({ at: 1 }, { name: 'waiting', partialFilterExpression: { outcome: 'waiting' } });
+deliverySchema.index({ at: 1, webhookId: 1 }, { name: 'waiting', partialFilterExpression: { outcome: 'waiting' } });
 deliverySchema.index({ into: 1 }, { partialFilterExpression: { into: { $exists: true } } });
 deliverySchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });

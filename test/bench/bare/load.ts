@@ -8,6 +8,8 @@ export interface Load {
   urls: string[];
   authorization: string;
   body?: string;
+  /** Sent besides. */
+  headers?: Record<string, string>;
   clients: number;
   seconds: number;
 }
@@ -28,7 +30,7 @@ async function run(load: Load): Promise<LoadResult> {
   const once = (): Promise<number> =>
     new Promise((resolve, reject) => {
       const url = load.urls[turn++ % load.urls.length] as string;
-      const headers = { Authorization: load.authorization, ...(load.body ? { 'Content-Type': 'application/json' } : {}) };
+      const headers = { Authorization: load.authorization, ...(load.body ? { 'Content-Type': 'application/json' } : {}), ...load.headers };
       const sent = request(url, { method: load.method, agent, headers }, (response) => {
         response.resume();
         response.once('end', () => resolve(response.statusCode ?? 0));
