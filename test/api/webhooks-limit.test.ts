@@ -109,6 +109,14 @@ describe('5 posts of a webhook in 5 seconds', () => {
       expect(answers.filter(({ status }) => status === 429)).to.have.length(12 - free);
     });
 
+  it('times never go back, so that the oldest stands first: a post comes no earlier than the one before it', async () => {
+    const ahead = [{ $add: ['$$NOW', 2_000] }];
+    await api.platform.db.webhooks.collection.updateOne({ _id: webhook.id as never }, [{ $set: { posts: ahead } }]);
+    await post(webhook);
+    const [first, second] = await moments();
+    expect(second).to.equal(first);
+  });
+
   it('what is refused takes no place and makes nobody wait longer', async () => {
     await times(5, () => post(webhook));
     const before = await moments();

@@ -2,6 +2,8 @@ import { expect } from 'chai';
 import { permissionBits } from '../../lib/base/permissions.ts';
 import type { Message } from '../../lib/contract/message.ts';
 import type { Webhook } from '../../lib/contract/webhook.ts';
+import { storeWebhookMessage } from '../../lib/domain/webhook-posts.ts';
+import type { WebhookDoc } from '../../lib/store/models/webhook.ts';
 import { expectError } from '../harness/expect-error.ts';
 import { makeChannel, makeRole, send, setOverwrite } from '../harness/factories.ts';
 import { type WebhookFixture, webhookFixture } from './webhook-fixture.ts';
@@ -123,6 +125,16 @@ describe('POST /api/webhooks/{webhook_id}/{webhook_token}', () => {
       expect((await say(webhook, '@everyone')).mentionEveryone).to.equal(true);
       await setOverwrite(api, owner, channelId, server.id, mentionEveryone, viewChannel);
       expect((await say(webhook, '@everyone')).mentionEveryone).to.equal(false);
+    });
+
+    it('what is stored for a code host pings nobody, whatever it says, and stands once under its id', async () => {
+      await setOverwrite(api, owner, channelId, server.id, mentionEveryone, 0);
+      const id = await api.platform.messageId();
+      const said = { id, content: `@everyone <@${member.id}> <@&${server.id}>`, embeds: [], mentions: false };
+      const doc = (await fixture.stored(webhook.id)) as WebhookDoc;
+      const [first, second] = [await storeWebhookMessage(api.platform, doc, said), await storeWebhookMessage(api.platform, doc, said)];
+      expect(first).to.deep.include({ _id: id, mentions: [], mentionRoles: [], mentionEveryone: false }).and.not.to.have.property('pings');
+      expect([second._id, (await messages()).length]).to.deep.equal([id, 1]);
     });
 
     it('its mentions are unread ones; whom it does not mention has none', async () => {
