@@ -103,6 +103,9 @@ describe('a delivery that comes again', () => {
       for (let n = 0; n < limits.webhookDeliveriesListed + 5; n++) await statusOf({}, { event: 'watch' });
       await hook.drainAll();
       expect((await hook.log()).map(({ event }) => event)).not.to.include('ping');
+      expect((await hook.stored())[0], 'it has no end')
+        .to.include({ event: 'ping', connects: true })
+        .and.not.to.have.any.keys('expiresAt', 'recent');
       expect(await statusOf(zen, { event: 'ping' })).to.equal(204);
     });
 
