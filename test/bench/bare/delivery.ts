@@ -18,7 +18,8 @@ await deliveries.createIndex({ webhookId: 1, _id: 1 });
 const router = new Router();
 router.post('/api/webhooks/:id/:token/codehost', koaBody({ json: true, jsonLimit: '5mb' }), async (ctx) => {
   const { ref, commits } = (ctx.request as unknown as { body: { ref: string; commits: object[] } }).body;
-  await deliveries.insertOne({ _id: ids.next(), ...{ webhookId: ctx.params.id, ref, commits: commits.slice(0, 5), at: new Date() } });
+  const document = { _id: ids.next(), webhookId: ctx.params.id, ref, commits: commits.slice(0, 5), at: new Date() };
+  await deliveries.insertOne(document);
   ctx.status = 202;
   ctx.body = { accepted: true };
 });
