@@ -147,6 +147,7 @@ describe('the events of servers, members and roles', () => {
       joined = await join(whole, owner, server.id, stranger);
       member = await memberNow(stranger.id);
       await bot.hears(({ t, d }) => t === 'MEMBER_ADD' && (d.member as Member).user.id === stranger.id);
+      await strangerEar.hears(({ t, d }) => t === 'SERVER_CREATE' && d.id === server.id);
       await giveRole(whole, owner, server.id, stranger.id, role.id);
       await giveRole(whole, owner, server.id, stranger.id, role.id);
       shown = await memberNow(stranger.id);
