@@ -10,6 +10,8 @@ export interface JobEntry {
   /** First and longest wait between attempts. */
   backoffMs?: { first: number; most: number };
   delayMs?: number;
+  /** How long after a nudge the next one for the same job waits, in milliseconds; 25 by default. */
+  spacingMs?: number;
   /** `once`: one waiting job for a key, and one more when it comes while that one runs; `id`: the key is the job's id. */
   unique: 'once' | 'id';
   /** Which of the waiting jobs is taken first: by default the oldest. */
@@ -81,6 +83,7 @@ export const jobs = {
     data: Type.Object({ webhookId: Id }),
     attempts: 5,
     backoffMs: { first: 200, most: 5_000 },
+    spacingMs: 500, // a webhook posts hardly once a second
     unique: 'once',
     key: (data) => `wh-${data.webhookId}`,
   }),

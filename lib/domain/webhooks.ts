@@ -139,7 +139,8 @@ const hashOfNone = sha256('');
  * id, in a time that does not tell where it differs (quality 5, Compare).
  */
 export async function webhookByToken(platform: Platform, id: string, token: string): Promise<WebhookDoc> {
-  const found: WebhookDoc | null = isId(id) ? await platform.db.webhooks.findOne({ _id: id }).lean() : null;
+  // Through the driver, which is quicker: it is asked for every post and delivery.
+  const found = isId(id) ? ((await platform.db.webhooks.collection.findOne({ _id: id as never })) as unknown as WebhookDoc | null) : null;
   const right = sameSecret(sha256(token), found?.tokenHash ?? hashOfNone);
   return found && right ? found : refuse('not_found', { what: 'webhook' });
 }

@@ -1,10 +1,13 @@
+import { type JobName, jobs } from '../contract/jobs.ts';
 import type { Enqueue } from './queue.ts';
 
 /**
- * How long after a nudge the next one for the same job waits, in milliseconds. A quiet channel is drained at once; a busy one in batches, as one drain
- * takes all there is: that halves what a post costs the whole machine, for at most so much delay of the event.
+ * How long after a nudge the next one for the same job waits, in milliseconds, unless its entry says otherwise. A quiet channel is drained at once; a busy
+ * one in batches, as one drain takes all there is: that halves what a post costs the whole machine, for at most so much delay of the event.
  */
 const spacingMs = 25;
+
+const spacingOf = (name: JobName): number => (jobs[name] as { spacingMs?: number }).spacingMs ?? spacingMs;
 
 /** Asks for a job without waiting and without failing: the stored document is the truth, and a sweep finds what was not nudged (quality 2). */
 export type Nudge = (...job: Parameters<Enqueue>) => void;
@@ -27,7 +30,7 @@ export function createNudge(enqueue: Enqueue): Nudge {
         spaced.delete(key);
         if (mine.again) nudge(name, data);
       });
-    }, spacingMs);
+    }, spacingOf(name));
   };
   return nudge;
 }
