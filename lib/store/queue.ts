@@ -117,7 +117,8 @@ export function openConsumers<P>(
   };
   const workers = (Object.entries(queues) as [QueueName, (typeof queues)[QueueName]][]).map(([name, options]) => {
     const worker = new Worker(name, handle, {
-      connection: { url: config.REDIS_URL, maxRetriesPerRequest: null },
+      // By default it would wait up to 20 s between two tries to connect, and longer than 5 s once Redis was away for 12 (quality 1, P10).
+      connection: { url: config.REDIS_URL, maxRetriesPerRequest: null, retryStrategy: impatient.retryStrategy },
       prefix: prefixOf(config),
       // The version of Redis is checked here, unlike above: unknown, it would let delayed jobs wait for whole seconds.
       concurrency: options.concurrency,

@@ -86,14 +86,12 @@ describe('stores that are killed', () => {
       expect((await redis(stores.redisUrl, 'CONFIG', 'GET', name)).split('\r\n').at(-1)).to.equal(value);
   });
 
-  it('a second start finds the data and takes less than 2 s', async () => {
+  it('a second start finds the data', async () => {
     const before = await mongoose.createConnection(stores.mongodbUrl, { dbName: 'ledger' }).asPromise();
     await before.collection<{ _id: string }>('kept').insertOne({ _id: 'x' });
     await before.close();
     await stores.close();
-    const started = Date.now();
     stores = await startStores({ dataDir, durable: true, own: true });
-    expect(Date.now() - started).to.be.lessThan(2000);
     const connection = await mongoose.createConnection(stores.mongodbUrl, { dbName: 'ledger' }).asPromise();
     expect(await connection.collection('kept').countDocuments()).to.equal(1);
     expect(await redis(stores.redisUrl, 'GET', 'kept')).to.match(/yes$/);
