@@ -23,6 +23,8 @@ export const limits = {
   customStatusChars: 128,
   bioChars: 190,
   pronounsChars: 40,
+  loginCodesPerPerson: 5,
+  loginCodeLifeMs: 15 * 60_000,
   banReasonChars: 512,
   webhooksPerChannel: 15,
   webhookPosts: 5,

@@ -103,6 +103,14 @@ export type RegisterInput = Static<typeof RegisterInput>;
 export const LoginInput = Type.Object({ username: Type.String({ maxLength: 256 }), password: Type.String({ maxLength: 256 }) });
 export type LoginInput = Static<typeof LoginInput>;
 
+/** `POST /api/auth/codes` 201: a code that logs the caller in once, shown here only, until `expiresAt`. */
+export const LoginCode = Type.Object({ code: Type.String(), expiresAt: Timestamp });
+export type LoginCode = Static<typeof LoginCode>;
+
+/** `POST /api/auth/code`. */
+export const LoginCodeInput = Type.Object({ code: Type.String({ maxLength: 256 }) });
+export type LoginCodeInput = Static<typeof LoginCodeInput>;
+
 /** A fresh session: the account and the token that is shown this once. */
 export const Session = Type.Object({ user: Me, token: Type.String() });
 export type Session = Static<typeof Session>;

@@ -27,7 +27,7 @@ export const meOf = (account: AccountDoc): Me => ({
 });
 
 /** Opens a session of a person: a new token, good for 90 days. */
-async function openSession(platform: Platform, account: AccountDoc): Promise<Session> {
+export async function openSession(platform: Platform, account: AccountDoc): Promise<Session> {
   const now = platform.now();
   const _id = platform.ids.next();
   const { token, hash: tokenHash } = newToken(_id);

@@ -9,6 +9,7 @@ import { dmSchema } from './models/dm.ts';
 import { fileSchema } from './models/file.ts';
 import { followSchema } from './models/follow.ts';
 import { commandsSchema, idempotencySchema, interactionSchema } from './models/interaction.ts';
+import { loginCodeSchema } from './models/login-code.ts';
 import { messageSchema } from './models/message.ts';
 import { auditSchema, banSchema, inviteSchema } from './models/moderation.ts';
 import { noticeSchema } from './models/notice.ts';
@@ -21,6 +22,7 @@ import { webhookSchema } from './models/webhook.ts';
 const collections = (connection: Connection) => ({
   accounts: connection.model('Account', accountSchema),
   tokens: connection.model('Token', tokenSchema),
+  loginCodes: connection.model('LoginCode', loginCodeSchema),
   applications: connection.model('Application', applicationSchema),
   servers: connection.model('Server', serverSchema),
   channels: connection.model('Channel', channelSchema),

@@ -1,3 +1,4 @@
+import type { LoginCode } from '../../lib/contract/user.ts';
 import { password, word } from '../harness/factories.ts';
 import { account, anyone, needs, ownerOnly, ownsApplication, peopleOnly, refuseAll, viewers, viewingPeople } from './matrix-roles.ts';
 import { type Call, type Row, row } from './matrix-row.ts';
@@ -102,6 +103,13 @@ const accountRows: readonly Row[] = [
     await stage.api.call('POST', '/api/auth/register', { body: { username, password } });
     return { body: { username, password } };
   }),
+  row('POST /api/auth/codes', peopleOnly, 201, () => ({})),
+  row('POST /api/auth/code', anyone, 200, async (stage) => {
+    const { as } = await stage.person(); // of one person only the latest five count
+    const { body } = await stage.api.call<LoginCode>('POST', '/api/auth/codes', { as });
+    return { body: { code: body.code } };
+  }),
+  row('POST /api/auth/code', [refuseAll('401 unauthorized')], 200, () => ({ body: { code: wrong } }), { case: 'with a wrong code' }),
   row(
     'POST /api/auth/logout',
     peopleOnly,

@@ -54,6 +54,8 @@ const others: Limits = {
   emojiChars: 64,
   bioChars: 190,
   pronounsChars: 40,
+  loginCodesPerPerson: 5,
+  loginCodeLifeMs: 900_000,
   inviteMaxAgeSecs: 604_800,
   inviteMaxUses: 100,
   bansListed: 1000,

@@ -85,6 +85,8 @@ export const surface: readonly Endpoint[] = [
      POST /api/auth/register
      POST /api/auth/login
      POST /api/auth/logout
+     POST /api/auth/codes
+     POST /api/auth/code
      POST /api/servers
      PATCH /api/servers/{id}
      DELETE /api/servers/{id}

@@ -1,8 +1,9 @@
-import { LoginInput, Me, RegisterInput, Session } from '../../../lib/contract/user.ts';
+import { LoginCode, LoginCodeInput, LoginInput, Me, RegisterInput, Session } from '../../../lib/contract/user.ts';
 import { login, logout, meOf, register } from '../../../lib/domain/accounts.ts';
+import { logInByCode, makeLoginCode } from '../../../lib/domain/login-codes.ts';
 import { type Route, route } from '../route.ts';
 
-/** Spec, Users (`GET /api/auth/me`) and decisions 3: how people register, log in and log out. */
+/** Spec, Users (`GET /api/auth/me`) and decisions 3: how people register, log in, by a password or a code, and log out. */
 export const authRoutes: readonly Route[] = [
   route({
     method: 'POST',
@@ -33,6 +34,31 @@ export const authRoutes: readonly Route[] = [
     run: async (platform, _actor, { body, takeLogin, setSession }) => {
       await takeLogin(body.username);
       const session = await login(platform, body);
+      setSession(session.token);
+      return session;
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/api/auth/codes',
+    auth: 'person',
+    about: 'Makes a code that logs the caller in elsewhere: it works once, for 15 minutes. The latest five count.',
+    reply: { status: 201, body: LoginCode },
+    creates: 'secret',
+    errors: ['unauthorized', 'bots_not_allowed', 'idempotency_conflict', 'rate_limited', 'unavailable'],
+    run: (platform, actor) => makeLoginCode(platform, actor),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/auth/code',
+    auth: 'none',
+    about: 'Logs a person in by a code, which is used up: a new token, also set as a cookie. Ten tries a minute for each address.',
+    body: LoginCodeInput,
+    reply: { status: 200, body: Session },
+    rateLimit: 'login',
+    errors: ['invalid_request', 'unauthorized', 'rate_limited', 'unavailable'],
+    run: async (platform, _actor, { body, setSession }) => {
+      const session = await logInByCode(platform, body.code);
       setSession(session.token);
       return session;
     },
