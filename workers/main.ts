@@ -11,10 +11,10 @@ const config = configOrExit();
 const log = createLog('worker', config.LOG_LEVEL);
 
 await runRole(log, async () => {
-  const platform = await openWorkerPlatform(config, log);
+  const metrics = createMetrics('worker');
+  const platform = await openWorkerPlatform(config, log, metrics);
   await platform.db.prepare();
   await warnOfRedis(platform);
-  const metrics = createMetrics('worker');
   const worker = startWorker(platform, metrics);
   const feed = startMetricsFeed(platform, 'worker', metrics.registry);
   return {

@@ -9,22 +9,24 @@ type Labels = Record<string, string>;
 type Measure = (name: string, help: string, values: readonly (readonly [value: number, labels?: Labels])[]) => void;
 
 async function measureQueues(platform: OpsPlatform, measure: Measure): Promise<void> {
-  const found = await Promise.all(
+  const all = await Promise.all(
     platform.queues.map(async (queue) => {
-      const [counts, [first]] = await Promise.all([queue.getJobCounts(...states), queue.getWaiting(0, 0)]);
-      const waitedMs = first ? Math.max(0, platform.now() - first.timestamp) : 0;
+      // A queue that takes the newest first has its oldest job at the other end.
+      const ends = [true, false].map((oldestFirst) => queue.getJobs(['waiting'], 0, 0, oldestFirst));
+      const [counts, ...found] = await Promise.all([queue.getJobCounts(...states), ...ends]);
+      const waitedMs = Math.max(0, ...found.flat().map((job) => platform.now() - job.timestamp));
       return { queue: queue.name, counts, waitedMs };
     }),
   );
   measure(
     'parlance_queue_jobs',
     'Jobs on a queue.',
-    found.flatMap(({ queue, counts }) => states.map((state) => [counts[state] ?? 0, { queue, state }] as const)),
+    all.flatMap(({ queue, counts }) => states.map((state) => [counts[state] ?? 0, { queue, state }] as const)),
   );
   measure(
     'parlance_queue_oldest_waiting_seconds',
     'Age of the oldest job that waits on a queue.',
-    found.map(({ queue, waitedMs }) => [waitedMs / 1000, { queue }] as const),
+    all.map(({ queue, waitedMs }) => [waitedMs / 1000, { queue }] as const),
   );
 }
 

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { createEndpointTimes, type EndpointTimes } from './endpoint-times.ts';
 
 const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
@@ -11,12 +12,38 @@ export interface Metrics {
   readonly jobs: Histogram<'job' | 'outcome'>;
   /** Sockets open now, by `kind` (bot, person, unidentified). */
   readonly sockets: Gauge<'kind'>;
+  /** Events handed to the gateway, by `event`: a message is one MESSAGE_CREATE however many hear it. A try that is repeated counts again. */
+  readonly events: Counter<'event'>;
+  /** Requests to Interactions Endpoints; only the slowest become metrics. */
+  readonly endpoints: EndpointTimes;
   /** Events sent to sockets, by `event`. */
   readonly deliveries: Counter<'event'>;
   /** Seconds from a message's id to its MESSAGE_CREATE on a socket. */
   readonly deliveryLatency: Histogram;
   /** Sockets that were closed by us, by close `code`. */
   readonly closes: Counter<'code'>;
+}
+
+/** The slowest endpoints as gauges by `application`: a bounded few, which are others each time. */
+function gaugeEndpoints(registers: Registry[]): EndpointTimes {
+  const endpoints = createEndpointTimes();
+  const gauge = (name: string, help: string, collect?: () => void): Gauge<'application'> =>
+    new Gauge({ name: `parlance_endpoint_${name}`, help, labelNames: ['application'], registers, ...(collect ? { collect } : {}) });
+  const of = 'Of the slowest Interactions Endpoints of the last 5 minutes, at most 10 a process:';
+  // It is collected before the others, and fills them all.
+  const posts = gauge('posts', `${of} requests, at most the last 50.`, () => {
+    for (const one of [posts, failed, mean, p95]) one.reset();
+    for (const { applicationId: application, ...time } of endpoints.slowest()) {
+      posts.set({ application }, time.posts);
+      failed.set({ application }, time.failed);
+      mean.set({ application }, time.meanMs / 1000);
+      p95.set({ application }, time.p95Ms / 1000);
+    }
+  });
+  const failed = gauge('failed_posts', `${of} requests without a good reply.`);
+  const mean = gauge('mean_seconds', `${of} mean time to reply.`);
+  const p95 = gauge('p95_seconds', `${of} time that 95 of 100 replies kept to.`);
+  return endpoints;
 }
 
 /** Measurements of a process of `role`. */
@@ -41,6 +68,8 @@ export function createMetrics(role: string): Metrics {
       registers,
     }),
     sockets: new Gauge({ name: 'parlance_sockets', help: 'Open gateway sockets.', labelNames: ['kind'], registers }),
+    events: new Counter({ name: 'parlance_events_total', help: 'Events handed to the gateway.', labelNames: ['event'], registers }),
+    endpoints: gaugeEndpoints(registers),
     deliveries: new Counter({ name: 'parlance_deliveries_total', help: 'Events sent to sockets.', labelNames: ['event'], registers }),
     deliveryLatency: new Histogram({
       name: 'parlance_delivery_seconds',

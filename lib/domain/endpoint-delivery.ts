@@ -125,6 +125,7 @@ async function send(platform: WorkerPlatform, { interaction, request, endsAt, la
     const timeoutMs = Math.floor(endsAt - performance.now());
     if (timeoutMs <= 0) return void (await note(platform, interaction._id, failed('the time was over before the request was sent')));
     const reply = await askEndpoint(platform, { ...request, timeoutMs });
+    platform.metrics.endpoints.note(interaction.applicationId, reply.ms, reply.ok);
     failpoint(platform.config, 'after-endpoint-reply');
     await applyingTurns('', async () => {
       if (reply.ok) await apply(platform, interaction, reply.answer, reply);

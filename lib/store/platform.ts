@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Config } from '../../config/index.ts';
 import { createIds, type IdSource } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
+import { createMetrics, type Metrics } from '../base/metrics.ts';
 import { type AccessVersions, createAccessVersions } from './access-versions.ts';
 import type { Blobs } from './blobs/store.ts';
 import { openBlobs } from './blobs.ts';
@@ -79,6 +80,7 @@ export interface ApiPlatform extends FilesPlatform {
 /** The worker's powers: it keeps files and appends events to the bus. */
 export interface WorkerPlatform extends FilesPlatform, Appender {
   readonly presences: Presences;
+  readonly metrics: Metrics;
   /** Says that a worker lives. */
   beat(): Promise<void>;
   /** Runs the jobs of every queue until closed. */
@@ -142,7 +144,7 @@ async function openCommon(config: Config, log: Logger, role: string): Promise<Op
 
 function withQueue(common: Opened): EnqueuePlatform & Pick<ApiPlatform, 'gate' | 'waiting' | 'presenceChanged'> {
   const { config, log, redis, keys, ids } = common;
-  const producer = openProducer(config, log);
+  const producer = openProducer(config, log, redis);
   const gate = createGate(redis, keys, ids, common.now);
   return {
     ...common,
@@ -177,7 +179,7 @@ export async function openApiPlatform(config: Config, log: Logger): Promise<ApiP
 }
 
 /** Opens the worker's platform. The bus runs on a connection of its own, so that a wait there delays no other command. */
-export async function openWorkerPlatform(config: Config, log: Logger): Promise<WorkerPlatform> {
+export async function openWorkerPlatform(config: Config, log: Logger, metrics = createMetrics('worker')): Promise<WorkerPlatform> {
   const common = await openCommon(config, log, 'worker');
   const bus = await openRedis(config, log, 'bus', { ...impatient, commandTimeout: 2_000 });
   const generation = createGeneration(bus, common.keys, () => log.error('redis lost acknowledged data: all sessions begin anew'));
@@ -188,7 +190,8 @@ export async function openWorkerPlatform(config: Config, log: Logger): Promise<W
   const platform: WorkerPlatform = {
     ...queue,
     blobs,
-    ...createAppender(bus, common.keys, generation),
+    ...createAppender(bus, common.keys, generation, metrics.events),
+    metrics,
     presences: createPresences(common.redis, common.keys),
     beat: async () => {
       await common.redis.set(`${common.keys.shard(0)}worker-beat`, String(Date.now()), 'EX', 60);
@@ -223,7 +226,7 @@ export async function openGatewayPlatform(config: Config, log: Logger): Promise<
 /** Opens the operators' platform. */
 export async function openOpsPlatform(config: Config, log: Logger): Promise<OpsPlatform> {
   const common = await openCommon(config, log, 'ops');
-  const producer = openProducer(config, log);
+  const producer = openProducer(config, log, common.redis);
   return {
     ...common,
     queues: producer.queues,

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { limits } from '../../base/limits.ts';
+import type { Metrics } from '../../base/metrics.ts';
 import type { Overwrite } from '../../base/permissions.ts';
 import type { EventName } from '../../contract/events.ts';
 import { bindScript } from '../redis.ts';
@@ -97,8 +98,8 @@ export interface Appender {
   forget(eventIds: readonly string[]): Promise<void>;
 }
 
-/** Binds the append script to `redis`. */
-export function createAppender(redis: Redis, keys: Keys, generation: Generation): Appender {
+/** Binds the append script to `redis`. What is appended is counted in `events`. */
+export function createAppender(redis: Redis, keys: Keys, generation: Generation, events: Metrics['events']): Appender {
   const script = bindScript<Reply>(redis, 'parlanceAppend', lua);
   const forgetScript = bindScript<null>(redis, 'parlanceForget', forgetLua);
 
@@ -159,12 +160,14 @@ export function createAppender(redis: Redis, keys: Keys, generation: Generation)
 
   return {
     async append(event) {
-      const outcome = await appendOnce(event);
-      if (outcome !== 'boot') return outcome;
-      await generation.boot();
-      const second = await appendOnce(event);
-      if (second === 'boot') throw new Error('redis restarted again while an event was appended');
-      return second;
+      let outcome = await appendOnce(event);
+      if (outcome === 'boot') {
+        await generation.boot();
+        outcome = await appendOnce(event);
+      }
+      if (outcome === 'boot') throw new Error('redis restarted again while an event was appended');
+      if (outcome === 'appended') events.inc({ event: event.name });
+      return outcome;
     },
     async forget(eventIds) {
       for (let shard = 0; shard < keys.shards; shard++)
