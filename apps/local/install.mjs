@@ -4,7 +4,7 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -21,10 +21,14 @@ const commands = {
   start: 'dist/apps/local/main.js',
   stores: 'dist/apps/local/stores-main.js',
   listen: 'dist/apps/local/listen.js',
+  link: 'dist/apps/local/link.js',
   operator: 'dist/apps/local/operator.js',
   dev: 'dist/apps/local/dev.js',
   test: 'dist/apps/local/test-main.js',
 };
+
+/** Those that serve pages to browsers. */
+const withPages = ['start', 'dev', 'test'];
 
 function checkNode() {
   const [major, minor] = process.versions.node.split('.').map(Number);
@@ -95,6 +99,24 @@ function build(entry) {
   if (status !== 0) end('The sources do not compile (see above). Nothing was started.', status ?? 1);
 }
 
+/** The newest change below these folders, in Unix milliseconds. */
+const changedMs = (...folders) =>
+  Math.max(
+    ...folders.flatMap((folder) => readdirSync(inRoot(folder), { recursive: true }).map((file) => statSync(inRoot(folder, file)).mtimeMs)),
+  );
+
+/** Builds what browsers get, when a source of it is newer than the last build. */
+function buildPages() {
+  const built = inRoot('dist/web/index.html');
+  const sources = ['apps/web', 'lib/base'];
+  if (existsSync(built) && statSync(built).mtimeMs > changedMs(...sources)) return;
+  const done = tick('Building the pages');
+  const args = [inRoot('node_modules/vite/bin/vite.js'), 'build', '--config', 'apps/web/vite.config.ts', '--logLevel', 'error'];
+  const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: ['inherit', 2, 2] });
+  done();
+  if (status !== 0) end('The pages cannot be built (see above). Nothing was started.', status ?? 1);
+}
+
 const [word, ...rest] = process.argv.slice(2);
 if (!word) end(`usage: node apps/local/install.mjs <${Object.keys(commands).join('|')}|script> [arguments]`, 64);
 const entry = Object.hasOwn(commands, word) ? commands[word] : word;
@@ -102,6 +124,7 @@ const entry = Object.hasOwn(commands, word) ? commands[word] : word;
 checkNode();
 await install();
 build(entry);
+if (withPages.includes(word)) buildPages();
 
 // The command runs in this very process, so signals and the exit code need no forwarding.
 const script = resolve(root, entry);

@@ -5,6 +5,8 @@ import { parseSync } from '@swc/core';
 export interface Facts {
   /** Files of ours that it imports or re-exports from, as paths from the root. */
   ours: string[];
+  /** Those of them that it needs when it runs: not only for their types. */
+  needed: string[];
   /** Packages it names, without subpaths; `node:` modules included. */
   packages: string[];
   /** Spots that the rules look at: `any`, `default export`, `process.env`. */
@@ -52,20 +54,29 @@ function spotOf(node: Node): 'any' | 'default export' | 'process.env' | undefine
 
 /** Reads the facts of the file at `path` (from the root, with slashes) whose text is `source`. */
 export function factsOf(path: string, source: string): Facts {
-  const facts: Facts = { ours: [], packages: [], spots: new Set(), lines: source.split('\n').length - (source.endsWith('\n') ? 1 : 0) };
+  const facts: Facts = {
+    ours: [],
+    needed: [],
+    packages: [],
+    spots: new Set(),
+    lines: source.split('\n').length - (source.endsWith('\n') ? 1 : 0),
+  };
   const visit = (value: unknown): void => {
     if (Array.isArray(value)) return value.forEach(visit);
     if (!isNode(value)) return;
     const module = moduleOf(value);
     if (typeof module === 'string') {
-      if (module.startsWith('.')) facts.ours.push(join(dirname(path), module));
-      else facts.packages.push(module.split('/', module.startsWith('@') ? 2 : 1).join('/'));
+      if (module.startsWith('.')) {
+        facts.ours.push(join(dirname(path), module));
+        if (value.typeOnly !== true && value.type !== 'TsImportType') facts.needed.push(join(dirname(path), module));
+      }
+      if (!module.startsWith('.')) facts.packages.push(module.split('/', module.startsWith('@') ? 2 : 1).join('/'));
     }
     const spot = spotOf(value);
     if (spot) facts.spots.add(spot);
     Object.values(value).forEach(visit);
   };
-  visit(parseSync(source, { syntax: 'typescript', target: 'es2022' }).body);
+  visit(parseSync(source, { syntax: 'typescript', tsx: path.endsWith('.tsx'), target: 'es2022' }).body);
   return facts;
 }
 

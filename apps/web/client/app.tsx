@@ -1,0 +1,43 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { ErrorBoundary, LocationProvider, lazy, Route, Router } from 'preact-iso';
+import { type ApiError, asApiError } from '../api/call.ts';
+import { me, restore } from '../state/session.ts';
+import { Problem } from '../ui/problem.tsx';
+import { Toasts } from '../ui/toast.tsx';
+import { Shell } from './shell.tsx';
+
+const LoginPage = lazy(() => import('./login.tsx').then((page) => page.LoginPage));
+const RegisterPage = lazy(() => import('./login.tsx').then((page) => page.RegisterPage));
+const InvitePage = lazy(() => import('./invite.tsx').then((page) => page.InvitePage));
+
+/** The portal is a page of its own, and files are no pages. */
+const ours = /^\/(?!developers|api|files|images)/;
+
+/** The people's client: who is not logged in sees the login, an invite or the register page. */
+export function App(): JSX.Element {
+  const fault = useSignal<ApiError | null>(null);
+  const begin = (): void => {
+    fault.value = null;
+    restore().catch((error: unknown) => {
+      fault.value = asApiError(error);
+    });
+  };
+  useEffect(begin, []);
+  if (fault.value) return <Problem error={fault.value} again={begin} />;
+  if (me.value === undefined) return <p class="spinner">Loading …</p>;
+  return (
+    <LocationProvider scope={ours}>
+      <ErrorBoundary>
+        <Router>
+          <Route path="/login" component={LoginPage} />
+          <Route path="/register" component={RegisterPage} />
+          <Route path="/invite/:code" component={InvitePage} />
+          <Route default component={me.value ? Shell : LoginPage} />
+        </Router>
+      </ErrorBoundary>
+      <Toasts />
+    </LocationProvider>
+  );
+}

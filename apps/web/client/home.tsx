@@ -1,0 +1,125 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { useLocation, useRoute } from 'preact-iso';
+import type { Server } from '../../../lib/contract/server.ts';
+import { call, path } from '../api/call.ts';
+import { details, loadServer, putServer, servers } from '../state/servers.ts';
+import { me } from '../state/session.ts';
+import { Button } from '../ui/button.tsx';
+import { TextField, useTask } from '../ui/form.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { NotFound, PageHeader } from './page.tsx';
+import { firstChannelOf } from './place.ts';
+
+/** Makes a server and opens it. */
+export function NewServerForm({ onMade }: { onMade?: () => void }): JSX.Element {
+  const name = useSignal('');
+  const task = useTask();
+  const { route } = useLocation();
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    void task.run(async () => {
+      const server = await call<Server>('POST', '/api/servers', { name: name.value });
+      putServer(server);
+      onMade?.();
+      route(`/servers/${server.id}`);
+    });
+  };
+  return (
+    <form class="form" onSubmit={submit}>
+      <TextField
+        label="Name of the server"
+        required
+        value={name.value}
+        onValue={(value) => (name.value = value)}
+        error={task.error?.at('/name')}
+      />
+      <Problem error={task.error} shown={['/name']} />
+      <Button type="submit" look="main" busy={task.busy}>
+        Make the server
+      </Button>
+    </form>
+  );
+}
+
+/** Follows an invite that someone sent: a link, or its code alone. */
+export function JoinForm({ onDone }: { onDone?: () => void }): JSX.Element {
+  const given = useSignal('');
+  const { route } = useLocation();
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    const code = given.value.trim().replace(/^.*\/invite\//, '');
+    if (code === '') return;
+    onDone?.();
+    route(path`/invite/${code}`);
+  };
+  return (
+    <form class="form" onSubmit={submit}>
+      <TextField
+        label="Invite link"
+        placeholder="https://…/invite/…"
+        required
+        value={given.value}
+        onValue={(value) => (given.value = value)}
+      />
+      <Button type="submit">Look at the invite</Button>
+    </form>
+  );
+}
+
+/** Where a person lands: on a first visit the ways to a first server. */
+export function HomePage(): JSX.Element {
+  const first = servers.value.size === 0;
+  return (
+    <main id="main" class="scroll">
+      <PageHeader>
+        <h1>Hello, {me.value?.displayName}</h1>
+      </PageHeader>
+      <div class="home">
+        <p>
+          {first
+            ? 'You are in no server yet. Make one, follow an invite, or look around.'
+            : 'Choose a server or a conversation at the side.'}
+        </p>
+        <section>
+          <h2>Make a server</h2>
+          <NewServerForm />
+        </section>
+        <section>
+          <h2>Join with an invite</h2>
+          <JoinForm />
+        </section>
+        <section>
+          <h2>Look around</h2>
+          <p>
+            <a href="/discovery">Discovery</a> lists servers that anyone can join, <a href="/apps">the App Directory</a> bots to add.
+          </p>
+        </section>
+      </div>
+    </main>
+  );
+}
+
+/** A server without a channel in the path: its first channel, or what to say when there is none. */
+export function ServerPage(): JSX.Element {
+  const { serverId = '' } = useRoute().params;
+  const { route } = useLocation();
+  const task = useTask();
+  const server = details.value.get(serverId);
+  const first = server && firstChannelOf(serverId);
+  useEffect(() => {
+    if (first) route(`/servers/${serverId}/${first}`, true);
+    else if (!server && servers.value.has(serverId)) void task.run(() => loadServer(serverId));
+  }, [serverId, first]);
+  if (!servers.value.has(serverId)) return <NotFound />;
+  return (
+    <main id="main">
+      <PageHeader>
+        <h1>{servers.value.get(serverId)?.name}</h1>
+      </PageHeader>
+      <Problem error={task.error} />
+      {server && !first && <p class="home">There is no channel here that you can see.</p>}
+    </main>
+  );
+}

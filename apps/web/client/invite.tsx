@@ -1,0 +1,73 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { useLocation, useRoute } from 'preact-iso';
+import type { InvitePreview, Server } from '../../../lib/contract/server.ts';
+import { call, path } from '../api/call.ts';
+import { putServer } from '../state/servers.ts';
+import { me } from '../state/session.ts';
+import { Avatar } from '../ui/avatar.tsx';
+import { Button } from '../ui/button.tsx';
+import { useTask } from '../ui/form.tsx';
+import { Problem } from '../ui/problem.tsx';
+
+/** An invite: what server it leads to, and the way in. Seen without a login too. */
+export function InvitePage(): JSX.Element {
+  const { code = '' } = useRoute().params;
+  const { route } = useLocation();
+  const invite = useSignal<InvitePreview | null>(null);
+  const reading = useTask();
+  const joining = useTask();
+  useEffect(() => {
+    void reading.run(async () => {
+      invite.value = await call<InvitePreview>('GET', path`/api/invites/${code}`);
+    });
+  }, [code]);
+  const join = (): void =>
+    void joining.run(async () => {
+      const server = await call<Server>('POST', path`/api/invites/${code}`);
+      putServer(server);
+      route(`/servers/${server.id}`, true);
+    });
+  const server = invite.value?.server;
+  const next = `?next=${encodeURIComponent(`/invite/${code}`)}`;
+  return (
+    <main class="entry">
+      <div class="form">
+        <h1>You are invited</h1>
+        <Problem error={reading.error} />
+        {server && (
+          <p class="invited">
+            <Avatar id={server.id} name={server.name} url={server.iconUrl} size={56} square />
+            <span>
+              <strong>{server.name}</strong>
+              <br />
+              <span class="soft">
+                {server.memberCount} {server.memberCount === 1 ? 'member' : 'members'}
+              </span>
+            </span>
+          </p>
+        )}
+        <Problem error={joining.error} />
+        {server && me.value && (
+          <Button look="main" busy={joining.busy} onClick={join}>
+            Join {server.name}
+          </Button>
+        )}
+        {server && !me.value && (
+          <p>
+            <a class="button main" href={`/register${next}`}>
+              Make an account
+            </a>{' '}
+            <a class="button" href={`/login${next}`}>
+              Log in
+            </a>
+          </p>
+        )}
+        <p>
+          <a href="/">To the start</a>
+        </p>
+      </div>
+    </main>
+  );
+}

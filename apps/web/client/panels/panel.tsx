@@ -1,0 +1,18 @@
+import { X } from 'lucide';
+import type { ComponentChildren, JSX } from 'preact';
+import { useId } from 'preact/hooks';
+import { IconButton } from '../../ui/button.tsx';
+
+/** A panel beside the messages; over them on a narrow page. */
+export function Panel({ title, onClose, children }: { title: string; onClose: () => void; children: ComponentChildren }): JSX.Element {
+  const id = useId();
+  return (
+    <aside class="panel" aria-labelledby={id} onKeyDown={({ key }) => key === 'Escape' && onClose()}>
+      <header>
+        <h2 id={id}>{title}</h2>
+        <IconButton of={X} label={`Close ${title.toLowerCase()}`} onClick={onClose} />
+      </header>
+      <div class="scroll">{children}</div>
+    </aside>
+  );
+}

@@ -1,0 +1,87 @@
+import type { ComponentType, JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { lazy, Route, Router, useLocation } from 'preact-iso';
+import { connection } from '../api/gateway.ts';
+import { servers } from '../state/servers.ts';
+import { start, state, stop } from '../state/start.ts';
+import { Problem } from '../ui/problem.tsx';
+import { ChannelPage } from './chat/channel-page.tsx';
+import { HomePage, ServerPage } from './home.tsx';
+import { NotFound, sideOpen } from './page.tsx';
+import { ChannelList } from './side/channel-list.tsx';
+import { DmList } from './side/dm-list.tsx';
+import { OwnBar } from './side/own-bar.tsx';
+import { ServerRail } from './side/server-rail.tsx';
+
+const ServerSettings = lazy(() => import('./settings/server-settings.tsx').then((page) => page.ServerSettings as ComponentType));
+const OwnSettings = lazy(() => import('./settings/own-settings.tsx').then((page) => page.OwnSettings as ComponentType));
+const DiscoveryPage = lazy(() => import('./discovery/discovery-page.tsx').then((page) => page.DiscoveryPage as ComponentType));
+const AppsPage = lazy(() => import('./discovery/apps-page.tsx').then((page) => page.AppsPage as ComponentType));
+
+/** The server that a path of ours is about. */
+const serverOf = (path: string): string | undefined => /^\/servers\/(\d+)/.exec(path)?.[1];
+
+/** Says that nothing is heard just now, and that it comes back by itself. */
+function Away(): JSX.Element | null {
+  switch (connection.value) {
+    case 'away':
+      return (
+        <p class="away" role="status">
+          The connection is gone. Coming back by itself; what you write waits …
+        </p>
+      );
+    case 'refused':
+      return (
+        <p class="away" role="alert">
+          You were logged out. <a href="/login">Log in again</a>
+        </p>
+      );
+    default:
+      return null;
+  }
+}
+
+/** The frame of every page of who is logged in: servers and channels at the side, the page beside them. */
+export function Shell(): JSX.Element {
+  const { path } = useLocation();
+  const serverId = serverOf(path);
+  useEffect(() => {
+    start(serverId);
+    return stop;
+  }, []);
+  useEffect(() => {
+    sideOpen.value = false;
+  }, [path]);
+  if (state.value === 'loading') return <p class="spinner">Loading …</p>;
+  if (state.value !== 'ready') return <Problem error={state.value} again={() => start(serverId)} />;
+  return (
+    <div class={`shell ${sideOpen.value ? 'side-open' : ''}`}>
+      <a class="skip-link" href="#main">
+        To the page
+      </a>
+      <div class="side" onKeyDown={({ key }) => key === 'Escape' && (sideOpen.value = false)}>
+        <ServerRail current={serverId} />
+        <div class="side-column">
+          {serverId && servers.value.has(serverId) ? <ChannelList serverId={serverId} /> : <DmList />}
+          <OwnBar />
+        </div>
+      </div>
+      {sideOpen.value && <div class="side-cover" onClick={() => (sideOpen.value = false)} />}
+      <div class="page">
+        <Away />
+        <Router>
+          <Route path="/" component={HomePage} />
+          <Route path="/dms" component={HomePage} />
+          <Route path="/dms/:channelId" component={ChannelPage} />
+          <Route path="/discovery" component={DiscoveryPage} />
+          <Route path="/apps" component={AppsPage} />
+          <Route path="/settings/:page?" component={OwnSettings} />
+          <Route path="/servers/:serverId" component={ServerPage} />
+          <Route path="/servers/:serverId/settings/:page?" component={ServerSettings} />
+          <Route path="/servers/:serverId/:channelId" component={ChannelPage} />
+          <Route default component={NotFound} />
+        </Router>
+      </div>
+    </div>
+  );
+}

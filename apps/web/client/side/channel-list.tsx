@@ -1,0 +1,91 @@
+import { Hash, Megaphone, MessagesSquare, Settings, Volume2 } from 'lucide';
+import type { JSX } from 'preact';
+import { useLocation } from 'preact-iso';
+import type { Channel } from '../../../../lib/contract/channel.ts';
+import { isUnread, mentionsIn } from '../../state/reads.ts';
+import { myRights } from '../../state/rights.ts';
+import { servers } from '../../state/servers.ts';
+import { Icon } from '../../ui/icon.tsx';
+import { holdsMessages, orderedChannels } from '../place.ts';
+
+const icons = { text: Hash, announcement: Megaphone, voice: Volume2, thread: MessagesSquare, category: Hash } as const;
+
+/** Any right that has a page in the server's settings. */
+const managing = 0b1_1111_1100_0000;
+
+function Row({ channel, serverId, current }: { channel: Channel; serverId: string; current: boolean }): JSX.Element {
+  const mentions = mentionsIn(channel.id);
+  const unread = isUnread(channel.id);
+  const name = channel.name ?? '';
+  if (!holdsMessages(channel))
+    return (
+      <span class="channel-row soft" title="Voice channels hold no messages">
+        <Icon of={icons[channel.kind]} /> <span class="channel-name">{name}</span>
+      </span>
+    );
+  return (
+    <a
+      class={`channel-row ${unread ? 'unread' : ''}`}
+      href={`/servers/${serverId}/${channel.id}`}
+      aria-current={current ? 'page' : undefined}
+    >
+      <Icon of={icons[channel.kind]} /> <span class="channel-name">{name}</span>
+      {mentions > 0 ? (
+        <span class="badge" aria-label={`${mentions} mentions`}>
+          {mentions}
+        </span>
+      ) : (
+        unread && <span class="visually-hidden">unread</span>
+      )}
+    </a>
+  );
+}
+
+/** A server's channels by category, each with its threads, and what is unread. */
+export function ChannelList({ serverId }: { serverId: string }): JSX.Element {
+  const { path } = useLocation();
+  const { top, categories, threads } = orderedChannels(serverId);
+  const server = servers.value.get(serverId);
+  const rows = (list: Channel[]): JSX.Element => (
+    <ul>
+      {list.map((channel) => (
+        <li key={channel.id}>
+          <Row channel={channel} serverId={serverId} current={path.endsWith(channel.id)} />
+          {threads.has(channel.id) && (
+            <ul class="thread-rows">
+              {threads.get(channel.id)?.map((thread) => (
+                <li key={thread.id}>
+                  <Row channel={thread} serverId={serverId} current={path.endsWith(thread.id)} />
+                </li>
+              ))}
+            </ul>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+  return (
+    <nav class="channel-list" aria-label="Channels">
+      <header>
+        <h2>{server?.name}</h2>
+        <a
+          class="icon-button"
+          href={`/servers/${serverId}/settings`}
+          aria-label={myRights(serverId) & managing ? 'Server settings' : 'About this server'}
+          title={myRights(serverId) & managing ? 'Server settings' : 'About this server'}
+        >
+          <Icon of={Settings} />
+        </a>
+      </header>
+      <div class="scroll">
+        {rows(top)}
+        {categories.map(({ category, channels }) => (
+          <details key={category.id} open>
+            <summary>{category.name}</summary>
+            {rows(channels)}
+          </details>
+        ))}
+      </div>
+    </nav>
+  );
+}

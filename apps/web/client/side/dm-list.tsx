@@ -1,0 +1,40 @@
+import type { JSX } from 'preact';
+import { useLocation } from 'preact-iso';
+import { dms } from '../../state/dms.ts';
+import { faceOf, presenceOf } from '../../state/people.ts';
+import { isUnread } from '../../state/reads.ts';
+import { Avatar } from '../../ui/avatar.tsx';
+
+/** The person's conversations, newest first. */
+export function DmList(): JSX.Element {
+  const { path } = useLocation();
+  return (
+    <nav class="channel-list" aria-label="Direct messages">
+      <header>
+        <h2>Direct messages</h2>
+      </header>
+      <ul class="scroll">
+        {dms.value.map(({ id, recipient }) => (
+          <li key={id}>
+            <a
+              class={`channel-row ${isUnread(id) ? 'unread' : ''}`}
+              href={`/dms/${id}`}
+              aria-current={path.endsWith(id) ? 'page' : undefined}
+            >
+              <Avatar
+                id={recipient.id}
+                name={recipient.displayName}
+                url={faceOf(recipient.id)?.avatarUrl ?? null}
+                size={32}
+                status={presenceOf(recipient.id)?.status ?? recipient.status}
+              />
+              <span class="channel-name">{faceOf(recipient.id)?.displayName ?? recipient.displayName}</span>
+              {isUnread(id) && <span class="visually-hidden">unread</span>}
+            </a>
+          </li>
+        ))}
+        {dms.value.length === 0 && <li class="soft channel-row">Open one from someone’s profile.</li>}
+      </ul>
+    </nav>
+  );
+}

@@ -1,0 +1,32 @@
+import { LogOut, Settings } from 'lucide';
+import type { JSX } from 'preact';
+import { logout, me } from '../../state/session.ts';
+import { Avatar } from '../../ui/avatar.tsx';
+import { IconButton } from '../../ui/button.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { sayRefusal } from '../../ui/toast.tsx';
+
+/** The person's own name and the way to their settings. */
+export function OwnBar(): JSX.Element | null {
+  const own = me.value;
+  if (!own) return null;
+  return (
+    <div class="own-bar">
+      <Avatar
+        id={own.id}
+        name={own.displayName}
+        url={own.avatarUrl}
+        size={34}
+        status={own.status === 'invisible' ? 'offline' : own.status}
+      />
+      <span class="own-name">
+        <strong>{own.displayName}</strong>
+        <span class="soft">{own.customStatus ?? own.username}</span>
+      </span>
+      <a class="icon-button" href="/settings" aria-label="Your settings" title="Your settings">
+        <Icon of={Settings} />
+      </a>
+      <IconButton of={LogOut} label="Log out" onClick={() => void logout().catch(sayRefusal)} />
+    </div>
+  );
+}

@@ -1,0 +1,73 @@
+import { useSignal } from '@preact/signals';
+import { Compass, MessageCircle, Plus } from 'lucide';
+import type { JSX } from 'preact';
+import { dms } from '../../state/dms.ts';
+import { isUnread, mentionsIn } from '../../state/reads.ts';
+import { details, servers } from '../../state/servers.ts';
+import { Avatar } from '../../ui/avatar.tsx';
+import { IconButton } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { JoinForm, NewServerForm } from '../home.tsx';
+import { holdsMessages } from '../place.ts';
+
+/** How many unread messages of a server mention the person, and whether anything there is unread. */
+function marksOf(serverId: string): { unread: boolean; mentions: number } {
+  const ids = (details.value.get(serverId)?.channels ?? []).filter(holdsMessages).map(({ id }) => id);
+  return { unread: ids.some(isUnread), mentions: ids.reduce((sum, id) => sum + mentionsIn(id), 0) };
+}
+
+/** What a mark says to a screen reader. */
+const marked = ({ unread, mentions }: { unread: boolean; mentions: number }): string =>
+  mentions ? `, ${mentions} mentions` : unread ? ', unread' : '';
+
+/** The servers at the edge of the page, DMs first, with what is unread. */
+export function ServerRail({ current }: { current: string | undefined }): JSX.Element {
+  const adding = useSignal(false);
+  const dmUnread = dms.value.filter(({ id }) => isUnread(id)).length;
+  return (
+    <nav class="rail" aria-label="Servers">
+      <ul>
+        <li class={dmUnread ? 'unread' : ''}>
+          <a class="rail-link" href="/dms" aria-label={`Direct messages${dmUnread ? `, ${dmUnread} unread` : ''}`} title="Direct messages">
+            <Icon of={MessageCircle} size="1.6rem" />
+            {dmUnread > 0 && <span class="badge">{dmUnread}</span>}
+          </a>
+        </li>
+        {[...servers.value.values()].map((server) => {
+          const marks = marksOf(server.id);
+          return (
+            <li key={server.id} class={marks.unread ? 'unread' : ''}>
+              <a
+                class="rail-link"
+                href={`/servers/${server.id}`}
+                aria-current={server.id === current ? 'true' : undefined}
+                aria-label={server.name + marked(marks)}
+                title={server.name}
+              >
+                <Avatar id={server.id} name={server.name} url={server.iconUrl} size={46} square />
+                {marks.mentions > 0 && <span class="badge">{marks.mentions}</span>}
+              </a>
+            </li>
+          );
+        })}
+        <li>
+          <IconButton of={Plus} label="Make or join a server" class="rail-link" onClick={() => (adding.value = true)} />
+        </li>
+        <li>
+          <a class="rail-link" href="/discovery" aria-label="Discovery" title="Discovery">
+            <Icon of={Compass} size="1.6rem" />
+          </a>
+        </li>
+      </ul>
+      {adding.value && (
+        <Dialog title="Add a server" onClose={() => (adding.value = false)}>
+          <h3>Make one</h3>
+          <NewServerForm onMade={() => (adding.value = false)} />
+          <h3>Join one</h3>
+          <JoinForm onDone={() => (adding.value = false)} />
+        </Dialog>
+      )}
+    </nav>
+  );
+}

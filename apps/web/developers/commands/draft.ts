@@ -1,0 +1,139 @@
+import type { Command, CommandInput, OptionType } from '../../../../lib/contract/command.ts';
+
+/** An option as the table edits it. `key` tells it apart from others while it has no name yet. */
+export interface DraftOption {
+  key: number;
+  name: string;
+  description: string;
+  type: OptionType;
+  required: boolean;
+}
+
+/** A command as the table edits it: with the fields of both kinds, so that changing the kind back loses nothing. */
+export interface DraftCommand {
+  key: number;
+  kind: 'slash' | 'prefix';
+  name: string;
+  description: string;
+  prefix: string;
+  options: readonly DraftOption[];
+}
+
+/** What each type of option holds, in the spec's order. */
+export const optionTypes: readonly { value: OptionType; label: string }[] = [
+  { value: 'string', label: 'string: any text' },
+  { value: 'integer', label: 'integer: a whole number' },
+  { value: 'number', label: 'number: a decimal number' },
+  { value: 'boolean', label: 'boolean: yes or no' },
+  { value: 'user', label: 'user: a mention of a person' },
+  { value: 'role', label: 'role: a mention of a role' },
+  { value: 'channel', label: 'channel: a channel' },
+];
+
+let count = 0;
+
+/** A new option, empty. */
+export const newOption = (): DraftOption => ({ key: ++count, name: '', description: '', type: 'string', required: false });
+
+/** A new slash command, empty. */
+export const newCommand = (): DraftCommand => ({ key: ++count, kind: 'slash', name: '', description: '', prefix: '!', options: [] });
+
+/** What is sent of a draft: only the fields of its kind. */
+export const bodyOf = (draft: readonly DraftCommand[]): CommandInput[] =>
+  draft.map(({ kind, name, description, prefix, options }) =>
+    kind === 'prefix'
+      ? { kind, name, description, prefix }
+      : { kind, name, description, options: options.map(({ key: _key, ...option }) => option) },
+  );
+
+/** Saved commands as a draft. */
+export const draftOf = (commands: readonly Command[]): DraftCommand[] =>
+  commands.map(({ kind, name, description, prefix = '!', options = [] }) => ({
+    key: ++count,
+    kind,
+    name,
+    description,
+    prefix,
+    options: options.map((option) => ({ ...option, key: ++count })),
+  }));
+
+/** A list as JSON to be edited. */
+export const jsonOf = (body: readonly CommandInput[]): string => JSON.stringify(body, null, 2);
+
+/** A part of a JSON that the table has no field for. */
+export class Unfit extends Error {
+  readonly pointer: string;
+  constructor(pointer: string, message: string) {
+    super(message);
+    this.pointer = pointer;
+  }
+}
+
+type Fields = Record<string, unknown>;
+
+function fieldsOf(value: unknown, pointer: string): Fields {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
+  throw new Unfit(pointer, 'must be an object');
+}
+
+function listOf(value: unknown, pointer: string): readonly unknown[] {
+  if (Array.isArray(value)) return value as unknown[];
+  throw new Unfit(pointer, 'must be an array');
+}
+
+/** A field of a text or a yes or no; `fallback` when it is left out. */
+function fieldOf<T extends string | boolean>(fields: Fields, name: string, fallback: T, pointer: string): T {
+  const value = fields[name] ?? fallback;
+  if (typeof value === typeof fallback) return value as T;
+  throw new Unfit(`${pointer}/${name}`, `must be ${typeof fallback}`);
+}
+
+function choiceOf<T extends string>(fields: Fields, name: string, choices: readonly T[], pointer: string): T {
+  const value = fieldOf<string>(fields, name, choices[0] ?? '', pointer);
+  const found = choices.find((one) => one === value);
+  if (found !== undefined) return found;
+  throw new Unfit(`${pointer}/${name}`, `must be one of ${choices.join(', ')}`);
+}
+
+function optionOf(value: unknown, pointer: string): DraftOption {
+  const fields = fieldsOf(value, pointer);
+  return {
+    key: ++count,
+    name: fieldOf(fields, 'name', '', pointer),
+    description: fieldOf(fields, 'description', '', pointer),
+    type: choiceOf(
+      fields,
+      'type',
+      optionTypes.map((one) => one.value),
+      pointer,
+    ),
+    required: fieldOf<boolean>(fields, 'required', false, pointer),
+  };
+}
+
+/** JSON as the table edits it. Throws `Unfit` for what the table could not show, so that nothing is lost by a look at it. */
+export const readDraft = (value: unknown): DraftCommand[] =>
+  listOf(value, '').map((one, index) => {
+    const pointer = `/${index}`;
+    const fields = fieldsOf(one, pointer);
+    return {
+      key: ++count,
+      kind: choiceOf(fields, 'kind', ['slash', 'prefix'] as const, pointer),
+      name: fieldOf(fields, 'name', '', pointer),
+      description: fieldOf(fields, 'description', '', pointer),
+      prefix: fieldOf(fields, 'prefix', '!', pointer),
+      options: listOf(fields.options ?? [], `${pointer}/options`).map((option, at) => optionOf(option, `${pointer}/options/${at}`)),
+    };
+  });
+
+/** What saving `body` would do to the saved list: how many commands come, change and go. The kind and the name tell which is which. */
+export function changesOf(saved: readonly Command[], body: readonly CommandInput[]): { added: number; changed: number; removed: number } {
+  const keyOf = ({ kind = 'slash', name }: { kind?: string; name: string }): string => `${kind} ${name}`;
+  const before = new Map(bodyOf(draftOf(saved)).map((one) => [keyOf(one), JSON.stringify(one)]));
+  const after = new Map(body.map((one) => [keyOf(one), JSON.stringify(one)]));
+  return {
+    added: [...after.keys()].filter((key) => !before.has(key)).length,
+    changed: [...after].filter(([key, text]) => before.has(key) && before.get(key) !== text).length,
+    removed: [...before.keys()].filter((key) => !after.has(key)).length,
+  };
+}

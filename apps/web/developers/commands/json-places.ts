@@ -1,0 +1,113 @@
+/** A JSON text that was read: its value, and the line (from 1) on which each part of it begins, by JSON pointer. */
+export interface ReadJson {
+  ok: true;
+  value: unknown;
+  lines: ReadonlyMap<string, number>;
+}
+
+/** Why a text is no JSON, and on which line (from 1). */
+export interface BadJson {
+  ok: false;
+  line: number;
+  message: string;
+}
+
+/** Where a reading stands, and what it found. */
+interface Course {
+  readonly text: string;
+  at: number;
+  readonly lines: Map<string, number>;
+  /** The line of `counted`, so that lines are counted once. */
+  line: number;
+  counted: number;
+}
+
+class Fault extends Error {}
+
+/** Deeper than the API reads. */
+const mostDeep = 40;
+const space = /[\t\n\r ]*/y;
+const string = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
+const plain = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
+
+function take(course: Course, pattern: RegExp): string {
+  pattern.lastIndex = course.at;
+  const found = pattern.exec(course.text)?.[0] ?? '';
+  course.at += found.length;
+  return found;
+}
+
+const fail = (message: string): never => {
+  throw new Fault(message);
+};
+
+function lineHere(course: Course): number {
+  for (; course.counted < course.at; course.counted++) if (course.text[course.counted] === '\n') course.line++;
+  return course.line;
+}
+
+/** The next character that is no space; empty at the end. */
+function peek(course: Course): string {
+  take(course, space);
+  return course.text[course.at] ?? '';
+}
+
+function readKey(course: Course): string {
+  if (peek(course) !== '"') fail('A name in double quotes belongs here.');
+  const key = take(course, string) || fail('This string does not end, or holds a character that must be escaped.');
+  return JSON.parse(key) as string;
+}
+
+/** Reads what stands between two brackets, separated by commas; `each` reads one. */
+function readBetween(course: Course, close: string, each: (index: number) => void): void {
+  course.at++;
+  if (peek(course) === close) {
+    course.at++;
+    return;
+  }
+  for (let index = 0; ; index++) {
+    each(index);
+    const next = peek(course);
+    if (next !== ',' && next !== close) fail(`A comma or ${close} belongs here.`);
+    course.at++;
+    if (next === close) return;
+    if (peek(course) === close) fail(`No comma may stand before ${close}.`);
+  }
+}
+
+function readValue(course: Course, pointer: string, depth: number): void {
+  const first = peek(course);
+  course.lines.set(pointer, lineHere(course));
+  if (depth > mostDeep) fail('This is nested too deep.');
+  if (first === '[') readBetween(course, ']', (index) => readValue(course, `${pointer}/${index}`, depth + 1));
+  else if (first === '{')
+    readBetween(course, '}', () => {
+      const key = readKey(course);
+      if (peek(course) !== ':') fail('A colon belongs here.');
+      course.at++;
+      readValue(course, `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`, depth + 1);
+    });
+  else if (first === '"') take(course, string) || fail('This string does not end, or holds a character that must be escaped.');
+  else take(course, plain) || fail(first === '' ? 'The text ends too early.' : 'This is no JSON value.');
+}
+
+/** Reads a JSON text as `JSON.parse` does, and where its parts stand. Never throws. */
+export function readJson(text: string): ReadJson | BadJson {
+  const course: Course = { text, at: 0, lines: new Map(), line: 1, counted: 0 };
+  try {
+    readValue(course, '', 0);
+    if (peek(course) !== '') fail('Nothing may follow the list.');
+    return { ok: true, value: JSON.parse(text), lines: course.lines };
+  } catch (fault) {
+    return { ok: false, line: lineHere(course), message: (fault as Error).message };
+  }
+}
+
+/** The line of what `pointer` names, or of the nearest that holds it: a missing field has no line of its own. */
+export function lineAt(lines: ReadonlyMap<string, number>, pointer: string): number {
+  for (let path = pointer; path.includes('/'); path = path.slice(0, path.lastIndexOf('/'))) {
+    const line = lines.get(path);
+    if (line !== undefined) return line;
+  }
+  return lines.get('') ?? 1;
+}

@@ -1,0 +1,53 @@
+import { quoted, type Sample, type SampleFacts } from './sample.ts';
+
+/** An Interactions Endpoint in JavaScript that checks each request's signature and answers `/hello`. Runs on Node.js 20 without packages. */
+export const javascriptEndpoint = ({ applicationId }: SampleFacts): Sample => ({
+  file: 'endpoint.mjs',
+  install: null,
+  run: 'node endpoint.mjs',
+  secret: 'SIGNING_SECRET',
+  code: `import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createServer } from 'node:http';
+
+const applicationId = ${quoted(applicationId)};
+const secret = process.env.SIGNING_SECRET;
+if (!secret) throw new Error('Set SIGNING_SECRET to the signing secret of the application.');
+const port = Number(process.env.PORT ?? 3000);
+
+// The signature is made over the timestamp, a dot and the body's very bytes. One older than 5 minutes may be a repetition.
+function isSigned(headers, body) {
+  const timestamp = String(headers['x-service-timestamp']);
+  const given = Buffer.from(String(headers['x-service-signature']));
+  const expected = Buffer.from(createHmac('sha256', secret).update(timestamp + '.').update(body).digest('hex'));
+  const isRecent = Math.abs(Date.now() / 1000 - Number(timestamp)) <= 300;
+  return isRecent && given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+function answer({ type, applicationId: askedOf, user, data }) {
+  if (type === 'ping') return { type: 'pong' };
+  if (askedOf !== applicationId || data.name !== 'hello') return { type: 'message', content: 'I do not know that command.' };
+  const name = data.options.find((option) => option.name === 'name')?.value ?? user.displayName;
+  return { type: 'message', content: 'Hello, ' + name + '!' };
+}
+
+const server = createServer(async (request, response) => {
+  try {
+    const pieces = [];
+    let length = 0;
+    for await (const piece of request) {
+      pieces.push(piece);
+      length += piece.length;
+      if (length > 1024 * 1024) return request.destroy();
+    }
+    const body = Buffer.concat(pieces);
+    if (!isSigned(request.headers, body)) return response.writeHead(401).end();
+    const text = JSON.stringify(answer(JSON.parse(body)));
+    response.writeHead(200, { 'Content-Type': 'application/json' }).end(text);
+  } catch (error) {
+    console.error(error.message);
+    if (!response.headersSent) response.writeHead(500).end();
+  }
+});
+server.listen(port, () => console.log('Listening on port ' + port + '.'));
+`,
+});

@@ -1,0 +1,61 @@
+import { quoted, type Sample, type SampleFacts } from './sample.ts';
+
+/** An Interactions Endpoint in Python that checks each request's signature and answers `/hello`. Runs on Python 3.9 without packages. */
+export const pythonEndpoint = ({ applicationId }: SampleFacts): Sample => ({
+  file: 'endpoint.py',
+  install: null,
+  run: 'python3 endpoint.py',
+  secret: 'SIGNING_SECRET',
+  code: `import hashlib
+import hmac
+import json
+import os
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+APPLICATION_ID = ${quoted(applicationId)}
+SECRET = os.environ["SIGNING_SECRET"].encode()
+PORT = int(os.environ.get("PORT", "3000"))
+
+
+# The signature is made over the timestamp, a dot and the body's very bytes. One older than 5 minutes may be a repetition.
+def is_signed(headers, body):
+    timestamp = headers.get("X-Service-Timestamp", "")
+    given = headers.get("X-Service-Signature", "")
+    expected = hmac.new(SECRET, timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()
+    is_recent = timestamp.isdecimal() and abs(time.time() - int(timestamp)) <= 300
+    return is_recent and hmac.compare_digest(given.encode(), expected.encode())
+
+
+def answer(asked):
+    if asked["type"] == "ping":
+        return {"type": "pong"}
+    if asked["applicationId"] != APPLICATION_ID or asked["data"]["name"] != "hello":
+        return {"type": "message", "content": "I do not know that command."}
+    options = {option["name"]: option["value"] for option in asked["data"]["options"]}
+    name = options.get("name", asked["user"]["displayName"])
+    return {"type": "message", "content": f"Hello, {name}!"}
+
+
+class Endpoint(BaseHTTPRequestHandler):
+    timeout = 10
+
+    def do_POST(self):
+        length = int(self.headers.get("Content-Length", "0"))
+        if not 0 <= length <= 1024 * 1024:
+            return self.send_error(413)
+        body = self.rfile.read(length)
+        if not is_signed(self.headers, body):
+            return self.send_error(401)
+        text = json.dumps(answer(json.loads(body))).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+
+print(f"Listening on port {PORT}.", flush=True)
+ThreadingHTTPServer(("", PORT), Endpoint).serve_forever()
+`,
+});

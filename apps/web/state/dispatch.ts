@@ -1,0 +1,106 @@
+import type { Message } from '../../../lib/contract/message.ts';
+import type { GatewayEvent } from '../api/gateway.ts';
+import { noteDmMessage } from './dms.ts';
+import { addMessage, changeReaction, dropHistory, removeMessage, replaceMessage } from './histories.ts';
+import { arrived } from './outgoing.ts';
+import { dropMember, dropMembers, putMember, putPresence, takeRole } from './people.ts';
+import { pinsChanged } from './pins.ts';
+import { noteMessage } from './reads.ts';
+import {
+  changeServer,
+  details,
+  dropChannel,
+  dropRole,
+  dropServer,
+  loadServer,
+  putChannel,
+  putRole,
+  putServer,
+  servers,
+  withEntry,
+} from './servers.ts';
+import { myId } from './session.ts';
+import { noteTyping, stopTyping } from './typing.ts';
+import { noteUse } from './uses.ts';
+
+/** Whether a message mentions the person: by name, by one of their roles, or everyone. */
+export function mentionsMe({ mentions, mentionRoles, mentionEveryone, serverId }: Message): boolean {
+  const myRoles = details.value.get(serverId ?? '')?.myRoles ?? [];
+  return mentionEveryone || mentions.includes(myId()) || mentionRoles.some((id) => myRoles.includes(id));
+}
+
+function onMessage(message: Message): void {
+  const { id, channelId, author, nonce, ephemeral, serverId } = message;
+  const mine = author.id === myId();
+  addMessage(message);
+  stopTyping(channelId, author.id);
+  if (mine) arrived(nonce);
+  if (ephemeral) return;
+  noteMessage(channelId, id, mine, mentionsMe(message));
+  if (!serverId) noteDmMessage(channelId, id);
+}
+
+/** Applies one event of the gateway to what the page knows. */
+export function dispatch(event: GatewayEvent): void {
+  switch (event.t) {
+    case 'MESSAGE_CREATE':
+      return onMessage(event.d);
+    case 'MESSAGE_UPDATE':
+      return replaceMessage(event.d);
+    case 'MESSAGE_DELETE':
+      return removeMessage(event.d.channelId, event.d.id);
+    case 'REACTION_ADD':
+    case 'REACTION_REMOVE': {
+      const { channelId, messageId, emoji, userId } = event.d;
+      return changeReaction(channelId, messageId, emoji, event.t === 'REACTION_ADD' ? 1 : -1, userId === myId());
+    }
+    case 'PINS_UPDATE':
+      return pinsChanged(event.d.channelId);
+    case 'TYPING_START':
+      if (event.d.userId !== myId()) noteTyping(event.d.channelId, event.d.userId);
+      return;
+    case 'CHANNEL_CREATE':
+    case 'CHANNEL_UPDATE':
+      return putChannel(event.d);
+    case 'CHANNEL_DELETE':
+      dropChannel(event.d.serverId, event.d.id);
+      return dropHistory(event.d.id);
+    case 'MEMBER_ADD':
+    case 'MEMBER_UPDATE': {
+      const { serverId, member } = event.d;
+      putMember(serverId, member);
+      changeServer(serverId, (server) => ({
+        ...server,
+        ...(member.isOwner && { ownerId: member.user.id }),
+        ...(member.user.id === myId() && { myRoles: member.roles }),
+      }));
+      return;
+    }
+    case 'MEMBER_REMOVE':
+      return dropMember(event.d.serverId, event.d.userId);
+    case 'ROLE_CREATE':
+    case 'ROLE_UPDATE':
+      return putRole(event.d.serverId, event.d.role);
+    case 'ROLE_DELETE':
+      takeRole(event.d.serverId, event.d.roleId);
+      return dropRole(event.d.serverId, event.d.roleId);
+    case 'SERVER_CREATE':
+      return putServer(event.d);
+    case 'SERVER_UPDATE':
+      servers.value = withEntry(servers.value, event.d.id, event.d);
+      changeServer(event.d.id, (server) => ({ ...server, ...event.d }));
+      // The summary does not say whether invites are paused.
+      if (details.value.has(event.d.id)) void loadServer(event.d.id).catch(() => undefined);
+      return;
+    case 'SERVER_DELETE':
+      dropMembers(event.d.id);
+      return dropServer(event.d.id);
+    case 'PRESENCE_UPDATE':
+      return putPresence(event.d.userId, event.d);
+    case 'INTERACTION_UPDATE':
+      return noteUse(event.d.id, event.d.state);
+    case 'INTERACTION_CREATE':
+      // Bots only.
+      return;
+  }
+}

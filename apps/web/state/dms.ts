@@ -1,0 +1,37 @@
+import { signal } from '@preact/signals';
+import type { DmChannel } from '../../../lib/contract/dm.ts';
+import { call } from '../api/call.ts';
+import { putFace, putPresence } from './people.ts';
+
+/** The person's open DMs, newest first. */
+export const dms = signal<readonly DmChannel[]>([]);
+
+function met({ recipient }: DmChannel): void {
+  const { id, username, displayName, status, customStatus } = recipient;
+  putFace({ id, username, displayName, avatarUrl: null });
+  putPresence(id, { status, customStatus });
+}
+
+const sorted = (list: readonly DmChannel[]): DmChannel[] =>
+  list.toSorted((a, b) => ((b.lastMessageId ?? b.id) > (a.lastMessageId ?? a.id) ? 1 : -1));
+
+/** Reads the list of DMs. Throws `ApiError`. */
+export async function loadDms(): Promise<void> {
+  const list = await call<DmChannel[]>('GET', '/api/users/@me/channels');
+  list.forEach(met);
+  dms.value = sorted(list);
+}
+
+/** Opens the DM with someone, or finds it. Throws `ApiError`. */
+export async function openDm(recipientId: string): Promise<DmChannel> {
+  const dm = await call<DmChannel>('POST', '/api/users/@me/channels', { recipientId });
+  met(dm);
+  dms.value = sorted([...dms.value.filter(({ id }) => id !== dm.id), dm]);
+  return dm;
+}
+
+/** Notes a new message of a DM; one that is not in the list yet is fetched. */
+export function noteDmMessage(channelId: string, messageId: string): void {
+  if (!dms.value.some(({ id }) => id === channelId)) void loadDms().catch(() => undefined);
+  else dms.value = sorted(dms.value.map((dm) => (dm.id === channelId ? { ...dm, lastMessageId: messageId } : dm)));
+}

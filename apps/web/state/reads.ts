@@ -1,0 +1,55 @@
+import { signal } from '@preact/signals';
+import type { ReadState } from '../../../lib/contract/read.ts';
+import { call, path } from '../api/call.ts';
+import { withEntry } from './servers.ts';
+
+/** How far the person has read, by channel. */
+export const reads = signal<ReadonlyMap<string, ReadState>>(new Map());
+
+/** Reads all marks anew. Throws `ApiError`. */
+export async function loadReads(): Promise<void> {
+  const list = await call<ReadState[]>('GET', '/api/users/@me/reads');
+  reads.value = new Map(list.map((one) => [one.channelId, one]));
+}
+
+/** Whether a channel holds messages that were not read. */
+export function isUnread(channelId: string): boolean {
+  const state = reads.value.get(channelId);
+  return state !== undefined && state.lastMessageId !== null && state.lastMessageId > (state.readMessageId ?? '');
+}
+
+/** How many unread messages of a channel mention the person. */
+export const mentionsIn = (channelId: string): number => reads.value.get(channelId)?.mentions ?? 0;
+
+const change = (channelId: string, patch: Partial<ReadState>): void => {
+  const known = reads.value.get(channelId) ?? { channelId, readMessageId: null, lastMessageId: null, mentions: 0 };
+  reads.value = withEntry(reads.value, channelId, { ...known, ...patch });
+};
+
+/** Notes a new message: unread, unless it is the person's own. */
+export function noteMessage(channelId: string, messageId: string, mine: boolean, mentionsMe: boolean): void {
+  const known = reads.value.get(channelId);
+  change(channelId, {
+    lastMessageId: messageId,
+    ...(mine && { readMessageId: messageId }),
+    mentions: mine ? 0 : (known?.mentions ?? 0) + (mentionsMe ? 1 : 0),
+  });
+}
+
+const waiting = new Map<string, ReturnType<typeof setTimeout>>();
+/** Marks are sent this long after the first, so that a busy channel that is looked at costs one call a second. */
+const markEveryMs = 1_000;
+
+/** Marks a channel as read up to its newest message, here at once and at the service a moment later. A mark that cannot be sent is made up for by the next. */
+export function markRead(channelId: string): void {
+  const state = reads.value.get(channelId);
+  if (!state || state.lastMessageId === null || !isUnread(channelId)) return;
+  change(channelId, { readMessageId: state.lastMessageId, mentions: 0 });
+  if (waiting.has(channelId)) return;
+  const send = (): void => {
+    waiting.delete(channelId);
+    const messageId = reads.value.get(channelId)?.readMessageId;
+    if (messageId) call('PUT', path`/api/channels/${channelId}/read`, { messageId }).catch(() => undefined);
+  };
+  waiting.set(channelId, setTimeout(send, markEveryMs));
+}

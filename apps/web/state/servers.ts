@@ -1,0 +1,103 @@
+import { computed, signal } from '@preact/signals';
+import type { Channel } from '../../../lib/contract/channel.ts';
+import type { Role, Server, ServerSummary } from '../../../lib/contract/server.ts';
+import { call, path } from '../api/call.ts';
+
+/** The servers that the person is in, in the order of joining. */
+export const servers = signal<ReadonlyMap<string, ServerSummary>>(new Map());
+
+/** The servers that were read in full, by id. */
+export const details = signal<ReadonlyMap<string, Server>>(new Map());
+
+/** Every channel known, by id, of every server that was read in full. */
+export const channels = computed<ReadonlyMap<string, Channel>>(
+  () => new Map([...details.value.values()].flatMap((server) => server.channels.map((channel) => [channel.id, channel]))),
+);
+
+/** A map with one entry set, or taken out when `value` is undefined. Signals compare by identity, so a map is replaced, never changed. */
+export function withEntry<K, V>(map: ReadonlyMap<K, V>, key: K, value: V | undefined): ReadonlyMap<K, V> {
+  const next = new Map(map);
+  if (value === undefined) next.delete(key);
+  else next.set(key, value);
+  return next;
+}
+
+const summaryOf = ({ id, name, iconUrl, types, community, listed }: Server): ServerSummary => ({
+  id,
+  name,
+  iconUrl,
+  types,
+  community,
+  listed,
+});
+
+/** Takes in a full Server: of an answer, or of SERVER_CREATE. */
+export function putServer(server: Server): void {
+  servers.value = withEntry(servers.value, server.id, summaryOf(server));
+  details.value = withEntry(details.value, server.id, server);
+}
+
+/** Forgets a server that the person left or lost. */
+export function dropServer(id: string): void {
+  servers.value = withEntry(servers.value, id, undefined);
+  details.value = withEntry(details.value, id, undefined);
+}
+
+/** Reads the list of servers, and each in full, four at a time; `first` before the others. Throws `ApiError` when the list or `first` cannot be read. */
+export async function loadServers(first: string | undefined): Promise<void> {
+  const list = await call<ServerSummary[]>('GET', '/api/servers');
+  servers.value = new Map(list.map((one) => [one.id, one]));
+  details.value = new Map([...details.value].filter(([id]) => servers.value.has(id)));
+  const waiting = list.map(({ id }) => id).filter((id) => id !== first);
+  if (first !== undefined && servers.value.has(first)) await loadServer(first);
+  const work = async (): Promise<void> => {
+    // One that cannot be read now is read when it is opened.
+    for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) await loadServer(id).catch(() => undefined);
+  };
+  await Promise.all([work(), work(), work(), work()]);
+}
+
+/** Reads one server in full. Throws `ApiError`. */
+export async function loadServer(id: string): Promise<Server> {
+  const server = await call<Server>('GET', path`/api/servers/${id}`);
+  putServer(server);
+  return server;
+}
+
+/** Changes a server that was read in full; one that was not is left alone. */
+export function changeServer(id: string, change: (server: Server) => Server): void {
+  const server = details.value.get(id);
+  if (server) details.value = withEntry(details.value, id, change(server));
+}
+
+/** Takes in a channel: a new one, or one as it stands now. */
+export function putChannel(channel: Channel): void {
+  if (channel.serverId === null) return;
+  changeServer(channel.serverId, (server) => {
+    const others = server.channels.filter(({ id }) => id !== channel.id);
+    return { ...server, channels: [...others, channel] };
+  });
+}
+
+/** Forgets a channel that was deleted or hidden. */
+export function dropChannel(serverId: string, channelId: string): void {
+  changeServer(serverId, (server) => ({ ...server, channels: server.channels.filter(({ id }) => id !== channelId) }));
+}
+
+/** Takes in a role; the list stays highest first. */
+export function putRole(serverId: string, role: Role): void {
+  changeServer(serverId, (server) => {
+    const roles = [...server.roles.filter(({ id }) => id !== role.id), role].sort((a, b) => b.position - a.position);
+    return { ...server, roles };
+  });
+}
+
+/** Forgets a role, also where members and channels hold it. */
+export function dropRole(serverId: string, roleId: string): void {
+  changeServer(serverId, (server) => ({
+    ...server,
+    roles: server.roles.filter(({ id }) => id !== roleId),
+    myRoles: server.myRoles.filter((id) => id !== roleId),
+    channels: server.channels.map((channel) => ({ ...channel, overwrites: channel.overwrites.filter(({ id }) => id !== roleId) })),
+  }));
+}

@@ -1,0 +1,37 @@
+import { signal } from '@preact/signals';
+import { limits } from '../../../lib/base/limits.ts';
+import { call, path } from '../api/call.ts';
+
+/** Who types where, until when (milliseconds of this page's clock). */
+export const typing = signal<ReadonlyMap<string, ReadonlyMap<string, number>>>(new Map());
+
+function set(channelId: string, userId: string, until: number | undefined): void {
+  const now = Date.now();
+  const there = new Map([...(typing.value.get(channelId) ?? [])].filter(([, end]) => end > now));
+  if (until === undefined) there.delete(userId);
+  else there.set(userId, until);
+  const next = new Map(typing.value);
+  if (there.size) next.set(channelId, there);
+  else next.delete(channelId);
+  typing.value = next;
+}
+
+/** Notes that someone types: shown for about 9 seconds. */
+export function noteTyping(channelId: string, userId: string): void {
+  set(channelId, userId, Date.now() + limits.typingMs);
+  setTimeout(() => set(channelId, userId, typing.value.get(channelId)?.get(userId)), limits.typingMs + 50);
+}
+
+/** Their message came: they type no more. */
+export const stopTyping = (channelId: string, userId: string): void => {
+  if (typing.value.get(channelId)?.has(userId)) set(channelId, userId, undefined);
+};
+
+let last = { channelId: '', at: 0 };
+
+/** Tells the others that the person types, every few seconds at most. */
+export function tellTyping(channelId: string): void {
+  if (last.channelId === channelId && Date.now() - last.at < limits.typingMs / 2) return;
+  last = { channelId, at: Date.now() };
+  call('POST', path`/api/channels/${channelId}/typing`).catch(() => undefined);
+}

@@ -1,0 +1,42 @@
+import type { JSX } from 'preact';
+import type { SeenStatus } from '../../../lib/contract/user.ts';
+import { ownPath } from './links.ts';
+
+/** A hue for whoever has no picture: always the same for the same id. */
+const hueOf = (id: string): number => Number(BigInt(/^\d+$/.test(id) ? id : 0) % 360n);
+
+const initials = (name: string): string =>
+  name
+    .split(/\s+/)
+    .slice(0, 2)
+    .map((word) => Array.from(word)[0] ?? '')
+    .join('')
+    .toUpperCase();
+
+/** The names of statuses, as people read them. */
+export const statusNames: Record<SeenStatus, string> = { online: 'Online', idle: 'Idle', dnd: 'Do not disturb', offline: 'Offline' };
+
+/** The picture of an account or server, or its initials. It stands beside the name, so a screen reader is told only the status. */
+export function Avatar({
+  id,
+  name,
+  url,
+  size = 40,
+  status,
+  square = false,
+}: {
+  id: string;
+  name: string;
+  url: string | null;
+  size?: number;
+  status?: SeenStatus | undefined;
+  square?: boolean;
+}): JSX.Element {
+  const style = { width: size, height: size, fontSize: size * 0.4, '--hue': hueOf(id) };
+  return (
+    <span class={`avatar ${square ? 'square' : ''}`} style={style}>
+      {url ? <img src={ownPath(url)} alt="" width={size} height={size} loading="lazy" /> : <span aria-hidden="true">{initials(name)}</span>}
+      {status && <span class={`status ${status}`} role="img" aria-label={statusNames[status]} title={statusNames[status]} />}
+    </span>
+  );
+}

@@ -1,0 +1,83 @@
+import { X } from 'lucide';
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useId, useRef } from 'preact/hooks';
+import { Button, IconButton } from './button.tsx';
+import { useTask } from './form.tsx';
+import { Problem } from './problem.tsx';
+
+/** A modal dialog while it is rendered. The browser's own: it keeps the focus inside, gives it back after, and closes with Escape. */
+export function Dialog({
+  title,
+  onClose,
+  children,
+  wide = false,
+}: {
+  title: string;
+  onClose: () => void;
+  children: ComponentChildren;
+  wide?: boolean;
+}): JSX.Element {
+  const ref = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const dialog = ref.current;
+    const before = document.activeElement;
+    dialog?.showModal();
+    return () => {
+      dialog?.close();
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={ref}
+      class={`dialog ${wide ? 'wide' : ''}`}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onClick={(event) => {
+        // A click on the backdrop is one on the dialog itself.
+        if (event.target === ref.current) onClose();
+      }}
+    >
+      <div class="dialog-body">
+        <header>
+          <h2 id={id}>{title}</h2>
+          <IconButton of={X} label="Close" onClick={onClose} />
+        </header>
+        {children}
+      </div>
+    </dialog>
+  );
+}
+
+/** Asks before something that cannot be undone; `run` is done at "yes", its refusal is shown, and `onClose` is called when it succeeded. */
+export function Confirm({
+  title,
+  children,
+  action,
+  run,
+  onClose,
+}: {
+  title: string;
+  children: ComponentChildren;
+  action: string;
+  run: () => Promise<unknown>;
+  onClose: () => void;
+}): JSX.Element {
+  const task = useTask();
+  return (
+    <Dialog title={title} onClose={onClose}>
+      {children}
+      <Problem error={task.error} />
+      <div class="actions">
+        <Button onClick={onClose}>Cancel</Button>
+        <Button look="danger" busy={task.busy} onClick={() => void task.run(run).then((done) => done && onClose())}>
+          {action}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}

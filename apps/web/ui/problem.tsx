@@ -1,0 +1,36 @@
+import type { JSX } from 'preact';
+import type { ApiError } from '../api/call.ts';
+import { Button } from './button.tsx';
+
+/** A refusal in its own words: what the API said, the permissions that are missing and the fields that no control of the page shows. Nothing without one. */
+export function Problem({
+  error,
+  shown = [],
+  again,
+}: {
+  error: ApiError | null | undefined;
+  shown?: readonly string[];
+  again?: () => void;
+}): JSX.Element | null {
+  if (!error) return null;
+  const others = error.errors.filter(({ path }) => !shown.includes(path));
+  return (
+    <div class="problem" role="alert">
+      <p>
+        {error.message}
+        {error.retryAfter !== null && ` Try again in ${error.retryAfter} s.`}
+      </p>
+      {error.missing.length > 0 && <p>Missing: {error.missing.join(', ')}.</p>}
+      {others.length > 0 && (
+        <ul>
+          {others.map(({ path, message }) => (
+            <li key={path}>
+              <code>{path}</code> {message}
+            </li>
+          ))}
+        </ul>
+      )}
+      {again && <Button onClick={again}>Try again</Button>}
+    </div>
+  );
+}

@@ -1,0 +1,33 @@
+import { idTimeMs } from '../../../lib/base/ids.ts';
+
+const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const date = new Intl.DateTimeFormat(undefined, { dateStyle: 'long' });
+const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+
+/** `14:05`. */
+export const clockOf = (at: string | number): string => clock.format(new Date(at));
+/** `22 November 2026`. */
+export const dateOf = (at: string | number): string => date.format(new Date(at));
+/** `22 Nov 2026, 14:05`. */
+export const momentOf = (at: string | number): string => full.format(new Date(at));
+/** When the thing of an id was made, as `momentOf`. */
+export const bornOf = (id: string): string => momentOf(idTimeMs(id));
+
+/** `Today at 14:05`, `Yesterday at 14:05`, or the moment. */
+export function shortMomentOf(at: string, now: number = Date.now()): string {
+  const day = new Date(at).toDateString();
+  if (day === new Date(now).toDateString()) return `Today at ${clockOf(at)}`;
+  if (day === new Date(now - 86_400_000).toDateString()) return `Yesterday at ${clockOf(at)}`;
+  return momentOf(at);
+}
+
+/** A length of time in its largest whole unit: `10 minutes`, `3 days`. */
+export function spanOf(secs: number): string {
+  for (const [unit, size] of [
+    ['day', 86_400],
+    ['hour', 3_600],
+    ['minute', 60],
+  ] as const)
+    if (secs >= size && secs % size === 0) return `${secs / size} ${unit}${secs === size ? '' : 's'}`;
+  return `${secs} second${secs === 1 ? '' : 's'}`;
+}

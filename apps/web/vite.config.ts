@@ -1,0 +1,37 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { defineConfig, type Plugin } from 'vite';
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+
+/** Writes `.br` and `.gz` beside each text file, so that the api sends them as they lie there. */
+const precompress = (): Plugin => ({
+  name: 'precompress',
+  writeBundle({ dir: outDir = '' }) {
+    for (const entry of readdirSync(outDir, { recursive: true, withFileTypes: true })) {
+      if (!entry.isFile() || !/\.(js|css|html|svg|json|webmanifest)$/.test(entry.name)) continue;
+      const path = join(entry.parentPath, entry.name);
+      const bytes = readFileSync(path);
+      writeFileSync(`${path}.br`, brotliCompressSync(bytes));
+      writeFileSync(`${path}.gz`, gzipSync(bytes));
+    }
+  },
+});
+
+/** The people's client and the developer portal, built into `dist/web`, from where the api serves them. */
+export default defineConfig({
+  root: here,
+  build: {
+    outDir: fileURLToPath(new URL('../../dist/web', import.meta.url)),
+    emptyOutDir: true,
+    target: 'es2022',
+    // The page's policy knows no data: scripts, and images in CSS are few.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+    rollupOptions: { input: { index: join(here, 'index.html'), developers: join(here, 'developers.html') } },
+  },
+  plugins: [precompress()],
+});
