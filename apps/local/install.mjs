@@ -105,16 +105,25 @@ const changedMs = (...folders) =>
     ...folders.flatMap((folder) => readdirSync(inRoot(folder), { recursive: true }).map((file) => statSync(inRoot(folder, file)).mtimeMs)),
   );
 
-/** Builds what browsers get, when a source of it is newer than the last build. */
+/** What browsers get: the file that says when it was built last, what it is built from, and by which script. */
+const pages = [
+  {
+    built: 'dist/web/index.html',
+    sources: ['apps/web', 'lib/base'],
+    script: ['node_modules/vite/bin/vite.js', 'build', '--config', 'apps/web/vite.config.ts', '--logLevel', 'error'],
+  },
+  { built: 'dist/apps/ops/page/main.js', sources: ['apps/ops/page'], script: ['apps/ops/page/build.mjs'] },
+];
+
+/** Builds what browsers get, where a source of it is newer than the last build. */
 function buildPages() {
-  const built = inRoot('dist/web/index.html');
-  const sources = ['apps/web', 'lib/base'];
-  if (existsSync(built) && statSync(built).mtimeMs > changedMs(...sources)) return;
-  const done = tick('Building the pages');
-  const args = [inRoot('node_modules/vite/bin/vite.js'), 'build', '--config', 'apps/web/vite.config.ts', '--logLevel', 'error'];
-  const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: ['inherit', 2, 2] });
-  done();
-  if (status !== 0) end('The pages cannot be built (see above). Nothing was started.', status ?? 1);
+  for (const { built, sources, script } of pages) {
+    if (existsSync(inRoot(built)) && statSync(inRoot(built)).mtimeMs > changedMs(...sources)) continue;
+    const done = tick('Building the pages');
+    const { status } = spawnSync(process.execPath, script, { cwd: root, stdio: ['inherit', 2, 2] });
+    done();
+    if (status !== 0) end('The pages cannot be built (see above). Nothing was started.', status ?? 1);
+  }
 }
 
 const [word, ...rest] = process.argv.slice(2);

@@ -1,25 +1,24 @@
 import Koa, { type Middleware } from 'koa';
 import type { OpsPlatform } from '../../lib/store/platform.ts';
-import { dashboard, dashboardPath } from './dashboard.ts';
+import { dashboard } from './dashboard.ts';
 import { renderMetrics } from './metrics.ts';
+import { overview } from './overview.ts';
+import { pageFiles } from './page-files.ts';
 import { requirePassword } from './password.ts';
 import { checkReadiness } from './readiness.ts';
 
-const index = `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Parlance operations</title>
-<style>body { font: 16px/1.6 system-ui, sans-serif; max-width: 40rem; margin: 3rem auto; padding: 0 1rem } dt { font-weight: 600 } dd { margin: 0 0 1rem }</style>
-<h1>Parlance operations</h1>
-<dl>
-<dt><a href="/readyz">Readiness</a></dt><dd>Whether the database, Redis and a worker answer, and what to do when one does not.</dd>
-<dt><a href="${dashboardPath}">Queues</a></dt><dd>What waits, what runs, what failed.</dd>
-<dt><a href="/metrics">Metrics</a></dt><dd>All processes, for Prometheus.</dd>
-<dt><a href="/healthz">Health</a></dt><dd>Whether this process lives.</dd>
-</dl>
-</html>
-`;
+/** The overview asks its own origin alone, and nothing stands in it that could run or be framed. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+].join('; ');
 
 const healthz: Middleware = async (ctx, next) => {
   if (ctx.path !== '/healthz') return next();
@@ -31,7 +30,7 @@ function pages(platform: OpsPlatform): Middleware {
     switch (ctx.path) {
       case '/': {
         ctx.type = 'html';
-        ctx.body = index;
+        ctx.body = overview;
         return;
       }
       case '/readyz': {
@@ -57,11 +56,17 @@ export function createApp(platform: OpsPlatform): Koa {
   const app = new Koa();
   app.on('error', (error: Error) => platform.log.warn({ err: error }, 'operators’ page'));
   app.use(async (ctx, next) => {
-    ctx.set({ 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' });
+    ctx.set({
+      'X-Content-Type-Options': 'nosniff',
+      'Cache-Control': 'no-store',
+      'Content-Security-Policy': policy,
+      'Referrer-Policy': 'no-referrer',
+    });
     await next();
   });
   app.use(healthz);
   app.use(requirePassword(platform.config.OPS_PASSWORD));
+  app.use(pageFiles);
   app.use(pages(platform));
   app.use(dashboard(platform));
   return app;

@@ -18,12 +18,18 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
+/** What waits on a queue, what is normal, and what to do when it grows. */
+function describe(name: QueueName): string {
+  const { about, normal, grows } = entries[name];
+  return `${about} Normal: ${normal} When it grows: ${grows}`;
+}
+
 /** The queues to look at, with what each is for; nothing can be changed there. Needs nothing from outside. */
 export function dashboard(platform: OpsPlatform): Middleware {
   const serverAdapter = new KoaAdapter().setBasePath(dashboardPath);
   createBullBoard({
     queues: platform.queues.map(
-      (queue) => new BullMQAdapter(queue, { readOnlyMode: true, description: entries[queue.name as QueueName].about }),
+      (queue) => new BullMQAdapter(queue, { readOnlyMode: true, description: describe(queue.name as QueueName) }),
     ),
     serverAdapter,
     options: { uiConfig: { boardTitle: 'Parlance queues', hideDocsLink: true, locale: { lng: 'en-US' } } },

@@ -136,64 +136,94 @@ export type JobData<N extends JobName> = Static<(typeof jobs)[N]['data']>;
 /** The name of a queue. */
 export type QueueName = (typeof jobs)[JobName]['queue'];
 
-/** How the worker of each queue runs: jobs at a time in one process, and how long a dead worker's job stays stuck (quality 4). */
-export const queues: Record<QueueName, { about: string; concurrency: number; lockMs: number; stalledCheckMs: number; maxStalled: number }> =
-  {
-    drain: {
-      about: 'Takes the events of one channel, or of a server’s channels, to the gateway, in order.',
-      concurrency: 16,
-      lockMs: 5_000,
-      stalledCheckMs: 2_000,
-      maxStalled: 20,
-    },
-    interactions: {
-      about: 'Hands interactions to bots and ends those that got no answer.',
-      concurrency: 32,
-      lockMs: 5_000,
-      stalledCheckMs: 2_000,
-      maxStalled: 3,
-    },
-    endpoints: {
-      about:
-        'Starts the posts of interactions to Interactions Endpoints; what hangs there waits beside the queue, within its application’s own bound.',
-      concurrency: 8,
-      lockMs: 5_000,
-      stalledCheckMs: 2_000,
-      maxStalled: 0,
-    },
-    crosspost: {
-      about: 'Copies crossposted messages to the channels that follow.',
-      concurrency: 2,
-      lockMs: 5_000,
-      stalledCheckMs: 2_000,
-      maxStalled: 20,
-    },
-    codehost: {
-      about: 'Posts the deliveries of code hosts by their webhooks, in order and at the pace of each.',
-      concurrency: 4,
-      lockMs: 5_000,
-      stalledCheckMs: 2_000,
-      maxStalled: 20,
-    },
-    media: {
-      about: 'Converts uploaded images; a process encodes one at a time, while the one before is put away.',
-      concurrency: 2,
-      lockMs: 5_000,
-      stalledCheckMs: 2_000,
-      maxStalled: 3,
-    },
-    upkeep: {
-      about: 'Finishes what deletes and removals leave behind.',
-      concurrency: 4,
-      lockMs: 5_000,
-      stalledCheckMs: 2_000,
-      maxStalled: 20,
-    },
-    previews: {
-      about: 'Looks at the links of messages and adds their previews.',
-      concurrency: 8,
-      lockMs: 5_000,
-      stalledCheckMs: 2_000,
-      maxStalled: 3,
-    },
-  };
+/** How the worker of a queue runs, and what operators are told of it. */
+export interface QueueEntry {
+  /** What waits here. */
+  about: string;
+  /** What is normal here, and what to do when it grows. */
+  normal: string;
+  grows: string;
+  /** Jobs at a time in one process. */
+  concurrency: number;
+  /** How long a dead worker's job stays stuck (quality 4). */
+  lockMs: number;
+  stalledCheckMs: number;
+  maxStalled: number;
+}
+
+/** Every queue. */
+export const queues: Record<QueueName, QueueEntry> = {
+  drain: {
+    about: 'Channels and servers with events that their bots and people have not been told of yet, and who is typing.',
+    normal: 'Nearly empty: a job takes milliseconds, and tells all that its channel owes.',
+    grows: 'Everybody hears of everything late. Nothing is lost: add a worker, or see whether Redis is slow.',
+    concurrency: 16,
+    lockMs: 5_000,
+    stalledCheckMs: 2_000,
+    maxStalled: 20,
+  },
+  interactions: {
+    about: 'Uses of slash commands: to be handed to their bot, and, for later, to be ended 3 seconds after.',
+    normal: 'Nothing waits. What stands for later are the uses of the last 3 seconds.',
+    grows: 'Commands reach bots late and expire unanswered. Add a worker.',
+    concurrency: 32,
+    lockMs: 5_000,
+    stalledCheckMs: 2_000,
+    maxStalled: 3,
+  },
+  endpoints: {
+    about: 'Uses of slash commands to be posted to an Interactions Endpoint. What has been posted waits for its reply beside the queue.',
+    normal: 'Nothing waits; of a burst the newest goes first, as it has the most time left.',
+    grows:
+      'Uses expire before they are posted. Add a worker; a slow endpoint is not the cause, as it only takes places of its own application.',
+    concurrency: 8,
+    lockMs: 5_000,
+    stalledCheckMs: 2_000,
+    maxStalled: 0,
+  },
+  crosspost: {
+    about: 'Announcements to be copied to the channels that follow, a part of the followers at a time.',
+    normal: 'Empty, but for some seconds after an announcement that many follow.',
+    grows: 'Followers get their copies late. It passes by itself; if it does not, look in the worker’s log for crosspost-message.',
+    concurrency: 2,
+    lockMs: 5_000,
+    stalledCheckMs: 2_000,
+    maxStalled: 20,
+  },
+  codehost: {
+    about: 'Webhooks with deliveries of a code host to post, in order.',
+    normal: 'A few, and some for later: a webhook posts hardly once a second, and what is too much is summed up.',
+    grows: 'Many webhooks are busy at once. Look in the worker’s log for post-deliveries; add a worker if its CPU is used up.',
+    concurrency: 4,
+    lockMs: 5_000,
+    stalledCheckMs: 2_000,
+    maxStalled: 20,
+  },
+  media: {
+    about: 'Uploaded images to be made into WebP. A process encodes one at a time, while the one before is put away.',
+    normal: 'Empty, or a few for some seconds each. Messages do not wait for it.',
+    grows: 'People see the originals for longer. Add a worker on a machine with a free core.',
+    concurrency: 2,
+    lockMs: 5_000,
+    stalledCheckMs: 2_000,
+    maxStalled: 3,
+  },
+  upkeep: {
+    about: 'What deletes, removals and uploads leave to be done: messages and files that go, notices that are sent.',
+    normal: 'Empty, but after the delete of something large.',
+    grows: 'Space is given back later. Look in the worker’s log for finish-removal, settle-files and send-notice.',
+    concurrency: 4,
+    lockMs: 5_000,
+    stalledCheckMs: 2_000,
+    maxStalled: 20,
+  },
+  previews: {
+    about: 'Messages with links whose pages are to be looked at.',
+    normal: 'A few: a page has seconds to answer, and eight are asked at once.',
+    grows: 'Previews come late. Pages that do not answer are the usual cause, or a machine without a way out.',
+    concurrency: 8,
+    lockMs: 5_000,
+    stalledCheckMs: 2_000,
+    maxStalled: 3,
+  },
+};

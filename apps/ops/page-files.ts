@@ -1,0 +1,24 @@
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import type { Middleware } from 'koa';
+
+const types = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8', svg: 'image/svg+xml' };
+
+/** Where `npm run build` puts them: beside this file when that is compiled, in `dist` when it is not. */
+const folder = new URL(import.meta.url.endsWith('.ts') ? '../../dist/apps/ops/page/' : './page/', import.meta.url);
+
+/** Serves the files of the overview below `/page/`: 404 for one that there is not, 503 when the page has not been built. */
+export const pageFiles: Middleware = async (ctx, next) => {
+  const [, name, ending] = /^\/page\/([a-z-]+)\.(js|css|svg)$/.exec(ctx.path) ?? [];
+  if (name === undefined || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return next();
+  try {
+    ctx.body = await readFile(fileURLToPath(new URL(`${name}.${ending}`, folder)));
+    ctx.set('Content-Type', types[ending as keyof typeof types]);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    const built = await readFile(fileURLToPath(new URL('main.js', folder))).catch(() => null);
+    if (built) return next();
+    ctx.status = 503;
+    ctx.body = 'The page has not been built: npm run build.\n';
+  }
+};

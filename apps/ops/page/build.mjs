@@ -1,0 +1,16 @@
+/**
+ * Builds the operators' overview into `dist/apps/ops/page`: its scripts as modules that a browser reads as they are, and what stands beside them.
+ * Run by `npm run build` and by `npm start`. Ends with the compiler's code when that finds a fault.
+ */
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const here = (name) => fileURLToPath(new URL(name, import.meta.url));
+const dist = (name) => fileURLToPath(new URL(`../../../dist/apps/ops/page/${name}`, import.meta.url));
+
+mkdirSync(dist(''), { recursive: true });
+for (const name of ['style.css', 'icon.svg']) copyFileSync(here(name), dist(name));
+const compiler = fileURLToPath(new URL('../../../node_modules/typescript/bin/tsc', import.meta.url));
+const { status } = spawnSync(process.execPath, [compiler, '-p', here('tsconfig.json')], { stdio: ['ignore', 2, 2] });
+process.exitCode = status ?? 1;

@@ -1,0 +1,35 @@
+const svgSpace = 'http://www.w3.org/2000/svg';
+
+type Attributes = Readonly<Record<string, string>>;
+
+function fill<E extends Element>(made: E, attributes: Attributes, children: readonly (Node | string)[]): E {
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+/** An HTML element with these attributes and children. What is a string becomes text, never markup. */
+export const element = <K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: (Node | string)[]
+): HTMLElementTagNameMap[K] => fill(document.createElement(tag), attributes, children);
+
+/** An SVG element with these attributes and children. */
+export const drawing = <K extends keyof SVGElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: Node[]
+): SVGElementTagNameMap[K] => fill(document.createElementNS(svgSpace, tag), attributes, children);
+
+/** Writes `text` into `into`, when it says something else: what stands is not read out, or taken from under a selection, again. */
+export function write(into: Element, text: string): void {
+  if (into.textContent !== text) into.textContent = text;
+}
+
+/** The element of the page with this id. Throws when there is none: page and script are of one build. */
+export function place(id: string): HTMLElement {
+  const found = document.getElementById(id);
+  if (!found) throw new Error(`the page has no #${id}`);
+  return found;
+}

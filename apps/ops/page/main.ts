@@ -1,0 +1,118 @@
+import { place, write } from './dom.ts';
+import { type Groups, groupsOf, type Row } from './groups.ts';
+import { type History, remember } from './history.ts';
+import { createReader } from './reading.ts';
+import { fillTable, stateMark, stateWords } from './table.ts';
+import { type State, worstOf } from './verdict.ts';
+
+/** How often the measurements are read, and how long that may take, in milliseconds. */
+const everyMs = 5_000;
+const patienceMs = 10_000;
+
+const ids: readonly (keyof Groups)[] = ['messages', 'sockets', 'queues', 'outbox', 'slowest', 'errors', 'stores'];
+const tables = ids.map((id) => {
+  const table = place(id).querySelector('table');
+  const [body] = table?.tBodies ?? [];
+  if (!table || !body) throw new Error(`#${id} holds no table`);
+  return {
+    id,
+    table,
+    none: place(`${id}-none`),
+    mark: place(`${id}-state`),
+    show: fillTable(body, id === 'queues' ? queueLink : undefined),
+  };
+});
+const read = createReader();
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
+const pause = place('pause') as HTMLButtonElement;
+
+let history: History = [];
+let lastAt: number | null = null;
+let fault: string | null = null;
+let timer: number | undefined;
+let reading: AbortController | null = null;
+
+/** Where the page says what a queue is for. */
+function queueLink(name: string): string | null {
+  return document.getElementById(`queue-${name}`) ? `#queue-${name}` : null;
+}
+
+const markState = (into: HTMLElement, state: State): void => {
+  if (into.dataset.state !== state) into.replaceChildren(stateMark(state));
+  into.dataset.state = state;
+};
+
+/** What stands at the top, in one sentence. It is read out when it changes: so it names figures, and no values. */
+function summary(rows: readonly Row[]): [State, string] {
+  const named = (state: State): string => rows.flatMap((row) => (row.verdict.state === state ? [row.name] : [])).join(', ');
+  if (fault !== null) return ['unknown', `The measurements cannot be read: ${fault}. What stands below is old.`];
+  const [act, look] = [named('act'), named('look')];
+  const parts = [...(act ? [`Act now: ${act}.`] : []), ...(look ? [`Worth a look: ${look}.`] : [])];
+  return [worstOf(rows.map(({ verdict }) => verdict.state)), parts.join(' ') || 'All that is known is fine.'];
+}
+
+function show(): void {
+  const groups = groupsOf(history);
+  for (const { id, table, none, mark, show: showRows } of tables) {
+    showRows(groups[id]);
+    table.hidden = groups[id].length === 0;
+    none.hidden = groups[id].length > 0;
+    markState(mark, worstOf(groups[id].map(({ verdict }) => verdict.state)));
+  }
+  const [state, words] = summary(Object.values(groups).flat());
+  markState(place('state'), state);
+  write(place('summary'), words);
+  document.body.classList.toggle('old', fault !== null);
+  document.title = `${state === 'fine' ? '' : `${stateWords[state]} · `}Parlance operations`;
+}
+
+function tellTime(): void {
+  const last = lastAt === null ? 'Not read yet' : `Last read at ${clock.format(lastAt)}`;
+  write(place('read-at'), `${last}; ${pause.getAttribute('aria-pressed') === 'true' ? 'paused' : `every ${everyMs / 1000} seconds`}.`);
+}
+
+async function readOnce(): Promise<void> {
+  reading = new AbortController();
+  const { signal } = reading;
+  const late = setTimeout(() => reading?.abort(), patienceMs);
+  try {
+    // From the origin alone: the address of the page may hold a password, which fetch refuses.
+    const answer = await fetch(new URL('/metrics', location.origin), { signal });
+    if (answer.status !== 200)
+      throw new Error(answer.status === 401 ? 'the password is asked for again; load the page anew' : `the answer is ${answer.status}`);
+    const text = await answer.text();
+    lastAt = Date.now();
+    history = remember(history, read(text, lastAt));
+    fault = null;
+  } catch (error) {
+    if (document.hidden) return;
+    fault = signal.aborted
+      ? `no answer within ${patienceMs / 1000} seconds`
+      : error instanceof TypeError
+        ? 'the ops process does not answer'
+        : (error as Error).message;
+  } finally {
+    clearTimeout(late);
+    reading = null;
+  }
+  if (history.length > 0 || fault !== null) show();
+}
+
+/** Reads now and again every 5 s, while the page is seen and nobody has paused it. */
+async function go(): Promise<void> {
+  clearTimeout(timer);
+  tellTime();
+  if (document.hidden || pause.getAttribute('aria-pressed') === 'true' || reading) return;
+  await readOnce();
+  tellTime();
+  clearTimeout(timer);
+  timer = setTimeout(() => void go(), everyMs);
+}
+
+pause.addEventListener('click', () => {
+  pause.setAttribute('aria-pressed', String(pause.getAttribute('aria-pressed') !== 'true'));
+  void go();
+});
+document.addEventListener('visibilitychange', () => void go());
+pause.hidden = false;
+void go();

@@ -1,0 +1,208 @@
+import { parseExposition, type Sample } from './exposition.ts';
+import { emptyHistogram, type Histogram } from './histogram.ts';
+import { createIncreases, type Increase } from './increase.ts';
+
+/** Every metric that the overview reads, with the labels that it needs. */
+export const readMetrics = {
+  parlance_up: ['store'],
+  parlance_events_total: ['event', 'process'],
+  parlance_delivery_seconds: ['process', 'le'],
+  parlance_sockets: ['kind', 'process'],
+  parlance_queue_jobs: ['queue', 'state'],
+  parlance_queue_oldest_waiting_seconds: ['queue'],
+  parlance_outbox_age_seconds: [],
+  parlance_http_seconds: ['method', 'route', 'status', 'process', 'le'],
+  parlance_job_seconds: ['job', 'outcome', 'process', 'le'],
+  parlance_endpoint_posts: ['application'],
+  parlance_endpoint_failed_posts: ['application'],
+  parlance_endpoint_mean_seconds: ['application'],
+  parlance_endpoint_p95_seconds: ['application'],
+  parlance_redis_memory_used_bytes: [],
+  parlance_redis_memory_max_bytes: [],
+  parlance_redis_noeviction: [],
+  parlance_redis_aof: [],
+  parlance_worker_beat_age_seconds: [],
+  process_start_time_seconds: ['role', 'process'],
+} as const satisfies Record<string, readonly string[]>;
+
+type MetricName = keyof typeof readMetrics;
+
+const parts = ['', '_bucket', '_sum', '_count'];
+const wanted = new Set(Object.keys(readMetrics).flatMap((name) => parts.map((part) => name + part)));
+const counted: readonly MetricName[] = [
+  'parlance_events_total',
+  'parlance_delivery_seconds',
+  'parlance_http_seconds',
+  'parlance_job_seconds',
+];
+const counters = new Set(counted.flatMap((name) => parts.map((part) => name + part)));
+
+/** A gateway node and its sockets. */
+export interface Node {
+  name: string;
+  bots: number;
+  people: number;
+  strangers: number;
+}
+
+/** A queue: jobs by state, and the age of the oldest that waits. */
+export interface QueueReading {
+  waiting: number;
+  active: number;
+  delayed: number;
+  oldestSecs: number;
+}
+
+/** An Interactions Endpoint that is among the slowest. */
+export interface EndpointReading {
+  posts: number;
+  failed: number;
+  meanSecs: number;
+  p95Secs: number;
+}
+
+/** What grew since the reading before: null in the first, or when the processes could not be asked. */
+export interface Growth {
+  secs: number;
+  messages: number;
+  delivery: Histogram;
+  /** By `METHOD route`. */
+  routes: Map<string, Histogram>;
+  /** Requests by status. */
+  statuses: Map<string, number>;
+  jobs: Map<string, { done: number; failed: number }>;
+}
+
+/** What `/metrics` said at one moment; null is what it could not say. */
+export interface Reading {
+  /** Unix milliseconds, by the clock of the page. */
+  at: number;
+  database: boolean;
+  redis: boolean;
+  outboxSecs: number | null;
+  beatSecs: number | null;
+  redisFull: number | null;
+  redisKeeps: boolean | null;
+  /** null while Redis is away, as the processes leave their measurements there. */
+  nodes: Node[] | null;
+  queues: Map<string, QueueReading>;
+  endpoints: Map<string, EndpointReading>;
+  growth: Growth | null;
+}
+
+const group = <T>(map: Map<string, T>, key: string, make: () => T): T => {
+  const known = map.get(key) ?? make();
+  map.set(key, known);
+  return known;
+};
+
+function count(histogram: Histogram, { sample: { name, labels }, by }: Increase): void {
+  if (name.endsWith('_count')) histogram.count += by;
+  else if (name.endsWith('_sum')) histogram.sum += by;
+  else {
+    const bound = labels.le === '+Inf' ? Infinity : Number(labels.le);
+    histogram.buckets.set(bound, (histogram.buckets.get(bound) ?? 0) + by);
+  }
+}
+
+function growthOf(increases: readonly Increase[], secs: number): Growth {
+  const growth: Growth = { secs, messages: 0, delivery: emptyHistogram(), routes: new Map(), statuses: new Map(), jobs: new Map() };
+  for (const increase of increases) {
+    const { sample, by } = increase;
+    const { name, labels } = sample;
+    if (name === 'parlance_events_total') growth.messages += labels.event === 'MESSAGE_CREATE' ? by : 0;
+    else if (name.startsWith('parlance_delivery_seconds')) count(growth.delivery, increase);
+    else if (name.startsWith('parlance_http_seconds')) {
+      count(group(growth.routes, `${labels.method} ${labels.route}`, emptyHistogram), increase);
+      if (name.endsWith('_count')) growth.statuses.set(labels.status ?? '', (growth.statuses.get(labels.status ?? '') ?? 0) + by);
+    } else if (name === 'parlance_job_seconds_count') {
+      const job = group(growth.jobs, labels.job ?? '', () => ({ done: 0, failed: 0 }));
+      job[labels.outcome === 'failed' ? 'failed' : 'done'] += by;
+    }
+  }
+  return growth;
+}
+
+/** What is asked of the samples of one reading. */
+class Samples {
+  readonly #byName = new Map<string, Sample[]>();
+
+  constructor(samples: readonly Sample[]) {
+    for (const sample of samples) group<Sample[]>(this.#byName, sample.name, () => []).push(sample);
+  }
+
+  all(name: MetricName): readonly Sample[] {
+    return this.#byName.get(name) ?? [];
+  }
+
+  one(name: MetricName, label?: string, value?: string): number | null {
+    const found = this.all(name).find(({ labels }) => label === undefined || labels[label] === value);
+    return found ? found.value : null;
+  }
+}
+
+function nodesOf(samples: Samples): Node[] {
+  const nodes = new Map<string, Node>();
+  const node = (name = ''): Node => group(nodes, name, () => ({ name, bots: 0, people: 0, strangers: 0 }));
+  // A node without sockets says nothing of them.
+  for (const { labels } of samples.all('process_start_time_seconds')) if (labels.role === 'gateway') node(labels.process);
+  for (const { labels, value } of samples.all('parlance_sockets'))
+    node(labels.process)[labels.kind === 'bot' ? 'bots' : labels.kind === 'person' ? 'people' : 'strangers'] += value;
+  return [...nodes.values()].sort((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+function queuesOf(samples: Samples): Map<string, QueueReading> {
+  const queues = new Map<string, QueueReading>();
+  const queue = (name = ''): QueueReading => group(queues, name, () => ({ waiting: 0, active: 0, delayed: 0, oldestSecs: 0 }));
+  for (const { labels, value } of samples.all('parlance_queue_jobs'))
+    if (labels.state === 'waiting' || labels.state === 'active' || labels.state === 'delayed') queue(labels.queue)[labels.state] = value;
+  for (const { labels, value } of samples.all('parlance_queue_oldest_waiting_seconds')) queue(labels.queue).oldestSecs = value;
+  return queues;
+}
+
+/** By application, over all workers: each tells of its own requests. */
+function endpointsOf(samples: Samples): Map<string, EndpointReading> {
+  const endpoints = new Map<string, EndpointReading>();
+  const alike = (one: Sample, other: Sample): boolean =>
+    one.labels.application === other.labels.application && one.labels.process === other.labels.process;
+  for (const sample of samples.all('parlance_endpoint_posts')) {
+    const of = (name: MetricName): number => samples.all(name).find((other) => alike(sample, other))?.value ?? 0;
+    const one = group(endpoints, sample.labels.application ?? '', () => ({ posts: 0, failed: 0, meanSecs: 0, p95Secs: 0 }));
+    const posts = one.posts + sample.value;
+    one.meanSecs = posts ? (one.meanSecs * one.posts + of('parlance_endpoint_mean_seconds') * sample.value) / posts : 0;
+    one.posts = posts;
+    one.failed += of('parlance_endpoint_failed_posts');
+    one.p95Secs = Math.max(one.p95Secs, of('parlance_endpoint_p95_seconds'));
+  }
+  return endpoints;
+}
+
+/** Makes readings of what `/metrics` says, each compared with the one before. `at`: Unix milliseconds. */
+export function createReader(): (text: string, at: number) => Reading {
+  const increasesOf = createIncreases();
+  let last: number | null = null;
+  return (text, at) => {
+    const found = parseExposition(text, wanted);
+    const samples = new Samples(found);
+    const redis = samples.one('parlance_up', 'store', 'redis') === 1;
+    const increases = increasesOf(found.filter(({ name }) => counters.has(name)));
+    const secs = last === null ? 0 : (at - last) / 1000;
+    last = at;
+    const max = samples.one('parlance_redis_memory_max_bytes');
+    const used = samples.one('parlance_redis_memory_used_bytes');
+    const keeps = [samples.one('parlance_redis_noeviction'), samples.one('parlance_redis_aof')];
+    return {
+      at,
+      database: samples.one('parlance_up', 'store', 'database') === 1,
+      redis,
+      outboxSecs: samples.one('parlance_outbox_age_seconds'),
+      beatSecs: samples.one('parlance_worker_beat_age_seconds'),
+      redisFull: max === null || used === null ? null : max > 0 ? used / max : 0,
+      redisKeeps: keeps.includes(null) ? null : keeps.every((one) => one === 1),
+      nodes: redis ? nodesOf(samples) : null,
+      queues: queuesOf(samples),
+      endpoints: endpointsOf(samples),
+      growth: redis && increases && secs > 0 ? growthOf(increases, secs) : null,
+    };
+  };
+}
