@@ -9,7 +9,7 @@ COPY lib lib
 COPY workers workers
 COPY apps apps
 COPY test test
-RUN npx tsc -p tsconfig.build.json
+RUN npm run build
 
 FROM node:24.11.1-bookworm-slim AS packages
 WORKDIR /srv/parlance
@@ -24,6 +24,7 @@ COPY --from=build /srv/parlance/dist/config dist/config
 COPY --from=build /srv/parlance/dist/lib dist/lib
 COPY --from=build /srv/parlance/dist/workers dist/workers
 COPY --from=build /srv/parlance/dist/apps dist/apps
+COPY --from=build /srv/parlance/dist/web dist/web
 COPY package.json ./
 COPY deploy/health.mjs deploy/health.mjs
 # A fresh volume takes the owner of the folder that it is mounted on.

@@ -2,11 +2,12 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { bringChromium } from './chromium.ts';
 import { progress, say } from './say.ts';
 import { type Stores, startStores } from './stores.ts';
 
 /*
- * `npm test [-- mocha's arguments]`: brings up throw-away stores by the same chain as `npm start`, and runs the suite on them.
+ * `npm test [-- mocha's arguments]`: brings up throw-away stores by the same chain as `npm start`, and a browser, and runs the suite with them.
  */
 const folder = mkdtempSync(join(tmpdir(), 'parlance-test-'));
 
@@ -25,9 +26,11 @@ function runSuite(env: NodeJS.ProcessEnv): Promise<number> {
 let stores: Stores | undefined;
 const steps = progress('stores for the tests');
 try {
+  const chromium = await bringChromium(steps.report);
   stores = await startStores({ dataDir: folder, durable: false, report: steps.report });
   steps.stop();
-  process.exitCode = await runSuite({ ...process.env, MONGODB_URL: stores.mongodbUrl, REDIS_URL: stores.redisUrl });
+  const { mongodbUrl: MONGODB_URL, redisUrl: REDIS_URL } = stores;
+  process.exitCode = await runSuite({ ...process.env, MONGODB_URL, REDIS_URL, ...(chromium && { CHROMIUM: chromium }) });
 } catch (fault) {
   say((fault as Error).message);
   process.exitCode = 1;

@@ -98,11 +98,11 @@ describe('docker-compose.yml', () => {
     expect(existsSync('deploy/health.mjs')).to.equal(true);
   });
 
-  it('the proxy sends /api and /files to the api and /gateway to the gateways, on the ports they listen on', () => {
+  it('the proxy sends /gateway to the gateways and all else to the api, on the ports they listen on', () => {
     const { services } = load();
     const text = readFileSync('deploy/Caddyfile', 'utf8');
-    expect(text).to.match(/@api path \/api \/api\/\* \/files\/\*/);
-    expect(text).to.match(/@gateway path \/gateway/);
+    expect(text).to.match(/@gateway path \/gateway \/gateway\/\*\n\thandle @gateway \{/);
+    expect(text.slice(text.lastIndexOf('\thandle {'))).to.contain('dynamic a api');
     expect(text).to.contain(`dynamic a api ${services.api?.environment?.PORT}`);
     expect(text).to.contain(`dynamic a gateway ${services.gateway?.environment?.GATEWAY_PORT}`);
   });
