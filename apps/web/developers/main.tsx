@@ -1,4 +1,8 @@
 import { render } from 'preact';
+import { applyTheme } from '../ui/theme.ts';
+import { Portal } from './portal.tsx';
 import '../ui/theme.css';
+import './portal.css';
 
-render(<h1>Parlance for developers</h1>, document.getElementById('app') as HTMLElement);
+applyTheme();
+render(<Portal />, document.getElementById('app') as HTMLElement);

@@ -1,0 +1,120 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import type { Application } from '../../../lib/contract/application.ts';
+import { Avatar, statusNames } from '../ui/avatar.tsx';
+import { Button } from '../ui/button.tsx';
+import { Confirm } from '../ui/dialog.tsx';
+import { CheckField, useTask } from '../ui/form.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { say } from '../ui/toast.tsx';
+import { changeApplication, findBot, freshTokens, resetToken } from './applications.ts';
+import { CopyField } from './copy.tsx';
+import { Frame, pagePath } from './frame.tsx';
+
+function Face({ application }: { application: Application }): JSX.Element {
+  const { id, name, bot } = application;
+  const status = useSignal<string | null>(null);
+  const task = useTask();
+  useEffect(() => {
+    void task.run(async () => {
+      const found = await findBot(application);
+      status.value = found.status && statusNames[found.status];
+    });
+  }, []);
+  return (
+    <section class="portal-section" aria-label="How it looks">
+      <div class="bot-face">
+        <Avatar id={id} name={name} url={bot.avatarUrl} size={72} />
+        <p>
+          <strong>{bot.displayName}</strong> <span class="tag">{bot.tag === 'verified_bot' ? 'Verified bot' : 'Bot'}</span>
+          <br />
+          <span class="soft">@{bot.username}</span>
+          {status.value && <span class="soft"> · {status.value} now</span>}
+        </p>
+      </div>
+      <p class="hint">
+        Its avatar is the application’s icon, and its name the application’s: both are changed under{' '}
+        <a href={pagePath(id, '')}>General Information</a>.
+      </p>
+      <CopyField label="Bot’s user ID" value={bot.id} what="the bot’s user ID" />
+    </section>
+  );
+}
+
+function Token({ application: { id } }: { application: Application }): JSX.Element {
+  const asking = useSignal(false);
+  const isFresh = freshTokens.value.has(id);
+  return (
+    <section class="portal-section" aria-labelledby="token">
+      <h2 id="token">Token</h2>
+      <p>
+        {isFresh
+          ? 'The token stands above, this once.'
+          : 'The token is the bot’s password. It was shown when it was made, and cannot be shown again: who lost it makes a new one.'}
+      </p>
+      <div>
+        <Button look="danger" onClick={() => (asking.value = true)}>
+          Reset the token
+        </Button>
+      </div>
+      {asking.value && (
+        <Confirm
+          title="Reset the token?"
+          action="Reset the token"
+          run={() => resetToken(id).then(() => say('The new token stands at the top of the page.'))}
+          onClose={() => (asking.value = false)}
+        >
+          <p>
+            The old token stops at once: a bot that runs with it is disconnected (close code 4004) until it is started with the new one.
+          </p>
+        </Confirm>
+      )}
+    </section>
+  );
+}
+
+function Public({ application }: { application: Application }): JSX.Element {
+  const task = useTask();
+  const leaves = application.inDirectory ? ' Made private, it leaves the App Directory.' : '';
+  return (
+    <section class="portal-section" aria-labelledby="public">
+      <h2 id="public">Who may add it</h2>
+      <CheckField
+        label="Public bot"
+        hint={`Public: everyone can add it to servers that they manage. Private: only you can. It stays where it is.${leaves}`}
+        checked={application.public}
+        disabled={task.busy}
+        onChecked={(checked) =>
+          void task
+            .run(() => changeApplication(application.id, { public: checked }))
+            .then((done) => done && say(checked ? 'The bot is public.' : 'The bot is private.'))
+        }
+      />
+      <Problem error={task.error} />
+    </section>
+  );
+}
+
+/** The bot of an application: how it looks, its token, who may add it, and when it shows as online. */
+export function BotPage(): JSX.Element {
+  return (
+    <Frame page="/bot" title="Bot">
+      {(application) => (
+        <>
+          <Face application={application} />
+          <Token application={application} />
+          <Public application={application} />
+          <section class="portal-section" aria-labelledby="presence">
+            <h2 id="presence">Presence</h2>
+            <p>
+              The bot shows as online only while it is connected to the gateway. It chooses its status (online, idle, do not disturb,
+              invisible) and a custom status by <code>PATCH /api/users/@me/presence</code>; both are kept over restarts. One that only has
+              an Interactions Endpoint answers commands, but shows as offline.
+            </p>
+          </section>
+        </>
+      )}
+    </Frame>
+  );
+}

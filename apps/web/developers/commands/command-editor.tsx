@@ -1,0 +1,75 @@
+import type { JSX } from 'preact';
+import { SelectField, TextField } from '../../ui/form.tsx';
+import type { DraftCommand } from './draft.ts';
+import { type Faults, faultAt } from './faults.ts';
+import { OptionEditor } from './option-editor.tsx';
+
+const kinds = [
+  { value: 'slash', label: 'Slash: the bot gets an interaction' },
+  { value: 'prefix', label: 'Prefix: listed in the picker only, the bot reads messages' },
+] as const;
+
+/** Every field of one command. `path` is its pointer in the list, by which its faults are found. */
+export function CommandEditor({
+  command,
+  path,
+  faults,
+  onChange,
+}: {
+  command: DraftCommand;
+  path: string;
+  faults: Faults;
+  /** `structural` when options came, went or moved. */
+  onChange: (command: DraftCommand, structural: boolean) => void;
+}): JSX.Element {
+  const isSlash = command.kind === 'slash';
+  const own = faultAt(faults, path);
+  return (
+    <div class="command-editor">
+      {own && <p class="field-error">{own}</p>}
+      <div class="command-fields">
+        <SelectField
+          label="Kind"
+          value={command.kind}
+          options={kinds}
+          onValue={(kind) => onChange({ ...command, kind }, true)}
+          error={faultAt(faults, `${path}/kind`)}
+        />
+        {!isSlash && (
+          <TextField
+            label="Prefix"
+            hint="1 to 5 characters, no spaces: what people type before the name."
+            autocomplete="off"
+            value={command.prefix}
+            onValue={(prefix) => onChange({ ...command, prefix }, false)}
+            error={faultAt(faults, `${path}/prefix`)}
+          />
+        )}
+        <TextField
+          label="Name"
+          hint={isSlash ? '1 to 32 of a-z, 0-9, - and _.' : '1 to 32 characters, no spaces.'}
+          autocomplete="off"
+          value={command.name}
+          onValue={(name) => onChange({ ...command, name }, false)}
+          error={faultAt(faults, `${path}/name`)}
+        />
+        <TextField
+          label={isSlash ? 'Description' : 'Description (optional)'}
+          hint="Up to 100 characters, shown in the picker."
+          autocomplete="off"
+          value={command.description}
+          onValue={(description) => onChange({ ...command, description }, false)}
+          error={faultAt(faults, `${path}/description`)}
+        />
+      </div>
+      {isSlash && (
+        <OptionEditor
+          options={command.options}
+          path={`${path}/options`}
+          faults={faults}
+          onChange={(options, structural) => onChange({ ...command, options }, structural)}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,115 @@
+import { useSignal } from '@preact/signals';
+import { ArrowDown, ArrowUp, Trash2 } from 'lucide';
+import { Fragment, type JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { limits } from '../../../../lib/base/limits.ts';
+import { Button, IconButton } from '../../ui/button.tsx';
+import { CommandEditor } from './command-editor.tsx';
+import { type DraftCommand, newCommand } from './draft.ts';
+import { type Faults, faultsUnder } from './faults.ts';
+import { moved, refocus, replaced, without } from './lists.ts';
+
+const writtenAs = ({ kind, prefix, name }: DraftCommand): string => `${kind === 'slash' ? '/' : prefix}${name}`;
+
+const optionsOf = ({ kind, options }: DraftCommand): string =>
+  kind === 'prefix' ? '' : options.map(({ name, required }) => (required ? name : `[${name}]`)).join(' ') || 'none';
+
+/** A list of commands as a table, with an editor below the row that is opened. One with faults opens by itself. */
+export function CommandTable({
+  list,
+  faults,
+  onChange,
+}: {
+  list: readonly DraftCommand[];
+  faults: Faults;
+  /** `structural` when something came, went or moved, so that pointers name other things now. */
+  onChange: (list: readonly DraftCommand[], structural: boolean) => void;
+}): JSX.Element {
+  const open = useSignal<number | null>(null);
+  useEffect(() => {
+    const isOpenFaulty = list.some(({ key }, at) => key === open.value && faultsUnder(faults, `/${at}`) > 0);
+    const first = list.find((_command, at) => faultsUnder(faults, `/${at}`) > 0);
+    if (first && !isOpenFaulty) open.value = first.key;
+  }, [faults]);
+  const add = (): void => {
+    const command = newCommand();
+    open.value = command.key;
+    onChange([...list, command], true);
+  };
+  const isFull = list.length >= limits.commandsPerScope;
+  return (
+    <>
+      {list.length === 0 && <p class="portal-card">There are no commands here yet.</p>}
+      {list.length > 0 && (
+        <table class="command-table">
+          <caption class="visually-hidden">Commands, in the order in which they are saved</caption>
+          <thead>
+            <tr>
+              <th scope="col">Command</th>
+              <th scope="col">Description</th>
+              <th scope="col">Options</th>
+              <th scope="col">
+                <span class="visually-hidden">Change</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {list.map((command, at) => {
+              const wrong = faultsUnder(faults, `/${at}`);
+              const isOpen = open.value === command.key;
+              const name = writtenAs(command) || `command ${at + 1}`;
+              return (
+                <Fragment key={command.key}>
+                  <tr class={wrong ? 'faulty' : ''}>
+                    <th scope="row">
+                      <code>{name}</code>
+                      {wrong > 0 && <span class="field-error"> {wrong === 1 ? '1 fault' : `${wrong} faults`}</span>}
+                    </th>
+                    <td>{command.description}</td>
+                    <td>{optionsOf(command)}</td>
+                    <td class="command-moves">
+                      <Button aria-expanded={isOpen} aria-label={`Edit ${name}`} onClick={() => (open.value = isOpen ? null : command.key)}>
+                        {isOpen ? 'Close' : 'Edit'}
+                      </Button>
+                      <IconButton
+                        of={ArrowUp}
+                        label={`Move ${name} up`}
+                        disabled={at === 0}
+                        onClick={refocus(() => onChange(moved(list, at, -1), true))}
+                      />
+                      <IconButton
+                        of={ArrowDown}
+                        label={`Move ${name} down`}
+                        disabled={at === list.length - 1}
+                        onClick={refocus(() => onChange(moved(list, at, 1), true))}
+                      />
+                      <IconButton of={Trash2} label={`Remove ${name}`} onClick={() => onChange(without(list, at), true)} />
+                    </td>
+                  </tr>
+                  {isOpen && (
+                    <tr>
+                      <td colSpan={4} class="command-open">
+                        <CommandEditor
+                          command={command}
+                          path={`/${at}`}
+                          faults={faults}
+                          onChange={(next, structural) => onChange(replaced(list, at, next), structural)}
+                        />
+                      </td>
+                    </tr>
+                  )}
+                </Fragment>
+              );
+            })}
+          </tbody>
+        </table>
+      )}
+      <div>
+        <Button disabled={isFull} onClick={add}>
+          Add a command
+        </Button>
+        {isFull && <span class="hint"> A list holds at most {limits.commandsPerScope}.</span>}
+      </div>
+    </>
+  );
+}

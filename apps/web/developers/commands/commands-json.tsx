@@ -1,0 +1,71 @@
+import type { JSX } from 'preact';
+import { useId, useRef } from 'preact/hooks';
+import { Button } from '../../ui/button.tsx';
+import type { Faults } from './faults.ts';
+import { lineAt, readJson } from './json-places.ts';
+
+interface Mark {
+  line: number;
+  message: string;
+}
+
+/** What is wrong, by line: the text itself while it is no JSON, else what the API found. */
+function marksOf(text: string, faults: Faults): Mark[] {
+  const read = readJson(text);
+  if (!read.ok) return [{ line: read.line, message: read.message }];
+  return faults.map(({ path, message }) => ({ line: lineAt(read.lines, path), message: `${path} ${message}` }));
+}
+
+/** Selects a line, so that it is seen and can be typed over. */
+function goTo(field: HTMLTextAreaElement | null, line: number): void {
+  if (!field) return;
+  const lines = field.value.split('\n');
+  const start = lines.slice(0, line - 1).reduce((sum, one) => sum + one.length + 1, 0);
+  field.focus();
+  field.setSelectionRange(start, start + (lines[line - 1]?.length ?? 0));
+  field.scrollIntoView({ block: 'nearest' });
+}
+
+/** A list of commands as JSON, with line numbers; each fault stands at its line, and leads to it. */
+export function CommandsJson({ text, faults, onText }: { text: string; faults: Faults; onText: (text: string) => void }): JSX.Element {
+  const id = useId();
+  const field = useRef<HTMLTextAreaElement>(null);
+  const marks = marksOf(text, faults);
+  const count = text.split('\n').length;
+  return (
+    <div class="field">
+      <label for={id}>The list as JSON</label>
+      <div class="commands-json">
+        <div class="commands-lines" aria-hidden="true">
+          {Array.from({ length: count }, (_none, at) => at + 1).join('\n')}
+          {[...new Set(marks.map(({ line }) => line))].map((line) => (
+            <span key={line} class="commands-mark" style={{ '--line': line - 1 }} />
+          ))}
+        </div>
+        <textarea
+          id={id}
+          ref={field}
+          class="commands-text"
+          rows={Math.max(count, 8)}
+          wrap="off"
+          spellcheck={false}
+          autocomplete="off"
+          value={text}
+          aria-describedby={`${id}-faults`}
+          aria-invalid={marks.length > 0 || undefined}
+          onInput={({ currentTarget }) => onText(currentTarget.value)}
+        />
+      </div>
+      <ul id={`${id}-faults`} class="commands-faults" role="status">
+        {marks.map(({ line, message }) => (
+          <li key={`${line} ${message}`}>
+            <Button look="quiet" onClick={() => goTo(field.current, line)}>
+              Line {line}
+            </Button>{' '}
+            <span class="field-error">{message}</span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

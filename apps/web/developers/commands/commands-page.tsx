@@ -1,0 +1,191 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import type { Application } from '../../../../lib/contract/application.ts';
+import type { Command } from '../../../../lib/contract/command.ts';
+import { call, path } from '../../api/call.ts';
+import { Button } from '../../ui/button.tsx';
+import { SelectField, useTask } from '../../ui/form.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { say } from '../../ui/toast.tsx';
+import { type BotServer, findBot } from '../applications.ts';
+import { Frame } from '../frame.tsx';
+import { CommandTable } from './command-table.tsx';
+import { CommandsJson } from './commands-json.tsx';
+import { bodyOf, changesOf, jsonOf, readDraft, Unfit } from './draft.ts';
+import { type Draft, draftAt, freshDraft, isDirty, putDraft, type Scope } from './drafts.ts';
+import type { Faults } from './faults.ts';
+import { readJson } from './json-places.ts';
+
+const listPath = (id: string, scope: Scope): string =>
+  scope === 'all' ? path`/api/applications/${id}/commands` : path`/api/applications/${id}/servers/${scope}/commands`;
+
+const noFaults: Faults = [];
+
+/** What saving would do, in words. */
+function effectOf(draft: Draft): string {
+  const read = draft.mode === 'json' ? readJson(draft.text) : undefined;
+  if (read?.ok === false) return 'This is no JSON yet.';
+  if (read && !Array.isArray(read.value)) return 'This is no list yet.';
+  const body = read ? (read.value as ReturnType<typeof bodyOf>) : bodyOf(draft.list);
+  const { added, changed, removed } = changesOf(
+    draft.saved,
+    body.filter((one) => typeof one === 'object' && one !== null),
+  );
+  if (added + changed + removed === 0) return 'No command changes, only how the list is written or sorted.';
+  return `Saving adds ${added}, changes ${changed} and removes ${removed}.`;
+}
+
+/** The list of one scope, as a table or as JSON. */
+function CommandList({ id, scope }: { id: string; scope: Scope }): JSX.Element {
+  const reading = useTask();
+  const saving = useTask();
+  const faults = useSignal<Faults>(noFaults);
+  const unfit = useSignal('');
+  const draft = draftAt(id, scope);
+  const read = (): void =>
+    void reading.run(async () => {
+      const saved = await call<Command[]>('GET', listPath(id, scope));
+      const known = draftAt(id, scope);
+      if (!known || !isDirty(known)) putDraft(id, scope, freshDraft(saved, known?.mode ?? 'table'));
+    });
+  useEffect(read, []);
+  if (!draft) return reading.error ? <Problem error={reading.error} again={read} /> : <p class="spinner">Loading …</p>;
+
+  const put = (change: Partial<Draft>): void => putDraft(id, scope, { ...draft, ...change });
+  const clear = (): void => {
+    faults.value = noFaults;
+    unfit.value = '';
+    saving.clear();
+  };
+  const toJson = (): void => {
+    unfit.value = '';
+    put({ mode: 'json', text: jsonOf(bodyOf(draft.list)) });
+  };
+  const toTable = (): void => {
+    const text = readJson(draft.text);
+    try {
+      if (!text.ok) throw new Unfit('', `line ${text.line}: ${text.message}`);
+      put({ mode: 'table', list: readDraft(text.value) });
+      unfit.value = '';
+    } catch (fault) {
+      if (!(fault instanceof Unfit)) throw fault;
+      unfit.value = `The table cannot show this yet: ${fault.pointer} ${fault.message}`;
+    }
+  };
+  const save = (): void => {
+    const text = draft.mode === 'json' ? readJson(draft.text) : undefined;
+    // What is no JSON cannot be sent; its fault stands at its line already.
+    if (text?.ok === false) return;
+    clear();
+    void saving
+      .run(async () => {
+        try {
+          const saved = await call<Command[]>('PUT', listPath(id, scope), text ? text.value : bodyOf(draft.list));
+          putDraft(id, scope, freshDraft(saved, draft.mode));
+        } catch (fault) {
+          faults.value = (fault as { errors?: Faults }).errors ?? noFaults;
+          throw fault;
+        }
+      })
+      .then((done) => done && say('The commands are saved. The picker shows them within a minute.'));
+  };
+  const dirty = isDirty(draft);
+  return (
+    <>
+      <div class="commands-modes" role="group" aria-label="How the list is shown">
+        <Button aria-pressed={draft.mode === 'table'} onClick={() => draft.mode === 'json' && toTable()}>
+          Table
+        </Button>
+        <Button aria-pressed={draft.mode === 'json'} onClick={() => draft.mode === 'table' && toJson()}>
+          JSON
+        </Button>
+      </div>
+      {unfit.value && (
+        <p class="problem" role="alert">
+          {unfit.value}
+        </p>
+      )}
+      {draft.mode === 'table' ? (
+        <CommandTable
+          list={draft.list}
+          faults={faults.value}
+          onChange={(list, structural) => {
+            if (structural) clear();
+            put({ list });
+          }}
+        />
+      ) : (
+        <CommandsJson text={draft.text} faults={faults.value} onText={(text) => put({ text })} />
+      )}
+      <Problem error={saving.error} shown={faults.value.filter((one) => /^\/\d/.test(one.path)).map((one) => one.path)} />
+      <div class="portal-card commands-save">
+        <p role="status">
+          {dirty ? (
+            <>
+              <strong>Not saved yet.</strong> {effectOf(draft)}
+            </>
+          ) : (
+            'Everything is saved.'
+          )}
+        </p>
+        <p class="hint">
+          Saving replaces the whole list: a command that is not in it is removed. One that keeps its kind and name keeps its id. The service
+          checks everything first, and changes nothing when it finds a fault.
+        </p>
+        <div class="actions">
+          <Button
+            disabled={!dirty}
+            onClick={() => {
+              clear();
+              putDraft(id, scope, freshDraft(draft.saved, draft.mode));
+            }}
+          >
+            Discard changes
+          </Button>
+          <Button look="main" busy={saving.busy} disabled={!dirty} onClick={save}>
+            Save the list
+          </Button>
+        </div>
+      </div>
+    </>
+  );
+}
+
+/** The commands of an application: the list that counts everywhere, or the one of a server that its bot is in. */
+function Commands({ application }: { application: Application }): JSX.Element {
+  const scope = useSignal<Scope>('all');
+  const servers = useSignal<readonly BotServer[]>([]);
+  const finding = useTask();
+  useEffect(() => {
+    void finding.run(async () => {
+      servers.value = (await findBot(application)).servers;
+    });
+  }, []);
+  const options = [
+    { value: 'all', label: 'Everywhere the bot is' },
+    ...servers.value.map(({ id, name }) => ({ value: id, label: `Only in ${name}` })),
+  ];
+  return (
+    <>
+      <Problem error={finding.error} />
+      <SelectField
+        label="Which list"
+        hint="In a server, its own commands stand beside those of everywhere. Only servers that both you and the bot are in are shown."
+        value={scope.value}
+        options={options}
+        onValue={(value) => (scope.value = value)}
+      />
+      <CommandList key={scope.value} id={application.id} scope={scope.value} />
+    </>
+  );
+}
+
+/** The commands page of an application. */
+export function CommandsPage(): JSX.Element {
+  return (
+    <Frame page="/commands" title="Commands">
+      {(application) => <Commands application={application} />}
+    </Frame>
+  );
+}

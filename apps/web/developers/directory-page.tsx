@@ -1,0 +1,93 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { limits } from '../../../lib/base/limits.ts';
+import type { Application } from '../../../lib/contract/application.ts';
+import type { DirectoryPage as Directory } from '../../../lib/contract/discovery.ts';
+import { call, query } from '../api/call.ts';
+import { Avatar } from '../ui/avatar.tsx';
+import { Button } from '../ui/button.tsx';
+import { CheckField, useTask } from '../ui/form.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { say } from '../ui/toast.tsx';
+import { changeApplication } from './applications.ts';
+import { Frame, pagePath } from './frame.tsx';
+
+/** The application as people see it in the App Directory; the number of servers only where it is listed, as nothing else tells it. */
+function Preview({ application: { id, name, description, iconUrl, bot, inDirectory } }: { application: Application }): JSX.Element {
+  const count = useSignal<number | null>(null);
+  useEffect(() => {
+    count.value = null;
+    if (!inDirectory) return;
+    // Without the number the preview is whole: its refusal needs no words.
+    call<Directory>('GET', `/api/discovery/apps${query({ q: name, limit: limits.discoveryPageMax })}`).then(
+      ({ items }) => (count.value = items.find((one) => one.id === id)?.serverCount ?? null),
+      () => undefined,
+    );
+  }, [inDirectory]);
+  return (
+    <div class="portal-card directory-preview">
+      <Avatar id={id} name={name} url={iconUrl} size={56} square />
+      <div>
+        <p>
+          <strong>{name}</strong> <span class="tag">{bot.tag === 'verified_bot' ? 'Verified bot' : 'Bot'}</span>
+        </p>
+        <p>{description || <span class="soft">No description yet.</span>}</p>
+        {count.value !== null && <p class="hint">{count.value === 1 ? 'In 1 server' : `In ${count.value} servers`}</p>}
+      </div>
+    </div>
+  );
+}
+
+function Listing({ application }: { application: Application }): JSX.Element {
+  const task = useTask();
+  const { id, inDirectory } = application;
+  const change = (patch: { inDirectory: boolean; public?: true }): void =>
+    void task
+      .run(() => changeApplication(id, patch))
+      .then((done) => done && say(patch.inDirectory ? 'It is in the App Directory.' : 'It is out of the App Directory.'));
+  return (
+    <>
+      <CheckField
+        label="List it in the App Directory"
+        hint="Everyone can find it there and add it to servers that they manage. Verified bots come first, then those in the most servers."
+        checked={inDirectory}
+        disabled={task.busy || !application.public}
+        onChecked={(checked) => change({ inDirectory: checked })}
+      />
+      {!application.public && (
+        <div class="portal-card">
+          <p>Only a public bot can be listed, and this one is private: only you can add it.</p>
+          <div>
+            <Button busy={task.busy} onClick={() => change({ inDirectory: true, public: true })}>
+              Make it public and list it
+            </Button>
+          </div>
+        </div>
+      )}
+      <Problem error={task.error} />
+    </>
+  );
+}
+
+/** Whether and how an application stands in the App Directory. */
+export function DirectoryPage(): JSX.Element {
+  return (
+    <Frame page="/directory" title="App Directory">
+      {(application) => (
+        <>
+          <section class="portal-section" aria-label="Listing">
+            <Listing application={application} />
+          </section>
+          <section class="portal-section" aria-labelledby="preview">
+            <h2 id="preview">How people see it</h2>
+            <Preview application={application} />
+            <p class="hint">
+              Name, description and icon are those of <a href={pagePath(application.id, '')}>General Information</a>.
+            </p>
+          </section>
+        </>
+      )}
+    </Frame>
+  );
+}

@@ -1,0 +1,104 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import type { Application } from '../../../lib/contract/application.ts';
+import type { EndpointStep, EndpointTest } from '../../../lib/contract/endpoint.ts';
+import { ApiError, asApiError, call, path } from '../api/call.ts';
+import { Button } from '../ui/button.tsx';
+import { TextField, useTask } from '../ui/form.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { changeApplication } from './applications.ts';
+import { pagePath } from './frame.tsx';
+import { type Ping, PingSteps, stepsOf } from './ping-steps.tsx';
+
+/** What the refusal of a URL says beside its words. */
+interface Unverified {
+  step: EndpointStep;
+  status: number | null;
+  ms: number;
+  message: string;
+}
+
+/** The ping of a URL that was not saved, read from the refusal. */
+function pingOf(error: ApiError, url: string): Ping | null {
+  const told = error.code === 'endpoint_unverified' ? (error.errors[0] as Partial<Unverified> | undefined) : undefined;
+  if (!told?.step) return null;
+  const { step, status = null, ms = null } = told;
+  return { heading: 'Not saved: the URL did not pass its ping.', ok: false, status, ms, reason: error.message, steps: stepsOf(url, step) };
+}
+
+/** The URL that interactions are posted to: saved only when it answers a ping, tested again at will, taken off. */
+export function EndpointSection({ application }: { application: Application }): JSX.Element {
+  const { id, interactionsEndpointUrl: saved } = application;
+  const url = useSignal(saved ?? '');
+  const ping = useSignal<Ping | null>(null);
+  const task = useTask();
+  const save = (event: SubmitEvent): void => {
+    event.preventDefault();
+    ping.value = null;
+    const asked = url.value.trim();
+    void task.run(async () => {
+      try {
+        await changeApplication(id, { interactionsEndpointUrl: asked === '' ? null : asked });
+        url.value = asked;
+        if (asked !== '')
+          ping.value = {
+            heading: 'Saved: the endpoint answered its ping.',
+            ok: true,
+            status: 200,
+            ms: null,
+            reason: null,
+            steps: stepsOf(asked, null),
+          };
+      } catch (fault) {
+        ping.value = pingOf(asApiError(fault), asked);
+        if (!ping.value) throw fault;
+      }
+    });
+  };
+  const test = (): void => {
+    ping.value = null;
+    void task.run(async () => {
+      const found = await call<EndpointTest>('POST', path`/api/applications/${id}/interactions-endpoint/test`);
+      const heading = found.ok ? 'The endpoint answered the test ping.' : 'The endpoint did not pass the test ping.';
+      const rest = found.step === null ? [] : stepsOf(saved ?? '', found.step).filter((one) => one.state === 'not reached');
+      const steps = found.steps.map(({ step, ok, ms }) => ({ step, ms, state: ok ? ('passed' as const) : ('failed' as const) }));
+      ping.value = { ...found, heading, steps: [...steps, ...rest] };
+    });
+  };
+  const isSame = url.value.trim() === (saved ?? '');
+  return (
+    <section class="portal-section" aria-labelledby="endpoint">
+      <h2 id="endpoint">Interactions Endpoint</h2>
+      <p>
+        With a URL, each slash command is posted to it instead of going over the gateway. It must be public https and answer within 3
+        seconds; before it is saved, it must answer a signed ping.{' '}
+        <a href={`${pagePath(id, '/first-bot')}?way=endpoint`}>Code of an endpoint</a>
+      </p>
+      <form class="form" onSubmit={save}>
+        <TextField
+          label="Interactions Endpoint URL"
+          hint="Empty: interactions go over the gateway."
+          type="url"
+          placeholder="https://bot.example.org/interactions"
+          autocomplete="off"
+          value={url.value}
+          onValue={(value) => (url.value = value)}
+          error={task.error?.at('/interactionsEndpointUrl')}
+        />
+        <Problem error={task.error} shown={['/interactionsEndpointUrl']} />
+        <div class="actions">
+          <Button disabled={saved === null || !isSame} busy={task.busy} onClick={test}>
+            Send a test ping
+          </Button>
+          <Button type="submit" look="main" disabled={isSame} busy={task.busy}>
+            Save
+          </Button>
+        </div>
+      </form>
+      <div role="status">
+        {task.busy && <p class="soft">Asking the endpoint …</p>}
+        {ping.value && <PingSteps ping={ping.value} />}
+      </div>
+    </section>
+  );
+}

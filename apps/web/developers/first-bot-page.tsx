@@ -1,0 +1,232 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import type { Application } from '../../../lib/contract/application.ts';
+import type { Command } from '../../../lib/contract/command.ts';
+import { call, path } from '../api/call.ts';
+import { Button } from '../ui/button.tsx';
+import { useTask } from '../ui/form.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { type BotServer, findBot, freshTokens } from './applications.ts';
+import { CopyButton } from './copy.tsx';
+import { Frame, pagePath } from './frame.tsx';
+import { javascriptEndpoint } from './samples/javascript-endpoint.ts';
+import { javascriptGateway } from './samples/javascript-gateway.ts';
+import { pythonEndpoint } from './samples/python-endpoint.ts';
+import { pythonGateway } from './samples/python-gateway.ts';
+import { commandLine, type Sample, sampleCommand } from './samples/sample.ts';
+
+type Way = 'gateway' | 'endpoint';
+type Language = 'javascript' | 'python';
+
+const samples = {
+  gateway: { javascript: javascriptGateway, python: pythonGateway },
+  endpoint: { javascript: javascriptEndpoint, python: pythonEndpoint },
+};
+
+/** Buttons of which one is pressed. */
+function Choice<T extends string>({
+  label,
+  value,
+  options,
+  onValue,
+}: {
+  label: string;
+  value: T;
+  options: readonly { value: T; label: string }[];
+  onValue: (value: T) => void;
+}): JSX.Element {
+  return (
+    <div class="choice" role="group" aria-label={label}>
+      {options.map((one) => (
+        <Button key={one.value} aria-pressed={one.value === value} onClick={() => onValue(one.value)}>
+          {one.label}
+        </Button>
+      ))}
+    </div>
+  );
+}
+
+/** A text that is run or saved as it stands, with its button. `copied` is what is copied where that differs from what is shown. */
+function Code({ text, what, copied = text }: { text: string; what: string; copied?: string }): JSX.Element {
+  return (
+    <div class="code-block">
+      <CopyButton text={copied} what={what} />
+      <pre tabIndex={0} role="region" aria-label={what}>
+        <code>{text}</code>
+      </pre>
+    </div>
+  );
+}
+
+/** Where the command can be used: the servers of the person that the bot is in. */
+function Where({ application }: { application: Application }): JSX.Element {
+  const places = useSignal<readonly BotServer[] | undefined>(undefined);
+  const task = useTask();
+  useEffect(() => {
+    void task.run(async () => {
+      places.value = (await findBot(application)).servers;
+    });
+  }, []);
+  return (
+    <>
+      <Problem error={task.error} />
+      {places.value?.length === 0 && (
+        <p>
+          The bot is in no server of yours yet: <a href={pagePath(application.id, '/install')}>install it</a> first.
+        </p>
+      )}
+      {places.value?.map(({ id, name }) => (
+        <p key={id}>
+          <a class="button" href={`/servers/${id}`} target="_blank" rel="noopener">
+            Open {name} in a new tab
+          </a>
+        </p>
+      ))}
+      <p>
+        Type <code>/{sampleCommand.name}</code> in a channel and send it.
+      </p>
+    </>
+  );
+}
+
+/** Adds `/hello` to the commands that stand, for an endpoint, which has no token to do it with. */
+function AddCommand({ id }: { id: string }): JSX.Element {
+  const isThere = useSignal(false);
+  const task = useTask();
+  const add = (): void =>
+    void task.run(async () => {
+      const list = path`/api/applications/${id}/commands`;
+      const commands = await call<Command[]>('GET', list);
+      if (!commands.some(({ kind, name }) => kind === 'slash' && name === sampleCommand.name))
+        await call('PUT', list, [...commands, sampleCommand]);
+      isThere.value = true;
+    });
+  return (
+    <div role="status">
+      <Problem error={task.error} />
+      {isThere.value ? (
+        <p>
+          <code>/{sampleCommand.name}</code> is registered.
+        </p>
+      ) : (
+        <Button busy={task.busy} onClick={add}>
+          Register /{sampleCommand.name}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+/** The command that runs a sample. The token is filled in only while it is fresh; the signing secret is copied, and not shown. */
+function Run({ application, sample }: { application: Application; sample: Sample }): JSX.Element {
+  const token = freshTokens.value.get(application.id);
+  if (sample.secret === 'SIGNING_SECRET')
+    return (
+      <>
+        <Code
+          text={commandLine(sample, undefined)}
+          copied={commandLine(sample, application.signingSecret)}
+          what="the command that runs it, with the signing secret filled in"
+        />
+        <p class="hint">What is copied holds your signing secret. It listens on port 3000, or on the one that PORT names.</p>
+      </>
+    );
+  return (
+    <>
+      <Code text={commandLine(sample, token)} what="the command that runs it" />
+      {token === undefined && (
+        <p class="hint">
+          Put your bot’s token in. Lost it? <a href={pagePath(application.id, '/bot')}>Reset it</a>, then it is filled in here.
+        </p>
+      )}
+    </>
+  );
+}
+
+function EndpointSteps({ application }: { application: Application }): JSX.Element {
+  return (
+    <>
+      <li>
+        <h2>Register the command</h2>
+        <AddCommand id={application.id} />
+      </li>
+      <li>
+        <h2>Tell Parlance where it is</h2>
+        <p>
+          Give it a public https address, by a reverse proxy or a tunnel, and save that as the Interactions Endpoint URL under{' '}
+          <a href={pagePath(application.id, '')}>General Information</a>. To try it on the machine that Parlance runs on, start Parlance
+          with <code>OUTBOUND_ALLOW=localhost:3000</code> and save <code>http://localhost:3000/</code>.
+        </p>
+      </li>
+    </>
+  );
+}
+
+function FirstBot({ application }: { application: Application }): JSX.Element {
+  const { query } = useLocation();
+  const way = useSignal<Way>(query.way === 'endpoint' ? 'endpoint' : 'gateway');
+  const language = useSignal<Language>('javascript');
+  const sample = samples[way.value][language.value]({ base: location.origin, applicationId: application.id });
+  return (
+    <>
+      <Choice
+        label="How the bot hears of commands"
+        value={way.value}
+        onValue={(value) => (way.value = value)}
+        options={[
+          { value: 'gateway', label: 'Gateway: a program that stays connected' },
+          { value: 'endpoint', label: 'Endpoint: a web address that is called' },
+        ]}
+      />
+      <Choice
+        label="Language"
+        value={language.value}
+        onValue={(value) => (language.value = value)}
+        options={[
+          { value: 'javascript', label: 'JavaScript (Node.js 20.19 or newer)' },
+          { value: 'python', label: 'Python (3.9 or newer)' },
+        ]}
+      />
+      {way.value === 'gateway' && application.interactionsEndpointUrl !== null && (
+        <p class="problem">
+          This application has an Interactions Endpoint URL, so its commands do not come over the gateway. Empty the URL under{' '}
+          <a href={pagePath(application.id, '')}>General Information</a> to use this code.
+        </p>
+      )}
+      <ol class="first-bot">
+        <li>
+          <h2>
+            Save this as <code>{sample.file}</code>
+          </h2>
+          <Code text={sample.code} what={`the code of ${sample.file}`} />
+        </li>
+        {sample.install && (
+          <li>
+            <h2>In the same folder, install the one package that it uses</h2>
+            <Code text={sample.install} what="the command that installs it" />
+          </li>
+        )}
+        <li>
+          <h2>Run it</h2>
+          <Run application={application} sample={sample} />
+        </li>
+        {way.value === 'endpoint' && <EndpointSteps application={application} />}
+        <li>
+          <h2>Use it</h2>
+          <Where application={application} />
+        </li>
+      </ol>
+    </>
+  );
+}
+
+/** Code of a first bot with this application's ids filled in, in two languages and for both ways, and every step until it answers. */
+export function FirstBotPage(): JSX.Element {
+  return (
+    <Frame page="/first-bot" title="First bot">
+      {(application) => <FirstBot application={application} />}
+    </Frame>
+  );
+}

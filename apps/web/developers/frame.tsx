@@ -1,0 +1,89 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useRoute } from 'preact-iso';
+import type { Application } from '../../../lib/contract/application.ts';
+import { Avatar } from '../ui/avatar.tsx';
+import { Button } from '../ui/button.tsx';
+import { applicationOf, forgetToken, freshTokens } from './applications.ts';
+import { isUnsaved } from './commands/drafts.ts';
+import { CopyField } from './copy.tsx';
+import { usePage } from './page.ts';
+
+const pages = [
+  { path: '', name: 'General Information' },
+  { path: '/bot', name: 'Bot' },
+  { path: '/commands', name: 'Commands' },
+  { path: '/install', name: 'Install' },
+  { path: '/directory', name: 'Directory' },
+  { path: '/first-bot', name: 'First bot' },
+] as const;
+
+/** The path of a page of an application: `/bot`, or empty for the first. */
+export const pagePath = (id: string, page: (typeof pages)[number]['path']): string => `/developers/${id}${page}`;
+
+/** The bot's token while it is fresh: it is shown this once. */
+function FreshToken({ application: { id } }: { application: Application }): JSX.Element | null {
+  const token = freshTokens.value.get(id);
+  if (token === undefined) return null;
+  return (
+    <section class="portal-card fresh-token" aria-label="Bot token">
+      <CopyField label="Bot token" value={token} what="the bot token">
+        <Button look="quiet" onClick={() => forgetToken(id)}>
+          I have kept it
+        </Button>
+      </CopyField>
+      <p class="hint">
+        It is shown only now, until this page is left or reloaded. Whoever has it acts as your bot: keep it out of your code.
+      </p>
+    </section>
+  );
+}
+
+/** A page of one application: its navigation, its fresh token, a heading, and what `children` makes of it. Says so when the person has no such application. */
+export function Frame({
+  page,
+  title,
+  children,
+}: {
+  page: (typeof pages)[number]['path'];
+  title: string;
+  children: (application: Application) => ComponentChildren;
+}): JSX.Element {
+  const { id = '' } = useRoute().params;
+  const application = applicationOf(id);
+  usePage(application ? `${title} · ${application.name}` : 'No such application');
+  if (!application)
+    return (
+      <main class="portal-main" id="page">
+        <h1>No such application</h1>
+        <p>
+          You have no application of this id. <a href="/developers">My applications</a>
+        </p>
+      </main>
+    );
+  return (
+    <div class="portal-frame" key={id}>
+      <nav class="portal-nav" aria-label={`Pages of ${application.name}`}>
+        <p class="portal-application">
+          <Avatar id={id} name={application.name} url={application.iconUrl} size={36} square />
+          <strong>{application.name}</strong>
+        </p>
+        <ul>
+          {pages.map(({ path, name }) => (
+            <li key={path}>
+              <a href={pagePath(id, path)} aria-current={path === page ? 'page' : undefined}>
+                {name}
+                {path === '/commands' && isUnsaved(id) && <span class="portal-unsaved"> (unsaved)</span>}
+              </a>
+            </li>
+          ))}
+        </ul>
+        <a href="/developers">All applications</a>
+      </nav>
+      <main class="portal-main" id="page">
+        <h1>{title}</h1>
+        <FreshToken application={application} />
+        {children(application)}
+      </main>
+    </div>
+  );
+}

@@ -1,0 +1,177 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useLocation } from 'preact-iso';
+import type { Application } from '../../../lib/contract/application.ts';
+import { Button } from '../ui/button.tsx';
+import { Confirm, Dialog } from '../ui/dialog.tsx';
+import { TextField, useTask } from '../ui/form.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { say } from '../ui/toast.tsx';
+import { changeApplication, freshTokens, removeApplication, rotateSecret } from './applications.ts';
+import { CopyField } from './copy.tsx';
+import { DeliveryLog } from './delivery-log.tsx';
+import { EndpointSection } from './endpoint-section.tsx';
+import { Frame, pagePath } from './frame.tsx';
+import { IconField } from './icon-field.tsx';
+
+/** What a new application needs until it answers: shown while its token is fresh. */
+function NextSteps({ id }: { id: string }): JSX.Element {
+  return (
+    <section class="portal-card" aria-labelledby="next-steps">
+      <h2 id="next-steps">Next steps</h2>
+      <ol class="portal-steps">
+        <li>
+          <a href={pagePath(id, '/install')}>Install it in a server</a>, so that there is somebody to answer.
+        </li>
+        <li>
+          <a href={pagePath(id, '/first-bot')}>Run the first bot</a>: code that is ready to paste. It registers <code>/hello</code> and
+          answers it.
+        </li>
+      </ol>
+    </section>
+  );
+}
+
+function Details({ application }: { application: Application }): JSX.Element {
+  const name = useSignal(application.name);
+  const description = useSignal(application.description);
+  const task = useTask();
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    void task
+      .run(() => changeApplication(application.id, { name: name.value, description: description.value }))
+      .then((done) => done && say('Saved.'));
+  };
+  const isSame = name.value === application.name && description.value === application.description;
+  return (
+    <form class="form" onSubmit={submit}>
+      <TextField
+        label="Name"
+        hint="Up to 32 characters. The bot and its own role in each server have the same name."
+        required
+        autocomplete="off"
+        value={name.value}
+        onValue={(value) => (name.value = value)}
+        error={task.error?.at('/name')}
+      />
+      <TextField
+        label="Description"
+        hint="Up to 300 characters: what people read in the App Directory."
+        lines={3}
+        value={description.value}
+        onValue={(value) => (description.value = value)}
+        error={task.error?.at('/description')}
+      />
+      <Problem error={task.error} shown={['/name', '/description']} />
+      <div class="actions">
+        <Button type="submit" look="main" busy={task.busy} disabled={isSame}>
+          Save
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function Secrets({ application }: { application: Application }): JSX.Element {
+  const shown = useSignal(false);
+  const asking = useSignal(false);
+  return (
+    <>
+      <CopyField label="Application ID" value={application.id} what="the application ID" />
+      <CopyField label="Signing secret" value={application.signingSecret} what="the signing secret" hidden={!shown.value}>
+        <Button aria-pressed={shown.value} onClick={() => (shown.value = !shown.value)}>
+          {shown.value ? 'Hide' : 'Reveal'}
+        </Button>
+        <Button onClick={() => (asking.value = true)}>Rotate</Button>
+      </CopyField>
+      <p class="hint">
+        Every request to your Interactions Endpoint is signed with it; check the signature, so that nobody else is believed.
+      </p>
+      {asking.value && (
+        <Confirm
+          title="Rotate the signing secret?"
+          action="Rotate"
+          run={() => rotateSecret(application).then(() => say('The signing secret is new.'))}
+          onClose={() => (asking.value = false)}
+        >
+          <p>
+            The old secret stops at once. Until your endpoint knows the new one, it refuses what it is sent, and people see that the bot did
+            not respond.
+          </p>
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+/** Asks for the name before it deletes. */
+function DeleteDialog({ application: { id, name }, onClose }: { application: Application; onClose: () => void }): JSX.Element {
+  const { route } = useLocation();
+  const typed = useSignal('');
+  const task = useTask();
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    if (typed.value !== name) return;
+    void task.run(async () => {
+      await removeApplication(id);
+      onClose();
+      route('/developers', true);
+      say(`${name} is deleted.`);
+    });
+  };
+  return (
+    <Dialog title={`Delete ${name}?`} onClose={onClose}>
+      <form class="form" onSubmit={submit}>
+        <p>Its bot leaves every server, its commands go and its token stops working. Its messages stay. This cannot be undone.</p>
+        <TextField
+          label={`Type “${name}” to go on`}
+          autocomplete="off"
+          autofocus
+          value={typed.value}
+          onValue={(value) => (typed.value = value)}
+        />
+        <Problem error={task.error} />
+        <div class="actions">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="danger" busy={task.busy} disabled={typed.value !== name}>
+            Delete the application
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** General Information: what an application is called and looks like, its ids and secrets, and its Interactions Endpoint. */
+export function GeneralPage(): JSX.Element {
+  const deleting = useSignal(false);
+  return (
+    <Frame page="" title="General Information">
+      {(application) => (
+        <>
+          {freshTokens.value.has(application.id) && <NextSteps id={application.id} />}
+          <section class="portal-section" aria-label="Name and icon">
+            <IconField application={application} />
+            <Details application={application} />
+          </section>
+          <section class="portal-section" aria-labelledby="secrets">
+            <h2 id="secrets">IDs and secrets</h2>
+            <Secrets application={application} />
+          </section>
+          <EndpointSection application={application} />
+          <DeliveryLog id={application.id} />
+          <section class="portal-section" aria-labelledby="delete">
+            <h2 id="delete">Delete</h2>
+            <p>An application that is deleted is gone for good, and so is its bot.</p>
+            <div>
+              <Button look="danger" onClick={() => (deleting.value = true)}>
+                Delete this application
+              </Button>
+            </div>
+          </section>
+          {deleting.value && <DeleteDialog application={application} onClose={() => (deleting.value = false)} />}
+        </>
+      )}
+    </Frame>
+  );
+}

@@ -1,0 +1,183 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { everyoneDefault, holds, type Permission, permissionBits } from '../../../lib/base/permissions.ts';
+import type { Application, Authorized } from '../../../lib/contract/application.ts';
+import type { Server } from '../../../lib/contract/server.ts';
+import { call, path } from '../api/call.ts';
+import { may, myRights } from '../state/rights.ts';
+import { details, loadServers, putServer } from '../state/servers.ts';
+import { myId } from '../state/session.ts';
+import { Button } from '../ui/button.tsx';
+import { CheckField, SelectField, TextField, useTask } from '../ui/form.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { type BotServer, findBot } from './applications.ts';
+import { Frame, pagePath } from './frame.tsx';
+import { permissionHelp } from './permission-help.ts';
+
+/** A server of one's own to try a bot in, for who manages none. */
+function MakeServer(): JSX.Element {
+  const name = useSignal('My test server');
+  const task = useTask();
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    void task.run(async () => putServer(await call<Server>('POST', '/api/servers', { name: name.value }, { key: crypto.randomUUID() })));
+  };
+  return (
+    <form class="form portal-card" onSubmit={submit}>
+      <p>You manage no server yet. Make one to try the bot in:</p>
+      <TextField
+        label="Name of the server"
+        required
+        value={name.value}
+        onValue={(value) => (name.value = value)}
+        error={task.error?.at('/name')}
+      />
+      <Problem error={task.error} shown={['/name']} />
+      <div>
+        <Button type="submit" busy={task.busy}>
+          Make the server
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** Every permission that the person can give in the server, with what it lets the bot do. */
+function Permissions({ serverId, value, onValue }: { serverId: string; value: number; onValue: (value: number) => void }): JSX.Element {
+  const offered = (Object.keys(permissionBits) as Permission[]).filter((name) => holds(myRights(serverId), name));
+  return (
+    <fieldset class="install-permissions">
+      <legend>What the bot may do</legend>
+      <p class="hint">
+        Its own role holds these. You can give only what you may do yourself, and change it later in the server’s settings.
+      </p>
+      {offered.map((name) => (
+        <CheckField
+          key={name}
+          label={name}
+          hint={permissionHelp[name]}
+          checked={holds(value, name)}
+          onChecked={(checked) => onValue(checked ? value | permissionBits[name] : value & ~permissionBits[name])}
+        />
+      ))}
+    </fieldset>
+  );
+}
+
+/** It stands in the server: where to go from here. */
+function IsIn({ application, server }: { application: Application; server: { id: string; name: string } }): JSX.Element {
+  return (
+    <div class="portal-card" role="status">
+      <p>
+        <strong>
+          {application.name} is in {server.name}.
+        </strong>
+      </p>
+      <div class="portal-links">
+        <a class="button main" href={pagePath(application.id, '/first-bot')}>
+          Run the first bot
+        </a>
+        <a class="button" href={`/servers/${server.id}`}>
+          Open {server.name}
+        </a>
+      </div>
+    </div>
+  );
+}
+
+function Install({ application }: { application: Application }): JSX.Element {
+  const { id } = application;
+  const inside = useSignal<readonly BotServer[]>([]);
+  const chosen = useSignal('');
+  const permissions = useSignal<number>(everyoneDefault);
+  const isRead = useSignal(false);
+  const reading = useTask();
+  const task = useTask();
+  const read = (): void =>
+    void reading.run(async () => {
+      const [bot] = await Promise.all([findBot(application), loadServers(undefined)]);
+      inside.value = bot.servers;
+      isRead.value = true;
+    });
+  useEffect(read, []);
+  if (!isRead.value) return reading.error ? <Problem error={reading.error} again={read} /> : <p class="spinner">Loading …</p>;
+
+  const managed = [...details.value.values()].filter((server) => may('Manage Server', server.id));
+  const isClosed = ({ types, ownerId }: Server): boolean => types.includes('developer') && ownerId !== myId();
+  const open = managed.filter((server) => !isClosed(server));
+  const server = open.find((one) => one.id === chosen.value) ?? open[0];
+  const isIn = inside.value.find((one) => one.id === server?.id);
+  const authorize = (): void => {
+    if (!server) return;
+    void task.run(async () => {
+      await call<Authorized>('POST', path`/api/applications/${id}/authorize`, {
+        serverId: server.id,
+        permissions: permissions.value & myRights(server.id),
+      });
+      inside.value = [...inside.value, { id: server.id, name: server.name, iconUrl: server.iconUrl }];
+    });
+  };
+  return (
+    <>
+      {server ? (
+        <SelectField
+          label="Server"
+          hint="The servers in which you have Manage Server."
+          value={server.id}
+          options={open.map((one) => ({
+            value: one.id,
+            label: inside.value.some((place) => place.id === one.id) ? `${one.name} (it is in)` : one.name,
+          }))}
+          onValue={(value) => {
+            chosen.value = value;
+            task.clear();
+          }}
+        />
+      ) : (
+        <MakeServer />
+      )}
+      {managed.some(isClosed) && (
+        <p class="hint">
+          Not offered:{' '}
+          {managed
+            .filter(isClosed)
+            .map(({ name }) => name)
+            .join(', ')}
+          . In a developer server only the owner can add bots.
+        </p>
+      )}
+      {isIn && <IsIn application={application} server={isIn} />}
+      {server && !isIn && (
+        <>
+          <div class="actions install-actions">
+            <Button look="main" busy={task.busy} onClick={authorize}>
+              Authorize in {server.name}
+            </Button>
+          </div>
+          <Problem error={task.error} />
+          <Permissions serverId={server.id} value={permissions.value} onValue={(value) => (permissions.value = value)} />
+        </>
+      )}
+    </>
+  );
+}
+
+/** Adds the bot to a server that the person manages, with the permissions that they choose. */
+export function InstallPage(): JSX.Element {
+  return (
+    <Frame page="/install" title="Install">
+      {(application) => (
+        <>
+          {!application.public && (
+            <p>
+              The bot is private: only you can add it. <a href={pagePath(application.id, '/bot')}>Make it public</a> to let others do it,
+              too.
+            </p>
+          )}
+          <Install application={application} />
+        </>
+      )}
+    </Frame>
+  );
+}

@@ -1,0 +1,109 @@
+import { useSignal } from '@preact/signals';
+import { Plus } from 'lucide';
+import type { JSX } from 'preact';
+import { useRef } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import { limits } from '../../../lib/base/limits.ts';
+import type { Application } from '../../../lib/contract/application.ts';
+import { Avatar } from '../ui/avatar.tsx';
+import { Button } from '../ui/button.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+import { TextField, useTask } from '../ui/form.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { applications, createApplication } from './applications.ts';
+import { pagePath } from './frame.tsx';
+import { usePage } from './page.ts';
+
+/** Asks for a name, makes the application and opens it. */
+function NewDialog({ onClose }: { onClose: () => void }): JSX.Element {
+  const { route } = useLocation();
+  const name = useSignal('');
+  const key = useRef(crypto.randomUUID());
+  const task = useTask();
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    void task.run(async () => {
+      const { id } = await createApplication(name.value, key.current);
+      onClose();
+      route(pagePath(id, ''));
+    });
+  };
+  const change = (value: string): void => {
+    name.value = value;
+    key.current = crypto.randomUUID();
+  };
+  return (
+    <Dialog title="New application" onClose={onClose}>
+      <form class="form" onSubmit={submit}>
+        <TextField
+          label="Name"
+          hint="Up to 32 characters. Its bot has the same name, and both can be changed later."
+          required
+          autofocus
+          autocomplete="off"
+          value={name.value}
+          onValue={change}
+          error={task.error?.at('/name')}
+        />
+        <Problem error={task.error} shown={['/name']} />
+        <div class="actions">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="main" busy={task.busy}>
+            Create
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function Item({ application: { id, name, description, iconUrl, ...marks } }: { application: Application }): JSX.Element {
+  return (
+    <li>
+      <a class="portal-item" href={pagePath(id, '')}>
+        <Avatar id={id} name={name} url={iconUrl} size={48} square />
+        <span>
+          <strong>{name}</strong>
+          {description && <span class="soft portal-line">{description}</span>}
+          <span class="portal-marks">
+            <span class="portal-mark">{marks.public ? 'Public' : 'Private'}</span>
+            {marks.inDirectory && <span class="portal-mark">In the App Directory</span>}
+            {marks.interactionsEndpointUrl !== null && <span class="portal-mark">Endpoint</span>}
+          </span>
+        </span>
+      </a>
+    </li>
+  );
+}
+
+/** The person's applications, and the way to a new one. */
+export function ListPage(): JSX.Element {
+  usePage('My applications');
+  const asking = useSignal(false);
+  const all = applications.value ?? [];
+  const isFull = all.length >= limits.applicationsPerPerson;
+  return (
+    <main class="portal-main portal-alone" id="page">
+      <div class="portal-top">
+        <h1>My applications</h1>
+        <Button look="main" disabled={isFull} onClick={() => (asking.value = true)}>
+          <Icon of={Plus} /> New application
+        </Button>
+      </div>
+      {isFull && <p>You have {all.length} applications, which is as many as one person may have.</p>}
+      {all.length === 0 ? (
+        <p class="portal-card">
+          An application is a bot with its commands. Make one, and in a few minutes it answers its first command; all you need is its name.
+        </p>
+      ) : (
+        <ul class="portal-list">
+          {all.map((one) => (
+            <Item key={one.id} application={one} />
+          ))}
+        </ul>
+      )}
+      {asking.value && <NewDialog onClose={() => (asking.value = false)} />}
+    </main>
+  );
+}

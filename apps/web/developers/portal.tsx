@@ -1,0 +1,105 @@
+import { useSignal } from '@preact/signals';
+import { LogOut, MessagesSquare } from 'lucide';
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { ErrorBoundary, LocationProvider, lazy, Route, Router } from 'preact-iso';
+import { type ApiError, asApiError } from '../api/call.ts';
+import { logout, me, restore } from '../state/session.ts';
+import { Avatar } from '../ui/avatar.tsx';
+import { Button } from '../ui/button.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { sayRefusal, Toasts } from '../ui/toast.tsx';
+import { loadApplications } from './applications.ts';
+import { BotPage } from './bot-page.tsx';
+import { DirectoryPage } from './directory-page.tsx';
+import { GeneralPage } from './general-page.tsx';
+import { InstallPage } from './install-page.tsx';
+import { ListPage } from './list-page.tsx';
+import { usePage } from './page.ts';
+
+const CommandsPage = lazy(() => import('./commands/commands-page.tsx').then((page) => page.CommandsPage));
+const FirstBotPage = lazy(() => import('./first-bot-page.tsx').then((page) => page.FirstBotPage));
+
+/** The people's client is a page of its own. */
+const ours = /^\/developers(?:[/?]|$)/;
+
+function Header(): JSX.Element {
+  const person = me.value;
+  return (
+    <header class="portal-header">
+      <a class="portal-brand" href="/developers">
+        Parlance <span class="soft">for developers</span>
+      </a>
+      <a class="portal-back" href="/">
+        <Icon of={MessagesSquare} /> Open Parlance
+      </a>
+      {person && (
+        <span class="portal-person">
+          <Avatar id={person.id} name={person.displayName} url={person.avatarUrl} size={28} />
+          <span class="portal-name">{person.displayName}</span>
+          <Button look="quiet" aria-label="Log out" onClick={() => void logout().catch(sayRefusal)}>
+            <Icon of={LogOut} /> <span class="portal-wide">Log out</span>
+          </Button>
+        </span>
+      )}
+    </header>
+  );
+}
+
+function NoPage(): JSX.Element {
+  usePage('No such page');
+  return (
+    <main class="portal-main">
+      <h1>No such page</h1>
+      <p>
+        <a href="/developers">My applications</a>
+      </p>
+    </main>
+  );
+}
+
+/** The developer portal, for who is logged in; others are sent to the client's login page, which leads back here. */
+export function Portal(): JSX.Element {
+  const fault = useSignal<ApiError | null>(null);
+  const ready = useSignal(false);
+  const begin = (): void => {
+    fault.value = null;
+    void (async () => {
+      try {
+        await restore();
+        if (!me.value) return location.assign(`/login?next=${encodeURIComponent(location.pathname)}`);
+        await loadApplications();
+        ready.value = true;
+      } catch (error) {
+        fault.value = asApiError(error);
+      }
+    })();
+  };
+  useEffect(begin, []);
+  return (
+    <LocationProvider scope={ours}>
+      <a class="skip-link" href="#page">
+        To the content
+      </a>
+      <Header />
+      <Problem error={fault.value} again={begin} />
+      {!ready.value && !fault.value && <p class="spinner">Loading …</p>}
+      {ready.value && (
+        <ErrorBoundary>
+          <Router>
+            <Route path="/developers" component={ListPage} />
+            <Route path="/developers/:id" component={GeneralPage} />
+            <Route path="/developers/:id/bot" component={BotPage} />
+            <Route path="/developers/:id/commands" component={CommandsPage} />
+            <Route path="/developers/:id/install" component={InstallPage} />
+            <Route path="/developers/:id/directory" component={DirectoryPage} />
+            <Route path="/developers/:id/first-bot" component={FirstBotPage} />
+            <Route default component={NoPage} />
+          </Router>
+        </ErrorBoundary>
+      )}
+      <Toasts />
+    </LocationProvider>
+  );
+}
