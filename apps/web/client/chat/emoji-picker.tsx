@@ -1,0 +1,155 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { asApiError } from '../../api/call.ts';
+import { Problem } from '../../ui/problem.tsx';
+import './emoji-picker.css';
+import { rememberEmoji, skinTone, toneNames, usedEmojis } from './emoji-habits.ts';
+import { type Emoji, emojiGroups, findEmojis, loadEmojis } from './emojis.ts';
+import { Popover } from './popover.tsx';
+
+const mostFound = 120;
+/** The group of those used last. */
+const used = -1;
+
+/** How many buttons stand in a row of the grid. */
+const columnsOf = (grid: Element): number => getComputedStyle(grid).gridTemplateColumns.split(' ').length;
+
+/** Where an arrow key leads from the button at `index`; undefined for other keys. */
+function indexAfter(key: string, index: number, count: number, columns: number): number | undefined {
+  const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns, Home: -index, End: count - 1 - index }[key];
+  return step === undefined ? undefined : Math.min(index + step, count - 1);
+}
+
+/** Picks an emoji: search, groups, skin tones, those used last; by mouse, touch or arrow keys. Calls `onPick` with the emoji itself; the caller closes it. */
+export function EmojiPicker({
+  anchor,
+  onPick,
+  onClose,
+}: {
+  /** The element beside which it opens. */
+  anchor: Element;
+  onPick: (emoji: string) => void;
+  onClose: () => void;
+}): JSX.Element {
+  return (
+    <Popover anchor={anchor} label="Emoji" class="emoji-picker" onClose={onClose}>
+      <Picker onPick={onPick} />
+    </Popover>
+  );
+}
+
+function Picker({ onPick }: { onPick: (emoji: string) => void }): JSX.Element {
+  const emojis = useSignal<readonly Emoji[] | null>(null);
+  const fault = useSignal<unknown>(null);
+  const wanted = useSignal('');
+  const group = useSignal(usedEmojis.value.length ? used : 0);
+  const grid = useRef<HTMLDivElement>(null);
+  const search = useRef<HTMLInputElement>(null);
+  const load = (): void => {
+    fault.value = null;
+    loadEmojis().then(
+      (list) => {
+        emojis.value = list;
+      },
+      (error: unknown) => {
+        fault.value = error;
+      },
+    );
+  };
+  useEffect(() => {
+    load();
+    search.current?.focus();
+  }, []);
+  if (fault.value) return <Problem error={asApiError(fault.value)} again={load} />;
+
+  const toned = ({ emoji, skins }: Emoji): string => skins[skinTone.value - 1] ?? emoji;
+  const all = emojis.value ?? [];
+  const shown =
+    wanted.value.trim() !== ''
+      ? findEmojis(all, wanted.value, mostFound).map((one) => ({ label: one.label, emoji: toned(one) }))
+      : group.value === used
+        ? usedEmojis.value.map((emoji) => ({
+            label: all.find((one) => one.emoji === emoji || one.skins.includes(emoji))?.label ?? emoji,
+            emoji,
+          }))
+        : all.filter((one) => one.group === group.value).map((one) => ({ label: one.label, emoji: toned(one) }));
+  const pick = (emoji: string): void => {
+    rememberEmoji(emoji);
+    onPick(emoji);
+  };
+  const focusAt = (index: number): void => (grid.current?.children[index] as HTMLElement | undefined)?.focus();
+  const onSearchKey = (event: KeyboardEvent): void => {
+    const [first] = shown;
+    if (event.key === 'Enter' && first && !event.isComposing) {
+      event.preventDefault();
+      pick(first.emoji);
+    } else if (event.key === 'ArrowDown') {
+      event.preventDefault();
+      focusAt(0);
+    }
+  };
+  const onGridKey = (event: KeyboardEvent): void => {
+    if (!grid.current) return;
+    const index = Array.from(grid.current.children).indexOf(document.activeElement as Element);
+    const next = indexAfter(event.key, index, shown.length, columnsOf(grid.current));
+    if (next === undefined) return;
+    event.preventDefault();
+    if (next < 0) search.current?.focus();
+    else focusAt(next);
+  };
+  const groups = usedEmojis.value.length ? [{ group: used, name: 'Used last', icon: '🕘' }, ...emojiGroups] : emojiGroups;
+  return (
+    <>
+      <div class="emoji-picker-top">
+        <input
+          ref={search}
+          type="search"
+          aria-label="Search emoji"
+          placeholder="Search emoji"
+          value={wanted.value}
+          onInput={({ currentTarget }) => (wanted.value = currentTarget.value)}
+          onKeyDown={onSearchKey}
+        />
+        <select
+          aria-label="Skin tone"
+          value={String(skinTone.value)}
+          onChange={({ currentTarget }) => (skinTone.value = Number(currentTarget.value))}
+        >
+          {toneNames.map(({ name, hand }, tone) => (
+            <option key={name} value={tone} aria-label={name}>
+              {hand}
+            </option>
+          ))}
+        </select>
+      </div>
+      <div class="emoji-picker-groups" role="group" aria-label="Groups">
+        {groups.map((one) => (
+          <button
+            key={one.group}
+            type="button"
+            aria-label={one.name}
+            title={one.name}
+            aria-pressed={wanted.value.trim() === '' && group.value === one.group}
+            onClick={() => {
+              wanted.value = '';
+              group.value = one.group;
+            }}
+          >
+            {one.icon}
+          </button>
+        ))}
+      </div>
+      <div class="emoji-picker-grid" role="group" aria-label="Emoji" ref={grid} onKeyDown={onGridKey}>
+        {shown.map(({ emoji, label }, index) => (
+          <button key={emoji} type="button" tabIndex={index === 0 ? 0 : -1} aria-label={label} title={label} onClick={() => pick(emoji)}>
+            {emoji}
+          </button>
+        ))}
+      </div>
+      <p class="hint" role="status">
+        {emojis.value ? shown.length === 0 && 'Nothing found.' : 'Loading …'}
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,92 @@
+/** One Unicode emoji, as the picker and the completion offer it. */
+export interface Emoji {
+  emoji: string;
+  /** Its name in words: `thumbs up`. */
+  label: string;
+  /** What it is called between colons, the best first: `thumbsup`. Some have none. */
+  shortcodes: readonly string[];
+  tags: readonly string[];
+  /** Its place among `emojiGroups`. */
+  group: number;
+  /** The same in the five skin tones, light to dark; empty when it has none. */
+  skins: readonly string[];
+}
+
+/** The groups of emoji in the order of the picker, each with an emoji that stands for it. */
+export const emojiGroups: readonly { group: number; name: string; icon: string }[] = [
+  { group: 0, name: 'Smileys', icon: '😀' },
+  { group: 1, name: 'People', icon: '👋' },
+  { group: 3, name: 'Animals and nature', icon: '🐻' },
+  { group: 4, name: 'Food and drink', icon: '🍎' },
+  { group: 5, name: 'Travel and places', icon: '🚗' },
+  { group: 6, name: 'Activities', icon: '⚽' },
+  { group: 7, name: 'Objects', icon: '💡' },
+  { group: 8, name: 'Symbols', icon: '💜' },
+  { group: 9, name: 'Flags', icon: '🏁' },
+];
+
+/** What the data set holds of an emoji. */
+interface Entry {
+  unicode: string;
+  label: string;
+  hexcode: string;
+  tags?: string[];
+  group?: number;
+  skins?: { unicode: string }[];
+}
+
+let loading: Promise<readonly Emoji[]> | undefined;
+
+async function load(): Promise<readonly Emoji[]> {
+  const [entries, shortcodes] = await Promise.all([
+    import('emojibase-data/en/compact.json').then((file) => file.default as Entry[]),
+    import('emojibase-data/en/shortcodes/github.json').then((file) => file.default as Record<string, string | string[]>),
+  ]);
+  return entries.flatMap(({ unicode, label, hexcode, tags = [], group, skins = [] }) => {
+    // Letters that make flags, and bare skin tones, are no emoji of their own.
+    if (group === undefined || group === 2) return [];
+    const codes = shortcodes[hexcode] ?? [];
+    return [
+      {
+        emoji: unicode,
+        label,
+        shortcodes: typeof codes === 'string' ? [codes] : codes,
+        tags,
+        group,
+        // Pairs of people have twenty-five: only the tones of one are offered.
+        skins: skins.length === 5 ? skins.map((one) => one.unicode) : [],
+      },
+    ];
+  });
+}
+
+/** All emoji, in the order of the picker. They are a file of their own that is fetched once, when first asked for; rejects when it cannot be. */
+export function loadEmojis(): Promise<readonly Emoji[]> {
+  loading ??= load().catch((fault: unknown) => {
+    loading = undefined;
+    throw fault;
+  });
+  return loading;
+}
+
+/** How well an emoji fits what is looked for: 0 is best; undefined when it does not. */
+function fitOf({ label, shortcodes, tags }: Emoji, wanted: string): number | undefined {
+  if (shortcodes.includes(wanted) || label === wanted) return 0;
+  if (shortcodes.some((code) => code.startsWith(wanted))) return 1;
+  if (label.startsWith(wanted) || tags.includes(wanted)) return 2;
+  if (label.includes(wanted) || shortcodes.some((code) => code.includes(wanted))) return 3;
+  return tags.some((tag) => tag.startsWith(wanted)) ? 4 : undefined;
+}
+
+/** The emoji that fit a shortcode's beginning or a word, the best first, at most `most`. */
+export function findEmojis(emojis: readonly Emoji[], wanted: string, most: number): Emoji[] {
+  const word = wanted.trim().toLowerCase();
+  return emojis
+    .flatMap((emoji) => {
+      const fit = fitOf(emoji, word);
+      return fit === undefined ? [] : [{ emoji, fit }];
+    })
+    .sort((a, b) => a.fit - b.fit)
+    .slice(0, most)
+    .map(({ emoji }) => emoji);
+}

@@ -1,0 +1,69 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+
+const edgePx = 8;
+
+/** The place beside an element where a box of this size fits: above it when there is room, else below, never outside the window. */
+function placeBeside(anchor: DOMRect, { offsetWidth, offsetHeight }: HTMLElement): { left: number; top: number } {
+  const above = anchor.top - offsetHeight - 4;
+  const top = above >= edgePx ? above : anchor.bottom + 4;
+  return {
+    left: Math.max(edgePx, Math.min(anchor.right - offsetWidth, window.innerWidth - offsetWidth - edgePx)),
+    top: Math.max(edgePx, Math.min(top, window.innerHeight - offsetHeight - edgePx)),
+  };
+}
+
+/**
+ * A box over the page, beside the element that opened it; `onClose` is called when Escape or a click elsewhere closes it. The browser's own popover: it lies
+ * above everything. It stays where it opened, also when its anchor moves or goes. The focus goes back to where it was.
+ */
+export function Popover({
+  anchor,
+  label,
+  class: more = '',
+  onClose,
+  children,
+}: {
+  anchor: Element;
+  label: string;
+  class?: string;
+  onClose: () => void;
+  children: ComponentChildren;
+}): JSX.Element {
+  const ref = useRef<HTMLDivElement>(null);
+  const at = useRef(anchor.getBoundingClientRect());
+  useLayoutEffect(() => {
+    const box = ref.current;
+    const before = document.activeElement;
+    box?.showPopover();
+    return () => {
+      if (box?.contains(document.activeElement) && before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  useLayoutEffect(() => {
+    const box = ref.current;
+    if (!box) return;
+    const place = (): void => {
+      const { left, top } = placeBeside(at.current, box);
+      box.style.left = `${left}px`;
+      box.style.top = `${top}px`;
+    };
+    place();
+    const resized = new ResizeObserver(place);
+    resized.observe(box);
+    return () => resized.disconnect();
+  }, []);
+  useEffect(() => {
+    const box = ref.current;
+    const toggled = (event: Event): void => {
+      if ((event as ToggleEvent).newState === 'closed') onClose();
+    };
+    box?.addEventListener('toggle', toggled);
+    return () => box?.removeEventListener('toggle', toggled);
+  }, [onClose]);
+  return (
+    <div ref={ref} popover="auto" class={`popover ${more}`} role="dialog" aria-label={label}>
+      {children}
+    </div>
+  );
+}
