@@ -10,10 +10,10 @@ import { details, loadServers, putServer } from '../state/servers.ts';
 import { myId } from '../state/session.ts';
 import { Button } from '../ui/button.tsx';
 import { CheckField, SelectField, TextField, useTask } from '../ui/form.tsx';
+import { allPermissionNames, permissionTexts } from '../ui/permission-texts.ts';
 import { Problem } from '../ui/problem.tsx';
 import { type BotServer, findBot } from './applications.ts';
 import { Frame, pagePath } from './frame.tsx';
-import { permissionHelp } from './permission-help.ts';
 
 /** A server of one's own to try a bot in, for who manages none. */
 function MakeServer(): JSX.Element {
@@ -45,7 +45,7 @@ function MakeServer(): JSX.Element {
 
 /** Every permission that the person can give in the server, with what it lets the bot do. */
 function Permissions({ serverId, value, onValue }: { serverId: string; value: number; onValue: (value: number) => void }): JSX.Element {
-  const offered = (Object.keys(permissionBits) as Permission[]).filter((name) => holds(myRights(serverId), name));
+  const offered = allPermissionNames.filter((name) => holds(myRights(serverId), name));
   return (
     <fieldset class="install-permissions">
       <legend>What the bot may do</legend>
@@ -56,7 +56,7 @@ function Permissions({ serverId, value, onValue }: { serverId: string; value: nu
         <CheckField
           key={name}
           label={name}
-          hint={permissionHelp[name]}
+          hint={permissionTexts[name]}
           checked={holds(value, name)}
           onChecked={(checked) => onValue(checked ? value | permissionBits[name] : value & ~permissionBits[name])}
         />
