@@ -1,3 +1,4 @@
+import { expect } from 'chai';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { findChromium } from '../../apps/local/chromium.ts';
 import type { Me } from '../../lib/contract/user.ts';
@@ -56,12 +57,11 @@ export interface Look {
 }
 
 /** A browser window of its own, with cookies of its own. */
-export interface Screen {
+interface Screen {
   page: Page;
   context: BrowserContext;
-  /** What went wrong in it: errors of scripts, breaches of the page's policy, requests to other origins. A test ends with none. */
+  /** What went wrong in it: errors of scripts, breaches of the page's policy, requests to other origins. */
   problems: string[];
-  close(): Promise<void>;
 }
 
 let launched: Promise<Browser> | undefined;
@@ -76,7 +76,7 @@ const flags = [
 ];
 
 /** Whether there is a browser to test with. */
-export const hasBrowser = (): boolean => findChromium() !== null;
+const hasBrowser = (): boolean => findChromium() !== null;
 
 /** The one browser of this process, started at its first use. */
 function browser(): Promise<Browser> {
@@ -85,14 +85,13 @@ function browser(): Promise<Browser> {
 }
 
 /** Ends the browser of this process, if one was started. */
-export async function closeBrowser(): Promise<void> {
+async function closeBrowser(): Promise<void> {
   const ending = launched;
   launched = undefined;
   await (await ending)?.close();
 }
 
-/** Opens a window; `as` is logged in there already. It stands on no page yet. */
-export async function openScreen(site: Pick<Site, 'origin'>, as?: Pick<Person, 'token'>, look: Look = {}): Promise<Screen> {
+async function openScreen(site: Pick<Site, 'origin'>, as: Pick<Person, 'token'> | undefined, look: Look): Promise<Screen> {
   const { width = 1280, height = 800, dark = false, bypassCSP = false } = look;
   const context = await (await browser()).newContext({
     baseURL: site.origin,
@@ -109,11 +108,45 @@ export async function openScreen(site: Pick<Site, 'origin'>, as?: Pick<Person, '
   page.on('pageerror', (error) => problems.push(`script: ${error.message}`));
   page.on('console', (line) => {
     // A refusal that the page shows is written here too, by the browser itself.
-    if (line.type() === 'error' && !/^Failed to load resource/.test(line.text())) problems.push(`console: ${line.text()}`);
+    if (line.type() === 'error' && !line.text().startsWith('Failed to load resource')) problems.push(`console: ${line.text()}`);
   });
   context.on('request', (request) => {
     const url = new URL(request.url());
     if (!['data:', 'blob:'].includes(url.protocol) && url.hostname !== hostname) problems.push(`asked ${url.origin}`);
   });
-  return { page, context, problems, close: () => context.close() };
+  return { page, context, problems };
+}
+
+/** Opens a window; `as` is logged in there already. It stands on no page yet. */
+export type Open = (site: Pick<Site, 'origin'>, as?: Pick<Person, 'token'>, look?: Look) => Promise<Page>;
+
+/**
+ * Windows for the tests of the file that calls this: each is closed when its test ends, and a test fails when a script failed in one, when the page's policy
+ * was broken or when another origin was asked. A failed test says what its windows showed. Without a browser the tests are skipped.
+ */
+export function useScreens(): Open {
+  const screens: Screen[] = [];
+  before(function () {
+    if (!hasBrowser()) this.skip();
+  });
+  afterEach(async function () {
+    const all = screens.splice(0);
+    if (this.currentTest?.isFailed())
+      for (const { page, problems } of all) {
+        const text = await page
+          .locator('body')
+          .innerText({ timeout: 1_000 })
+          .catch(() => '');
+        process.stderr.write(`${page.url()} showed:\n${text.slice(0, 3_000)}\n${problems.join('\n')}\n`);
+      }
+    await Promise.all(all.map(({ context }) => context.close()));
+    const problems = all.flatMap((one) => one.problems);
+    if (!this.currentTest?.isFailed()) expect(problems).to.deep.equal([]);
+  });
+  after(closeBrowser);
+  return async (site, as, look = {}) => {
+    const screen = await openScreen(site, as, look);
+    screens.push(screen);
+    return screen.page;
+  };
 }
