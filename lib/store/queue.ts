@@ -1,5 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { DelayedError, type Job, Queue, UnrecoverableError, Worker } from 'bullmq';
+import type { Redis } from 'ioredis';
 import type { Config } from '../../config/index.ts';
 import type { Logger } from '../base/log.ts';
 import { type JobData, type JobEntry, type JobName, jobs, type QueueName, queues } from '../contract/jobs.ts';
@@ -40,12 +41,12 @@ export interface Producer {
   close(): Promise<void>;
 }
 
-/** Opens the producing side of every queue on an impatient connection. */
-export function openProducer(config: Config, log: Logger): Producer {
+/** Opens the producing side of every queue on `redis`, an impatient connection, which stays open when this is closed. */
+export function openProducer(config: Config, log: Logger, redis: Redis): Producer {
   const open = new Map(
     (Object.keys(queues) as QueueName[]).map((name) => {
       const queue = new Queue(name, {
-        connection: { url: config.REDIS_URL, ...impatient },
+        connection: redis,
         prefix: prefixOf(config),
         skipVersionCheck: true,
       });
@@ -87,6 +88,7 @@ export function openConsumers<P>(
   ended: JobEnded,
 ): { close(): Promise<void> } {
   const beside = new Set<Promise<void>>();
+  let closing = false;
   const goOn = (job: Job, began: number, rest: () => Promise<void>): void => {
     const going = rest()
       .then(() => ended(job.name, 'done', performance.now() - began))
@@ -118,7 +120,12 @@ export function openConsumers<P>(
   const workers = (Object.entries(queues) as [QueueName, (typeof queues)[QueueName]][]).map(([name, options]) => {
     const worker = new Worker(name, handle, {
       // By default it would wait up to 20 s between two tries to connect, and longer than 5 s once Redis was away for 12 (quality 1, P10).
-      connection: { url: config.REDIS_URL, maxRetriesPerRequest: null, retryStrategy: impatient.retryStrategy },
+      connection: {
+        url: config.REDIS_URL,
+        maxRetriesPerRequest: null,
+        connectTimeout: impatient.connectTimeout,
+        retryStrategy: (tries: number) => (closing ? null : impatient.retryStrategy(tries)),
+      },
       prefix: prefixOf(config),
       // The version of Redis is checked here, unlike above: unknown, it would let delayed jobs wait for whole seconds.
       concurrency: options.concurrency,
@@ -140,10 +147,24 @@ export function openConsumers<P>(
   });
   return {
     close: async () => {
-      await Promise.all(workers.map((worker) => worker.close()));
+      closing = true;
+      await Promise.all(workers.map(closeWorker));
       await Promise.all(beside);
     },
   };
+}
+
+/** Ends a worker when its jobs have ended, or when it cannot say so because Redis is away. */
+async function closeWorker(worker: Worker): Promise<void> {
+  const closed = worker.close();
+  // It gives up its blocking connection and waits for the end of that, which never comes to one that waits for its next try.
+  const blocking = await worker.getBackend().blockingClient?.catch(() => undefined);
+  if (blocking?.status === 'reconnecting')
+    await blocking.connect().then(
+      () => blocking.disconnect(),
+      () => undefined,
+    );
+  await closed;
 }
 
 /** The wait before the next attempt: doubling from the job's first to its longest. */

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { Failpoint } from '../../lib/base/failpoint.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import { sweepUnposted } from '../../lib/domain/interaction-sweeps.ts';
-import { openProducer } from '../../lib/store/queue.ts';
+import { openOpsPlatform } from '../../lib/store/platform.ts';
 import { handlers } from '../../workers/handlers.ts';
 import { startWorker } from '../../workers/start.ts';
 import { reply } from '../harness/endpoint.ts';
@@ -35,13 +35,13 @@ describe('Interactions Endpoint: processes that die (P6, P7, P8)', function () {
   /** Runs `act` while another worker works, until it has also found the job that the dead one left, and ended it. */
   const withNextWorker = async (act: () => Promise<void>): Promise<void> => {
     const next = startWorker(scene.worker, createMetrics('worker'));
-    const producer = openProducer(scene.api.platform.config, scene.worker.log);
+    const ops = await openOpsPlatform(scene.api.platform.config, scene.worker.log);
     try {
       await act();
-      const queue = producer.queues.find(({ name }) => name === 'endpoints') ?? expect.fail();
+      const queue = ops.queues.find(({ name }) => name === 'endpoints') ?? expect.fail();
       await until(async () => (await queue.getJobCountByTypes('active', 'waiting', 'delayed')) === 0, 'the dead worker’s job');
     } finally {
-      await producer.close();
+      await ops.close();
       await next.close();
     }
   };
