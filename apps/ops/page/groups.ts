@@ -92,7 +92,7 @@ function queues(history: History): Row[] {
     row(
       name,
       [
-        waiting ? `${numberText(waiting)} wait, the oldest for ${timeText(oldestSecs)}` : 'nothing waits',
+        waiting ? `${countText(waiting, 'waits', 'wait')}, the oldest for ${timeText(oldestSecs)}` : 'nothing waits',
         ...(active ? [`${numberText(active)} under way`] : []),
         ...(delayed ? [`${numberText(delayed)} for later`] : []),
       ].join('; '),

@@ -27,7 +27,8 @@ export function createIncreases(): (counters: readonly Sample[]) => Increase[] |
       if (!knownProcesses.has(sample.labels.process ?? '')) return [];
       const last = known.get(key) ?? 0;
       const by = sample.value < last ? sample.value : sample.value - last;
-      return by > 0 ? [{ sample, by }] : [];
+      // A bucket into which nothing came still says where the one above it begins.
+      return by > 0 || sample.labels.le !== undefined ? [{ sample, by }] : [];
     });
   };
 }

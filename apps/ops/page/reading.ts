@@ -22,7 +22,7 @@ export const readMetrics = {
   parlance_redis_noeviction: [],
   parlance_redis_aof: [],
   parlance_worker_beat_age_seconds: [],
-  process_start_time_seconds: ['role', 'process'],
+  process_resident_memory_bytes: ['role', 'process'],
 } as const satisfies Record<string, readonly string[]>;
 
 type MetricName = keyof typeof readMetrics;
@@ -120,6 +120,7 @@ function growthOf(increases: readonly Increase[], secs: number): Growth {
       job[labels.outcome === 'failed' ? 'failed' : 'done'] += by;
     }
   }
+  for (const [route, { count: requests }] of growth.routes) if (requests === 0) growth.routes.delete(route);
   return growth;
 }
 
@@ -145,7 +146,7 @@ function nodesOf(samples: Samples): Node[] {
   const nodes = new Map<string, Node>();
   const node = (name = ''): Node => group(nodes, name, () => ({ name, bots: 0, people: 0, strangers: 0 }));
   // A node without sockets says nothing of them.
-  for (const { labels } of samples.all('process_start_time_seconds')) if (labels.role === 'gateway') node(labels.process);
+  for (const { labels } of samples.all('process_resident_memory_bytes')) if (labels.role === 'gateway') node(labels.process);
   for (const { labels, value } of samples.all('parlance_sockets'))
     node(labels.process)[labels.kind === 'bot' ? 'bots' : labels.kind === 'person' ? 'people' : 'strangers'] += value;
   return [...nodes.values()].sort((one, other) => (one.name < other.name ? -1 : 1));

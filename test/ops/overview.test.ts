@@ -1,0 +1,131 @@
+import { readdirSync } from 'node:fs';
+import { expect } from 'chai';
+import { groupsOf } from '../../apps/ops/page/groups.ts';
+import { createReader, readMetrics } from '../../apps/ops/page/reading.ts';
+import { type Ops, startOps } from '../../apps/ops/start.ts';
+import { createLog } from '../../lib/base/log.ts';
+import { createMetrics } from '../../lib/base/metrics.ts';
+import { queues } from '../../lib/contract/jobs.ts';
+import { startMetricsFeed } from '../../lib/store/metrics-feed.ts';
+import { type OpsPlatform, openOpsPlatform, openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
+import { testConfig } from '../harness/stores.ts';
+
+describe('operators’ overview', () => {
+  const config = testConfig();
+  let worker: WorkerPlatform;
+  let platform: OpsPlatform;
+  let ops: Ops;
+  const get = (path: string, init?: RequestInit) => fetch(`http://127.0.0.1:${ops.port}${path}`, init);
+
+  before(async () => {
+    [worker, platform] = await Promise.all([
+      openWorkerPlatform(config, createLog('worker', 'silent')),
+      openOpsPlatform(config, createLog('ops', 'silent')),
+    ]);
+    ops = await startOps(platform);
+  });
+  after(async () => {
+    await ops.close();
+    await Promise.all([platform.close(), worker.close()]);
+  });
+
+  it('GET / is HTML under a policy that lets nothing in but its own files', async () => {
+    const { status, headers } = await get('/');
+    expect(status).to.equal(200);
+    expect(headers.get('content-type')).to.match(/^text\/html/);
+    expect(headers.get('content-security-policy')?.split('; ')).to.deep.equal([
+      "default-src 'none'",
+      "script-src 'self'",
+      "style-src 'self'",
+      "img-src 'self'",
+      "connect-src 'self'",
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+      "require-trusted-types-for 'script'",
+    ]);
+    expect(headers.get('x-content-type-options')).to.equal('nosniff');
+  });
+
+  it('GET / holds no inline script or style and names no other origin', async () => {
+    const text = await (await get('/')).text();
+    expect(text).not.to.match(/<style|\sstyle=|\son\w+=|<script(?![^>]*\bsrc=)|https?:\/\//);
+  });
+
+  it('GET / explains every queue: what waits, what is normal, what to do', async () => {
+    const text = await (await get('/')).text();
+    for (const [name, { about, normal, grows }] of Object.entries(queues)) {
+      expect(text).to.contain(`id="queue-${name}"`);
+      for (const words of [about, normal, grows]) expect(text, name).to.contain(words);
+    }
+  });
+
+  it('GET /page/… is every script that the page imports, its style and its icon, each of its type', async () => {
+    const sources = readdirSync('apps/ops/page').filter((name) => name.endsWith('.ts'));
+    const files = [...sources.map((name) => name.replace(/ts$/, 'js')), 'style.css', 'icon.svg'];
+    const types = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8', svg: 'image/svg+xml' };
+    for (const file of files) {
+      const { status, headers } = await get(`/page/${file}`);
+      expect([status, headers.get('content-type')], file).to.deep.equal([200, types[file.split('.').at(-1) as keyof typeof types]]);
+    }
+    expect((await get('/page/main.js', { method: 'HEAD' })).status).to.equal(200);
+  });
+
+  for (const path of [
+    '/page/',
+    '/page/nothing.js',
+    '/page/tsconfig.json',
+    '/page/..%2fmain.js',
+    '/page/%2e%2e/main.js',
+    '/page/main.js/',
+    '/page/main.js%00',
+  ])
+    it(`404 GET ${path}`, async () => expect((await get(path)).status).to.equal(404));
+
+  it('404 for what is not a read', async () => expect((await get('/page/main.js', { method: 'POST' })).status).to.equal(404));
+
+  it('every metric that the page reads is told, with its labels, and leaves no figure unknown', async () => {
+    const roles = ['api', 'gateway', 'worker'].map((role) => ({ role, metrics: createMetrics(role) }));
+    const read = createReader();
+    const feed = async (): Promise<string> => {
+      const feeds = roles.map(({ role, metrics }) => startMetricsFeed(platform, role, metrics.registry));
+      await Promise.all(feeds.map((one) => one.close()));
+      return (await get('/metrics')).text();
+    };
+    await worker.beat();
+    for (const { metrics } of roles) {
+      metrics.events.inc({ event: 'MESSAGE_CREATE' });
+      metrics.deliveryLatency.observe(0.01);
+      metrics.sockets.inc({ kind: 'bot' });
+      metrics.http.observe({ method: 'GET', route: '/api/gateway', status: '200' }, 0.01);
+      metrics.jobs.observe({ job: 'drain-channel', outcome: 'done' }, 0.01);
+      metrics.endpoints.note('7', 10, true);
+    }
+    const text = await feed();
+    for (const [name, labels] of Object.entries(readMetrics)) {
+      const lines = text.split('\n').filter((line) => line.startsWith(name) && line.replace(name, '').match(/^(_bucket)?[ {]/));
+      expect(lines, name).not.to.deep.equal([]);
+      for (const label of labels) expect(lines.join('\n'), name).to.contain(`${label}="`);
+      expect(text).to.contain(`# HELP ${name} `);
+    }
+    const groups = groupsOf([read(text, 1_000_000), read(text, 1_005_000)]);
+    for (const [group, rows] of Object.entries(groups)) {
+      expect(rows, group).not.to.deep.equal([]);
+      for (const { name, now, verdict } of rows) expect([verdict.state, now], name).not.to.include('unknown').and.not.include('not known');
+    }
+    expect(groups.queues.map(({ name }) => name)).to.have.members(Object.keys(queues));
+  });
+
+  it('the oldest job of a queue is found also where the newest is taken first', async () => {
+    const now = platform.now;
+    for (const id of ['1', '2', '3']) await worker.enqueue('post-interaction', { interactionId: `100000000000000000${id}` });
+    const oldest = Math.min(
+      ...((await platform.queues.find(({ name }) => name === 'endpoints')?.getWaiting()) ?? []).map(({ timestamp }) => timestamp),
+    );
+    const later = await startOps({ ...platform, now: () => oldest + 60_000 });
+    const text = await (await fetch(`http://127.0.0.1:${later.port}/metrics`)).text();
+    await later.close();
+    expect(now()).to.be.at.least(oldest);
+    expect(text).to.contain('parlance_queue_oldest_waiting_seconds{queue="endpoints"} 60\n');
+  });
+});
