@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { everyoneDefault, holds, type Permission, permissionBits } from '../../../lib/base/permissions.ts';
+import { everyoneDefault, holds, permissionBits } from '../../../lib/base/permissions.ts';
 import type { Application, Authorized } from '../../../lib/contract/application.ts';
 import type { Server } from '../../../lib/contract/server.ts';
 import { call, path } from '../api/call.ts';

@@ -126,11 +126,22 @@ export const readDraft = (value: unknown): DraftCommand[] =>
     };
   });
 
+/** A command as it would be saved, as text: with what the service fills in, and fields in one order, so that two can be compared. */
+const savedAs = ({ kind = 'slash', name, description = '', prefix, options = [] }: CommandInput): string =>
+  JSON.stringify([
+    kind,
+    name,
+    description,
+    kind === 'prefix' ? prefix : null,
+    Array.isArray(options) ? options.map((one) => [one?.name, one?.description, one?.type ?? 'string', one?.required ?? false]) : options,
+  ]);
+
 /** What saving `body` would do to the saved list: how many commands come, change and go. The kind and the name tell which is which. */
 export function changesOf(saved: readonly Command[], body: readonly CommandInput[]): { added: number; changed: number; removed: number } {
-  const keyOf = ({ kind = 'slash', name }: { kind?: string; name: string }): string => `${kind} ${name}`;
-  const before = new Map(bodyOf(draftOf(saved)).map((one) => [keyOf(one), JSON.stringify(one)]));
-  const after = new Map(body.map((one) => [keyOf(one), JSON.stringify(one)]));
+  const byKey = (list: readonly CommandInput[]): Map<string, string> =>
+    new Map(list.map((one) => [`${one.kind ?? 'slash'} ${one.name}`, savedAs(one)]));
+  const before = byKey(saved);
+  const after = byKey(body);
   return {
     added: [...after.keys()].filter((key) => !before.has(key)).length,
     changed: [...after].filter(([key, text]) => before.has(key) && before.get(key) !== text).length,

@@ -53,9 +53,13 @@ function peek(course: Course): string {
 }
 
 function readString(course: Course): string {
+  const { at } = course;
   const found = take(course, string);
-  // Control characters, line breaks among them, must be escaped.
-  if (found === '' || Array.from(found).some((char) => char < ' ')) fail('This string does not end, or holds what must be escaped.');
+  // Control characters, line breaks among them, must be escaped. The fault stands where the string begins.
+  if (found === '' || Array.from(found).some((char) => char < ' ')) {
+    course.at = at;
+    fail('This string does not end, or holds what must be escaped.');
+  }
   return JSON.parse(found) as string;
 }
 
