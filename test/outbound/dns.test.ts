@@ -124,7 +124,8 @@ describe('outbound: name servers', () => {
     const prototype = Connection.prototype as unknown as { connect: (this: Connection, ...args: unknown[]) => Connection };
     const { connect } = prototype;
     prototype.connect = function noted(first, ...rest) {
-      dialled.push(((Array.isArray(first) ? first[0] : first) as { host: string }).host);
+      const { host } = (Array.isArray(first) ? first[0] : first) as { host?: string };
+      if (host?.includes('2606:') || host?.startsWith('93.')) dialled.push(host); // not what other files left open in this process
       return connect.call(this, first, ...rest);
     };
     try {
