@@ -56,8 +56,8 @@ export const isReady = (child: ChildProcess): Promise<void> =>
 
 /** A role of the compiled code (`npm run build`) under `env`. What it says goes to this process' output, and so does that it ended by itself. */
 async function roleProcess(name: RoleName, env: Record<string, string>): Promise<RoleProcess> {
-  const port = await freePort();
-  const portName = { api: 'PORT', gateway: 'GATEWAY_PORT', worker: 'PORT', ops: 'OPS_PORT' }[name];
+  const portName = { api: 'PORT', gateway: 'GATEWAY_PORT', worker: 'WORKER_PORT', ops: 'OPS_PORT' }[name];
+  const port = Number(env[portName] ?? (await freePort()));
   let child: ChildProcess | null = null;
   const launch = (): Promise<void> => {
     const started = spawn(process.execPath, [rolePath(name)], {
@@ -105,7 +105,7 @@ export interface Stack {
   close(): Promise<void>;
 }
 
-/** Starts so many of each role under `env` and waits until all are ready. */
+/** Starts so many of each role under `env`, each on a free port unless `env` names one, and waits until all are ready. */
 export async function startStack(counts: { api: number; gateway: number; worker: number }, env: Record<string, string>): Promise<Stack> {
   const many = (name: RoleName, count: number) => Promise.all(Array.from({ length: count }, () => roleProcess(name, env)));
   const [apis, gateways, workers] = await Promise.all([

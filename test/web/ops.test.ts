@@ -1,0 +1,156 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { type Ops, startOps } from '../../apps/ops/start.ts';
+import { createLog } from '../../lib/base/log.ts';
+import { createMetrics } from '../../lib/base/metrics.ts';
+import { startMetricsFeed } from '../../lib/store/metrics-feed.ts';
+import { type OpsPlatform, openOpsPlatform, openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
+import { testConfig } from '../harness/stores.ts';
+import { useScreens } from './browser.ts';
+
+const axe = readFileSync('node_modules/axe-core/axe.min.js', 'utf8');
+
+/** What axe-core finds wrong, one line each. */
+async function violations(page: Page): Promise<string[]> {
+  await page.addScriptTag({ content: axe });
+  return page.evaluate(async () => {
+    type Found = { id: string; nodes: { html: string }[] };
+    const { run } = (globalThis as unknown as { axe: { run(): Promise<{ violations: Found[] }> } }).axe;
+    return (await run()).violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+  });
+}
+
+describe('operators’ overview in a browser', function () {
+  this.timeout(60_000);
+  const config = testConfig();
+  const open = useScreens();
+  let worker: WorkerPlatform;
+  let platform: OpsPlatform;
+  let ops: Ops;
+  const site = () => ({ origin: `http://127.0.0.1:${ops.port}` });
+  const summary = (page: Page) => page.getByRole('status');
+  /** Lets the page's own time pass, as it reads every 5 s. */
+  const pass = (page: Page, ms = 5_100) => page.clock.runFor(ms);
+  const says = async (page: Page, words: string): Promise<void> => summary(page).filter({ hasText: words }).waitFor();
+
+  before(async () => {
+    [worker, platform] = await Promise.all([
+      openWorkerPlatform(config, createLog('worker', 'silent')),
+      openOpsPlatform(config, createLog('ops', 'silent')),
+    ]);
+    await worker.db.prepare();
+    await worker.beat();
+    ops = await startOps(platform);
+    const metrics = createMetrics('gateway');
+    metrics.sockets.set({ kind: 'bot' }, 7);
+    await startMetricsFeed(platform, 'gateway', metrics.registry).close();
+  });
+  after(async () => {
+    await ops.close();
+    await Promise.all([platform.close(), worker.close()]);
+  });
+  beforeEach(async () => {
+    await worker.beat();
+    await worker.db.messages.collection.deleteMany({});
+  });
+
+  /** An event that has waited for a minute. */
+  const owe = () => worker.db.messages.collection.insertOne({ _id: '1', channelId: '1', obAt: new Date(Date.now() - 60_000) } as never);
+
+  async function openOverview(look = {}): Promise<Page> {
+    const page = await open(site(), undefined, look);
+    await page.clock.install();
+    await page.goto('/');
+    await page.getByText('Last read at').waitFor();
+    return page;
+  }
+
+  it('reads by itself, and says what is to be done in words, at the figure and at the top', async () => {
+    const page = await openOverview();
+    await says(page, 'All that is known is fine.');
+    await owe();
+    await pass(page);
+    await says(page, 'Act now: Oldest event that nobody was told of.');
+    const row = page.getByRole('table', { name: 'Outbox' }).getByRole('row', { name: 'Oldest event' });
+    expect(await row.getByRole('cell').allInnerTexts()).to.satisfy(
+      (cells: string[]) => cells.join('|').includes('1 min old') || cells.join('|').includes('60 s old'),
+    );
+    expect(await row.innerText()).to.match(/Act[\s\S]+Check that a worker runs/);
+    expect(await page.title()).to.equal('Act · Parlance operations');
+    await worker.db.messages.collection.deleteMany({});
+    await pass(page);
+    await says(page, 'All that is known is fine.');
+  });
+
+  it('says when it cannot read, keeps what it knew, and goes on when it can again', async () => {
+    const page = await openOverview();
+    await says(page, 'fine');
+    const { port } = ops;
+    await page.route('**/metrics', (route) => route.abort());
+    await pass(page);
+    await says(page, 'The measurements cannot be read');
+    expect(await page.getByRole('table', { name: 'Sockets' }).innerText()).to.contain('7 bots');
+    await page.unroute('**/metrics');
+    await pass(page);
+    await says(page, 'fine');
+    expect(ops.port).to.equal(port);
+  });
+
+  it('reads nothing while it is hidden or paused, and at once when it is seen again', async () => {
+    const page = await openOverview();
+    await says(page, 'fine');
+    let asked = 0;
+    page.on('request', (request) => {
+      asked += Number(request.url().endsWith('/metrics'));
+    });
+    const hide = (hidden: boolean) =>
+      page.evaluate((now) => {
+        const here = globalThis as unknown as { document: EventTarget };
+        Object.defineProperty(here.document, 'hidden', { configurable: true, get: () => now });
+        here.document.dispatchEvent(new Event('visibilitychange'));
+      }, hidden);
+    await hide(true);
+    await pass(page, 20_000);
+    expect(asked).to.equal(0);
+    const seen = page.waitForResponse('**/metrics');
+    await hide(false);
+    await seen;
+    await page.getByRole('button', { name: 'Pause' }).press('Space');
+    await page.getByText('; paused.').waitFor();
+    const before = asked;
+    await pass(page, 20_000);
+    expect(asked).to.equal(before);
+    const again = page.waitForResponse('**/metrics');
+    await page.getByRole('button', { name: 'Pause' }).press('Enter');
+    await again;
+  });
+
+  for (const dark of [false, true])
+    it(`axe-core finds nothing in ${dark ? 'dark' : 'light'}, and nothing is wider than the window`, async () => {
+      await owe();
+      for (const width of [360, 768, 1440]) {
+        const page = await openOverview({ width, dark, bypassCSP: true });
+        await says(page, 'Act now');
+        expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `${width}`).to.equal(true);
+        expect(await violations(page), `${width}`).to.deep.equal([]);
+      }
+    });
+
+  it('works under a password, also when the address holds it', async () => {
+    const locked = await startOps({ ...platform, config: { ...config, OPS_PASSWORD: 'secret' } });
+    try {
+      const page = await open({ origin: `http://127.0.0.1:${locked.port}` });
+      await page.goto(`http://ops:secret@127.0.0.1:${locked.port}/`);
+      await says(page, 'fine');
+    } finally {
+      await locked.close();
+    }
+  });
+
+  it('the queue dashboard shows every queue under its policy', async () => {
+    const page = await open(site());
+    await page.goto('/queues');
+    for (const { name } of platform.queues) await page.getByRole('link', { name, exact: true }).first().waitFor();
+  });
+});
