@@ -1,27 +1,33 @@
+import { setTimeout as pause } from 'node:timers/promises';
+
 /** An answer of the API that is no success. */
 export class ApiFault extends Error {
   readonly status: number;
   readonly code: string | undefined;
+  /** How long to wait before another try, in seconds, where the API says so. */
+  readonly retryAfter: number | undefined;
   constructor(call: string, status: number, body: unknown) {
-    const { code, message } = (typeof body === 'object' && body !== null ? body : {}) as { code?: string; message?: string };
-    super(`${call} answered ${status} ${code ?? ''} ${message ?? ''}`.trimEnd());
+    const told = (typeof body === 'object' && body !== null ? body : {}) as { code?: string; message?: string; retryAfter?: number };
+    super(`${call} answered ${status} ${told.code ?? ''} ${told.message ?? ''}`.trimEnd());
     this.status = status;
-    this.code = code;
+    this.code = told.code;
+    this.retryAfter = told.retryAfter;
   }
 }
 
 /** Calls one API: `call<Server>('POST', '/api/servers', { name })`. Answers the JSON body, undefined for a 204; throws `ApiFault` for a refusal. */
-export type Call = <T = unknown>(method: string, path: string, body?: unknown) => Promise<T>;
+export type Call = <T = unknown>(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>) => Promise<T>;
 
 /** Calls of the API at `baseUrl` with one credential, such as `Bot …`, `Bearer …` or none. */
 export const apiClient =
   (baseUrl: string, credential?: string): Call =>
-  async <T>(method: string, path: string, body?: unknown): Promise<T> => {
+  async <T>(method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}): Promise<T> => {
     const answer = await fetch(baseUrl + path, {
       method,
       headers: {
         ...(credential && { authorization: credential }),
         ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(15_000),
@@ -31,4 +37,22 @@ export const apiClient =
     const value: unknown = text && isJson ? JSON.parse(text) : undefined;
     if (!answer.ok) throw new ApiFault(`${method} ${path}`, answer.status, value);
     return value as T;
+  };
+
+/** Longer than a call of a process that was killed keeps its Idempotency-Key (decisions 1: 30 s). */
+const patienceMs = 40_000;
+
+/** `call`, tried again for up to 40 s while a limit or another call under the same Idempotency-Key stands in its way. */
+export const patient =
+  (call: Call): Call =>
+  async <T>(...request: Parameters<Call>): Promise<T> => {
+    for (const until = performance.now() + patienceMs; ; ) {
+      try {
+        return await call<T>(...request);
+      } catch (fault) {
+        const passes = fault instanceof ApiFault && (fault.code === 'rate_limited' || fault.code === 'idempotency_conflict');
+        if (!passes || performance.now() > until) throw fault;
+        await pause((fault.retryAfter ?? 1) * 1000);
+      }
+    }
   };

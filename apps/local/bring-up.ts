@@ -4,10 +4,12 @@ import { appKey, claim, dataFolder, noteRunning } from './data-folder.ts';
 import { startDemoBot } from './demo-bot.ts';
 import { invitation } from './invitation.ts';
 import type { Started } from './lifecycle.ts';
+import { loginLink } from './login-link.ts';
 import { checkPorts } from './ports.ts';
 import { startRoles } from './roles.ts';
 import { Plain, progress, say } from './say.ts';
 import { seed } from './seed.ts';
+import { callsOf } from './seed-people.ts';
 import { startStores } from './stores.ts';
 import type { Role } from './supervise.ts';
 
@@ -49,7 +51,8 @@ export async function bringUp(note: (one: Started) => void): Promise<Role[]> {
   };
   const { MONGODB_URL, REDIS_URL } = env;
   const { REDIS_PREFIX, REDIS_SHARDS } = config;
-  note({ name: 'running.json', stop: noteRunning(folder, { MONGODB_URL, REDIS_URL, REDIS_PREFIX, REDIS_SHARDS: String(REDIS_SHARDS) }) });
+  const own = { REDIS_PREFIX, REDIS_SHARDS: String(REDIS_SHARDS), PORT: String(config.PORT), BASE_URL: config.baseUrl };
+  note({ name: 'running.json', stop: noteRunning(folder, { MONGODB_URL, REDIS_URL, ...own }) });
   const roles = await startRoles(env, folder, note);
 
   const local = `http://localhost:${config.PORT}`;
@@ -61,7 +64,8 @@ export async function bringUp(note: (one: Started) => void): Promise<Role[]> {
 
   const opsUrl = `http://localhost:${config.OPS_PORT}`;
   const isDefaultAddress = config.baseUrl === 'http://localhost:8080';
-  say(invitation({ baseUrl: config.baseUrl, gatewayUrl: config.gatewayUrl, opsUrl }, demo, isDefaultAddress));
+  const link = await loginLink(callsOf(local, demo.person), config.baseUrl);
+  say(invitation({ baseUrl: config.baseUrl, gatewayUrl: config.gatewayUrl, opsUrl }, demo, link, isDefaultAddress));
   say(`Ready in ${((Date.now() - beganMs) / 1000).toFixed(1)} s. Data and logs: ${folder}`);
   return roles;
 }

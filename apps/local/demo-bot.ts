@@ -1,41 +1,46 @@
 import type { Interaction } from '../../lib/contract/interaction.ts';
 import { apiClient } from './api-client.ts';
+import { replyTo } from './demo-commands.ts';
 import { connectGateway, type GatewayClient } from './gateway-client.ts';
 import { say } from './say.ts';
 
-/** The commands of the demo bot, as `PUT …/commands` takes them. */
-export const demoCommands = [
-  {
-    name: 'hello',
-    description: 'Says hello.',
-    options: [{ name: 'name', description: 'Who is greeted.', type: 'string', required: false }],
-  },
-];
-
-/** What the demo bot says to `/hello`. */
-export function helloAnswer({ user, data }: Pick<Interaction, 'user' | 'data'>): string {
-  const name = data.options.find((option) => option.name === 'name')?.value ?? user.displayName ?? user.username;
-  return `Hello, ${name}!`;
-}
-
-/** Runs the demo bot: it answers `/hello` over the callback route, and comes back by itself after every interruption. */
+/**
+ * Runs the demo bot: it answers its commands over the callback route, and comes back by itself after every interruption. What it was to come back to is lost when
+ * it ends.
+ */
 export async function startDemoBot(baseUrl: string, token: string): Promise<GatewayClient> {
   const call = apiClient(baseUrl);
   const { url } = await call<{ url: string }>('GET', '/api/gateway');
+  const timers = new Set<NodeJS.Timeout>();
+  const complain = (fault: Error): void => say(`[demo bot] ${fault.message}`);
   const answer = async (interaction: Interaction): Promise<void> => {
-    if (interaction.data.name !== 'hello') return;
-    const body = { type: 'message', content: helloAnswer(interaction) };
-    await call('POST', `/api/interactions/${interaction.id}/${interaction.token}/callback`, body);
+    const reply = replyTo(interaction);
+    if (!reply) return;
+    const path = `/api/interactions/${interaction.id}/${interaction.token}`;
+    await call('POST', `${path}/callback`, reply.first);
+    if (!reply.later) return;
+    const { afterMs, ...message } = reply.later;
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      call('POST', `${path}/followup`, message).catch(complain);
+    }, afterMs);
+    timers.add(timer);
   };
-  return connectGateway({
+  const client = connectGateway({
     url,
     token,
     onEvent: (name, data) => {
-      if (name !== 'INTERACTION_CREATE') return;
-      answer(data as Interaction).catch((fault: Error) => say(`[demo bot] ${fault.message}`));
+      if (name === 'INTERACTION_CREATE') answer(data as Interaction).catch(complain);
     },
     onState: (line) => {
       if (!/^(connected|resumed)/.test(line)) say(`[demo bot] ${line}`);
     },
   });
+  return {
+    ...client,
+    close: () => {
+      for (const timer of timers) clearTimeout(timer);
+      client.close();
+    },
+  };
 }

@@ -1,4 +1,4 @@
-import type { Demo } from './seed.ts';
+import type { Demo } from './demo-notes.ts';
 
 /** Where the running service is reached. */
 export interface Addresses {
@@ -11,12 +11,19 @@ const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 const curl = (url: string, credential: string, body: unknown): string =>
   `curl -sS ${url} -H ${quoted(`Authorization: ${credential}`)} -H 'Content-Type: application/json' -d ${quoted(JSON.stringify(body))}`;
 
-/** The text that `npm start` ends with: addresses, tokens, and three commands to paste. `isDefaultAddress`: whether `npm run listen` finds the API unasked. */
-export function invitation({ baseUrl, gatewayUrl, opsUrl }: Addresses, demo: Demo, isDefaultAddress: boolean): string {
+/**
+ * The text that `npm start` ends with: the link that logs the demo person in, addresses, tokens, and three commands to paste. `isDefaultAddress`: whether
+ * `npm run listen` finds the API unasked.
+ */
+export function invitation({ baseUrl, gatewayUrl, opsUrl }: Addresses, demo: Demo, link: string, isDefaultAddress: boolean): string {
   const channel = `${baseUrl}/api/channels/${demo.server.channelId}`;
   const where = isDefaultAddress ? '' : `BASE_URL=${baseUrl} `;
   return `
-Parlance runs.
+Parlance runs. Open this in a browser, it logs you in as the demo person:
+
+  ${link}
+
+It works once, for 15 minutes; \`npm run link\` prints another.
 
   API           ${baseUrl}/api
   Gateway       ${gatewayUrl}
@@ -25,6 +32,7 @@ Parlance runs.
   Demo server   ${demo.server.id}, channel ${demo.server.channelId}
   Demo person   ${demo.person.username}, password ${demo.person.password}
                 token ${demo.person.token}
+  Somebody else ${demo.guest.username}, password ${demo.guest.password}
   Demo bot      application ${demo.application.id}
                 token ${demo.application.token}
 

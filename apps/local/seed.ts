@@ -1,119 +1,80 @@
-import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { NewApplication } from '../../lib/contract/application.ts';
 import type { Command } from '../../lib/contract/command.ts';
 import type { Server } from '../../lib/contract/server.ts';
-import { ApiFault, apiClient, type Call } from './api-client.ts';
-import { writeSecret } from './data-folder.ts';
-import { demoCommands } from './demo-bot.ts';
-
-/** What the demo consists of, as `demo.json` in the data folder remembers it. */
-export interface Demo {
-  person: { id: string; username: string; password: string; token: string };
-  server: { id: string; channelId: string };
-  application: { id: string; botId: string; token: string };
-  command: { id: string };
-}
+import { apiClient, type Call, patient } from './api-client.ts';
+import { demoCommands } from './demo-commands.ts';
+import { type Demo, type Notes, openNotes } from './demo-notes.ts';
+import { afterLosing, makeShow } from './seed-parts.ts';
+import { callsOf, ensurePerson, find } from './seed-people.ts';
 
 /** The permissions that the demo bot asks for: view, send, attach, react. */
 const botPermissions = 0b1111;
 
-/** Answers undefined where the API says that there is no such thing, or none for this caller. */
-async function find<T>(ask: Promise<T>): Promise<T | undefined> {
-  return ask.catch((fault: unknown) => {
-    if (fault instanceof ApiFault && [401, 403, 404].includes(fault.status)) return undefined;
-    throw fault;
-  });
-}
+/** A key that makes a create one for all runs, until what it made is gone and another takes its place. */
+const keyAfter = (what: string, old: { id: string } | undefined): { 'Idempotency-Key': string } => ({
+  'Idempotency-Key': `demo-${what}-${old?.id ?? 'first'}`,
+});
 
 /**
- * Sees to it that the demo stands, through the public HTTP API alone: what `demo.json` remembers and the service still has is left as it is,
- * what is missing is made. Every part is noted as soon as it is made, so an interrupted run goes on where it stopped.
+ * Sees to it that the demo stands, through the public HTTP API alone. The person, the server, and the bot in it with its command are made again when they are
+ * missing; every other part is made once, and stays away when somebody takes it away. Each is noted in `demo.json` as soon as it is made, so an interrupted run
+ * goes on where it stopped and makes nothing twice.
  */
 export async function seed(baseUrl: string, folder: string): Promise<Demo> {
-  const path = join(folder, 'demo.json');
-  const known = existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Partial<Demo>) : {};
-  const note = (): void => writeSecret(path, `${JSON.stringify(known, null, 2)}\n`);
-  const keep = <K extends keyof Demo>(key: K, value: Demo[K]): Demo[K] => {
-    known[key] = value;
-    note();
-    return value;
-  };
-
-  const person = await ensurePerson(baseUrl, known, (value) => keep('person', value));
-  const call = apiClient(baseUrl, `Bearer ${person.token}`);
-  const server = (await livingServer(call, known)) ?? keep('server', await makeServer(call));
-  const application = await ensureApplication(baseUrl, call, known, (value) => keep('application', value));
-  const bot = apiClient(baseUrl, `Bot ${application.token}`);
+  const notes = openNotes(folder);
+  const person = await ensurePerson(baseUrl, notes);
+  const call = callsOf(baseUrl, person);
+  const server = await ensureServer(call, notes);
+  const application = await ensureApplication(baseUrl, call, notes);
+  const bot = patient(apiClient(baseUrl, `Bot ${application.token}`));
   const isIn = await find(bot('GET', `/api/servers/${server.id}`));
   if (!isIn) await call('POST', `/api/applications/${application.id}/authorize`, { serverId: server.id, permissions: botPermissions });
-  const command = await ensureCommand(bot, application.id);
-  if (known.command?.id !== command.id) keep('command', command);
-  return { person, server, application, command };
+  const command = await ensureCommand(bot, application.id, notes);
+  const { guest, made } = await makeShow(baseUrl, notes, { person, server, application });
+  return { person, server, application, command, guest, made };
 }
 
-async function ensurePerson(
-  baseUrl: string,
-  known: Partial<Demo>,
-  keep: (person: Demo['person']) => Demo['person'],
-): Promise<Demo['person']> {
-  const open = apiClient(baseUrl);
-  const old = known.person;
-  if (old && (await find(apiClient(baseUrl, `Bearer ${old.token}`)('GET', '/api/auth/me')))) return old;
-  if (old) {
-    const { username, password } = old;
-    const login = await find(open<{ token: string }>('POST', '/api/auth/login', { username, password }));
-    if (login) return keep({ ...old, token: login.token });
-  }
-  // Another database than the one the file speaks of: nothing of it is there.
-  for (const key of Object.keys(known) as (keyof Demo)[]) delete known[key];
-  const password = randomBytes(12).toString('base64url');
-  const register = async (username: string): Promise<Demo['person']> => {
-    const body = { username, password, displayName: 'Demo Person' };
-    const { user, token } = await open<{ user: { id: string }; token: string }>('POST', '/api/auth/register', body);
-    return { id: user.id, username, password, token };
-  };
-  const person = await register('demo').catch((fault: unknown) => {
-    if (fault instanceof ApiFault && fault.code === 'username_taken') return register(`demo_${randomBytes(3).toString('hex')}`);
-    throw fault;
-  });
-  return keep(person);
-}
-
-async function livingServer(call: Call, { server }: Partial<Demo>): Promise<Demo['server'] | undefined> {
-  if (!server) return undefined;
-  const found = await find(call<Server>('GET', `/api/servers/${server.id}`));
-  return found?.channels.some((channel) => channel.id === server.channelId) ? server : undefined;
-}
-
-async function makeServer(call: Call): Promise<Demo['server']> {
-  const server = await call<Server>('POST', '/api/servers', { name: 'Demo' });
-  const channel = server.channels.find(({ kind }) => kind === 'text');
+async function ensureServer(call: Call, notes: Notes): Promise<Demo['server']> {
+  const old = notes.known.server;
+  const found = old && (await find(call<Server>('GET', `/api/servers/${old.id}`)));
+  if (old && found?.channels.some((channel) => channel.id === old.channelId)) return old;
+  const made = await call<Server>('POST', '/api/servers', { name: 'Demo' }, keyAfter('server', old));
+  const channel = made.channels.find(({ kind }) => kind === 'text');
   if (!channel) throw new Error('the new server has no text channel');
-  return { id: server.id, channelId: channel.id };
+  const server = { id: made.id, channelId: channel.id };
+  notes.keep({ server, made: afterLosing('server', notes.known.made) });
+  return server;
 }
 
-async function ensureApplication(
-  baseUrl: string,
-  call: Call,
-  known: Partial<Demo>,
-  keep: (application: Demo['application']) => Demo['application'],
-): Promise<Demo['application']> {
-  const old = known.application;
+async function ensureApplication(baseUrl: string, call: Call, notes: Notes): Promise<Demo['application']> {
+  const old = notes.known.application;
   if (old && (await find(apiClient(baseUrl, `Bot ${old.token}`)('GET', '/api/auth/me')))) return old;
   if (old && (await find(call('GET', `/api/applications/${old.id}`)))) {
     const { token } = await call<{ token: string }>('POST', `/api/applications/${old.id}/token`);
-    return keep({ ...old, token });
+    notes.keep({ application: { ...old, token } });
+    return { ...old, token };
   }
-  const made = await call<NewApplication>('POST', '/api/applications', { name: 'Demo Bot', description: 'Answers /hello.' });
-  return keep({ id: made.id, botId: made.bot.id, token: made.token });
+  const input = { name: 'Demo Bot', description: 'Answers /hello, and shows what else a bot can do.' };
+  const { id, bot, token } = await call<NewApplication>('POST', '/api/applications', input, keyAfter('application', old));
+  const application = { id, botId: bot.id, token };
+  notes.keep({ application, made: afterLosing('application', notes.known.made) });
+  return application;
 }
 
-async function ensureCommand(bot: Call, applicationId: string): Promise<Demo['command']> {
+/** Registers the demo's commands once, beside those that somebody added, and `/hello` whenever it is missing. */
+async function ensureCommand(bot: Call, applicationId: string, notes: Notes): Promise<Demo['command']> {
+  const { made = {}, command } = notes.known;
   const path = `/api/applications/${applicationId}/commands`;
-  const isHello = ({ name }: Command): boolean => name === demoCommands[0]?.name;
-  const found = (await bot<Command[]>('GET', path)).find(isHello) ?? (await bot<Command[]>('PUT', path, demoCommands)).find(isHello);
-  if (!found) throw new Error('the demo command was not saved');
-  return { id: found.id };
+  const isHello = ({ name }: { name: string }): boolean => name === 'hello';
+  const old = await bot<Command[]>('GET', path);
+  let hello = old.find(isHello);
+  if (!hello || !('commands' in made)) {
+    const wanted = 'commands' in made ? demoCommands.filter(isHello) : demoCommands;
+    const others = old.filter(({ name, kind }) => kind === 'prefix' || !wanted.some((one) => one.name === name));
+    hello = (await bot<Command[]>('PUT', path, [...others, ...wanted])).find(isHello);
+    if (!hello) throw new Error('the demo command was not saved');
+    notes.keep({ made: { ...made, commands: '' } });
+  }
+  if (command?.id !== hello.id) notes.keep({ command: { id: hello.id } });
+  return { id: hello.id };
 }

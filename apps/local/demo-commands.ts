@@ -1,0 +1,97 @@
+import { randomInt } from 'node:crypto';
+import { limits } from '../../lib/base/limits.ts';
+import { cut } from '../../lib/base/text.ts';
+import type { CommandInput } from '../../lib/contract/command.ts';
+import type { Interaction } from '../../lib/contract/interaction.ts';
+import type { CallbackInput, FollowupInput } from '../../lib/contract/message.ts';
+
+/** The commands of the demo bot, as `PUT …/commands` takes them. */
+export const demoCommands: readonly CommandInput[] = [
+  {
+    name: 'hello',
+    description: 'Says hello.',
+    options: [{ name: 'name', description: 'Who is greeted.', type: 'string', required: false }],
+  },
+  {
+    name: 'roll',
+    description: 'Rolls a die.',
+    options: [{ name: 'sides', description: 'How many sides it has, 2 to 1000; 6 unless told.', type: 'integer', required: false }],
+  },
+  {
+    name: 'remind',
+    description: 'Comes back to you with what you asked for.',
+    options: [
+      { name: 'about', description: 'What to be reminded of.', type: 'string', required: true },
+      { name: 'minutes', description: 'In how many minutes, up to 10; 1 unless told.', type: 'number', required: false },
+      { name: 'who', description: 'Who is reminded; you unless told.', type: 'user', required: false },
+      { name: 'quiet', description: 'Whether only you see it.', type: 'boolean', required: false },
+    ],
+  },
+  {
+    name: 'think',
+    description: 'Thinks for a moment before it answers.',
+    options: [{ name: 'question', description: 'What to think about.', type: 'string', required: true }],
+  },
+  { name: 'secret', description: 'Tells you something that nobody else sees.' },
+  {
+    name: 'ids',
+    description: 'Tells the ids of what you name, for a bot of your own.',
+    options: [
+      { name: 'user', description: 'A person or bot.', type: 'user', required: false },
+      { name: 'role', description: 'A role.', type: 'role', required: false },
+      { name: 'channel', description: 'A channel.', type: 'channel', required: false },
+    ],
+  },
+  { name: 'silent', description: 'Never answers: see what you are told then.' },
+];
+
+/** What the demo bot does about a command: its first answer, and what it follows up with after `afterMs`. */
+export interface Reply {
+  first: CallbackInput;
+  later?: FollowupInput & { afterMs: number };
+}
+
+type Used = Pick<Interaction, 'user' | 'data' | 'channelId' | 'serverId'>;
+
+const said = (content: string, ephemeral = false): CallbackInput => ({
+  type: 'message',
+  content: cut(content, limits.messageChars),
+  ...(ephemeral && { ephemeral }),
+});
+
+/** Replies to the demo's commands, by name. */
+const replies: Readonly<Record<string, (used: Used, optionOf: (name: string) => string | number | boolean | undefined) => Reply>> = {
+  hello: ({ user }, optionOf) => ({ first: said(`Hello, ${optionOf('name') ?? user.displayName}!`) }),
+  roll: ({ user }, optionOf) => {
+    const sides = Number(optionOf('sides') ?? 6);
+    if (sides < 2 || sides > 1000) return { first: said('A die has 2 to 1000 sides.', true) };
+    return { first: said(`${user.displayName} rolls **${randomInt(1, sides + 1)}** of ${sides}.`) };
+  },
+  remind: ({ user }, optionOf) => {
+    const minutes = Number(optionOf('minutes') ?? 1);
+    if (!(minutes > 0 && minutes <= 10)) return { first: said('I remind of things within 10 minutes.', true) };
+    const ephemeral = optionOf('quiet') === true;
+    const content = cut(`<@${String(optionOf('who') ?? user.id)}> ${String(optionOf('about'))}`, limits.messageChars);
+    const first = said(`I come back to that in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`, ephemeral);
+    return { first, later: { content, ephemeral, afterMs: minutes * 60_000 } };
+  },
+  think: (_used, optionOf) => ({
+    first: { type: 'defer' },
+    later: { content: cut(`I thought about it: ${String(optionOf('question'))} **Yes.**`, limits.messageChars), afterMs: 2_000 },
+  }),
+  secret: ({ user }) => ({ first: said(`Only you see this, ${user.displayName}. Load the page again, and it is gone.`, true) }),
+  ids: ({ user, serverId, channelId }, optionOf) => {
+    const named = ['user', 'role', 'channel'].flatMap((name) =>
+      optionOf(name) === undefined ? [] : [`${name} \`${String(optionOf(name))}\``],
+    );
+    const here = [`you \`${user.id}\``, `channel \`${channelId}\``, ...(serverId === null ? [] : [`server \`${serverId}\``])];
+    return { first: said((named.length > 0 ? named : here).join('\n'), true) };
+  },
+};
+
+/** How the demo bot replies; undefined for a command that it leaves unanswered. */
+export function replyTo(used: Used): Reply | undefined {
+  const { name, options } = used.data;
+  const reply = Object.hasOwn(replies, name) ? replies[name] : undefined;
+  return reply?.(used, (wanted) => options.find((option) => option.name === wanted)?.value);
+}

@@ -1,0 +1,103 @@
+/** What is said in the demo server. Links stand in `<…>`, so that no start fetches previews from elsewhere. */
+export const texts = {
+  rules: `**Welcome.** Three rules:
+1. Be kind.
+2. Say what you mean, and ask when you do not know.
+3. Nothing secret in a public channel: a webhook's URL, a bot's token.
+
+This is the server's *rules channel*: a Community server names one, and here only its owner writes.`,
+  news: `__News__: this channel is for **announcements**. Whoever manages webhooks in another server can follow it, and what is crossposted here reaches them all.`,
+  welcome: `**This is the demo server.** Everything in it is yours to change; what you delete stays deleted.
+- Type \`/\` and choose a command of the Demo Bot.
+- Right here a message is pinned, one has a thread, and some have reactions.
+- \`#formatting\` shows how to write, \`#code\` what a code host posts.`,
+  greeting:
+    'Hi <@{person}>! I am **Ada**, and came by an invite. Nobody sits behind this account but you: its password is where you started.',
+  answer: 'Hello <@{guest}>, good to have you.',
+  botCard: {
+    title: 'What the Demo Bot knows',
+    description: 'Type `/` to choose one of these.',
+    color: 0x3b82f6,
+    fields: [
+      { name: '/hello', value: 'answers at once', inline: true },
+      { name: '/roll', value: 'takes a whole number', inline: true },
+      { name: '/remind', value: 'comes back to you', inline: true },
+      { name: '/think', value: 'thinks first', inline: true },
+      { name: '/secret', value: 'is seen by you only', inline: true },
+      { name: '/ids', value: 'tells ids for your own bot', inline: true },
+    ],
+    footer: { text: 'An embed: bots and webhooks post these.' },
+  },
+  thread: 'A thread keeps a talk together. Quiet for a day, it archives; a new message wakes it.',
+  inThread: 'And the channel stays tidy. 👍',
+  formatting: `**bold** \`**bold**\`
+*italic* \`*italic*\`
+__underline__ \`__underline__\`
+~~strike~~ \`~~strike~~\`
+||spoiler|| \`||spoiler||\`
+a link without a preview: <https://example.org/>
+as it stands, by a backslash: \\*not italic\\*`,
+  codeBlock: `A block of code:
+\`\`\`js
+const { url } = await (await fetch(base + '/api/gateway')).json();
+const socket = new WebSocket(url + '?v=1');
+\`\`\``,
+  direct: 'This is a direct message: only you and I read it.',
+};
+
+const repository = {
+  id: 1,
+  name: 'garden',
+  full_name: 'ada/garden',
+  html_url: 'https://git.example.org/ada/garden',
+  default_branch: 'main',
+};
+const sender = { id: 1, login: 'ada', html_url: 'https://git.example.org/ada' };
+const [before, first, second] = [
+  '3f786850e387550fdab836ed7e6dc881de23001b',
+  '89e6c98d92887913cadf06b2adb97f26cde4849b',
+  '2b66fd261ee5c6cfc8de7fa466bab600bcfe4f69',
+];
+
+const commit = (id: string, message: string): object => ({
+  id,
+  message,
+  url: `${repository.html_url}/commit/${id}`,
+  author: { name: 'Ada', username: 'ada' },
+});
+
+/** A push as a code host delivers it, written for the demo. */
+export const push = {
+  ref: 'refs/heads/main',
+  before,
+  after: second,
+  forced: false,
+  compare: `${repository.html_url}/compare/${before}...${second}`,
+  commits: [commit(first, 'Water the tomatoes at dawn'), commit(second, 'Count the bees\n\nThere are more than last year.')],
+  pusher: { name: 'ada' },
+  repository,
+  sender,
+};
+
+/** A pull request that was opened, as a code host delivers it, written for the demo. */
+export const pullRequest = {
+  action: 'opened',
+  number: 7,
+  pull_request: {
+    id: 7,
+    number: 7,
+    title: 'Fix the hinge of the gate',
+    body: 'It squeaks. Oil helps for a week; this is the real repair.',
+    html_url: `${repository.html_url}/pulls/7`,
+    user: sender,
+    draft: false,
+    merged: false,
+    head: { ref: 'hinge', sha: first },
+    base: { ref: 'main', sha: second },
+    additions: 15,
+    deletions: 4,
+    changed_files: 3,
+  },
+  repository,
+  sender,
+};

@@ -1,0 +1,26 @@
+import { ApiFault, apiClient } from './api-client.ts';
+import { dataFolder, runningEnv } from './data-folder.ts';
+import { readDemo } from './demo-notes.ts';
+import { loginLink } from './login-link.ts';
+
+/*
+ * `npm run link`: prints another link that logs the demo person in, where `npm start` runs from the same folder.
+ */
+const folder = dataFolder();
+const running = await runningEnv(folder);
+const { person } = readDemo(folder);
+
+const end = (line: string, code: number): void => {
+  process.stderr.write(`${line}\n`);
+  process.exitCode = code;
+};
+
+if (!running || !person || !('token' in person)) end(`Nothing runs from ${folder}: start it with \`npm start\`.`, 69);
+else
+  try {
+    const call = apiClient(`http://localhost:${running.PORT}`, `Bearer ${person.token}`);
+    process.stdout.write(`${await loginLink(call, running.BASE_URL ?? '')}\n`);
+  } catch (fault) {
+    if (fault instanceof ApiFault && fault.status === 401) end('The demo person was logged out: `npm start` logs them in again.', 1);
+    else end(`The API does not answer (${(fault as Error).message}).`, 69);
+  }

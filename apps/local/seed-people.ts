@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto';
+import type { Session } from '../../lib/contract/user.ts';
+import { ApiFault, apiClient, type Call, patient } from './api-client.ts';
+import type { DemoPerson, Login, Notes } from './demo-notes.ts';
+
+/** Answers undefined where the API says that there is no such thing, or none for this caller. */
+export async function find<T>(ask: Promise<T>): Promise<T | undefined> {
+  return ask.catch((fault: unknown) => {
+    if (fault instanceof ApiFault && [401, 403, 404].includes(fault.status)) return undefined;
+    throw fault;
+  });
+}
+
+/** Calls of one person. */
+export const callsOf = (baseUrl: string, { token }: DemoPerson): Call => patient(apiClient(baseUrl, `Bearer ${token}`));
+
+/** The demo's person, as remembered or new. What is remembered of another database than this is forgotten, all of it. */
+export async function ensurePerson(baseUrl: string, notes: Notes): Promise<DemoPerson> {
+  const keep = (person: Login | DemoPerson): void => notes.keep({ person });
+  const { person } = notes.known;
+  const standing = person && (await loggedIn(baseUrl, person, keep));
+  if (standing) return standing;
+  notes.clear();
+  return registered(baseUrl, { username: 'demo', displayName: 'Demo Person' }, keep);
+}
+
+/** Somebody for the demo's person to talk with, as remembered or new. */
+export async function ensureGuest(baseUrl: string, notes: Notes): Promise<DemoPerson> {
+  const keep = (guest: Login | DemoPerson): void => notes.keep({ guest });
+  const { guest } = notes.known;
+  const standing = guest && (await loggedIn(baseUrl, guest, keep));
+  return standing ?? registered(baseUrl, { username: 'ada', displayName: 'Ada' }, keep);
+}
+
+/** `one` with a session that works; undefined where the service does not know this name and password. */
+async function loggedIn(baseUrl: string, one: Login | DemoPerson, keep: (person: DemoPerson) => void): Promise<DemoPerson | undefined> {
+  if ('token' in one && (await find(callsOf(baseUrl, one)('GET', '/api/auth/me')))) return one;
+  const { username, password } = one;
+  const session = await find(patient(apiClient(baseUrl))<Session>('POST', '/api/auth/login', { username, password }));
+  if (!session) return undefined;
+  const person = { id: session.user.id, username, password, token: session.token };
+  keep(person);
+  return person;
+}
+
+/** Registers somebody under `username`, or a name that begins so where it is taken. */
+async function registered(
+  baseUrl: string,
+  { username, displayName }: { username: string; displayName: string },
+  keep: (person: Login | DemoPerson) => void,
+): Promise<DemoPerson> {
+  const login = { username, password: randomBytes(12).toString('base64url') };
+  // Noted first: whoever is interrupted behind this logs in the next time.
+  keep(login);
+  try {
+    const body = { ...login, displayName };
+    const { user, token } = await patient(apiClient(baseUrl))<Session>('POST', '/api/auth/register', body);
+    const person = { id: user.id, ...login, token };
+    keep(person);
+    return person;
+  } catch (fault) {
+    const isTaken = fault instanceof ApiFault && fault.code === 'username_taken';
+    if (!isTaken) throw fault;
+    return registered(baseUrl, { username: `${username.split('_')[0]}_${randomBytes(3).toString('hex')}`, displayName }, keep);
+  }
+}

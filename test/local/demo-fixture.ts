@@ -1,0 +1,102 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { apiClient } from '../../apps/local/api-client.ts';
+import type { Demo } from '../../apps/local/demo-notes.ts';
+import type { Application } from '../../lib/contract/application.ts';
+import type { PickerCommand } from '../../lib/contract/command.ts';
+import type { DmChannel as Dm } from '../../lib/contract/dm.ts';
+import type { Message } from '../../lib/contract/message.ts';
+import type { Member, Server } from '../../lib/contract/server.ts';
+import type { Webhook } from '../../lib/contract/webhook.ts';
+import type { TestApi } from '../harness/api.ts';
+
+/** What a demo shows. */
+export interface Picture {
+  server: unknown[];
+  categories: string[];
+  rooms: { room: string; kind: string; topic: string | null; overwrites: number; messages: string[] }[];
+  webhooks: unknown[];
+  roles: string[];
+  members: string[];
+  invites: number;
+  dms: unknown[];
+  commands: string[];
+  applications: boolean[];
+  servers: number;
+}
+
+/** Everything of a demo that can be seen, its ids left out as they differ from one to another. */
+export async function pictureOf(api: TestApi, { person, server }: Pick<Demo, 'person' | 'server'>): Promise<Picture> {
+  const call = apiClient(api.url, `Bearer ${person.token}`);
+  const get = <T>(path: string): Promise<T> => call<T>('GET', path);
+  const { channels, roles, name, community, listed } = await get<Server>(`/api/servers/${server.id}`);
+  const messagesOf = async (id: string): Promise<unknown[]> =>
+    (await get<Message[]>(`/api/channels/${id}/messages`)).map(({ author, content, embeds, pinned, reactions, reply, mentions }) =>
+      JSON.stringify([author.displayName, content, embeds.length, pinned, reactions, reply?.content ?? null, mentions.length]),
+    );
+  const inRooms: unknown[] = [];
+  const webhooks: unknown[] = [];
+  for (const { id, name: room, kind, topic, overwrites } of channels) {
+    const isRoom = kind === 'text' || kind === 'announcement';
+    if (isRoom || kind === 'thread') inRooms.push({ room, kind, topic, overwrites: overwrites.length, messages: await messagesOf(id) });
+    if (!isRoom) continue;
+    for (const hook of await get<Webhook[]>(`/api/channels/${id}/webhooks`))
+      webhooks.push([hook.name, await api.platform.db.deliveries.countDocuments({ webhookId: hook.id })]);
+  }
+  const dms = await get<Dm[]>('/api/users/@me/channels');
+  const seen = {
+    server: [name, community, listed],
+    categories: channels.filter(({ kind }) => kind === 'category').map((one) => one.name),
+    rooms: inRooms,
+    webhooks,
+    roles: roles.map((one) => one.name),
+    members: (await get<Member[]>(`/api/servers/${server.id}/members`)).map(
+      ({ user, roles: held }) => `${user.displayName} ${held.length}`,
+    ),
+    invites: (await get<unknown[]>(`/api/servers/${server.id}/invites`)).length,
+    dms: await Promise.all(dms.map(async ({ id, recipient }) => [recipient.displayName, await messagesOf(id)])),
+    commands: (await get<PickerCommand[]>(`/api/channels/${server.channelId}/commands`)).map((one) => one.name),
+    applications: (await get<Application[]>('/api/applications')).map(({ inDirectory }) => inDirectory),
+    servers: (await get<unknown[]>('/api/servers')).length,
+  };
+  return JSON.parse(JSON.stringify(seen).replace(/\d{19}/g, '#')) as Picture;
+}
+
+/** A way to `api` whose answers can get lost. */
+export interface Door {
+  url: string;
+  /** From now on this many writes are answered; the next is carried out, and its answer lost. */
+  loseAfter(writes: number): void;
+  close(): void;
+}
+
+/** Opens a way to `api` that passes everything on. */
+export async function openDoor(api: TestApi): Promise<Door> {
+  let left = Number.POSITIVE_INFINITY;
+  const pass = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const pieces: Buffer[] = [];
+    for await (const piece of request) pieces.push(piece as Buffer);
+    const { host: _host, connection: _connection, 'content-length': _length, 'transfer-encoding': _coding, ...headers } = request.headers;
+    const body = pieces.length > 0 ? { body: Buffer.concat(pieces) } : {};
+    const answer = await fetch(api.url + request.url, {
+      method: request.method ?? '',
+      headers: headers as Record<string, string>,
+      ...body,
+    });
+    const text = await answer.text();
+    if (request.method !== 'GET' && left-- <= 0) response.destroy();
+    else response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' }).end(text);
+  };
+  const server = createServer((request, response) => void pass(request, response));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    loseAfter: (writes) => {
+      left = writes;
+    },
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}

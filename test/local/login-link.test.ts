@@ -1,0 +1,106 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { apiClient } from '../../apps/local/api-client.ts';
+import { claim, noteRunning } from '../../apps/local/data-folder.ts';
+import { type Demo, openNotes } from '../../apps/local/demo-notes.ts';
+import { invitation } from '../../apps/local/invitation.ts';
+import { loginLink } from '../../apps/local/login-link.ts';
+import type { Session } from '../../lib/contract/user.ts';
+import { startTestApi, type TestApi } from '../harness/api.ts';
+import { makePerson, password, tally } from '../harness/factories.ts';
+import { type Run, runScript } from '../operator/run-operator.ts';
+
+const addresses = { baseUrl: 'http://localhost:9080', gatewayUrl: 'ws://localhost:8081', opsUrl: 'http://localhost:8082' };
+const pattern = /^http:\/\/localhost:9080\/login#code=([A-Za-z0-9_-]{43})$/;
+
+describe('the link that npm start prints', () => {
+  let api: TestApi;
+  before(async () => {
+    api = await startTestApi();
+  });
+  after(() => api.close());
+
+  const logIn = (link: string) => api.call<Session>('POST', '/api/auth/code', { body: { code: pattern.exec(link)?.[1] } });
+
+  it('logs the person in, once', async () => {
+    const { id, token } = await makePerson(api);
+    const link = await loginLink(apiClient(api.url, `Bearer ${token}`), addresses.baseUrl);
+    expect(link).to.match(pattern).and.not.contain(token);
+    const answers = await Promise.all([logIn(link), logIn(link)]);
+    expect(tally(answers)).to.deep.equal({ 200: 1, 401: 1 });
+    expect(answers.find(({ status }) => status === 200)?.body.user.id).to.equal(id);
+  });
+
+  describe('apps/local/link.ts', function () {
+    this.timeout(60_000); // processes, each of which takes a second to start
+    let folder: string;
+    beforeEach(() => {
+      folder = mkdtempSync(join(tmpdir(), 'parlance-link-'));
+    });
+    afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+    const run = (): Promise<Run> => runScript('apps/local/link.js', [], { DATA_DIR: folder });
+
+    it('prints another, of the service that runs from the folder', async () => {
+      const { id, username, token } = await makePerson(api);
+      openNotes(folder).keep({ person: { id, username, password, token } });
+      const release = await claim(folder);
+      const forget = noteRunning(folder, { PORT: new URL(api.url).port, BASE_URL: addresses.baseUrl });
+      const { exit, stdout, stderr } = await run();
+      expect([exit, stderr]).to.deep.equal([0, '']);
+      const { status, body } = await logIn(stdout.trim());
+      expect([status, body.user.id]).to.deep.equal([200, id]);
+      await api.call('POST', '/api/auth/logout', { as: `Bearer ${token}` });
+      expect(await run()).to.deep.equal({
+        exit: 1,
+        stdout: '',
+        stderr: 'The demo person was logged out: `npm start` logs them in again.\n',
+      });
+      forget();
+      release();
+    });
+
+    it('69 with one line that says what to do when nothing runs, or does not answer', async () => {
+      const nothing = { exit: 69, stdout: '', stderr: `Nothing runs from ${folder}: start it with \`npm start\`.\n` };
+      expect(await run()).to.deep.equal(nothing);
+      openNotes(folder).keep({ person: { id: '1', username: 'demo', password, token: 'x' } });
+      expect(await run()).to.deep.equal(nothing);
+      const release = await claim(folder);
+      const forget = noteRunning(folder, { PORT: '1', BASE_URL: addresses.baseUrl });
+      const away = await run();
+      expect([away.exit, away.stdout]).to.deep.equal([69, '']);
+      expect(away.stderr).to.match(/^The API does not answer \(.+\)\.\n$/);
+      forget();
+      release();
+    });
+  });
+});
+
+describe('what npm start prints', () => {
+  const demo: Demo = {
+    person: { id: '1', username: 'demo', password: 'pw', token: 'person-token' },
+    server: { id: '2', channelId: '3' },
+    application: { id: '4', botId: '5', token: 'bot-token' },
+    command: { id: '6' },
+    guest: { id: '7', username: 'ada', password: 'pw too', token: 'guest-token' },
+    made: {},
+  };
+  const link = 'http://localhost:9080/login#code=x';
+
+  it('begins with the link, how long it works, and how to get another', () => {
+    const [, first, , second, , third] = invitation(addresses, demo, link, true).split('\n');
+    expect(first).to.contain('Open this in a browser');
+    expect(second).to.equal(`  ${link}`);
+    expect(third).to.contain('once, for 15 minutes; `npm run link`');
+  });
+  it('has three commands to paste', () => {
+    const commands = invitation(addresses, demo, link, true).match(/^ {2}(?:curl|npm) .*$/gm);
+    expect(commands).to.have.length(3);
+    expect(commands?.[0]).to.equal('  npm run listen -- person-token');
+  });
+  it('tells npm run listen where the API is when it is not at the usual port', () => {
+    expect(invitation(addresses, demo, link, false)).to.contain('  BASE_URL=http://localhost:9080 npm run listen -- person-token');
+  });
+});
