@@ -29,6 +29,11 @@ export const stopTyping = (channelId: string, userId: string): void => {
 
 let last = { channelId: '', at: 0 };
 
+/** The person posted, which ended their typing: the next letter is told at once. */
+export const typingEnded = (): void => {
+  last = { channelId: '', at: 0 };
+};
+
 /** Tells the others that the person types, every few seconds at most. */
 export function tellTyping(channelId: string): void {
   if (last.channelId === channelId && Date.now() - last.at < limits.typingMs / 2) return;

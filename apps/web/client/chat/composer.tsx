@@ -1,27 +1,65 @@
-import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { send } from '../../state/outgoing.ts';
-import { Button } from '../../ui/button.tsx';
+import { useEffect, useRef } from 'preact/hooks';
+import { may } from '../../state/rights.ts';
 import { mayWrite, type Place } from '../place.ts';
+import { CommandForm } from './command-form.tsx';
+import './composer.css';
+import { draftOf } from './composer-drafts.ts';
+import { ComposerForm } from './composer-form.tsx';
+import { ArchivedNote, CannotWrite } from './composer-notes.tsx';
+import { ReplyBar } from './composer-reply.tsx';
+import { replying } from './composing.ts';
+import { UploadChips } from './upload-chips.tsx';
+import { useDropTarget } from './upload-drop.ts';
 
-/** Where the person writes. */
+/** Where the person writes: a message with files, or the options of a command. Who may not write is told why. */
 export function Composer({ place }: { place: Place }): JSX.Element {
-  const text = useSignal('');
-  if (!mayWrite(place)) return <p class="composer soft">You cannot write here.</p>;
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    if (text.value.trim() === '') return;
-    send(place.channelId, { content: text.value, files: [], replyTo: null, mentionReply: true });
-    text.value = '';
+  const { channelId, serverId, channel } = place;
+  const draft = draftOf(channelId);
+  const { files } = draft;
+  const writes = mayWrite(place);
+  const mayAttach = writes && may('Attach Files', serverId, channel);
+  const wasFilling = useRef(false);
+  const original = replying.value.get(channelId);
+  const filling = draft.filling.value;
+  const add = (more: readonly File[]): void => {
+    files.value = [...files.value, ...more.map((file) => ({ id: crypto.randomUUID(), file }))];
   };
+  const isOver = useDropTarget(mayAttach && !filling, add);
+  // Each reply pings anew, whatever was chosen for the one before.
+  useEffect(() => {
+    draft.pings.value = true;
+  }, [original?.id]);
+  if (!writes)
+    return (
+      <section class="composer" aria-label="Write">
+        <CannotWrite place={place} />
+      </section>
+    );
   return (
-    <form class="composer" onSubmit={submit}>
-      <textarea
-        aria-label={`Message ${place.name}`}
-        value={text.value}
-        onInput={({ currentTarget }) => (text.value = currentTarget.value)}
-      />
-      <Button type="submit">Send</Button>
-    </form>
+    <section class="composer" aria-label="Write">
+      {isOver && (
+        <div class="upload-overlay" aria-hidden="true">
+          <p>Drop the files to send them here</p>
+        </div>
+      )}
+      <ArchivedNote place={place} />
+      {filling ? (
+        <CommandForm
+          place={place}
+          draft={draft}
+          filling={filling}
+          onDone={() => {
+            wasFilling.current = true;
+          }}
+        />
+      ) : (
+        <>
+          {original && <ReplyBar original={original} draft={draft} />}
+          <UploadChips files={files.value} onRemove={(id) => (files.value = files.value.filter((one) => one.id !== id))} />
+          <ComposerForm place={place} draft={draft} mayAttach={mayAttach} takesFocus={wasFilling.current} onFiles={add} />
+        </>
+      )}
+    </section>
   );
 }

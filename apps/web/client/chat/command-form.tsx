@@ -1,0 +1,158 @@
+import { Plus, SendHorizontal, X } from 'lucide';
+import type { JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { ApiError, asApiError } from '../../api/call.ts';
+import { Avatar } from '../../ui/avatar.tsx';
+import { Button, IconButton } from '../../ui/button.tsx';
+import { useTask } from '../../ui/form.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import type { Place } from '../place.ts';
+import './command-form.css';
+import { valueOf } from './command-line.ts';
+import { sendUse } from './command-use.ts';
+import { isSendKey } from './composer-area.ts';
+import { type ChannelDraft, type Filled, type Filling, fieldsOf } from './composer-drafts.ts';
+import { OptionField } from './option-field.tsx';
+
+const controls = 'input, textarea, select';
+
+/** What the fields hold as the API takes it. Empty ones are left out: it says itself which are required. Throws `ApiError` for a name that is nobody's. */
+function optionsOf(filling: Filling): { name: string; value: string | number | boolean }[] {
+  const values = filling.values.value;
+  const filled = fieldsOf(filling).filter(({ name }) => (values.get(name)?.text ?? '') !== '');
+  const loose = filled.filter(({ name, type }) => ['user', 'role', 'channel'].includes(type) && values.get(name)?.id === undefined);
+  if (loose.length)
+    throw new ApiError(400, {
+      code: 'invalid_options',
+      message: 'The command was not sent.',
+      errors: loose.map(({ name, type }) => ({
+        path: name,
+        message: `names no ${type === 'user' ? 'one' : type} here: choose from the list`,
+      })),
+    });
+  return filled.map(({ name, type }) => {
+    const { text, id } = values.get(name) as Filled;
+    return { name, value: id ?? valueOf(type, text) };
+  });
+}
+
+/** The options of a slash command as fields, in the composer's place. Enter sends, Escape leaves; a refusal stands at the option that it is about. */
+export function CommandForm({
+  place,
+  draft,
+  filling,
+  onDone,
+}: {
+  place: Place;
+  draft: ChannelDraft;
+  filling: Filling;
+  onDone: () => void;
+}): JSX.Element {
+  const { command, values, added, error } = filling;
+  const form = useRef<HTMLFormElement>(null);
+  const task = useTask();
+  const fields = fieldsOf(filling);
+  const others = (command.options ?? []).filter((option) => !fields.includes(option));
+  const focusOn = (index: number): void => {
+    const all = form.current?.querySelectorAll<HTMLElement>(controls) ?? [];
+    (all[index] ?? form.current?.querySelector<HTMLElement>('[type="submit"]'))?.focus();
+  };
+  useEffect(
+    () =>
+      focusOn(
+        Math.max(
+          0,
+          fields.findIndex(({ name }) => !values.value.get(name)?.text),
+        ),
+      ),
+    [command.id],
+  );
+
+  const fill = (name: string, value: Filled): void => {
+    values.value = new Map(values.value).set(name, value);
+  };
+  const leave = (): void => {
+    draft.filling.value = null;
+    onDone();
+  };
+  const submit = (): void =>
+    void task.run(async () => {
+      error.value = null;
+      try {
+        await sendUse(place, draft, command, { options: optionsOf(filling) });
+      } catch (fault) {
+        error.value = asApiError(fault);
+        const wrong = fields.findIndex(({ name }) => error.value?.at(name));
+        if (wrong >= 0) focusOn(wrong);
+        return;
+      }
+      leave();
+    });
+  const onKey = (event: KeyboardEvent): void => {
+    if (event.defaultPrevented) return;
+    if (event.key === 'Escape') leave();
+    else if (isSendKey(event) && (event.target as Element).matches(controls)) submit();
+    else return;
+    event.preventDefault();
+  };
+  const add = (name: string): void => {
+    added.value = [...added.value, name];
+    // The field stands there once it is drawn, at its place in the command's order.
+    setTimeout(() => focusOn(fieldsOf(filling).findIndex((option) => option.name === name)));
+  };
+  const remove = (name: string): void => {
+    added.value = added.value.filter((one) => one !== name);
+    const left = new Map(values.value);
+    left.delete(name);
+    values.value = left;
+    setTimeout(() => focusOn(0));
+  };
+
+  return (
+    <form
+      ref={form}
+      class="command-form"
+      aria-label={`Command ${command.name}`}
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit();
+      }}
+      onKeyDown={onKey}
+    >
+      <header>
+        <Avatar id={command.application.id} name={command.application.name} url={command.application.iconUrl} size={32} square />
+        <p class="command-title">
+          <strong>/{command.name}</strong> <bdi class="soft">{command.application.name}</bdi>
+          <br />
+          <bdi class="soft">{command.description}</bdi>
+        </p>
+        <IconButton of={X} label="Leave the command" onClick={leave} />
+      </header>
+      <div class="command-fields">
+        {fields.map((option) => (
+          <OptionField
+            key={option.name}
+            option={option}
+            place={place}
+            value={values.value.get(option.name) ?? { text: '' }}
+            onFill={(value) => fill(option.name, value)}
+            error={error.value?.at(option.name)}
+            onRemove={() => remove(option.name)}
+          />
+        ))}
+      </div>
+      <Problem error={error.value} shown={fields.map(({ name }) => name)} />
+      <div class="command-actions">
+        {others.map(({ name, description }) => (
+          <Button key={name} look="quiet" title={description} onClick={() => add(name)}>
+            <Icon of={Plus} size="1em" /> {name}
+          </Button>
+        ))}
+        <Button type="submit" look="main" busy={task.busy}>
+          <Icon of={SendHorizontal} /> Send
+        </Button>
+      </div>
+    </form>
+  );
+}

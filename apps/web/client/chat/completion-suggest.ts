@@ -1,0 +1,87 @@
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import type { PickerCommand } from '../../../../lib/contract/command.ts';
+import { type ApiError, asApiError, call, path, query as queryString } from '../../api/call.ts';
+import { loadMembers } from '../../state/people.ts';
+import type { Place } from '../place.ts';
+import type { Query } from './completion-query.ts';
+import { channelsFor, commandsFor, emojisFor, mentionsFor, type Suggestion } from './completion-sources.tsx';
+import { type Emoji, loadEmojis } from './emojis.ts';
+
+/** The picker is asked this long after the last letter, in milliseconds. */
+const restMs = 120;
+
+/** Reads the commands that can be used in a channel whose name holds `wanted`. Throws `ApiError`. */
+export const findCommands = (channelId: string, wanted: string, signal?: AbortSignal): Promise<PickerCommand[]> =>
+  call('GET', path`/api/channels/${channelId}/commands` + queryString({ q: wanted }), undefined, signal ? { signal } : {});
+
+/** Reads a server's members once; who cannot be read is not suggested. */
+export const readMembers = ({ serverId }: Place): void => {
+  if (serverId) loadMembers(serverId).catch(() => undefined);
+};
+
+/** What the completion offers, and what is said where it offers nothing yet. */
+export interface Offer {
+  items: Suggestion[];
+  busy: boolean;
+  fault: ApiError | null;
+}
+
+/** What can complete a query of a place. What it needs is fetched when it is first needed; commands are asked for anew with each letter. */
+export function useOffer(place: Place, query: Query | null): Offer {
+  const emojis = useSignal<readonly Emoji[]>([]);
+  const commands = useSignal<readonly PickerCommand[] | null>(null);
+  const fault = useSignal<ApiError | null>(null);
+  const sign = query?.sign;
+  const wanted = query?.wanted ?? '';
+  useEffect(() => {
+    fault.value = null;
+    if (sign === '@') readMembers(place);
+    if (sign === ':')
+      loadEmojis().then(
+        (list) => {
+          emojis.value = list;
+        },
+        () => undefined,
+      );
+    if (sign !== '/') commands.value = null;
+  }, [sign]);
+  useEffect(() => {
+    if (sign !== '/') return undefined;
+    const stop = new AbortController();
+    const ask = (): void =>
+      void findCommands(place.channelId, wanted, stop.signal).then(
+        (found) => {
+          fault.value = null;
+          commands.value = found;
+        },
+        (error: unknown) => {
+          if (!stop.signal.aborted) fault.value = asApiError(error);
+        },
+      );
+    const rest = setTimeout(ask, commands.value ? restMs : 0);
+    return () => {
+      clearTimeout(rest);
+      stop.abort();
+    };
+  }, [sign, wanted]);
+  const items = (): Suggestion[] => {
+    switch (sign) {
+      case '@':
+        return mentionsFor(place, wanted);
+      case '#':
+        return channelsFor(place, wanted);
+      case ':':
+        return emojisFor(emojis.value, wanted);
+      case '/':
+        return commandsFor(commands.value ?? [], wanted);
+      default:
+        return [];
+    }
+  };
+  return {
+    items: items(),
+    busy: sign === '/' && commands.value === null && fault.value === null,
+    fault: sign === '/' ? fault.value : null,
+  };
+}

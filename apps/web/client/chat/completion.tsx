@@ -1,0 +1,125 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect, useId } from 'preact/hooks';
+import './completion.css';
+import type { Suggestion } from './completion-sources.tsx';
+
+/** A list of suggestions under a field's control: the focus stays in the field. */
+export interface Completion {
+  /** What ties the field to the list for a screen reader. */
+  tie: { 'aria-controls'?: string; 'aria-activedescendant'?: string };
+  isOpen: boolean;
+  /** Handles a key of the field; true when it was for the list. */
+  onKey: (event: KeyboardEvent) => boolean;
+  /** The list itself, to stand beside the field. Nothing when there is nothing to suggest. */
+  list: JSX.Element | null;
+}
+
+/** Runs of suggestions under one heading. */
+function groupsOf(items: readonly Suggestion[]): { name: string | undefined; from: number; items: Suggestion[] }[] {
+  const groups: { name: string | undefined; from: number; items: Suggestion[] }[] = [];
+  items.forEach((item, at) => {
+    const last = groups.at(-1);
+    if (last && last.name === item.group) last.items.push(item);
+    else groups.push({ name: item.group, from: at, items: [item] });
+  });
+  return groups;
+}
+
+/**
+ * Suggestions for a field: arrows choose, Tab and Enter take, Escape closes. `about` is what they are for: it begins anew at the first when that changes.
+ * `closing` tells one closing apart from the next: what was closed opens again under another.
+ */
+export function useCompletion({
+  items,
+  about,
+  closing,
+  label,
+  eager = true,
+  onTake,
+}: {
+  items: readonly Suggestion[];
+  about: string;
+  closing: string;
+  label: string;
+  /** Whether the first is chosen from the start; without, Tab and Enter do nothing here until one is. */
+  eager?: boolean;
+  onTake: (item: Suggestion) => void;
+}): Completion {
+  const id = useId();
+  const chosen = useSignal({ about: '', at: -1 });
+  const closed = useSignal<string | null>(null);
+  const isOpen = items.length > 0 && closed.value !== closing;
+  const first = eager ? 0 : -1;
+  const at = chosen.value.about === about ? Math.max(first, Math.min(chosen.value.at, items.length - 1)) : first;
+  const choose = (next: number): void => {
+    chosen.value = { about, at: (next + items.length) % items.length };
+  };
+  const optionId = (index: number): string => `${id}-${index}`;
+  useEffect(() => {
+    if (isOpen) document.getElementById(optionId(at))?.scrollIntoView({ block: 'nearest' });
+  }, [isOpen, at]);
+
+  const onKey = (event: KeyboardEvent): boolean => {
+    const item = items[at];
+    if (!isOpen || event.isComposing || event.shiftKey || event.ctrlKey || event.altKey || event.metaKey) return false;
+    if (event.key === 'ArrowDown') choose(at + 1);
+    else if (event.key === 'ArrowUp') choose(Math.max(at, 0) - 1);
+    else if (item && (event.key === 'Tab' || event.key === 'Enter')) onTake(item);
+    else if (event.key === 'Escape') closed.value = closing;
+    else return false;
+    event.preventDefault();
+    event.stopPropagation();
+    return true;
+  };
+
+  const row = (item: Suggestion, index: number): JSX.Element => (
+    <div
+      key={item.id}
+      id={optionId(index)}
+      role="option"
+      class="completion-row"
+      aria-selected={index === at}
+      onMouseMove={() => index !== at && choose(index)}
+      onClick={() => onTake(item)}
+    >
+      <span class="completion-picture" aria-hidden="true">
+        {item.picture}
+      </span>
+      <bdi class="completion-label">{item.label}</bdi>
+      <bdi class="completion-detail soft">{item.detail}</bdi>
+    </div>
+  );
+  const list = isOpen ? (
+    // A press on the list leaves the focus in the field.
+    <div class="completion" id={id} role="listbox" aria-label={label} onMouseDown={(event) => event.preventDefault()}>
+      {groupsOf(items).map(({ name, from, items: rows }) =>
+        name === undefined ? (
+          rows.map((item, index) => row(item, from + index))
+        ) : (
+          <div key={name + rows[0]?.id} role="group" aria-label={name}>
+            <div class="completion-group soft" aria-hidden="true">
+              {name}
+            </div>
+            {rows.map((item, index) => row(item, from + index))}
+          </div>
+        ),
+      )}
+    </div>
+  ) : null;
+  return {
+    tie: isOpen ? { 'aria-controls': id, ...(at >= 0 && { 'aria-activedescendant': optionId(at) }) } : {},
+    isOpen,
+    onKey,
+    list,
+  };
+}
+
+/** Tells a screen reader how many suggestions a list that opened has. */
+export function CompletionCount({ count, isOpen }: { count: number; isOpen: boolean }): JSX.Element {
+  return (
+    <span class="visually-hidden" role="status">
+      {isOpen ? `${count} suggestions` : ''}
+    </span>
+  );
+}

@@ -1,0 +1,41 @@
+import { Bell, BellOff, X } from 'lucide';
+import type { JSX } from 'preact';
+import type { Message } from '../../../../lib/contract/message.ts';
+import { nameOf } from '../../state/people.ts';
+import { withEntry } from '../../state/servers.ts';
+import { myId } from '../../state/session.ts';
+import { IconButton } from '../../ui/button.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import type { ChannelDraft } from './composer-drafts.ts';
+import { replying } from './composing.ts';
+
+/** The next message answers none. */
+export const stopReplying = (channelId: string): void => {
+  replying.value = withEntry(replying.value, channelId, undefined);
+};
+
+/** Whom the next message answers, and whether it pings them. */
+export function ReplyBar({ original, draft }: { original: Message; draft: ChannelDraft }): JSX.Element {
+  const { author, channelId } = original;
+  const pings = draft.pings.value;
+  const known = nameOf(author.id);
+  return (
+    <div class="composer-reply">
+      <p>
+        Replying to <bdi class="composer-to">{known === 'unknown' ? author.displayName : known}</bdi>
+      </p>
+      {author.id !== myId() && (
+        <button
+          type="button"
+          class="button quiet"
+          aria-pressed={pings}
+          title={pings ? 'They get a ping' : 'They get no ping'}
+          onClick={() => (draft.pings.value = !pings)}
+        >
+          <Icon of={pings ? Bell : BellOff} size="1em" /> Ping {pings ? 'on' : 'off'}
+        </button>
+      )}
+      <IconButton of={X} label="Do not reply" onClick={() => stopReplying(channelId)} />
+    </div>
+  );
+}

@@ -1,0 +1,71 @@
+import { limits } from '../../../../lib/base/limits.ts';
+import { isBlank, lengthOf } from '../../../../lib/base/text.ts';
+import { historyOf } from '../../state/histories.ts';
+import { send } from '../../state/outgoing.ts';
+import { myId } from '../../state/session.ts';
+import { typingEnded } from '../../state/typing.ts';
+import { say } from '../../ui/toast.tsx';
+import type { Place } from '../place.ts';
+import { commandLineOf } from './command-line.ts';
+import { sendLine } from './command-use.ts';
+import type { ChannelDraft } from './composer-drafts.ts';
+import { stopReplying } from './composer-reply.tsx';
+import { wireOf } from './composer-tokens.ts';
+import { replying } from './composing.ts';
+import { fileFaults } from './upload-checks.ts';
+
+/** What a draft would send as a message's content. */
+export const contentOf = ({ text, tokens }: ChannelDraft): string => wireOf(text.value.trim(), tokens, 'content');
+
+/** What stands in the way of sending a draft; null when nothing does, `empty` when there is nothing to send. */
+export function obstacleOf(draft: ChannelDraft, secondsLeft: number): string | null {
+  const content = contentOf(draft);
+  const files = draft.files.value.map(({ file }) => file);
+  if (isBlank(content) && files.length === 0) return 'empty';
+  if (lengthOf(content) > limits.messageChars) return `A message holds at most ${limits.messageChars} characters.`;
+  if (fileFaults(files).some((fault) => fault !== null)) return 'Remove the files that cannot be sent first.';
+  return secondsLeft > 0 ? `Slow mode: you can write again in ${secondsLeft} s.` : null;
+}
+
+/** Empties a draft: what stood in it is on its way. */
+function clear(draft: ChannelDraft): void {
+  draft.text.value = '';
+  draft.files.value = [];
+  draft.lineFault.value = null;
+  draft.pings.value = true;
+  draft.tokens.clear();
+}
+
+/** Sends a draft as a message, whatever it begins with. */
+export function sendMessage({ channelId }: Place, draft: ChannelDraft): void {
+  send(channelId, {
+    content: contentOf(draft),
+    files: draft.files.value.map(({ file }) => file),
+    replyTo: replying.value.get(channelId) ?? null,
+    mentionReply: draft.pings.value,
+  });
+  stopReplying(channelId);
+  typingEnded();
+  clear(draft);
+}
+
+/** Sends a draft: as a command when it begins with one, else as a message. What stands in the way is said. */
+export async function sendDraft(place: Place, draft: ChannelDraft, secondsLeft: number): Promise<void> {
+  const line = draft.files.value.length === 0 ? commandLineOf(draft.text.value) : null;
+  // Slow mode is about messages: a command is answered by its bot.
+  const obstacle = obstacleOf(draft, line ? 0 : secondsLeft);
+  if (obstacle !== null) {
+    if (obstacle !== 'empty') say(obstacle, true);
+    return;
+  }
+  const written = draft.text.value;
+  const outcome = line ? await sendLine(place, draft, line) : 'message';
+  // What was written on while the command was looked for stays.
+  if (draft.text.value !== written) return;
+  if (outcome === 'sent') clear(draft);
+  if (outcome === 'message') sendMessage(place, draft);
+}
+
+/** The person's last message in a place that they can edit: what ↑ edits; undefined when none is loaded. */
+export const lastOwnMessage = ({ channelId }: Place): string | undefined =>
+  historyOf(channelId).messages.value.findLast(({ author, ephemeral }) => author.id === myId() && !ephemeral)?.id;

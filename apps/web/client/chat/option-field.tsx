@@ -1,0 +1,96 @@
+import { X } from 'lucide';
+import type { JSX } from 'preact';
+import { useRef } from 'preact/hooks';
+import type { CommandOption } from '../../../../lib/contract/command.ts';
+import { IconButton } from '../../ui/button.tsx';
+import { Field } from '../../ui/form.tsx';
+import type { Place } from '../place.ts';
+import { useAutoGrow } from './composer-area.ts';
+import type { Filled } from './composer-drafts.ts';
+import { OptionPicker } from './option-picker.tsx';
+
+/** What each type takes, as people read it. */
+const typeNames: Record<CommandOption['type'], string> = {
+  string: 'text',
+  integer: 'whole number',
+  number: 'number',
+  boolean: 'true or false',
+  user: 'a person',
+  role: 'a role',
+  channel: 'a channel',
+};
+
+interface ControlProps {
+  tie: { id: string; 'aria-describedby'?: string; 'aria-invalid'?: true };
+  option: CommandOption;
+  place: Place;
+  value: Filled;
+  onFill: (value: Filled) => void;
+}
+
+/** Text of one or more lines; as high as it is long. */
+function TextControl({ tie, value, onFill }: ControlProps): JSX.Element {
+  const ref = useRef<HTMLTextAreaElement>(null);
+  useAutoGrow(ref, value.text);
+  return (
+    <textarea
+      {...tie}
+      ref={ref}
+      class="option-text"
+      rows={1}
+      value={value.text}
+      onInput={({ currentTarget }) => onFill({ text: currentTarget.value })}
+    />
+  );
+}
+
+function Control(props: ControlProps): JSX.Element {
+  const { tie, option, place, value, onFill } = props;
+  switch (option.type) {
+    case 'string':
+      return <TextControl {...props} />;
+    case 'integer':
+    case 'number':
+      return (
+        <input
+          {...tie}
+          type="text"
+          inputMode={option.type === 'integer' ? 'numeric' : 'decimal'}
+          autocomplete="off"
+          value={value.text}
+          onInput={({ currentTarget }) => onFill({ text: currentTarget.value })}
+        />
+      );
+    case 'boolean':
+      return (
+        <select {...tie} value={value.text} onChange={({ currentTarget }) => onFill({ text: currentTarget.value })}>
+          <option value="">Choose …</option>
+          <option value="true">True</option>
+          <option value="false">False</option>
+        </select>
+      );
+    case 'user':
+    case 'role':
+    case 'channel':
+      return <OptionPicker tie={tie} type={option.type} place={place} value={value} onFill={onFill} />;
+    default:
+      return option.type satisfies never;
+  }
+}
+
+/** One option of a command: a control for its type, what it is for, and what is wrong with it. An optional one can be taken away again. */
+export function OptionField({
+  error,
+  onRemove,
+  ...control
+}: Omit<ControlProps, 'tie'> & { error: string | undefined; onRemove: () => void }): JSX.Element {
+  const { name, description, type, required } = control.option;
+  return (
+    <div class="option-field">
+      <Field label={`${name}${required ? ' (required)' : ''}`} hint={`${description} · ${typeNames[type]}`} error={error}>
+        {(tie) => <Control tie={tie} {...control} />}
+      </Field>
+      {!required && <IconButton of={X} label={`Without ${name}`} onClick={onRemove} />}
+    </div>
+  );
+}
