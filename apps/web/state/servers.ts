@@ -84,11 +84,14 @@ export function dropChannel(serverId: string, channelId: string): void {
   changeServer(serverId, (server) => ({ ...server, channels: server.channels.filter(({ id }) => id !== channelId) }));
 }
 
-/** Takes in a role; the list stays highest first. */
+/** Roles as a server lists them, highest first, from a list that is lowest first: each stands where its position says, and no event tells of those that were shifted. */
+const ranked = (rising: readonly Role[]): Role[] => rising.map((role, position) => ({ ...role, position })).toReversed();
+
+/** Takes in a role: a new one, or one as it stands now, which shifts the others. */
 export function putRole(serverId: string, role: Role): void {
   changeServer(serverId, (server) => {
-    const roles = [...server.roles.filter(({ id }) => id !== role.id), role].sort((a, b) => b.position - a.position);
-    return { ...server, roles };
+    const others = server.roles.filter(({ id }) => id !== role.id).toReversed();
+    return { ...server, roles: ranked(others.toSpliced(role.position, 0, role)) };
   });
 }
 
@@ -96,7 +99,7 @@ export function putRole(serverId: string, role: Role): void {
 export function dropRole(serverId: string, roleId: string): void {
   changeServer(serverId, (server) => ({
     ...server,
-    roles: server.roles.filter(({ id }) => id !== roleId),
+    roles: ranked(server.roles.filter(({ id }) => id !== roleId).toReversed()),
     myRoles: server.myRoles.filter((id) => id !== roleId),
     channels: server.channels.map((channel) => ({ ...channel, overwrites: channel.overwrites.filter(({ id }) => id !== roleId) })),
   }));

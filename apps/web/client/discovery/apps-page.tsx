@@ -1,13 +1,52 @@
+import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
+import { limits } from '../../../../lib/base/limits.ts';
+import type { DirectoryApp, DirectoryPage } from '../../../../lib/contract/discovery.ts';
+import { call, query } from '../../api/call.ts';
+import { TextField } from '../../ui/form.tsx';
 import { PageHeader } from '../page.tsx';
+import { AddAppDialog } from './add-app-dialog.tsx';
+import { AppCard } from './app-card.tsx';
+import { ListingView } from './listing-view.tsx';
+import { useListing } from './use-listing.ts';
 
-/** AppsPage. */
+/** The App Directory: bots that can be added to servers; verified ones first, then by number of servers. */
 export function AppsPage(): JSX.Element {
+  const text = useSignal('');
+  const adding = useSignal<DirectoryApp | null>(null);
+  const q = text.value.trim();
+  const listing = useListing(
+    (offset, signal) =>
+      call<DirectoryPage>('GET', `/api/discovery/apps${query({ q, offset, limit: limits.discoveryPageDefault })}`, undefined, { signal }),
+    [q],
+  );
   return (
-    <main id="main" class="scroll">
+    <main id="main" class="discovery">
       <PageHeader>
-        <h1>AppsPage</h1>
+        <h1>App Directory</h1>
+        <a class="page-tools" href="/developers">
+          For developers
+        </a>
       </PageHeader>
+      <div class="discovery-body">
+        <div class="discovery-search" role="search">
+          <TextField
+            label="Search apps"
+            type="search"
+            placeholder="A name, a word, a bot’s username"
+            value={text.value}
+            onValue={(value) => (text.value = value)}
+          />
+        </div>
+        <ListingView
+          listing={listing}
+          things="apps"
+          searching={q !== ''}
+          empty="No app is listed yet. Developers list theirs in the developer portal."
+          card={(app) => <AppCard app={app} onAdd={() => (adding.value = app)} />}
+        />
+      </div>
+      {adding.value && <AddAppDialog app={adding.value} onClose={() => (adding.value = null)} />}
     </main>
   );
 }

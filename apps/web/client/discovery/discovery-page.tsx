@@ -1,13 +1,65 @@
+import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
+import { limits } from '../../../../lib/base/limits.ts';
+import type { DiscoveryCategory } from '../../../../lib/contract/community.ts';
+import type { DiscoveryPage as Page } from '../../../../lib/contract/discovery.ts';
+import { call, query } from '../../api/call.ts';
+import { SelectField, TextField } from '../../ui/form.tsx';
 import { PageHeader } from '../page.tsx';
+import { categoryChoices } from './categories.ts';
+import { ListingView } from './listing-view.tsx';
+import { ServerCard } from './server-card.tsx';
+import { useListing } from './use-listing.ts';
 
-/** DiscoveryPage. */
+const all = '';
+
+/** The servers that anyone can join: searched, by category, most members first. */
 export function DiscoveryPage(): JSX.Element {
+  const text = useSignal('');
+  const category = useSignal<DiscoveryCategory | typeof all>(all);
+  const q = text.value.trim();
+  const listing = useListing(
+    (offset, signal) =>
+      call<Page>(
+        'GET',
+        `/api/discovery/servers${query({ q, category: category.value, offset, limit: limits.discoveryPageDefault })}`,
+        undefined,
+        { signal },
+      ),
+    [q, category.value],
+  );
   return (
-    <main id="main" class="scroll">
+    <main id="main" class="discovery">
       <PageHeader>
-        <h1>DiscoveryPage</h1>
+        <h1>Discovery</h1>
+        <a class="page-tools" href="/apps">
+          App Directory
+        </a>
       </PageHeader>
+      <div class="discovery-body">
+        <div class="discovery-search" role="search">
+          <TextField
+            label="Search servers"
+            type="search"
+            placeholder="A name, a word, a keyword"
+            value={text.value}
+            onValue={(value) => (text.value = value)}
+          />
+          <SelectField
+            label="Category"
+            options={[{ value: all, label: 'All' }, ...categoryChoices]}
+            value={category.value}
+            onValue={(value) => (category.value = value)}
+          />
+        </div>
+        <ListingView
+          listing={listing}
+          things="servers"
+          searching={q !== '' || category.value !== all}
+          empty="No server is listed yet. A Community server can be, in its settings."
+          card={(server) => <ServerCard server={server} onJoined={() => listing.change(server.id, { joined: true })} />}
+        />
+      </div>
     </main>
   );
 }

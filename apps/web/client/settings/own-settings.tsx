@@ -1,13 +1,42 @@
-import type { JSX } from 'preact';
-import { PageHeader } from '../page.tsx';
+import type { ComponentType, JSX } from 'preact';
+import { useRoute } from 'preact-iso';
+import { NotFound } from '../page.tsx';
+import { AppearancePage } from './appearance-page.tsx';
+import { SettingsFrame, type SettingsItem } from './frame.tsx';
+import { ProfilePage } from './profile-page.tsx';
+import { StatusPage } from './status-page.tsx';
 
-/** OwnSettings. */
-export function OwnSettings(): JSX.Element {
+/** The way to the portal, which is a page of its own. */
+function DeveloperPage(): JSX.Element {
   return (
-    <main id="main" class="scroll">
-      <PageHeader>
-        <h1>OwnSettings</h1>
-      </PageHeader>
-    </main>
+    <>
+      <p>The developer portal is where you make applications: bots with slash commands, added to servers that you manage.</p>
+      <p>
+        <a class="button main" href="/developers">
+          Open the developer portal
+        </a>
+      </p>
+    </>
+  );
+}
+
+const profile = { page: 'profile', label: 'Profile', component: ProfilePage };
+const entries: readonly (SettingsItem & { component: ComponentType })[] = [
+  profile,
+  { page: 'status', label: 'Status', component: StatusPage },
+  { page: 'appearance', label: 'Appearance', component: AppearancePage },
+  { page: 'developer', label: 'Developer', component: DeveloperPage },
+];
+
+/** What a person sets of themselves and of this page. */
+export function OwnSettings(): JSX.Element {
+  const { page = 'profile' } = useRoute().params;
+  const current = entries.find((entry) => entry.page === page);
+  if (!current) return <NotFound />;
+  const Page = current.component;
+  return (
+    <SettingsFrame title="Your settings" base="/settings" items={entries} current={current}>
+      <Page />
+    </SettingsFrame>
   );
 }

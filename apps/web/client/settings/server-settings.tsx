@@ -1,13 +1,113 @@
-import type { JSX } from 'preact';
-import { PageHeader } from '../page.tsx';
+import type { ComponentType, JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { useRoute } from 'preact-iso';
+import type { Permission } from '../../../../lib/base/permissions.ts';
+import type { Channel } from '../../../../lib/contract/channel.ts';
+import type { Server } from '../../../../lib/contract/server.ts';
+import { may } from '../../state/rights.ts';
+import { details, loadServer, servers } from '../../state/servers.ts';
+import { useTask } from '../../ui/form.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { NotFound, PageHeader } from '../page.tsx';
+import { AboutPage } from './about-page.tsx';
+import { AuditPage } from './audit-page.tsx';
+import { BansPage } from './bans-page.tsx';
+import { ChannelsPage } from './channels/channels-page.tsx';
+import { CommunityPage } from './community-page.tsx';
+import { DiscoverySettingsPage } from './discovery-settings-page.tsx';
+import { FollowersPage } from './followers-page.tsx';
+import { SettingsFrame, type SettingsItem } from './frame.tsx';
+import { InvitesPage } from './invites-page.tsx';
+import { MembersPage } from './members-page.tsx';
+import { OverviewPage } from './overview-page.tsx';
+import { RolesPage } from './roles/roles-page.tsx';
+import { WebhooksPage } from './webhooks/webhooks-page.tsx';
 
-/** ServerSettings. */
+interface Entry extends SettingsItem {
+  component: ComponentType<{ server: Server }>;
+  /** Who is offered the page. */
+  offered: (server: Server) => boolean;
+}
+
+const anyOf =
+  (...permissions: Permission[]) =>
+  ({ id }: Server): boolean =>
+    permissions.some((permission) => may(permission, id));
+
+/** A right may be given in one channel alone. */
+const somewhere =
+  (permissions: Permission[], fits: (channel: Channel) => boolean = () => true) =>
+  ({ id, channels }: Server): boolean =>
+    channels.some((channel) => fits(channel) && permissions.some((permission) => may(permission, id, channel)));
+
+const entries: readonly Entry[] = [
+  { page: 'overview', label: 'Overview', component: OverviewPage, offered: anyOf('Manage Server') },
+  {
+    page: 'channels',
+    label: 'Channels',
+    component: ChannelsPage,
+    offered: (server) => anyOf('Manage Channels', 'Manage Roles')(server) || somewhere(['Manage Channels', 'Manage Roles'])(server),
+  },
+  { page: 'roles', label: 'Roles', component: RolesPage, offered: anyOf('Manage Roles') },
+  { page: 'members', label: 'Members', component: MembersPage, offered: anyOf('Manage Roles', 'Kick Members', 'Ban Members') },
+  { page: 'bans', label: 'Bans', component: BansPage, offered: anyOf('Ban Members') },
+  { page: 'invites', label: 'Invites', component: InvitesPage, offered: anyOf('Manage Server') },
+  {
+    page: 'webhooks',
+    label: 'Webhooks',
+    component: WebhooksPage,
+    offered: somewhere(['Manage Webhooks'], ({ kind }) => kind === 'text' || kind === 'announcement'),
+  },
+  {
+    page: 'followers',
+    label: 'Followers',
+    component: FollowersPage,
+    offered: (server) => somewhere(['Manage Webhooks'])(server) && server.channels.some(({ kind }) => kind === 'announcement'),
+  },
+  { page: 'community', label: 'Community', component: CommunityPage, offered: anyOf('Manage Server') },
+  { page: 'discovery', label: 'Discovery', component: DiscoverySettingsPage, offered: anyOf('Manage Server') },
+  { page: 'audit-log', label: 'Audit log', component: AuditPage, offered: anyOf('Manage Server') },
+  { page: 'about', label: 'About', component: AboutPage, offered: () => true },
+];
+
+const about = entries.at(-1) as Entry;
+
+/** A path that names a page which is not offered, or not any more. */
+function NotOffered(): JSX.Element {
+  return <p>You may not use this page, or it does not exist.</p>;
+}
+
+/** The settings of a server: the pages that the person may use. Who has no right there sees what the server is, and the way out. */
 export function ServerSettings(): JSX.Element {
+  const { serverId = '', page } = useRoute().params;
+  const server = details.value.get(serverId);
+  const task = useTask();
+  const known = servers.value.has(serverId);
+  useEffect(() => {
+    if (!server && known) void task.run(() => loadServer(serverId));
+  }, [serverId, known]);
+  if (!known) return <NotFound />;
+  if (!server)
+    return (
+      <main id="main">
+        <PageHeader>
+          <h1>{servers.value.get(serverId)?.name}</h1>
+        </PageHeader>
+        {task.error ? (
+          <Problem error={task.error} again={() => void task.run(() => loadServer(serverId))} />
+        ) : (
+          <p class="spinner">Loading …</p>
+        )}
+      </main>
+    );
+  const offered = entries.filter((entry) => entry.offered(server));
+  const current = page
+    ? (offered.find((entry) => entry.page === page) ?? { page, label: 'Not here', component: NotOffered })
+    : (offered[0] ?? about);
+  const Page = current.component;
   return (
-    <main id="main" class="scroll">
-      <PageHeader>
-        <h1>ServerSettings</h1>
-      </PageHeader>
-    </main>
+    <SettingsFrame title={server.name} base={`/servers/${serverId}/settings`} items={offered} current={current} key={serverId}>
+      <Page server={server} />
+    </SettingsFrame>
   );
 }

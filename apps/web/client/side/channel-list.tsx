@@ -1,12 +1,17 @@
-import { Hash, Megaphone, MessagesSquare, Settings, Volume2 } from 'lucide';
+import { useSignal } from '@preact/signals';
+import { Hash, Megaphone, MessagesSquare, Settings, UserPlus, Volume2 } from 'lucide';
 import type { JSX } from 'preact';
-import { useLocation } from 'preact-iso';
+import { lazy, useLocation } from 'preact-iso';
 import type { Channel } from '../../../../lib/contract/channel.ts';
 import { isUnread, mentionsIn } from '../../state/reads.ts';
 import { myRights } from '../../state/rights.ts';
-import { servers } from '../../state/servers.ts';
+import { details, servers } from '../../state/servers.ts';
+import { IconButton } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { holdsMessages, orderedChannels } from '../place.ts';
+import { mayInvite } from '../settings/invite-rights.ts';
+
+const InviteDialog = lazy(() => import('../settings/invite-dialog.tsx').then((page) => page.InviteDialog));
 
 const icons = { text: Hash, announcement: Megaphone, voice: Volume2, thread: MessagesSquare, category: Hash } as const;
 
@@ -46,6 +51,8 @@ export function ChannelList({ serverId }: { serverId: string }): JSX.Element {
   const { path } = useLocation();
   const { top, categories, threads } = orderedChannels(serverId);
   const server = servers.value.get(serverId);
+  const full = details.value.get(serverId);
+  const inviting = useSignal(false);
   const rows = (list: Channel[]): JSX.Element => (
     <ul>
       {list.map((channel) => (
@@ -68,6 +75,7 @@ export function ChannelList({ serverId }: { serverId: string }): JSX.Element {
     <nav class="channel-list" aria-label="Channels">
       <header>
         <h2>{server?.name}</h2>
+        {mayInvite(serverId) && <IconButton of={UserPlus} label="Invite people" onClick={() => (inviting.value = true)} />}
         <a
           class="icon-button"
           href={`/servers/${serverId}/settings`}
@@ -86,6 +94,7 @@ export function ChannelList({ serverId }: { serverId: string }): JSX.Element {
           </details>
         ))}
       </div>
+      {inviting.value && full && <InviteDialog server={full} onClose={() => (inviting.value = false)} />}
     </nav>
   );
 }

@@ -1,0 +1,91 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { permissionNames } from '../../../../lib/base/permissions.ts';
+import type { Authorized, AuthorizeInput } from '../../../../lib/contract/application.ts';
+import type { DirectoryApp } from '../../../../lib/contract/discovery.ts';
+import type { Server } from '../../../../lib/contract/server.ts';
+import { call, path } from '../../api/call.ts';
+import { may, myRights } from '../../state/rights.ts';
+import { details } from '../../state/servers.ts';
+import { myId } from '../../state/session.ts';
+import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { SelectField, useTask } from '../../ui/form.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { useCreateKey } from '../settings/create-key.ts';
+import { PermissionList } from '../settings/permission-list.tsx';
+
+/** Where the person may add bots: servers that they manage; of developer servers only their own. */
+const manageable = (): Server[] =>
+  [...details.value.values()].filter(
+    ({ id, types, ownerId }) => may('Manage Server', id) && (!types.includes('developer') || ownerId === myId()),
+  );
+
+/** Adds a bot to a server that the person manages, with the permissions that they choose. */
+export function AddAppDialog({ app, onClose }: { app: DirectoryApp; onClose: () => void }): JSX.Element {
+  const offered = manageable();
+  const chosen = useSignal('');
+  const bits = useSignal(0);
+  const done = useSignal<Authorized | null>(null);
+  const task = useTask();
+  const key = useCreateKey();
+  const server = offered.find(({ id }) => id === chosen.value) ?? offered[0];
+  const held = server ? myRights(server.id) : 0;
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    if (!server) return;
+    void task.run(async () => {
+      const input: AuthorizeInput = { serverId: server.id, permissions: bits.value & held };
+      done.value = await call<Authorized>('POST', path`/api/applications/${app.id}/authorize`, input, { key: key.of(input) });
+      key.done();
+    });
+  };
+  if (done.value) {
+    const { serverId, permissions } = done.value;
+    const given = permissionNames(permissions).join(', ');
+    return (
+      <Dialog title={`${app.name} is in ${details.value.get(serverId)?.name}`} onClose={onClose}>
+        <p>{given ? `Its own role has: ${given}.` : 'Its own role has no permission of its own: it may do what @everyone may.'}</p>
+        <p class="soft">Who manages roles can change that in the server’s settings.</p>
+        <div class="actions">
+          <a class="button main" href={`/servers/${serverId}`} onClick={onClose}>
+            Open the server
+          </a>
+        </div>
+      </Dialog>
+    );
+  }
+  return (
+    <Dialog title={`Add ${app.name} to a server`} onClose={onClose} wide>
+      {!server && <p>You manage no server. Make one, or ask someone with Manage Server to add the bot.</p>}
+      {server && (
+        <form class="form" onSubmit={submit}>
+          <SelectField
+            label="Server"
+            hint="Those in which you have Manage Server."
+            options={offered.map(({ id, name }) => ({ value: id, label: name }))}
+            value={server.id}
+            onValue={(id) => {
+              chosen.value = id;
+              task.clear();
+            }}
+            error={task.error?.at('/serverId')}
+          />
+          <PermissionList
+            legend={`What ${app.name} may do besides what everyone may`}
+            bits={bits.value & held}
+            held={held}
+            onBits={(value) => (bits.value = value)}
+          />
+          <Problem error={task.error} shown={['/serverId']} />
+          <div class="actions">
+            <Button onClick={onClose}>Cancel</Button>
+            <Button type="submit" look="main" busy={task.busy}>
+              Add it
+            </Button>
+          </div>
+        </form>
+      )}
+    </Dialog>
+  );
+}

@@ -1,0 +1,20 @@
+import type { DiscoveryCategory } from '../../../../lib/contract/community.ts';
+
+/** What a server in Discovery is about, as people read it. */
+export const categoryNames: Record<DiscoveryCategory, string> = {
+  gaming: 'Gaming',
+  music: 'Music',
+  entertainment: 'Entertainment',
+  science_tech: 'Science and tech',
+  education: 'Education',
+  art_creators: 'Art and creators',
+  anime_manga: 'Anime and manga',
+  community_social: 'Community and social',
+  other: 'Other',
+};
+
+/** Every category, as choices. */
+export const categoryChoices = (Object.keys(categoryNames) as DiscoveryCategory[]).map((value) => ({
+  value,
+  label: categoryNames[value],
+}));

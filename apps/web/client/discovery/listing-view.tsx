@@ -1,0 +1,49 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { Button } from '../../ui/button.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import type { Listing } from './use-listing.ts';
+import './discovery.css';
+
+/** A list that was searched: its cards, how many there are, and the way to more. */
+export function ListingView<T extends { id: string }>({
+  listing,
+  things,
+  searching,
+  empty,
+  card,
+}: {
+  listing: Listing<T>;
+  /** What is listed, in the plural. */
+  things: string;
+  /** Whether the list is narrowed by a search. */
+  searching: boolean;
+  /** What to say when nothing is listed at all. */
+  empty: string;
+  card: (item: T) => ComponentChildren;
+}): JSX.Element {
+  const { items, error, busy, hasMore, capped } = listing;
+  return (
+    <div aria-busy={busy}>
+      <Problem error={error} again={listing.again} />
+      {!items && !error && <p class="spinner">Loading …</p>}
+      {items && (
+        <p class="soft" role="status">
+          {items.length === 0 ? (searching ? `No ${things} match.` : empty) : `${items.length}${hasMore ? ' first' : ''} ${things}`}
+        </p>
+      )}
+      <ul class="discovery-cards">
+        {items?.map((item) => (
+          <li key={item.id}>{card(item)}</li>
+        ))}
+      </ul>
+      {hasMore && (
+        <p class="discovery-more">
+          <Button busy={busy} onClick={listing.more}>
+            Show more
+          </Button>
+        </p>
+      )}
+      {capped && <p class="soft discovery-more">The list ends here. Search to find {things} further down.</p>}
+    </div>
+  );
+}

@@ -1,0 +1,23 @@
+import type { JSX } from 'preact';
+import type { ServerType } from '../../../../lib/contract/server.ts';
+
+const names: Record<ServerType, [mark: string, meaning: string]> = {
+  official: ['Official', 'Run by the platform'],
+  staff: ['Staff', 'Server of the platform’s staff'],
+  developer: ['Developer', 'Server of the platform’s developers'],
+  verified: ['Verified', 'Verified by the platform'],
+  partnered: ['Partner', 'Part of the partner program'],
+};
+
+/** What the platform team says about a server, as marks beside its name. */
+export function TypeMarks({ types }: { types: readonly ServerType[] }): JSX.Element {
+  return (
+    <>
+      {types.map((type) => (
+        <span key={type} class="tag" title={names[type][1]}>
+          {names[type][0]}
+        </span>
+      ))}
+    </>
+  );
+}

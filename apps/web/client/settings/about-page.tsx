@@ -1,0 +1,40 @@
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import type { Server } from '../../../../lib/contract/server.ts';
+import { loadMembers, membersOf, nameOf } from '../../state/people.ts';
+import { myId } from '../../state/session.ts';
+import { Avatar } from '../../ui/avatar.tsx';
+import { useTask } from '../../ui/form.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { bornOf } from '../../ui/times.ts';
+import { TypeMarks } from '../discovery/type-marks.tsx';
+import { LeaveServer } from './leaving.tsx';
+
+/** What a server is, for every member, and the way out. */
+export function AboutPage({ server }: { server: Server }): JSX.Element {
+  const task = useTask();
+  const load = (): void => void task.run(() => loadMembers(server.id));
+  useEffect(load, [server.id]);
+  const members = membersOf(server.id);
+  return (
+    <>
+      <div class="about-server">
+        <Avatar id={server.id} name={server.name} url={server.iconUrl} size={80} square />
+        <dl>
+          <dt>Name</dt>
+          <dd>
+            {server.name} <TypeMarks types={server.types} />
+          </dd>
+          <dt>Members</dt>
+          <dd>{members ? members.size.toLocaleString() : '…'}</dd>
+          <dt>Owner</dt>
+          <dd>{nameOf(server.ownerId)}</dd>
+          <dt>Made</dt>
+          <dd>{bornOf(server.id)}</dd>
+        </dl>
+      </div>
+      <Problem error={task.error} again={load} />
+      {server.ownerId !== myId() && <LeaveServer server={server} />}
+    </>
+  );
+}

@@ -1,0 +1,104 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import type { AuditEntry, AuditPage as Page, Server } from '../../../../lib/contract/server.ts';
+import { call, path, query } from '../../api/call.ts';
+import { loadMembers } from '../../state/people.ts';
+import { Button } from '../../ui/button.tsx';
+import { TextField, useTask } from '../../ui/form.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { momentOf } from '../../ui/times.ts';
+import { actorOf, changesOf, sentenceOf } from './audit-words.ts';
+import { useRead } from './use-read.ts';
+
+function Entry({ entry, server }: { entry: AuditEntry; server: Server }): JSX.Element {
+  const changes = changesOf(server, entry);
+  return (
+    <li class="audit-entry">
+      <p>
+        <strong>{actorOf(entry)}</strong> {sentenceOf(server, entry)}
+      </p>
+      <time class="hint" dateTime={entry.createdAt}>
+        {momentOf(entry.createdAt)}
+      </time>
+      {entry.reason !== null && <p>Reason: {entry.reason}</p>}
+      {changes.length > 0 && (
+        <ul class="audit-changes">
+          {changes.map(({ field, from, to }) => (
+            <li key={field}>
+              {field}: {from === to ? to : `${from} → ${to}`}
+            </li>
+          ))}
+        </ul>
+      )}
+    </li>
+  );
+}
+
+/** What an entry says, for the filter. */
+const textOf = (server: Server, entry: AuditEntry): string =>
+  [
+    actorOf(entry),
+    sentenceOf(server, entry),
+    entry.reason,
+    entry.actorId,
+    entry.targetId,
+    ...changesOf(server, entry).flatMap(({ field, from, to }) => [field, from, to]),
+  ]
+    .join(' ')
+    .toLowerCase();
+
+/** Every moderation and every change of a server, newest first: who did what to whom. */
+export function AuditPage({ server }: { server: Server }): JSX.Element {
+  const at = path`/api/servers/${server.id}/audit-log`;
+  const reading = useRead<Page>((signal) => call('GET', at, undefined, { signal }), [server.id]);
+  const text = useSignal('');
+  const more = useTask();
+  useEffect(() => {
+    // Without the members the ids of accounts stand in for their names.
+    loadMembers(server.id).catch(() => undefined);
+  }, [server.id]);
+  const page = reading.value;
+  const readMore = (): void =>
+    void more.run(async () => {
+      const older = await call<Page>('GET', at + query({ before: page?.items.at(-1)?.id }));
+      reading.set({ items: [...(page?.items ?? []), ...older.items], hasMore: older.hasMore });
+    });
+  const wanted = text.value.trim().toLowerCase();
+  const shown = page?.items.filter((entry) => wanted === '' || textOf(server, entry).includes(wanted)) ?? [];
+  return (
+    <>
+      <div class="row end">
+        <TextField
+          label="Filter what is shown"
+          type="search"
+          placeholder="A name, a word, an id"
+          value={text.value}
+          onValue={(value) => (text.value = value)}
+        />
+        <Button onClick={reading.again}>Read again</Button>
+      </div>
+      <Problem error={reading.error} again={reading.again} />
+      {!page && !reading.error && <p class="spinner">Loading …</p>}
+      {page && (
+        <p class="soft" role="status">
+          {wanted === '' ? `${page.items.length} entries` : `${shown.length} of ${page.items.length} entries`}
+          {page.hasMore && ' read so far'}
+        </p>
+      )}
+      <ol class="settings-list">
+        {shown.map((entry) => (
+          <Entry key={entry.id} entry={entry} server={server} />
+        ))}
+      </ol>
+      <Problem error={more.error} />
+      {page?.hasMore && (
+        <div>
+          <Button busy={more.busy} onClick={readMore}>
+            Show older entries
+          </Button>
+        </div>
+      )}
+    </>
+  );
+}

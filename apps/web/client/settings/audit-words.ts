@@ -1,0 +1,117 @@
+import { permissionNames } from '../../../../lib/base/permissions.ts';
+import type { AuditEntry, Server } from '../../../../lib/contract/server.ts';
+import { faceOf, nameOf } from '../../state/people.ts';
+import { channels } from '../../state/servers.ts';
+
+/** What was done, as it follows the actor's name; `{}` stands for the target. */
+const sentences: Record<string, string> = {
+  server_update: 'changed the server',
+  channel_create: 'made the channel {}',
+  channel_update: 'changed the channel {}',
+  channel_delete: 'deleted the channel {}',
+  overwrite_set: 'set what a channel allows {}',
+  overwrite_delete: 'took back what a channel allows {}',
+  role_create: 'made the role {}',
+  role_update: 'changed the role {}',
+  role_delete: 'deleted the role {}',
+  member_role_add: 'gave {} a role',
+  member_role_remove: 'took a role from {}',
+  member_kick: 'kicked {}',
+  member_ban: 'banned {}',
+  member_unban: 'lifted the ban of {}',
+  invite_create: 'made the invite {}',
+  invite_delete: 'revoked the invite {}',
+  follow_create: 'let {} follow announcements',
+  follow_delete: 'ended that {} follows announcements',
+  webhook_create: 'made the webhook {}',
+  webhook_update: 'changed the webhook {}',
+  webhook_delete: 'deleted the webhook {}',
+  message_crosspost: 'crossposted a message of someone else',
+  message_delete: 'deleted a message of someone else',
+  message_pin: 'pinned a message',
+  message_unpin: 'unpinned a message',
+  bot_add: 'added the bot {}',
+};
+
+const fields: Record<string, string> = {
+  name: 'Name',
+  iconUrl: 'Icon',
+  invitesPaused: 'Invites paused',
+  ownerId: 'Owner',
+  types: 'Marks of the platform',
+  community: 'Community',
+  rulesChannelId: 'Rules channel',
+  updatesChannelId: 'Updates channel',
+  listed: 'Listed in Discovery',
+  category: 'Category',
+  description: 'Description',
+  tags: 'Keywords',
+  kind: 'Kind',
+  topic: 'Topic',
+  slowmodeSecs: 'Slow mode in seconds',
+  contentMode: 'Content',
+  parentId: 'Category',
+  autoArchiveMinutes: 'Archive after minutes',
+  archived: 'Archived',
+  allow: 'Allowed',
+  deny: 'Denied',
+  channelId: 'Channel',
+  sourceId: 'Announcement channel',
+  color: 'Colour',
+  hoist: 'Group of its own',
+  position: 'Position',
+  permissions: 'Permissions',
+  roles: 'Role',
+  reason: 'Reason',
+};
+
+const bitFields = ['allow', 'deny', 'permissions'];
+
+/** An id of a channel, role or account of the server as its name; the id itself when it is of nothing that the page knows. */
+function named(server: Server, id: string): string {
+  const role = server.roles.find((one) => one.id === id);
+  const channel = channels.value.get(id);
+  return role?.name ?? (channel ? `#${channel.name}` : faceOf(id) ? nameOf(id) : id);
+}
+
+/** One value of a change in words. */
+function valueOf(server: Server, field: string, value: unknown): string {
+  if (value === null || value === undefined || value === '') return 'nothing';
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (typeof value === 'number') return bitFields.includes(field) ? permissionNames(value).join(', ') || 'nothing' : String(value);
+  if (Array.isArray(value)) return value.map((one) => valueOf(server, field, one)).join(', ') || 'nothing';
+  if (typeof value !== 'string') return JSON.stringify(value);
+  if (field === 'iconUrl') return 'a picture';
+  return /^\d{19}$/.test(value) ? named(server, value) : value;
+}
+
+/** One change of an entry: the field, and what it was and became. Both alike when it only says where. */
+export interface AuditChange {
+  field: string;
+  from: string;
+  to: string;
+}
+
+/** The changes of an entry in words. Lists of permissions say only what came and what went. */
+export function changesOf(server: Server, { changes }: AuditEntry): AuditChange[] {
+  return Object.entries(changes).map(([field, { from, to }]) => {
+    const bits = bitFields.includes(field) && typeof from === 'number' && typeof to === 'number';
+    const kept = bits ? from & to : 0;
+    return {
+      field: fields[field] ?? field,
+      from: valueOf(server, field, bits ? from & ~kept : from),
+      to: valueOf(server, field, bits ? to & ~kept : to),
+    };
+  });
+}
+
+/** Who did an entry. */
+export const actorOf = ({ actorId }: AuditEntry): string => (faceOf(actorId) ? nameOf(actorId) : `The account ${actorId}`);
+
+/** What an entry tells, in plain words after the actor's name. The name that a thing had stands in its changes when it is gone. */
+export function sentenceOf(server: Server, { action, targetId, changes }: AuditEntry): string {
+  const was = changes.name?.to ?? changes.name?.from;
+  const known = targetId === null ? '' : named(server, targetId);
+  const target = known === targetId && typeof was === 'string' ? was : known;
+  return (sentences[action] ?? action.replaceAll('_', ' ')).replace('{}', () => target);
+}

@@ -1,0 +1,113 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { limits } from '../../../../lib/base/limits.ts';
+import type { Ban, Server } from '../../../../lib/contract/server.ts';
+import { call, path, query } from '../../api/call.ts';
+import { Avatar } from '../../ui/avatar.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Confirm } from '../../ui/dialog.tsx';
+import { TextField, useTask } from '../../ui/form.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { momentOf } from '../../ui/times.ts';
+import { say } from '../../ui/toast.tsx';
+import { useRead } from './use-read.ts';
+
+/** Bans an account that is not in the server, by its id. */
+function BanById({ serverId, onBanned }: { serverId: string; onBanned: () => void }): JSX.Element {
+  const id = useSignal('');
+  const reason = useSignal('');
+  const task = useTask();
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    void task
+      .run(() => call('PUT', path`/api/servers/${serverId}/bans/${id.value.trim()}`, { reason: reason.value || null }))
+      .then((done) => {
+        if (!done) return;
+        id.value = '';
+        reason.value = '';
+        say('Banned.');
+        onBanned();
+      });
+  };
+  return (
+    <form class="form" onSubmit={submit}>
+      <h3>Ban an account by its id</h3>
+      <p class="soft">For someone who is not here. Members are banned from the page of members.</p>
+      <TextField label="Id of the account" required autocomplete="off" value={id.value} onValue={(value) => (id.value = value)} />
+      <TextField
+        label="Reason (optional)"
+        value={reason.value}
+        onValue={(value) => (reason.value = value)}
+        error={task.error?.at('/reason')}
+      />
+      <Problem error={task.error} shown={['/reason']} />
+      <div class="actions">
+        <Button type="submit" look="danger" busy={task.busy}>
+          Ban
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** The bans of a server with their reasons, newest first, to lift and to add. */
+export function BansPage({ server }: { server: Server }): JSX.Element {
+  const at = path`/api/servers/${server.id}/bans`;
+  const bans = useRead<Ban[]>((signal) => call('GET', at, undefined, { signal }), [server.id]);
+  const lifting = useSignal<Ban | null>(null);
+  const more = useTask();
+  const list = bans.value;
+  const readMore = (): void =>
+    void more.run(async () => {
+      const older = await call<Ban[]>('GET', at + query({ before: list?.at(-1)?.user.id }));
+      bans.set([...(list ?? []), ...older]);
+    });
+  const lift = async (): Promise<void> => {
+    const id = lifting.value?.user.id ?? '';
+    await call('DELETE', path`/api/servers/${server.id}/bans/${id}`);
+    bans.set((list ?? []).filter(({ user }) => user.id !== id));
+  };
+  return (
+    <>
+      <Problem error={bans.error} again={bans.again} />
+      {!list && !bans.error && <p class="spinner">Loading …</p>}
+      {list?.length === 0 && <p>Nobody is banned.</p>}
+      <ul class="settings-list">
+        {list?.map((ban) => (
+          <li key={ban.user.id} class="settings-row">
+            <Avatar id={ban.user.id} name={ban.user.displayName} url={ban.user.avatarUrl} />
+            <span class="settings-row-text">
+              <strong>{ban.user.displayName}</strong> <span class="soft">{ban.user.username}</span>
+              <span class="block">{ban.reason ?? <span class="soft">No reason given</span>}</span>
+              <time class="hint" dateTime={ban.createdAt}>
+                {momentOf(ban.createdAt)}
+              </time>
+            </span>
+            <Button aria-label={`Lift the ban of ${ban.user.displayName}`} onClick={() => (lifting.value = ban)}>
+              Lift
+            </Button>
+          </li>
+        ))}
+      </ul>
+      {list && list.length > 0 && list.length % limits.bansListed === 0 && (
+        <div>
+          <Button busy={more.busy} onClick={readMore}>
+            Show older ones
+          </Button>
+        </div>
+      )}
+      <Problem error={more.error} />
+      <BanById serverId={server.id} onBanned={bans.again} />
+      {lifting.value && (
+        <Confirm
+          title={`Lift the ban of ${lifting.value.user.displayName}?`}
+          action="Lift the ban"
+          run={lift}
+          onClose={() => (lifting.value = null)}
+        >
+          <p>They can join again, with an invite or through Discovery.</p>
+        </Confirm>
+      )}
+    </>
+  );
+}

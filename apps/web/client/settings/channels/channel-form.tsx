@@ -1,0 +1,115 @@
+import type { JSX } from 'preact';
+import { limits } from '../../../../../lib/base/limits.ts';
+import type { Channel } from '../../../../../lib/contract/channel.ts';
+import { call, path } from '../../../api/call.ts';
+import { putChannel } from '../../../state/servers.ts';
+import { CheckField, SelectField, TextField } from '../../../ui/form.tsx';
+import { spanOf } from '../../../ui/times.ts';
+import { DraftForm, useDraftTask } from '../draft.tsx';
+import { categoryChoices, noCategory } from './kinds.ts';
+
+/** The waits that are offered; the API takes any number of seconds, and one that was set otherwise is offered too. */
+const slowModes = [0, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, limits.slowmodeMaxSecs];
+
+const slowModeChoices = (current: number): { value: string; label: string }[] =>
+  [...new Set([...slowModes, current])]
+    .toSorted((a, b) => a - b)
+    .map((secs) => ({ value: String(secs), label: secs === 0 ? 'Off' : spanOf(secs) }));
+
+const archiveChoices = limits.threadAutoArchiveMinutes.map((minutes) => ({ value: String(minutes), label: spanOf(minutes * 60) }));
+
+const contentModes = [
+  { value: 'default', label: 'As usual' },
+  { value: 'spoiler', label: 'Spoiler: images are covered until clicked' },
+  { value: 'age_restricted', label: 'Age restricted: for adults of 18 and more' },
+] as const;
+
+const kinds = [
+  { value: 'text', label: 'Text' },
+  { value: 'announcement', label: 'Announcements: other channels can follow' },
+] as const;
+
+/** The fields of a channel as the form holds them. */
+const fieldsOf = ({ name, topic, slowmodeSecs, contentMode, parentId, kind, autoArchiveMinutes, archived }: Channel) => ({
+  name: name ?? '',
+  topic: topic ?? '',
+  slowmodeSecs: slowmodeSecs ?? 0,
+  contentMode: contentMode ?? ('default' as const),
+  parentId,
+  kind,
+  autoArchiveMinutes: autoArchiveMinutes ?? (1440 as const),
+  archived: archived ?? false,
+});
+
+/** The fields that a channel's kind has; each is sent only when it was changed. */
+export function ChannelForm({ channel, serverId }: { channel: Channel; serverId: string }): JSX.Element {
+  const { draft, task } = useDraftTask(fieldsOf(channel));
+  const { now, set } = draft;
+  const messages = channel.kind === 'text' || channel.kind === 'announcement';
+  const thread = channel.kind === 'thread';
+  const at = (field: string): string | undefined => task.error?.at(`/${field}`);
+  const save = async (): Promise<void> => putChannel(await call<Channel>('PATCH', path`/api/channels/${channel.id}`, draft.patch));
+  return (
+    <DraftForm draft={draft} task={task} save={save} shown={['/name', '/topic', '/slowmodeSecs', '/parentId', '/kind']}>
+      <TextField label="Name" required value={now.name} onValue={(name) => set({ name })} error={at('name')} />
+      {messages && (
+        <>
+          <TextField
+            label="Topic"
+            hint={`What the channel is about, up to ${limits.topicChars} characters.`}
+            lines={3}
+            value={now.topic}
+            onValue={(topic) => set({ topic })}
+            error={at('topic')}
+          />
+          <SelectField label="Kind" options={kinds} value={now.kind as 'text'} onValue={(kind) => set({ kind })} error={at('kind')} />
+        </>
+      )}
+      {(messages || channel.kind === 'voice') && (
+        <SelectField
+          label="Category"
+          options={categoryChoices(serverId)}
+          value={now.parentId ?? noCategory}
+          onValue={(id) => set({ parentId: id === noCategory ? null : id })}
+          error={at('parentId')}
+        />
+      )}
+      {(messages || thread) && (
+        <SelectField
+          label="Slow mode"
+          hint="How long each person waits between messages. Manage Messages and Manage Channels skip it."
+          options={slowModeChoices(now.slowmodeSecs)}
+          value={String(now.slowmodeSecs)}
+          onValue={(secs) => set({ slowmodeSecs: Number(secs) })}
+          error={at('slowmodeSecs')}
+        />
+      )}
+      {messages && (
+        <SelectField
+          label="Content"
+          options={contentModes}
+          value={now.contentMode}
+          onValue={(contentMode) => set({ contentMode })}
+          error={at('contentMode')}
+        />
+      )}
+      {(messages || thread) && (
+        <SelectField
+          label={thread ? 'Archive after' : 'New threads are archived after'}
+          hint="How long without a message. A message brings the thread back."
+          options={archiveChoices}
+          value={String(now.autoArchiveMinutes)}
+          onValue={(minutes) => set({ autoArchiveMinutes: Number(minutes) as typeof now.autoArchiveMinutes })}
+        />
+      )}
+      {thread && (
+        <CheckField
+          label="Archived"
+          hint="Hidden from the list until someone posts."
+          checked={now.archived}
+          onChecked={(archived) => set({ archived })}
+        />
+      )}
+    </DraftForm>
+  );
+}

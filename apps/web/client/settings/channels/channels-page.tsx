@@ -1,0 +1,95 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useLocation } from 'preact-iso';
+import type { Channel } from '../../../../../lib/contract/channel.ts';
+import type { Server } from '../../../../../lib/contract/server.ts';
+import { may } from '../../../state/rights.ts';
+import { channels } from '../../../state/servers.ts';
+import { Button } from '../../../ui/button.tsx';
+import { Dialog } from '../../../ui/dialog.tsx';
+import { orderedChannels } from '../../place.ts';
+import { ChannelEditor } from './channel-editor.tsx';
+import { kindNames } from './kinds.ts';
+import { NewChannelForm } from './new-channel-form.tsx';
+
+/** Whether the person may change anything of a channel. */
+const changeable = (serverId: string, channel: Channel): boolean =>
+  may('Manage Channels', serverId, channel) || may('Manage Roles', serverId, channel);
+
+function Row({ channel, serverId }: { channel: Channel; serverId: string }): JSX.Element {
+  const name = channel.name ?? '';
+  return (
+    <li class="settings-row">
+      <span class="settings-row-text">
+        <strong>{name}</strong> <span class="soft">{kindNames[channel.kind]}</span>
+      </span>
+      {changeable(serverId, channel) && (
+        <a class="button" href={`/servers/${serverId}/settings/channels?channel=${channel.id}`} aria-label={`Edit ${name}`}>
+          Edit
+        </a>
+      )}
+    </li>
+  );
+}
+
+/** The channels of a server by category, to make and change them; `?channel=` opens one. */
+export function ChannelsPage({ server }: { server: Server }): JSX.Element {
+  const { query, route } = useLocation();
+  const making = useSignal(false);
+  const { top, categories } = orderedChannels(server.id);
+  const list = `/servers/${server.id}/settings/channels`;
+  if (query.channel !== undefined) {
+    const channel = channels.value.get(query.channel);
+    return (
+      <>
+        <p>
+          <a href={list}>All channels</a>
+        </p>
+        {channel?.serverId === server.id ? (
+          <ChannelEditor key={channel.id} channel={channel} server={server} />
+        ) : (
+          <p role="status">This channel does not exist any more, or you cannot see it.</p>
+        )}
+      </>
+    );
+  }
+  return (
+    <>
+      {may('Manage Channels', server.id) && (
+        <div>
+          <Button look="main" onClick={() => (making.value = true)}>
+            Make a channel
+          </Button>
+        </div>
+      )}
+      <ul class="settings-list">
+        {top.map((channel) => (
+          <Row key={channel.id} channel={channel} serverId={server.id} />
+        ))}
+        {categories.flatMap(({ category, channels: inside }) => [
+          <Row key={category.id} channel={category} serverId={server.id} />,
+          inside.length > 0 && (
+            <li key={`${category.id}-in`}>
+              <ul class="settings-list inner" aria-label={`Channels of ${category.name}`}>
+                {inside.map((channel) => (
+                  <Row key={channel.id} channel={channel} serverId={server.id} />
+                ))}
+              </ul>
+            </li>
+          ),
+        ])}
+      </ul>
+      {making.value && (
+        <Dialog title="Make a channel" onClose={() => (making.value = false)}>
+          <NewChannelForm
+            server={server}
+            onMade={({ id }) => {
+              making.value = false;
+              route(`${list}?channel=${id}`);
+            }}
+          />
+        </Dialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,59 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import type { Channel, ChannelInput } from '../../../../../lib/contract/channel.ts';
+import type { Server } from '../../../../../lib/contract/server.ts';
+import { call, path } from '../../../api/call.ts';
+import { putChannel } from '../../../state/servers.ts';
+import { Button } from '../../../ui/button.tsx';
+import { SelectField, TextField, useTask } from '../../../ui/form.tsx';
+import { Problem } from '../../../ui/problem.tsx';
+import { useCreateKey } from '../create-key.ts';
+import { categoryChoices, noCategory } from './kinds.ts';
+
+const kinds: readonly { value: ChannelInput['kind']; label: string }[] = [
+  { value: 'text', label: 'Text: messages, files, threads' },
+  { value: 'announcement', label: 'Announcements: posts that other channels can follow' },
+  { value: 'voice', label: 'Voice: holds no messages' },
+  { value: 'category', label: 'Category: a heading over channels' },
+];
+
+/** Makes a channel or category. */
+export function NewChannelForm({ server, onMade }: { server: Server; onMade: (channel: Channel) => void }): JSX.Element {
+  const name = useSignal('');
+  const kind = useSignal<ChannelInput['kind']>('text');
+  const parentId = useSignal(noCategory);
+  const task = useTask();
+  const key = useCreateKey();
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    void task.run(async () => {
+      const inside = kind.value === 'category' || parentId.value === noCategory ? null : parentId.value;
+      const input: ChannelInput = { name: name.value, kind: kind.value, parentId: inside };
+      const channel = await call<Channel>('POST', path`/api/servers/${server.id}/channels`, input, { key: key.of(input) });
+      key.done();
+      putChannel(channel);
+      onMade(channel);
+    });
+  };
+  return (
+    <form class="form" onSubmit={submit}>
+      <TextField label="Name" required value={name.value} onValue={(value) => (name.value = value)} error={task.error?.at('/name')} />
+      <SelectField label="Kind" options={kinds} value={kind.value} onValue={(value) => (kind.value = value)} />
+      {kind.value !== 'category' && (
+        <SelectField
+          label="Category"
+          options={categoryChoices(server.id)}
+          value={parentId.value}
+          onValue={(value) => (parentId.value = value)}
+          error={task.error?.at('/parentId')}
+        />
+      )}
+      <Problem error={task.error} shown={['/name', '/parentId']} />
+      <div class="actions">
+        <Button type="submit" look="main" busy={task.busy}>
+          Make it
+        </Button>
+      </div>
+    </form>
+  );
+}

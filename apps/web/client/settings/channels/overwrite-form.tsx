@@ -1,0 +1,112 @@
+import type { JSX } from 'preact';
+import { useId } from 'preact/hooks';
+import { holds, type Permission, permissionBits } from '../../../../../lib/base/permissions.ts';
+import type { Channel } from '../../../../../lib/contract/channel.ts';
+import type { Server } from '../../../../../lib/contract/server.ts';
+import { call, path } from '../../../api/call.ts';
+import { myRights } from '../../../state/rights.ts';
+import { putChannel } from '../../../state/servers.ts';
+import { permissionTexts } from '../../../ui/permission-texts.ts';
+import { DraftForm, useDraftTask } from '../draft.tsx';
+
+/** The permissions that count in a channel; the others hold for the whole server, and only roles give them. */
+const channelPermissions: readonly Permission[] = [
+  'View Channel',
+  'Send Messages',
+  'Attach Files',
+  'Add Reactions',
+  'Mention Everyone',
+  'Manage Messages',
+  'Manage Channels',
+  'Manage Roles',
+  'Manage Webhooks',
+];
+
+type Choice = 'deny' | 'neutral' | 'allow';
+const choices: readonly { value: Choice; label: string }[] = [
+  { value: 'deny', label: 'Deny' },
+  { value: 'neutral', label: 'As the roles say' },
+  { value: 'allow', label: 'Allow' },
+];
+
+interface Bits {
+  allow: number;
+  deny: number;
+}
+
+const choiceOf = ({ allow, deny }: Bits, permission: Permission): Choice =>
+  holds(allow, permission) ? 'allow' : holds(deny, permission) ? 'deny' : 'neutral';
+
+function chosen({ allow, deny }: Bits, permission: Permission, choice: Choice): Bits {
+  const bit = permissionBits[permission];
+  return {
+    allow: choice === 'allow' ? allow | bit : allow & ~bit,
+    deny: choice === 'deny' ? deny | bit : deny & ~bit,
+  };
+}
+
+function ThreeStates({
+  permission,
+  value,
+  onValue,
+  barred,
+}: {
+  permission: Permission;
+  value: Choice;
+  onValue: (choice: Choice) => void;
+  barred: string | null;
+}): JSX.Element {
+  const id = useId();
+  return (
+    <fieldset class="three-states" disabled={barred !== null} aria-describedby={`${id}-hint`}>
+      <legend>{permission}</legend>
+      <p class="hint" id={`${id}-hint`}>
+        {permissionTexts[permission]} {barred}
+      </p>
+      <div class="row">
+        {choices.map((one) => (
+          <label key={one.value} class={`state ${one.value}`}>
+            <input type="radio" name={id} checked={value === one.value} onChange={() => onValue(one.value)} />
+            {one.label}
+          </label>
+        ))}
+      </div>
+    </fieldset>
+  );
+}
+
+/** What a channel says to one role or member: each permission allowed, denied, or left as the roles say. Only what one holds oneself can be changed. */
+export function OverwriteForm({
+  channel,
+  server,
+  target,
+}: {
+  channel: Channel;
+  server: Server;
+  target: { id: string; name: string; barred: string | null };
+}): JSX.Element {
+  const standing = channel.overwrites.find(({ id }) => id === target.id);
+  const { draft, task } = useDraftTask<Bits>({ allow: standing?.allow ?? 0, deny: standing?.deny ?? 0 });
+  const held = myRights(server.id) | myRights(server.id, channel);
+  const save = async (): Promise<void> => {
+    const at = path`/api/channels/${channel.id}/overwrites/${target.id}`;
+    const { allow, deny } = draft.now;
+    if (allow | deny) return putChannel(await call<Channel>('PUT', at, { allow, deny }));
+    await call('DELETE', at);
+    putChannel({ ...channel, overwrites: channel.overwrites.filter(({ id }) => id !== target.id) });
+  };
+  return (
+    <DraftForm draft={draft} task={task} save={save} disabled={target.barred !== null}>
+      {target.barred && <p class="notice">{target.barred}</p>}
+      {channelPermissions.map((permission) => (
+        <ThreeStates
+          key={permission}
+          permission={permission}
+          value={choiceOf(draft.now, permission)}
+          onValue={(choice) => draft.set(chosen(draft.now, permission, choice))}
+          barred={target.barred ?? (holds(held, permission) ? null : 'You do not have this permission yourself.')}
+        />
+      ))}
+    </DraftForm>
+  );
+}

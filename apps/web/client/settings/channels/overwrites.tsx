@@ -1,0 +1,89 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import type { Channel } from '../../../../../lib/contract/channel.ts';
+import type { Server } from '../../../../../lib/contract/server.ts';
+import { loadMembers, membersOf, nameOf } from '../../../state/people.ts';
+import { isBelowMe, myRank } from '../../../state/rights.ts';
+import { Button } from '../../../ui/button.tsx';
+import { SelectField, TextField } from '../../../ui/form.tsx';
+import { sayRefusal } from '../../../ui/toast.tsx';
+import { OverwriteForm } from './overwrite-form.tsx';
+
+/** Whom a channel can treat apart, as a choice: a role or a member, marked when it does so already. */
+interface Target {
+  id: string;
+  name: string;
+  /** Why the person cannot change it; null when they can. */
+  barred: string | null;
+}
+
+/** The roles of a server, then the members whom the channel treats apart, or who were just added. */
+function targetsOf(server: Server, channel: Channel, added: string | null): Target[] {
+  const rank = myRank(server);
+  const roles = server.roles.map(({ id, name, position }) => ({
+    id,
+    name,
+    barred: position === 0 || position < rank ? null : 'This role is not below your highest one.',
+  }));
+  const known = new Set(server.roles.map(({ id }) => id));
+  const memberIds = [...new Set([...channel.overwrites.map(({ id }) => id), ...(added ? [added] : [])])].filter((id) => !known.has(id));
+  const members = memberIds.map((id) => {
+    const member = membersOf(server.id)?.get(id);
+    const below = isBelowMe(server, id, member?.roles ?? []);
+    return { id, name: `${nameOf(id)} (member)`, barred: below ? null : 'This member’s highest role is not below yours.' };
+  });
+  return [...roles, ...members];
+}
+
+/** What a channel allows and denies: to everyone, to a role, to a member. */
+export function Overwrites({ channel, server }: { channel: Channel; server: Server }): JSX.Element {
+  const chosen = useSignal(server.id);
+  const added = useSignal<string | null>(null);
+  const username = useSignal('');
+  const fault = useSignal<string | undefined>(undefined);
+  useEffect(() => {
+    loadMembers(server.id).catch(sayRefusal);
+  }, [server.id]);
+  const targets = targetsOf(server, channel, added.value);
+  const target = targets.find(({ id }) => id === chosen.value) ?? targets.find(({ id }) => id === server.id);
+  const changed = new Set(channel.overwrites.map(({ id }) => id));
+  const add = (event: SubmitEvent): void => {
+    event.preventDefault();
+    const name = username.value.trim().replace(/^@/, '');
+    const member = [...(membersOf(server.id)?.values() ?? [])].find(({ user }) => user.username === name);
+    fault.value = member ? undefined : 'No member of this server has that username.';
+    if (!member) return;
+    added.value = member.user.id;
+    chosen.value = member.user.id;
+    username.value = '';
+  };
+  return (
+    <section class="settings-block">
+      <h3>Permissions here</h3>
+      <p class="soft">
+        A channel can allow or deny what the roles say for the whole server. First counts what it says for @everyone, then for a person’s
+        roles (an allowance beats a denial), then for the person alone. The owner and Administrators may do everything.
+      </p>
+      <SelectField
+        label="Role or member"
+        options={targets.map(({ id, name }) => ({ value: id, label: changed.has(id) ? `${name} — changed here` : name }))}
+        value={target?.id ?? server.id}
+        onValue={(id) => (chosen.value = id)}
+      />
+      <form class="row end" onSubmit={add}>
+        <TextField
+          label="Add a member by username"
+          value={username.value}
+          onValue={(value) => (username.value = value)}
+          error={fault.value}
+          autocomplete="off"
+        />
+        <Button type="submit" disabled={username.value.trim() === ''}>
+          Add
+        </Button>
+      </form>
+      {target && <OverwriteForm key={target.id} channel={channel} server={server} target={target} />}
+    </section>
+  );
+}

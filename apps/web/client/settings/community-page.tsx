@@ -1,0 +1,129 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import type { CommunityInput, CommunitySettings } from '../../../../lib/contract/community.ts';
+import type { Server } from '../../../../lib/contract/server.ts';
+import { call, path } from '../../api/call.ts';
+import { changeServer } from '../../state/servers.ts';
+import { Button } from '../../ui/button.tsx';
+import { Confirm } from '../../ui/dialog.tsx';
+import { SelectField } from '../../ui/form.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { DraftForm, useDraftTask } from './draft.tsx';
+import { type Reading, useRead } from './use-read.ts';
+
+/** The Community and Discovery settings of a server, read again when someone else turned them on or off, or a channel went. */
+export const useCommunity = (server: Server): Reading<CommunitySettings> =>
+  useRead(
+    (signal) => call('GET', path`/api/servers/${server.id}/community`, undefined, { signal }),
+    [server.id, server.community, server.listed, server.channels.length],
+  );
+
+/** What stands in a choice for a channel that is to be made, and for none. */
+const fresh = 'new';
+const none = '';
+
+function ChannelForm({
+  server,
+  settings,
+  onSaved,
+}: {
+  server: Server;
+  settings: CommunitySettings;
+  onSaved: (settings: CommunitySettings) => void;
+}): JSX.Element {
+  const on = settings.community;
+  const { draft, task } = useDraftTask({
+    rulesChannelId: settings.rulesChannelId ?? none,
+    updatesChannelId: settings.updatesChannelId ?? none,
+  });
+  const { now } = draft;
+  const chosen = [settings.rulesChannelId, settings.updatesChannelId];
+  const texts = server.channels
+    .filter(({ kind, id }) => kind === 'text' || chosen.includes(id))
+    .map(({ id, name }) => ({ value: id, label: name ?? '' }));
+  const choices = (standing: string | null, made: string): { value: string; label: string }[] => [
+    ...(standing === null ? [{ value: none, label: on ? 'None: the channel was deleted' : 'Choose …' }] : []),
+    ...(standing === null ? [{ value: fresh, label: made }] : []),
+    ...texts,
+  ];
+  const save = async (): Promise<void> => {
+    const { rulesChannelId, updatesChannelId } = draft.patch;
+    const input: CommunityInput = {
+      enabled: true,
+      ...(rulesChannelId !== undefined && { rulesChannelId }),
+      ...(updatesChannelId !== undefined && { updatesChannelId }),
+    };
+    onSaved(await call<CommunitySettings>('PUT', path`/api/servers/${server.id}/community`, input));
+  };
+  const missing = !on && (now.rulesChannelId === none || now.updatesChannelId === none);
+  return (
+    <DraftForm
+      draft={draft}
+      task={task}
+      save={save}
+      shown={['/rulesChannelId', '/updatesChannelId']}
+      label={on ? 'Save' : 'Turn Community on'}
+      disabled={missing}
+    >
+      <SelectField
+        label="Rules channel"
+        hint="Where newcomers read what holds here."
+        options={choices(settings.rulesChannelId, 'Make a new one: rules')}
+        value={now.rulesChannelId}
+        onValue={(rulesChannelId) => draft.set({ rulesChannelId })}
+        error={task.error?.at('/rulesChannelId')}
+      />
+      <SelectField
+        label="Updates channel"
+        hint="Where the platform’s news for moderators goes. A new one is hidden from @everyone."
+        options={choices(settings.updatesChannelId, 'Make a new one, for moderators only')}
+        value={now.updatesChannelId}
+        onValue={(updatesChannelId) => draft.set({ updatesChannelId })}
+        error={task.error?.at('/updatesChannelId')}
+      />
+      {missing && <p class="hint">Community needs both channels.</p>}
+    </DraftForm>
+  );
+}
+
+/** Turns Community on with its two channels, changes them, and turns it off. */
+export function CommunityPage({ server }: { server: Server }): JSX.Element {
+  const reading = useCommunity(server);
+  const leaving = useSignal(false);
+  const settings = reading.value;
+  const take = (found: CommunitySettings): void => {
+    reading.set(found);
+    changeServer(server.id, (one) => ({ ...one, community: found.community, listed: found.discovery.listed }));
+  };
+  const turnOff = async (): Promise<void> =>
+    take(await call<CommunitySettings>('PUT', path`/api/servers/${server.id}/community`, { enabled: false }));
+  return (
+    <>
+      <p class="soft">A Community server has a channel for its rules and one for its moderators, and can be listed in Discovery.</p>
+      <Problem error={reading.error} again={reading.again} />
+      {!settings && !reading.error && <p class="spinner">Loading …</p>}
+      {settings && (
+        <>
+          <p role="status">
+            Community is <strong>{settings.community ? 'on' : 'off'}</strong>.
+          </p>
+          <ChannelForm server={server} settings={settings} onSaved={take} />
+        </>
+      )}
+      {settings?.community && (
+        <section class="settings-block">
+          <h3>Turn Community off</h3>
+          <p class="soft">The server leaves Discovery. Both channels stay, and so does what Discovery showed, for another time.</p>
+          <Button look="danger" onClick={() => (leaving.value = true)}>
+            Turn Community off
+          </Button>
+        </section>
+      )}
+      {leaving.value && (
+        <Confirm title="Turn Community off?" action="Turn off" run={turnOff} onClose={() => (leaving.value = false)}>
+          <p>{server.listed ? 'The server leaves Discovery at once.' : 'The two channels stay as ordinary channels.'}</p>
+        </Confirm>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,23 @@
+import { useRef } from 'preact/hooks';
+
+/** The `Idempotency-Key` of a form that makes something: a body that is sent again has its key again, so nothing is made twice. */
+export interface CreateKey {
+  of(body: unknown): string;
+  /** It was made: the same body makes another from here on. */
+  done(): void;
+}
+
+/** The key of one form. */
+export function useCreateKey(): CreateKey {
+  const last = useRef<{ body: string; key: string } | undefined>(undefined);
+  return {
+    of(body) {
+      const text = JSON.stringify(body);
+      if (last.current?.body !== text) last.current = { body: text, key: crypto.randomUUID() };
+      return last.current.key;
+    },
+    done() {
+      last.current = undefined;
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import type { Channel } from '../../../../lib/contract/channel.ts';
+import type { Follower } from '../../../../lib/contract/follower.ts';
+import type { Server } from '../../../../lib/contract/server.ts';
+import { call, path } from '../../api/call.ts';
+import { may } from '../../state/rights.ts';
+import { channels, servers } from '../../state/servers.ts';
+import { Button } from '../../ui/button.tsx';
+import { Confirm } from '../../ui/dialog.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { momentOf } from '../../ui/times.ts';
+import { useRead } from './use-read.ts';
+
+/** A channel and its server, as far as the person may know of them. */
+function targetName({ channelId, serverId }: Follower): string {
+  const channel = channels.value.get(channelId);
+  const server = servers.value.get(serverId);
+  if (channel) return `#${channel.name} in ${server?.name}`;
+  return server ? `A channel of ${server.name} that you cannot see` : 'A channel of another server';
+}
+
+/** Only who manages the webhooks of the following channel ends the following. */
+const mayEnd = ({ channelId, serverId }: Follower): boolean => {
+  const channel = channels.value.get(channelId);
+  return channel !== undefined && may('Manage Webhooks', serverId, channel);
+};
+
+function ChannelFollowers({ channel }: { channel: Channel }): JSX.Element {
+  const followers = useRead<Follower[]>(
+    (signal) => call('GET', path`/api/channels/${channel.id}/followers`, undefined, { signal }),
+    [channel.id],
+  );
+  const ending = useSignal<Follower | null>(null);
+  const end = async (): Promise<void> => {
+    const targetId = ending.value?.channelId ?? '';
+    await call('DELETE', path`/api/channels/${channel.id}/followers/${targetId}`);
+    followers.set((followers.value ?? []).filter(({ channelId }) => channelId !== targetId));
+  };
+  return (
+    <section class="settings-block">
+      <h3>{channel.name}</h3>
+      <Problem error={followers.error} again={followers.again} />
+      {!followers.value && !followers.error && <p class="spinner">Loading …</p>}
+      {followers.value?.length === 0 && <p>No channel follows it.</p>}
+      <ul class="settings-list">
+        {followers.value?.map((follower) => (
+          <li key={follower.channelId} class="settings-row">
+            <span class="settings-row-text">
+              {targetName(follower)}
+              <span class="hint block">since {momentOf(follower.createdAt)}</span>
+            </span>
+            {mayEnd(follower) && (
+              <Button aria-label={`Stop: ${targetName(follower)}`} onClick={() => (ending.value = follower)}>
+                Stop following
+              </Button>
+            )}
+          </li>
+        ))}
+      </ul>
+      {ending.value && (
+        <Confirm title="Stop following?" action="Stop following" run={end} onClose={() => (ending.value = null)}>
+          <p>
+            {targetName(ending.value)} gets no more posts of {channel.name}. What it got stays.
+          </p>
+        </Confirm>
+      )}
+    </section>
+  );
+}
+
+/** Which channels follow the announcement channels of a server. */
+export function FollowersPage({ server }: { server: Server }): JSX.Element {
+  return (
+    <>
+      <p class="soft">
+        Text channels of any server can follow an announcement channel: each message that is crossposted here is copied there. Who has
+        Manage Webhooks in a following channel starts and ends that.
+      </p>
+      {server.channels
+        .filter(({ kind }) => kind === 'announcement')
+        .map((channel) => (
+          <ChannelFollowers key={channel.id} channel={channel} />
+        ))}
+    </>
+  );
+}

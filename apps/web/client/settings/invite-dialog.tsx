@@ -1,0 +1,90 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { limits } from '../../../../lib/base/limits.ts';
+import type { Invite, InviteInput, Server } from '../../../../lib/contract/server.ts';
+import { call, path } from '../../api/call.ts';
+import { Button } from '../../ui/button.tsx';
+import { CopyButton } from '../../ui/copy.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { SelectField, useTask } from '../../ui/form.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { momentOf, spanOf } from '../../ui/times.ts';
+import { useCreateKey } from './create-key.ts';
+import './settings.css';
+
+/** The link that an invite's code stands for. */
+export const inviteLink = (code: string): string => `${location.origin}/invite/${code}`;
+
+const ages = [1800, 3600, 21_600, 43_200, 86_400, limits.inviteMaxAgeSecs, 0].map((secs) => ({
+  value: String(secs),
+  label: secs === 0 ? 'Never' : `After ${spanOf(secs)}`,
+}));
+
+const uses = [0, 1, 5, 10, 25, 50, limits.inviteMaxUses].map((count) => ({
+  value: String(count),
+  label: count === 0 ? 'No limit' : count === 1 ? 'Once' : `${count} times`,
+}));
+
+function Made({ invite }: { invite: Invite }): JSX.Element {
+  const link = inviteLink(invite.code);
+  return (
+    <div class="made-invite" role="status">
+      <p class="row">
+        <code class="grow">{link}</code>
+        <CopyButton text={link} what="the invite link">
+          Copy
+        </CopyButton>
+      </p>
+      <p class="hint">
+        {invite.maxUses === 0
+          ? 'It works as often as you like'
+          : invite.maxUses === 1
+            ? 'It works once'
+            : `It works ${invite.maxUses} times`}
+        , {invite.expiresAt ? `until ${momentOf(invite.expiresAt)}.` : 'and never expires.'}
+      </p>
+    </div>
+  );
+}
+
+/** Makes an invite and shows its link to be copied. */
+export function InviteDialog({ server, onClose, onMade }: { server: Server; onClose: () => void; onMade?: () => void }): JSX.Element {
+  const maxAgeSecs = useSignal('86400');
+  const maxUses = useSignal('0');
+  const invite = useSignal<Invite | null>(null);
+  const task = useTask();
+  const key = useCreateKey();
+  const developer = server.types.includes('developer');
+  const make = (event: SubmitEvent): void => {
+    event.preventDefault();
+    void task.run(async () => {
+      const input: InviteInput = { maxAgeSecs: Number(maxAgeSecs.value), maxUses: Number(maxUses.value) };
+      invite.value = await call<Invite>('POST', path`/api/servers/${server.id}/invites`, input, { key: key.of(input) });
+      key.done();
+      onMade?.();
+    });
+  };
+  return (
+    <Dialog title={`Invite people to ${server.name}`} onClose={onClose}>
+      <form class="form" onSubmit={make}>
+        {server.invitesPaused && <p class="notice">Invites are paused here: links lead in again once that is switched off.</p>}
+        {developer ? (
+          <p class="notice">In a developer server an invite works once, and for at most {spanOf(limits.developerInviteMaxAgeSecs)}.</p>
+        ) : (
+          <>
+            {server.types.includes('staff') && <p class="notice">This is a staff server: only members with Manage Server can invite.</p>}
+            <SelectField label="Expires" options={ages} value={maxAgeSecs.value} onValue={(value) => (maxAgeSecs.value = value)} />
+            <SelectField label="Can be used" options={uses} value={maxUses.value} onValue={(value) => (maxUses.value = value)} />
+          </>
+        )}
+        <Problem error={task.error} />
+        {invite.value && <Made invite={invite.value} />}
+        <div class="actions">
+          <Button type="submit" look={invite.value ? 'plain' : 'main'} busy={task.busy}>
+            {invite.value ? 'Make another link' : 'Make a link'}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

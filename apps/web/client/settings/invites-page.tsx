@@ -1,0 +1,75 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import type { Invite, Server } from '../../../../lib/contract/server.ts';
+import { call, path } from '../../api/call.ts';
+import { Button } from '../../ui/button.tsx';
+import { CopyButton } from '../../ui/copy.tsx';
+import { Confirm } from '../../ui/dialog.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { momentOf } from '../../ui/times.ts';
+import { InviteDialog, inviteLink } from './invite-dialog.tsx';
+import { mayInvite } from './invite-rights.ts';
+import { useRead } from './use-read.ts';
+
+const usesOf = ({ uses, maxUses }: Invite): string =>
+  maxUses === 0 ? `used ${uses} ${uses === 1 ? 'time' : 'times'}, no limit` : `used ${uses} of ${maxUses}`;
+
+/** The invites that still work: made, copied, revoked. */
+export function InvitesPage({ server }: { server: Server }): JSX.Element {
+  const invites = useRead<Invite[]>(
+    (signal) => call('GET', path`/api/servers/${server.id}/invites`, undefined, { signal }),
+    [server.id, server.invitesPaused],
+  );
+  const making = useSignal(false);
+  const revoking = useSignal<string | null>(null);
+  const revoke = async (): Promise<void> => {
+    const code = revoking.value ?? '';
+    await call('DELETE', path`/api/invites/${code}`);
+    invites.set((invites.value ?? []).filter((one) => one.code !== code));
+  };
+  return (
+    <>
+      {server.types.includes('staff') && <p class="notice">This is a staff server: only members with Manage Server can make invites.</p>}
+      {server.types.includes('developer') && (
+        <p class="notice">This is a developer server: the owner and Administrators make invites; each works once, for at most an hour.</p>
+      )}
+      {server.invitesPaused && <p class="notice">Invites are paused: nobody can join until that is switched off in the overview.</p>}
+      {mayInvite(server.id) && (
+        <div>
+          <Button look="main" onClick={() => (making.value = true)}>
+            Make an invite
+          </Button>
+        </div>
+      )}
+      <Problem error={invites.error} again={invites.again} />
+      {!invites.value && !invites.error && <p class="spinner">Loading …</p>}
+      {invites.value?.length === 0 && <p>There is no invite that works.</p>}
+      <ul class="settings-list">
+        {invites.value?.map((invite) => (
+          <li key={invite.code} class="settings-row">
+            <span class="settings-row-text">
+              <code>{inviteLink(invite.code)}</code>
+              <span class="hint block">
+                {usesOf(invite)}; {invite.expiresAt ? `expires ${momentOf(invite.expiresAt)}` : 'never expires'}
+              </span>
+            </span>
+            <CopyButton text={inviteLink(invite.code)} what={`the link ${invite.code}`}>
+              Copy
+            </CopyButton>
+            <Button aria-label={`Revoke ${invite.code}`} onClick={() => (revoking.value = invite.code)}>
+              Revoke
+            </Button>
+          </li>
+        ))}
+      </ul>
+      {making.value && <InviteDialog server={server} onClose={() => (making.value = false)} onMade={invites.again} />}
+      {revoking.value !== null && (
+        <Confirm title="Revoke the invite?" action="Revoke" run={revoke} onClose={() => (revoking.value = null)}>
+          <p>
+            <code>{inviteLink(revoking.value)}</code> leads nowhere from then on. Who joined by it stays.
+          </p>
+        </Confirm>
+      )}
+    </>
+  );
+}

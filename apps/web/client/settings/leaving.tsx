@@ -1,0 +1,159 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useLocation } from 'preact-iso';
+import type { Server } from '../../../../lib/contract/server.ts';
+import { ApiError, call, path } from '../../api/call.ts';
+import { dropMembers, loadMembers, membersOf } from '../../state/people.ts';
+import { dropServer, putServer } from '../../state/servers.ts';
+import { myId } from '../../state/session.ts';
+import { Button } from '../../ui/button.tsx';
+import { Confirm, Dialog } from '../../ui/dialog.tsx';
+import { TextField, useTask } from '../../ui/form.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { say } from '../../ui/toast.tsx';
+
+/** Forgets a server that is no longer the person's, and goes to the start. */
+function useGoodbye(serverId: string): () => void {
+  const { route } = useLocation();
+  return () => {
+    route('/', true);
+    dropMembers(serverId);
+    dropServer(serverId);
+  };
+}
+
+/** The way out of a server, for everyone but its owner. */
+export function LeaveServer({ server }: { server: Server }): JSX.Element {
+  const asking = useSignal(false);
+  const goodbye = useGoodbye(server.id);
+  const leave = async (): Promise<void> => {
+    await call('DELETE', path`/api/users/@me/servers/${server.id}`);
+    goodbye();
+  };
+  return (
+    <section class="settings-block">
+      <h3>Leave this server</h3>
+      <p class="soft">You lose your roles here. To come back you need an invite, or Discovery if the server is listed.</p>
+      <Button look="danger" onClick={() => (asking.value = true)}>
+        Leave the server
+      </Button>
+      {asking.value && (
+        <Confirm title={`Leave ${server.name}?`} action="Leave" run={leave} onClose={() => (asking.value = false)}>
+          <p>Its channels disappear from your list at once.</p>
+        </Confirm>
+      )}
+    </section>
+  );
+}
+
+/** Gives the server to another person in it, whom the owner names. */
+function HandOver({ server }: { server: Server }): JSX.Element {
+  const username = useSignal('');
+  const asking = useSignal(false);
+  const task = useTask();
+  const heir = (): { id: string; name: string } | undefined => {
+    const name = username.value.trim().replace(/^@/, '');
+    const found = [...(membersOf(server.id)?.values() ?? [])].find(({ user }) => user.username === name);
+    return found && { id: found.user.id, name: found.user.displayName };
+  };
+  const ask = (event: SubmitEvent): void => {
+    event.preventDefault();
+    void task.run(async () => {
+      await loadMembers(server.id);
+      const found = heir();
+      if (!found || found.id === myId()) throw new ApiError(0, { message: 'No other member of this server has that username.' });
+      asking.value = true;
+    });
+  };
+  const handOver = async (): Promise<void> => {
+    const found = heir();
+    if (!found) return;
+    putServer(await call<Server>('PATCH', path`/api/servers/${server.id}`, { ownerId: found.id }));
+    say(`${server.name} belongs to ${found.name} now.`);
+  };
+  return (
+    <form class="form" onSubmit={ask}>
+      <h3>Hand over the server</h3>
+      <TextField
+        label="Username of the new owner"
+        hint="A person who is in this server. Only they can give it back."
+        required
+        value={username.value}
+        onValue={(value) => (username.value = value)}
+      />
+      <Problem error={task.error} />
+      <div class="actions">
+        <Button type="submit" busy={task.busy}>
+          Hand over
+        </Button>
+      </div>
+      {asking.value && (
+        <Confirm title={`Hand ${server.name} over?`} action="Hand over" run={handOver} onClose={() => (asking.value = false)}>
+          <p>{heir()?.name} becomes the owner. You keep your roles, and lose every right that they do not give you.</p>
+        </Confirm>
+      )}
+    </form>
+  );
+}
+
+/** Deletes the server once its name was typed. */
+function DeleteServer({ server }: { server: Server }): JSX.Element {
+  const asking = useSignal(false);
+  const typed = useSignal('');
+  const task = useTask();
+  const goodbye = useGoodbye(server.id);
+  const close = (): void => {
+    asking.value = false;
+    typed.value = '';
+  };
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    if (typed.value !== server.name) return;
+    void task.run(async () => {
+      await call('DELETE', path`/api/servers/${server.id}`);
+      goodbye();
+    });
+  };
+  return (
+    <section class="settings-block">
+      <h3>Delete the server</h3>
+      <p class="soft">All its channels, messages and files go with it. Nobody can bring them back.</p>
+      <Button look="danger" onClick={() => (asking.value = true)}>
+        Delete the server
+      </Button>
+      {asking.value && (
+        <Dialog title={`Delete ${server.name}?`} onClose={close}>
+          <form class="form" onSubmit={submit}>
+            <p>All channels, messages, files, roles and webhooks of this server go for good, for all its members.</p>
+            <TextField
+              label="Type the name of the server"
+              hint={server.name}
+              required
+              autocomplete="off"
+              value={typed.value}
+              onValue={(value) => (typed.value = value)}
+            />
+            <Problem error={task.error} />
+            <div class="actions">
+              <Button onClick={close}>Cancel</Button>
+              <Button type="submit" look="danger" busy={task.busy} disabled={typed.value !== server.name}>
+                Delete for good
+              </Button>
+            </div>
+          </form>
+        </Dialog>
+      )}
+    </section>
+  );
+}
+
+/** The ways to part with a server: the owner hands it over or deletes it, others leave. */
+export function PartingWays({ server }: { server: Server }): JSX.Element {
+  if (server.ownerId !== myId()) return <LeaveServer server={server} />;
+  return (
+    <>
+      <HandOver server={server} />
+      <DeleteServer server={server} />
+    </>
+  );
+}

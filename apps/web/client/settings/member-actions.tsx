@@ -1,0 +1,128 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { limits } from '../../../../lib/base/limits.ts';
+import type { BanInput, Member, Role, Server } from '../../../../lib/contract/server.ts';
+import { call, path } from '../../api/call.ts';
+import { dropMember, putMember } from '../../state/people.ts';
+import { isBelowMe, may, myRank } from '../../state/rights.ts';
+import { myId } from '../../state/session.ts';
+import { Button } from '../../ui/button.tsx';
+import { Confirm, Dialog } from '../../ui/dialog.tsx';
+import { CheckField, TextField, useTask } from '../../ui/form.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { say } from '../../ui/toast.tsx';
+
+interface Props {
+  server: Server;
+  member: Member;
+  onClose: () => void;
+}
+
+/** Gives a member roles and takes them, each at once. Roles that do not stand below the person's highest are shown as they are. */
+function RolesDialog({ server, member, onClose }: Props): JSX.Element {
+  const task = useTask();
+  const rank = myRank(server);
+  const turn = ({ id }: Role, on: boolean): void =>
+    void task.run(async () => {
+      await call(on ? 'PUT' : 'DELETE', path`/api/servers/${server.id}/members/${member.user.id}/roles/${id}`);
+      const others = member.roles.filter((one) => one !== id);
+      putMember(server.id, { ...member, roles: on ? [...others, id] : others });
+    });
+  const roles = server.roles.filter(({ id }) => id !== server.id);
+  return (
+    <Dialog title={`Roles of ${member.user.displayName}`} onClose={onClose}>
+      {roles.length === 0 && <p>This server has no roles yet.</p>}
+      {roles.map((role) => (
+        <CheckField
+          key={role.id}
+          label={role.name}
+          checked={member.roles.includes(role.id)}
+          disabled={role.position >= rank || task.busy}
+          {...(role.position >= rank && { hint: 'Not below your highest role.' })}
+          onChecked={(on) => turn(role, on)}
+        />
+      ))}
+      <Problem error={task.error} />
+    </Dialog>
+  );
+}
+
+/** Bans a member, with a reason for the list of bans and the audit log. */
+function BanDialog({ server, member, onClose }: Props): JSX.Element {
+  const reason = useSignal('');
+  const task = useTask();
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    void task.run(async () => {
+      const input: BanInput = { reason: reason.value === '' ? null : reason.value };
+      await call('PUT', path`/api/servers/${server.id}/bans/${member.user.id}`, input);
+      onClose();
+      dropMember(server.id, member.user.id);
+      say(`${member.user.displayName} is banned.`);
+    });
+  };
+  return (
+    <Dialog title={`Ban ${member.user.displayName}?`} onClose={onClose}>
+      <form class="form" onSubmit={submit}>
+        <p>They leave at once and cannot come back until the ban is lifted. The platform tells them.</p>
+        <TextField
+          label="Reason (optional)"
+          hint={`Up to ${limits.banReasonChars} characters; those who see the bans or the audit log read it.`}
+          lines={2}
+          value={reason.value}
+          onValue={(value) => (reason.value = value)}
+          error={task.error?.at('/reason')}
+        />
+        <Problem error={task.error} shown={['/reason']} />
+        <div class="actions">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="danger" busy={task.busy}>
+            Ban
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** What the person may do with a member: only that is offered. */
+export function MemberActions({ server, member }: { server: Server; member: Member }): JSX.Element {
+  const open = useSignal<'roles' | 'kick' | 'ban' | null>(null);
+  const { user } = member;
+  const close = (): void => {
+    open.value = null;
+  };
+  const below = user.id !== myId() && isBelowMe(server, user.id, member.roles);
+  const kick = async (): Promise<void> => {
+    await call('DELETE', path`/api/servers/${server.id}/members/${user.id}`);
+    close();
+    dropMember(server.id, user.id);
+    say(`${user.displayName} was kicked.`);
+  };
+  return (
+    <span class="row">
+      {may('Manage Roles', server.id) && (
+        <Button aria-label={`Roles of ${user.displayName}`} onClick={() => (open.value = 'roles')}>
+          Roles
+        </Button>
+      )}
+      {below && may('Kick Members', server.id) && (
+        <Button aria-label={`Kick ${user.displayName}`} onClick={() => (open.value = 'kick')}>
+          Kick
+        </Button>
+      )}
+      {below && may('Ban Members', server.id) && (
+        <Button aria-label={`Ban ${user.displayName}`} onClick={() => (open.value = 'ban')}>
+          Ban
+        </Button>
+      )}
+      {open.value === 'roles' && <RolesDialog server={server} member={member} onClose={close} />}
+      {open.value === 'ban' && <BanDialog server={server} member={member} onClose={close} />}
+      {open.value === 'kick' && (
+        <Confirm title={`Kick ${user.displayName}?`} action="Kick" run={kick} onClose={close}>
+          <p>They leave at once and can come back with an invite. The platform tells them.</p>
+        </Confirm>
+      )}
+    </span>
+  );
+}

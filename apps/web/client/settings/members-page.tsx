@@ -1,0 +1,70 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import type { Member, Server } from '../../../../lib/contract/server.ts';
+import { loadMembers, membersOf } from '../../state/people.ts';
+import { may } from '../../state/rights.ts';
+import { Avatar } from '../../ui/avatar.tsx';
+import { Button } from '../../ui/button.tsx';
+import { TextField, useTask } from '../../ui/form.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { MemberActions } from './member-actions.tsx';
+
+/** How many members are shown at first, and more at each asking. */
+const pageOf = 50;
+
+const matches = ({ user }: Member, text: string): boolean =>
+  user.displayName.toLowerCase().includes(text) || user.username.includes(text) || user.id === text;
+
+/** Everyone in a server, by name: their roles, and the way out for those below. */
+export function MembersPage({ server }: { server: Server }): JSX.Element {
+  const text = useSignal('');
+  const most = useSignal(pageOf);
+  const task = useTask();
+  const load = (): void => void task.run(() => loadMembers(server.id));
+  useEffect(load, [server.id]);
+  const members = membersOf(server.id);
+  if (!members) return task.error ? <Problem error={task.error} again={load} /> : <p class="spinner">Loading …</p>;
+  const wanted = text.value.trim().replace(/^@/, '').toLowerCase();
+  const found = [...members.values()]
+    .filter((member) => matches(member, wanted))
+    .toSorted((a, b) => a.user.displayName.localeCompare(b.user.displayName) || (a.user.id < b.user.id ? -1 : 1));
+  return (
+    <>
+      <TextField label="Search" type="search" placeholder="A name or an id" value={text.value} onValue={(value) => (text.value = value)} />
+      <p class="soft" role="status">
+        {found.length === members.size ? `${members.size} members` : `${found.length} of ${members.size} members`}
+      </p>
+      {may('Manage Roles', server.id) && (
+        <p class="hint">You can give and take roles below your own highest. The own role of a bot is given and taken by nobody.</p>
+      )}
+      <ul class="settings-list">
+        {found.slice(0, most.value).map((member) => (
+          <li key={member.user.id} class="settings-row member-row">
+            <Avatar id={member.user.id} name={member.user.displayName} url={member.user.avatarUrl} status={member.status} />
+            <span class="settings-row-text">
+              <strong>{member.user.displayName}</strong> <span class="soft">{member.user.username}</span>
+              {member.isOwner && <span class="tag">Owner</span>}
+              <span class="role-chips">
+                {server.roles
+                  .filter(({ id }) => member.roles.includes(id))
+                  .map(({ id, name, color }) => (
+                    <span key={id} class="role-chip">
+                      <span class="role-dot" style={{ background: color ?? 'var(--line-field)' }} />
+                      {name}
+                    </span>
+                  ))}
+              </span>
+            </span>
+            <MemberActions server={server} member={member} />
+          </li>
+        ))}
+      </ul>
+      {found.length > most.value && (
+        <div>
+          <Button onClick={() => (most.value += pageOf)}>Show more</Button>
+        </div>
+      )}
+    </>
+  );
+}

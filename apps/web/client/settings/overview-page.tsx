@@ -1,0 +1,38 @@
+import type { JSX } from 'preact';
+import type { Server, ServerPatch } from '../../../../lib/contract/server.ts';
+import { call, path } from '../../api/call.ts';
+import { putServer } from '../../state/servers.ts';
+import { CheckField, TextField } from '../../ui/form.tsx';
+import { DraftForm, useDraftTask } from './draft.tsx';
+import { PartingWays } from './leaving.tsx';
+import { PictureField } from './picture-field.tsx';
+
+/** A server's name, icon and invites, and the ways to part with it. */
+export function OverviewPage({ server }: { server: Server }): JSX.Element {
+  const { draft, task } = useDraftTask({ name: server.name, invitesPaused: server.invitesPaused });
+  const save = async (): Promise<void> => {
+    const patch: ServerPatch = draft.patch;
+    putServer(await call<Server>('PATCH', path`/api/servers/${server.id}`, patch));
+  };
+  return (
+    <>
+      <PictureField
+        label="Icon"
+        at={path`/api/servers/${server.id}/icon`}
+        face={{ id: server.id, name: server.name, url: server.iconUrl }}
+        square
+        onPicture={(iconUrl) => putServer({ ...server, iconUrl })}
+      />
+      <DraftForm draft={draft} task={task} save={save} shown={['/name']}>
+        <TextField label="Name" required value={draft.now.name} onValue={(name) => draft.set({ name })} error={task.error?.at('/name')} />
+        <CheckField
+          label="Pause invites"
+          hint="Nobody can join, by an invite or through Discovery, until you switch this off. Invites stay as they are."
+          checked={draft.now.invitesPaused}
+          onChecked={(invitesPaused) => draft.set({ invitesPaused })}
+        />
+      </DraftForm>
+      <PartingWays server={server} />
+    </>
+  );
+}

@@ -1,0 +1,38 @@
+import type { JSX } from 'preact';
+import { holds, permissionBits } from '../../../../lib/base/permissions.ts';
+import { CheckField } from '../../ui/form.tsx';
+import { allPermissionNames, permissionTexts } from '../../ui/permission-texts.ts';
+
+/** Permissions to tick, each explained. Those that the person does not hold (`held`) cannot be changed, and say so. */
+export function PermissionList({
+  legend,
+  bits,
+  held,
+  onBits,
+  disabled = false,
+}: {
+  legend: string;
+  bits: number;
+  held: number;
+  onBits: (bits: number) => void;
+  disabled?: boolean;
+}): JSX.Element {
+  return (
+    <fieldset class="permission-list">
+      <legend>{legend}</legend>
+      {allPermissionNames.map((permission) => {
+        const mine = holds(held, permission);
+        return (
+          <CheckField
+            key={permission}
+            label={permission}
+            hint={`${permissionTexts[permission]}${mine || disabled ? '' : ' You do not have it yourself, so you cannot give or take it.'}`}
+            checked={holds(bits, permission)}
+            disabled={disabled || !mine}
+            onChecked={(on) => onBits(on ? bits | permissionBits[permission] : bits & ~permissionBits[permission])}
+          />
+        );
+      })}
+    </fieldset>
+  );
+}

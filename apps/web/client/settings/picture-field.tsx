@@ -1,0 +1,84 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useId } from 'preact/hooks';
+import { limits } from '../../../../lib/base/limits.ts';
+import type { Picture } from '../../../../lib/contract/shared.ts';
+import { call } from '../../api/call.ts';
+import { Avatar } from '../../ui/avatar.tsx';
+import { Button } from '../../ui/button.tsx';
+import { useTask } from '../../ui/form.tsx';
+import { Problem } from '../../ui/problem.tsx';
+
+const kinds = 'image/png,image/jpeg,image/webp,image/gif';
+
+/** A picture that can be put in place and taken away: an avatar, or a server's icon. `at` is its path in the API, `onPicture` is told where it is. */
+export function PictureField({
+  label,
+  at,
+  face,
+  square = false,
+  onPicture,
+}: {
+  label: string;
+  at: string;
+  face: { id: string; name: string; url: string | null };
+  square?: boolean;
+  onPicture: (url: string | null) => void;
+}): JSX.Element {
+  const id = useId();
+  const task = useTask();
+  const tooLarge = useSignal(false);
+  const put = (file: File | undefined): void => {
+    if (!file) return;
+    tooLarge.value = file.size > limits.pictureBytes;
+    task.clear();
+    if (!tooLarge.value)
+      void task.run(async () => {
+        const { url } = await call<Picture>('PUT', at, file);
+        onPicture(url);
+      });
+  };
+  const clear = (): void =>
+    void task.run(async () => {
+      await call('DELETE', at);
+      onPicture(null);
+    });
+  return (
+    <div class="picture-field" role="group" aria-labelledby={`${id}-label`}>
+      <Avatar {...face} size={80} square={square} />
+      <div class="picture-tools">
+        <strong id={`${id}-label`}>{label}</strong>
+        <div class="row">
+          <label class="button" aria-disabled={task.busy}>
+            {task.busy ? 'Uploading …' : 'Choose a picture'}
+            <input
+              type="file"
+              class="visually-hidden"
+              accept={kinds}
+              disabled={task.busy}
+              aria-describedby={`${id}-hint`}
+              onChange={({ currentTarget }) => {
+                put(currentTarget.files?.[0]);
+                currentTarget.value = '';
+              }}
+            />
+          </label>
+          {face.url && (
+            <Button busy={task.busy} onClick={clear}>
+              Remove
+            </Button>
+          )}
+        </div>
+        <p class="hint" id={`${id}-hint`}>
+          PNG, JPEG, WebP or GIF, up to {limits.pictureBytes / 1024 / 1024} MiB. It is cropped to a square.
+        </p>
+        {tooLarge.value && (
+          <p class="field-error" role="alert">
+            This picture is larger than {limits.pictureBytes / 1024 / 1024} MiB.
+          </p>
+        )}
+        <Problem error={task.error} />
+      </div>
+    </div>
+  );
+}

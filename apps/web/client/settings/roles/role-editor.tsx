@@ -1,0 +1,103 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useLocation } from 'preact-iso';
+import type { Role, Server } from '../../../../../lib/contract/server.ts';
+import { call, path } from '../../../api/call.ts';
+import { takeRole } from '../../../state/people.ts';
+import { myRank, myRights } from '../../../state/rights.ts';
+import { dropRole, putRole } from '../../../state/servers.ts';
+import { Button } from '../../../ui/button.tsx';
+import { Confirm } from '../../../ui/dialog.tsx';
+import { CheckField, Field, TextField } from '../../../ui/form.tsx';
+import { DraftForm, useDraftTask } from '../draft.tsx';
+import { PermissionList } from '../permission-list.tsx';
+
+/** The colour that a new choice begins with. */
+const firstColor = '#5865f2';
+
+/** One role: its name, colour, place in the member list and permissions, and its end. Of `@everyone` only the permissions can be changed. */
+export function RoleEditor({ role, server }: { role: Role; server: Server }): JSX.Element {
+  const { name, color, hoist, permissions } = role;
+  const { draft, task } = useDraftTask<Pick<Role, 'name' | 'color' | 'hoist' | 'permissions'>>({ name, color, hoist, permissions });
+  const { now, set } = draft;
+  const asking = useSignal(false);
+  const { route } = useLocation();
+  const everyone = role.id === server.id;
+  const barred = !everyone && role.position >= myRank(server);
+  const at = path`/api/servers/${server.id}/roles/${role.id}`;
+  const save = async (): Promise<void> => putRole(server.id, await call<Role>('PATCH', at, draft.patch));
+  const remove = async (): Promise<void> => {
+    await call('DELETE', at);
+    route(`/servers/${server.id}/settings/roles`, true);
+    takeRole(server.id, role.id);
+    dropRole(server.id, role.id);
+  };
+  return (
+    <>
+      <h3>{name}</h3>
+      {barred && <p class="notice">This role stands as high as your highest one, or higher: you can look at it, not change it.</p>}
+      <DraftForm draft={draft} task={task} save={save} shown={['/name', '/color']} disabled={barred}>
+        {!everyone && (
+          <>
+            <TextField
+              label="Name"
+              required
+              disabled={barred}
+              value={now.name}
+              onValue={(value) => set({ name: value })}
+              error={task.error?.at('/name')}
+            />
+            <CheckField
+              label="A colour of its own"
+              checked={now.color !== null}
+              disabled={barred}
+              onChecked={(on) => set({ color: on ? (color ?? firstColor) : null })}
+            />
+            {now.color !== null && (
+              <Field label="Colour" error={task.error?.at('/color')}>
+                {(tie) => (
+                  <input
+                    {...tie}
+                    type="color"
+                    class="color-input"
+                    disabled={barred}
+                    value={now.color ?? firstColor}
+                    onInput={({ currentTarget }) => set({ color: currentTarget.value })}
+                  />
+                )}
+              </Field>
+            )}
+            <CheckField
+              label="Show as a group of its own"
+              hint="Members with this role stand under its name in the member list."
+              checked={now.hoist}
+              disabled={barred}
+              onChecked={(on) => set({ hoist: on })}
+            />
+          </>
+        )}
+        <PermissionList
+          legend={everyone ? 'What everyone here may do' : 'What members with this role may do'}
+          bits={now.permissions}
+          held={myRights(server.id)}
+          onBits={(bits) => set({ permissions: bits })}
+          disabled={barred}
+        />
+      </DraftForm>
+      {!everyone && !barred && (
+        <section class="settings-block">
+          <h3>Delete the role</h3>
+          <p class="soft">Whoever has it loses it. The own role of a bot goes when the bot leaves.</p>
+          <Button look="danger" onClick={() => (asking.value = true)}>
+            Delete {name}
+          </Button>
+        </section>
+      )}
+      {asking.value && (
+        <Confirm title={`Delete ${name}?`} action="Delete for good" run={remove} onClose={() => (asking.value = false)}>
+          <p>Whoever has it loses it, and channels forget what they allow it.</p>
+        </Confirm>
+      )}
+    </>
+  );
+}

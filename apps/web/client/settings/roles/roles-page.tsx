@@ -1,0 +1,127 @@
+import { useSignal } from '@preact/signals';
+import { ArrowDown, ArrowUp } from 'lucide';
+import type { JSX } from 'preact';
+import { useLocation } from 'preact-iso';
+import type { Role, Server } from '../../../../../lib/contract/server.ts';
+import { call, path } from '../../../api/call.ts';
+import { myRank } from '../../../state/rights.ts';
+import { putRole } from '../../../state/servers.ts';
+import { Button, IconButton } from '../../../ui/button.tsx';
+import { Dialog } from '../../../ui/dialog.tsx';
+import { TextField, useTask } from '../../../ui/form.tsx';
+import { Problem } from '../../../ui/problem.tsx';
+import { useCreateKey } from '../create-key.ts';
+import { RoleEditor } from './role-editor.tsx';
+
+function NewRoleForm({ serverId, onMade }: { serverId: string; onMade: (role: Role) => void }): JSX.Element {
+  const name = useSignal('');
+  const task = useTask();
+  const key = useCreateKey();
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    void task.run(async () => {
+      const input = { name: name.value };
+      const role = await call<Role>('POST', path`/api/servers/${serverId}/roles`, input, { key: key.of(input) });
+      key.done();
+      putRole(serverId, role);
+      onMade(role);
+    });
+  };
+  return (
+    <form class="form" onSubmit={submit}>
+      <TextField label="Name" required value={name.value} onValue={(value) => (name.value = value)} error={task.error?.at('/name')} />
+      <p class="hint">It starts at the bottom, without any permission.</p>
+      <Problem error={task.error} shown={['/name']} />
+      <div class="actions">
+        <Button type="submit" look="main" busy={task.busy}>
+          Make the role
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** The roles of a server, highest first: made, moved, opened; `?role=` shows one. */
+export function RolesPage({ server }: { server: Server }): JSX.Element {
+  const { query, route } = useLocation();
+  const making = useSignal(false);
+  const moving = useTask();
+  const rank = myRank(server);
+  const list = `/servers/${server.id}/settings/roles`;
+  const move = (role: Role, position: number): void =>
+    void moving.run(async () => {
+      putRole(server.id, await call<Role>('PATCH', path`/api/servers/${server.id}/roles/${role.id}`, { position }));
+    });
+  if (query.role !== undefined) {
+    const role = server.roles.find(({ id }) => id === query.role);
+    return (
+      <>
+        <p>
+          <a href={list}>All roles</a>
+        </p>
+        {role ? <RoleEditor key={role.id} role={role} server={server} /> : <p role="status">This role does not exist any more.</p>}
+      </>
+    );
+  }
+  return (
+    <>
+      <p class="soft">
+        Highest first. Who manages roles, kicks or bans can do so to those below their own highest role only. A member has what any of their
+        roles allows.
+      </p>
+      {rank > 0 && (
+        <div>
+          <Button look="main" onClick={() => (making.value = true)}>
+            Make a role
+          </Button>
+        </div>
+      )}
+      <Problem error={moving.error} />
+      <ul class="settings-list">
+        {server.roles.map((role) => {
+          const { id, name, color, position } = role;
+          const below = position < rank;
+          return (
+            <li key={id} class="settings-row">
+              <span class="role-dot" style={{ background: color ?? 'var(--line-field)' }} />
+              <span class="settings-row-text">
+                <strong>{name}</strong>
+                {!below && <span class="soft"> as high as you, or higher</span>}
+              </span>
+              {position > 0 && below && (
+                <>
+                  <IconButton
+                    of={ArrowUp}
+                    label={`Move ${name} up`}
+                    disabled={position + 1 >= rank || position + 1 >= server.roles.length || moving.busy}
+                    onClick={() => move(role, position + 1)}
+                  />
+                  <IconButton
+                    of={ArrowDown}
+                    label={`Move ${name} down`}
+                    disabled={position <= 1 || moving.busy}
+                    onClick={() => move(role, position - 1)}
+                  />
+                </>
+              )}
+              <a class="button" href={`${list}?role=${id}`} aria-label={`${below || position === 0 ? 'Edit' : 'Look at'} ${name}`}>
+                {below || position === 0 ? 'Edit' : 'Look'}
+              </a>
+            </li>
+          );
+        })}
+      </ul>
+      {making.value && (
+        <Dialog title="Make a role" onClose={() => (making.value = false)}>
+          <NewRoleForm
+            serverId={server.id}
+            onMade={({ id }) => {
+              making.value = false;
+              route(`${list}?role=${id}`);
+            }}
+          />
+        </Dialog>
+      )}
+    </>
+  );
+}

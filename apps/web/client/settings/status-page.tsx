@@ -1,0 +1,57 @@
+import type { JSX } from 'preact';
+import { useId } from 'preact/hooks';
+import { limits } from '../../../../lib/base/limits.ts';
+import type { ChosenStatus, Me, PresencePatch } from '../../../../lib/contract/user.ts';
+import { call } from '../../api/call.ts';
+import { me } from '../../state/session.ts';
+import { TextField } from '../../ui/form.tsx';
+import { DraftForm, useDraftTask } from './draft.tsx';
+
+const choices: readonly { value: ChosenStatus; label: string; hint: string }[] = [
+  { value: 'online', label: 'Online', hint: 'Others see that you are here.' },
+  { value: 'idle', label: 'Idle', hint: 'You are connected, but not at the screen.' },
+  { value: 'dnd', label: 'Do not disturb', hint: 'You are here and would rather be left alone.' },
+  { value: 'invisible', label: 'Invisible', hint: 'You are shown as offline, and can do everything as usual.' },
+];
+
+/** How others see that the person is here. It holds until it is changed, and shows while a page of theirs is open. */
+export function StatusPage(): JSX.Element {
+  const name = useId();
+  const { draft, task } = useDraftTask({ status: me.value?.status ?? ('online' as const), customStatus: me.value?.customStatus ?? '' });
+  const { now, set } = draft;
+  const save = async (): Promise<void> => {
+    const patch: PresencePatch = draft.patch;
+    const saved = await call<Me>('PATCH', '/api/users/@me/presence', patch);
+    if (me.value) me.value = { ...me.value, ...saved };
+  };
+  return (
+    <DraftForm draft={draft} task={task} save={save} shown={['/customStatus']}>
+      <fieldset class="choices">
+        <legend>Status</legend>
+        {choices.map(({ value, label, hint }) => (
+          <div key={value} class="check-field">
+            <input
+              type="radio"
+              id={`${name}-${value}`}
+              name={name}
+              checked={now.status === value}
+              aria-describedby={`${name}-${value}-hint`}
+              onChange={() => set({ status: value })}
+            />
+            <label for={`${name}-${value}`}>{label}</label>
+            <p class="hint" id={`${name}-${value}-hint`}>
+              {hint}
+            </p>
+          </div>
+        ))}
+      </fieldset>
+      <TextField
+        label="Custom status"
+        hint={`A few words beside your name, up to ${limits.customStatusChars} characters. Empty it to take it away.`}
+        value={now.customStatus}
+        onValue={(customStatus) => set({ customStatus })}
+        error={task.error?.at('/customStatus')}
+      />
+    </DraftForm>
+  );
+}

@@ -1,0 +1,93 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useId } from 'preact/hooks';
+import type { Webhook } from '../../../../../lib/contract/webhook.ts';
+import { call, path } from '../../../api/call.ts';
+import { Button } from '../../../ui/button.tsx';
+import { CopyButton } from '../../../ui/copy.tsx';
+import { Confirm } from '../../../ui/dialog.tsx';
+import { TextField } from '../../../ui/form.tsx';
+import { momentOf } from '../../../ui/times.ts';
+import { DraftForm, useDraftTask } from '../draft.tsx';
+import { DeliveryLog } from './delivery-log.tsx';
+
+/** An address that is secret: dots until it is shown; it can be copied without showing it. */
+function Secret({ label, text, shown }: { label: string; text: string; shown: boolean }): JSX.Element {
+  return (
+    <p class="row">
+      <strong>{label}</strong>
+      <code class="grow">{shown ? text : '•'.repeat(32)}</code>
+      <CopyButton text={text} what={label.toLowerCase()}>
+        Copy
+      </CopyButton>
+    </p>
+  );
+}
+
+/** One webhook: its name, its secret addresses, what code hosts sent it, and its end. */
+export function WebhookCard({
+  webhook,
+  onChanged,
+  onDeleted,
+}: {
+  webhook: Webhook;
+  onChanged: (webhook: Webhook) => void;
+  onDeleted: () => void;
+}): JSX.Element {
+  const { id, name, url, createdAt } = webhook;
+  const heading = useId();
+  const shown = useSignal(false);
+  const logOpen = useSignal(false);
+  const deleting = useSignal(false);
+  const { draft, task } = useDraftTask({ name });
+  const save = async (): Promise<void> => onChanged(await call<Webhook>('PATCH', path`/api/webhooks/${id}`, draft.patch));
+  const remove = async (): Promise<void> => {
+    await call('DELETE', path`/api/webhooks/${id}`);
+    onDeleted();
+  };
+  return (
+    <section class="settings-card" aria-labelledby={heading}>
+      <h3 id={heading}>{name}</h3>
+      <p class="hint">Made {momentOf(createdAt)}</p>
+      <Secret label="Address" text={url} shown={shown.value} />
+      <Secret label="Address for code hosts" text={`${url}/codehost`} shown={shown.value} />
+      <div>
+        <Button aria-pressed={shown.value} onClick={() => (shown.value = !shown.value)}>
+          {shown.value ? 'Hide the addresses' : 'Show the addresses'}
+        </Button>
+      </div>
+      <p class="hint">
+        For a code host (GitHub, Gitea, Forgejo, Gogs): add a webhook there with the second address, content type{' '}
+        <code>application/json</code> and an empty secret, and choose the events to send. Pushes, pull requests, reviews, issues, comments,
+        releases, finished workflow runs, branches, tags, stars and forks are posted here; everything else is taken and not shown.
+      </p>
+      <details class="webhook-name">
+        <summary>Rename</summary>
+        <DraftForm draft={draft} task={task} save={save} shown={['/name']}>
+          <TextField
+            label="Name"
+            hint="What it posted before keeps its old name."
+            required
+            value={draft.now.name}
+            onValue={(value) => draft.set({ name: value })}
+            error={task.error?.at('/name')}
+          />
+        </DraftForm>
+      </details>
+      <details onToggle={({ currentTarget }) => (logOpen.value = currentTarget.open)}>
+        <summary>What code hosts sent</summary>
+        {logOpen.value && <DeliveryLog webhookId={id} />}
+      </details>
+      <div>
+        <Button look="danger" aria-label={`Delete ${name}`} onClick={() => (deleting.value = true)}>
+          Delete
+        </Button>
+      </div>
+      {deleting.value && (
+        <Confirm title={`Delete ${name}?`} action="Delete" run={remove} onClose={() => (deleting.value = false)}>
+          <p>Its addresses post nothing from then on. Its messages stay.</p>
+        </Confirm>
+      )}
+    </section>
+  );
+}

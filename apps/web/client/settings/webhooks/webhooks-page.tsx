@@ -1,0 +1,108 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { limits } from '../../../../../lib/base/limits.ts';
+import type { Channel } from '../../../../../lib/contract/channel.ts';
+import type { Server } from '../../../../../lib/contract/server.ts';
+import type { Webhook } from '../../../../../lib/contract/webhook.ts';
+import { call, path } from '../../../api/call.ts';
+import { may } from '../../../state/rights.ts';
+import { Button } from '../../../ui/button.tsx';
+import { SelectField, TextField, useTask } from '../../../ui/form.tsx';
+import { Problem } from '../../../ui/problem.tsx';
+import { orderedChannels } from '../../place.ts';
+import { useCreateKey } from '../create-key.ts';
+import { useRead } from '../use-read.ts';
+import { WebhookCard } from './webhook-card.tsx';
+
+/** The channels of a server that can have webhooks which the person manages, in the order of the list. */
+function manageable(serverId: string): Channel[] {
+  const { top, categories } = orderedChannels(serverId);
+  return [...top, ...categories.flatMap(({ channels }) => channels)].filter(
+    (channel) => (channel.kind === 'text' || channel.kind === 'announcement') && may('Manage Webhooks', serverId, channel),
+  );
+}
+
+function NewWebhookForm({ channelId, onMade }: { channelId: string; onMade: (webhook: Webhook) => void }): JSX.Element {
+  const name = useSignal('');
+  const task = useTask();
+  const key = useCreateKey();
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    void task.run(async () => {
+      const input = { name: name.value };
+      const webhook = await call<Webhook>('POST', path`/api/channels/${channelId}/webhooks`, input, { key: key.of(input) });
+      key.done();
+      name.value = '';
+      onMade(webhook);
+    });
+  };
+  return (
+    <form class="form" onSubmit={submit}>
+      <h3>Make a webhook</h3>
+      <TextField
+        label="Name"
+        hint="Its messages stand under this name."
+        required
+        value={name.value}
+        onValue={(value) => (name.value = value)}
+        error={task.error?.at('/name')}
+      />
+      <Problem error={task.error} shown={['/name']} />
+      <div class="actions">
+        <Button type="submit" look="main" busy={task.busy}>
+          Make it
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function ChannelWebhooks({ channelId }: { channelId: string }): JSX.Element {
+  const webhooks = useRead<Webhook[]>(
+    (signal) => call('GET', path`/api/channels/${channelId}/webhooks`, undefined, { signal }),
+    [channelId],
+  );
+  const list = webhooks.value;
+  return (
+    <>
+      <Problem error={webhooks.error} again={webhooks.again} />
+      {!list && !webhooks.error && <p class="spinner">Loading …</p>}
+      {list?.length === 0 && <p>This channel has no webhook.</p>}
+      {list?.map((webhook) => (
+        <WebhookCard
+          key={webhook.id}
+          webhook={webhook}
+          onChanged={(changed) => webhooks.set(list.map((one) => (one.id === changed.id ? changed : one)))}
+          onDeleted={() => webhooks.set(list.filter(({ id }) => id !== webhook.id))}
+        />
+      ))}
+      {list && list.length >= limits.webhooksPerChannel ? (
+        <p class="soft">A channel has at most {limits.webhooksPerChannel} webhooks.</p>
+      ) : (
+        list && <NewWebhookForm channelId={channelId} onMade={(made) => webhooks.set([...list, made])} />
+      )}
+    </>
+  );
+}
+
+/** The webhooks of a server, channel by channel. */
+export function WebhooksPage({ server }: { server: Server }): JSX.Element {
+  const offered = manageable(server.id);
+  const chosen = useSignal('');
+  const channel = offered.find(({ id }) => id === chosen.value) ?? offered[0];
+  return (
+    <>
+      <p class="soft">
+        A webhook is a secret address that posts messages into one channel, without a bot. Whoever knows the address can post: up to{' '}
+        {limits.webhookPosts} messages in {limits.webhookWindowMs / 1000} seconds. If it leaks, delete the webhook and make a new one.
+      </p>
+      <SelectField
+        label="Channel"
+        options={offered.map(({ id, name }) => ({ value: id, label: name ?? '' }))}
+        value={channel?.id ?? ''}
+        onValue={(id) => (chosen.value = id)}
+      />
+      {channel && <ChannelWebhooks key={channel.id} channelId={channel.id} />}
+    </>
+  );
+}
