@@ -5,12 +5,12 @@ import type { Application } from '../../../lib/contract/application.ts';
 import { Avatar, statusNames } from '../ui/avatar.tsx';
 import { Button } from '../ui/button.tsx';
 import { Confirm } from '../ui/dialog.tsx';
-import { CheckField, useTask } from '../ui/form.tsx';
-import { Problem } from '../ui/problem.tsx';
+import { useTask } from '../ui/form.tsx';
 import { say } from '../ui/toast.tsx';
 import { changeApplication, findBot, freshTokens, resetToken } from './applications.ts';
 import { CopyField } from './copy.tsx';
 import { Frame, pagePath } from './frame.tsx';
+import { SwitchField } from './switch-field.tsx';
 
 function Face({ application }: { application: Application }): JSX.Element {
   const { id, name, bot } = application;
@@ -74,24 +74,18 @@ function Token({ application: { id } }: { application: Application }): JSX.Eleme
   );
 }
 
-function Public({ application }: { application: Application }): JSX.Element {
-  const task = useTask();
-  const leaves = application.inDirectory ? ' Made private, it leaves the App Directory.' : '';
+function Public({ application: { id, public: isPublic, inDirectory } }: { application: Application }): JSX.Element {
+  const leaves = inDirectory ? ' Made private, it leaves the App Directory.' : '';
   return (
     <section class="portal-section" aria-labelledby="public">
       <h2 id="public">Who may add it</h2>
-      <CheckField
+      <SwitchField
         label="Public bot"
         hint={`Public: everyone can add it to servers that they manage. Private: only you can. It stays where it is.${leaves}`}
-        checked={application.public}
-        disabled={task.busy}
-        onChecked={(checked) =>
-          void task
-            .run(() => changeApplication(application.id, { public: checked }))
-            .then((done) => done && say(checked ? 'The bot is public.' : 'The bot is private.'))
-        }
+        checked={isPublic}
+        save={(checked) => changeApplication(id, { public: checked })}
+        told={(checked) => (checked ? 'The bot is public.' : 'The bot is private.')}
       />
-      <Problem error={task.error} />
     </section>
   );
 }

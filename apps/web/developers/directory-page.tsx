@@ -7,11 +7,11 @@ import type { DirectoryPage as Directory } from '../../../lib/contract/discovery
 import { call, query } from '../api/call.ts';
 import { Avatar } from '../ui/avatar.tsx';
 import { Button } from '../ui/button.tsx';
-import { CheckField, useTask } from '../ui/form.tsx';
+import { useTask } from '../ui/form.tsx';
 import { Problem } from '../ui/problem.tsx';
-import { say } from '../ui/toast.tsx';
 import { changeApplication } from './applications.ts';
 import { Frame, pagePath } from './frame.tsx';
+import { SwitchField } from './switch-field.tsx';
 
 /** The application as people see it in the App Directory; the number of servers only where it is listed, as nothing else tells it. */
 function Preview({ application: { id, name, description, iconUrl, bot, inDirectory } }: { application: Application }): JSX.Element {
@@ -39,33 +39,29 @@ function Preview({ application: { id, name, description, iconUrl, bot, inDirecto
   );
 }
 
-function Listing({ application }: { application: Application }): JSX.Element {
+function Listing({ application: { id, public: isPublic, inDirectory } }: { application: Application }): JSX.Element {
   const task = useTask();
-  const { id, inDirectory } = application;
-  const change = (patch: { inDirectory: boolean; public?: true }): void =>
-    void task
-      .run(() => changeApplication(id, patch))
-      .then((done) => done && say(patch.inDirectory ? 'It is in the App Directory.' : 'It is out of the App Directory.'));
   return (
     <>
-      <CheckField
+      <SwitchField
         label="List it in the App Directory"
         hint="Everyone can find it there and add it to servers that they manage. Verified bots come first, then those in the most servers."
         checked={inDirectory}
-        disabled={task.busy || !application.public}
-        onChecked={(checked) => change({ inDirectory: checked })}
+        disabled={!isPublic}
+        save={(checked) => changeApplication(id, { inDirectory: checked })}
+        told={(checked) => (checked ? 'It is in the App Directory.' : 'It is out of the App Directory.')}
       />
-      {!application.public && (
+      {!isPublic && (
         <div class="portal-card">
           <p>Only a public bot can be listed, and this one is private: only you can add it.</p>
+          <Problem error={task.error} />
           <div>
-            <Button busy={task.busy} onClick={() => change({ inDirectory: true, public: true })}>
+            <Button busy={task.busy} onClick={() => void task.run(() => changeApplication(id, { inDirectory: true, public: true }))}>
               Make it public and list it
             </Button>
           </div>
         </div>
       )}
-      <Problem error={task.error} />
     </>
   );
 }

@@ -22,8 +22,10 @@ interface Unverified {
 function pingOf(error: ApiError, url: string): Ping | null {
   const told = error.code === 'endpoint_unverified' ? (error.errors[0] as Partial<Unverified> | undefined) : undefined;
   if (!told?.step) return null;
-  const { step, status = null, ms = null } = told;
-  return { heading: 'Not saved: the URL did not pass its ping.', ok: false, status, ms, reason: error.message, steps: stepsOf(url, step) };
+  const { step, status = null, ms = null, message = '' } = told;
+  // The step, the status and the time are shown beside it.
+  const reason = message.replace(/^at the step `\w+`: /, '').replace(/ \([^()]*\)$/, '');
+  return { heading: 'Not saved: the URL did not pass its ping.', ok: false, status, ms, reason, steps: stepsOf(url, step) };
 }
 
 /** The URL that interactions are posted to: saved only when it answers a ping, tested again at will, taken off. */

@@ -64,7 +64,7 @@ function Details({ application }: { application: Application }): JSX.Element {
       />
       <Problem error={task.error} shown={['/name', '/description']} />
       <div class="actions">
-        <Button type="submit" look="main" busy={task.busy} disabled={isSame}>
+        <Button type="submit" look="main" busy={task.busy} disabled={isSame || name.value.trim() === ''}>
           Save
         </Button>
       </div>

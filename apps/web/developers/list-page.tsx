@@ -49,7 +49,7 @@ function NewDialog({ onClose }: { onClose: () => void }): JSX.Element {
         <Problem error={task.error} shown={['/name']} />
         <div class="actions">
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" busy={task.busy}>
+          <Button type="submit" look="main" busy={task.busy} disabled={name.value.trim() === ''}>
             Create
           </Button>
         </div>
