@@ -9,6 +9,7 @@ import { type KeptAnswer, runOnce } from '../../lib/domain/idempotency.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
 import type { Verdict } from '../../lib/store/throttle.ts';
 import { serveFiles } from './files.ts';
+import { serveImages } from './images.ts';
 import { createPlaces, type Intake, type Places, takeBody } from './intake.ts';
 import { type Identified, identify, loginBucket, takeFrom, tell } from './middleware/identify.ts';
 import { requests } from './middleware/request.ts';
@@ -110,6 +111,7 @@ export function createApp(platform: ApiPlatform, metrics: Metrics, routes: reado
   const methods = [...new Set(routes.map((route) => route.method))];
   app.use(requests(platform, metrics));
   app.use(serveFiles(platform));
+  app.use(serveImages(platform));
   app.use(async (ctx, next) => {
     ctx.path = ctx.path.replace('/%40me', '/@me');
     const method = ctx.method === 'HEAD' ? 'GET' : ctx.method;

@@ -33,6 +33,18 @@ export const Embed = Type.Object({
 });
 export type Embed = Static<typeof Embed>;
 
+const OnOurOrigin = Type.String({ description: 'The same image on our own origin, where a client should load it from.' });
+const ShownImage = Type.Optional(Type.Object({ url: Link, proxyUrl: OnOurOrigin }));
+
+/** An embed as it is shown: each image also has an address on our own origin. In an input these fields are ignored. */
+export const ShownEmbed = Type.Object({
+  ...Embed.properties,
+  author: Type.Optional(Type.Object({ ...Embed.properties.author.properties, proxyIconUrl: Type.Optional(OnOurOrigin) })),
+  image: ShownImage,
+  thumbnail: ShownImage,
+});
+export type ShownEmbed = Static<typeof ShownEmbed>;
+
 /** A file of a message (spec, Attachment). */
 export const Attachment = Type.Object({
   id: Id,
@@ -58,7 +70,7 @@ export const Message = Type.Object({
   createdAt: Timestamp,
   editedAt: Nullable(Timestamp),
   attachments: Type.Array(Attachment),
-  embeds: Type.Array(Embed),
+  embeds: Type.Array(ShownEmbed),
   reactions: Type.Array(Type.Object({ emoji: Type.String(), count: Type.Integer(), me: Type.Boolean() })),
   mentions: Type.Array(Id),
   mentionRoles: Type.Array(Id),

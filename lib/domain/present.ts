@@ -7,6 +7,7 @@ import type { AccountDoc } from '../store/models/account.ts';
 import type { MessageDoc, StoredAttachment, StoredReaction } from '../store/models/message.ts';
 import type { Platform } from '../store/platform.ts';
 import { accountsOf, authorOf, faceOf, goneAuthor } from './faces.ts';
+import { showEmbed } from './image-links.ts';
 
 type Accounts = ReadonlyMap<string, AccountDoc>;
 
@@ -50,14 +51,15 @@ const reactionOf = ({ emoji, users }: StoredReaction, viewerId: string | null): 
 
 /** What presenting needs beside the message itself. */
 interface Surroundings {
-  baseUrl: string;
+  config: Platform['config'];
   viewerId: string | null;
   accounts: Accounts;
   originals: ReadonlyMap<string, MessageDoc>;
 }
 
-function present(message: MessageDoc, { baseUrl, viewerId, accounts, originals }: Surroundings): Message {
+function present(message: MessageDoc, { config, viewerId, accounts, originals }: Surroundings): Message {
   const original = message.replyTo === null ? undefined : originals.get(message.replyTo);
+  const embeds = message.previews ? [...message.embeds, ...message.previews] : message.embeds;
   return {
     id: message._id,
     channelId: message.channelId,
@@ -65,8 +67,8 @@ function present(message: MessageDoc, { baseUrl, viewerId, accounts, originals }
     content: message.content,
     createdAt: message.createdAt.toISOString(),
     editedAt: message.editedAt?.toISOString() ?? null,
-    attachments: message.attachments.map((one) => attachmentOf(baseUrl, one)),
-    embeds: message.previews ? [...message.embeds, ...message.previews] : message.embeds,
+    attachments: message.attachments.map((one) => attachmentOf(config.baseUrl, one)),
+    embeds: embeds.map((one) => showEmbed(config, one)),
     reactions: message.reactions?.map((one) => reactionOf(one, viewerId)) ?? [],
     mentions: message.mentions,
     mentionRoles: message.mentionRoles,
@@ -95,7 +97,7 @@ export async function presentMessages(platform: Platform, messages: readonly Mes
   const authors = [...messages, ...originals.values()].flatMap((message) => (message.face ? [] : [message.authorId]));
   const users = messages.flatMap((message) => message.interaction?.userId ?? []);
   const accounts = await accountsOf(platform, [...authors, ...users], viewer ? [viewer] : []);
-  const surroundings = { baseUrl: platform.config.baseUrl, viewerId: viewer?._id ?? null, accounts, originals };
+  const surroundings = { config: platform.config, viewerId: viewer?._id ?? null, accounts, originals };
   return messages.map((message) => present(message, surroundings));
 }
 

@@ -1,4 +1,13 @@
-import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  createSecretKey,
+  type KeyObject,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto';
 
 /** Encrypts `text` under `key` with AES-256-GCM: base64url of nonce, tag, ciphertext. */
 export function seal(key: Buffer, text: string): string {
@@ -33,3 +42,12 @@ export const signatureOf = (secret: string, timestamp: string, body: Buffer): st
 /** The token of interaction `id`: derived from the key, so that it stands in no store (quality 3). */
 export const interactionTokenOf = (key: Buffer, id: string): string =>
   createHmac('sha256', key).update(`interaction:${id}`).digest('base64url');
+
+const imageKeys = new WeakMap<Buffer, KeyObject>();
+
+/** What shows that we made the path under which the image proxy serves `url`: 128 bits under a key derived from `key`; the same for ever. */
+export function imageSignatureOf(key: Buffer, url: string): string {
+  const derived = imageKeys.get(key) ?? createSecretKey(createHmac('sha256', key).update('images').digest());
+  imageKeys.set(key, derived);
+  return createHmac('sha256', derived).update(url).digest().subarray(0, 16).toString('base64url');
+}

@@ -1,0 +1,33 @@
+import type { Embed, ShownEmbed } from '../contract/message.ts';
+import type { Platform } from '../store/platform.ts';
+import { imageSignatureOf, sameSecret } from '../store/seal.ts';
+
+type Config = Platform['config'];
+
+const pathOf = ({ APP_KEY }: Config, url: string): string =>
+  `/images/${imageSignatureOf(APP_KEY, url)}/${Buffer.from(url).toString('base64url')}`;
+
+const ownFile = /^\/files\/[0-9a-f]{32}\/[\w.~!*'()%-]+$/;
+
+/** Where a client loads the image at `url` from, always on our own origin: our image proxy (issue 8), or the very `url` when it is a file of ours. */
+export const imageLink = (config: Config, url: string): string =>
+  url.startsWith(config.baseUrl) && ownFile.test(url.slice(config.baseUrl.length)) ? url : config.baseUrl + pathOf(config, url);
+
+/** The address of the image that a path of the image proxy names; null for a path that we did not make. Which part differs shows in no time. */
+export function imageAddressOf(config: Config, path: string): string | null {
+  const [, , , encoded = ''] = path.split('/');
+  const url = Buffer.from(encoded, 'base64url').toString();
+  return sameSecret(path, pathOf(config, url)) ? url : null;
+}
+
+/** An embed as it is shown: with an address on our own origin beside that of each image. */
+export function showEmbed(config: Config, embed: Embed): ShownEmbed {
+  const { author, image, thumbnail } = embed;
+  const shown = (url: string): { url: string; proxyUrl: string } => ({ url, proxyUrl: imageLink(config, url) });
+  return {
+    ...embed,
+    ...(author?.iconUrl ? { author: { ...author, proxyIconUrl: imageLink(config, author.iconUrl) } } : {}),
+    ...(image ? { image: shown(image.url) } : {}),
+    ...(thumbnail ? { thumbnail: shown(thumbnail.url) } : {}),
+  } as ShownEmbed;
+}
