@@ -1,77 +1,28 @@
-import { type Signal, signal } from '@preact/signals';
 import { limits } from '../../../lib/base/limits.ts';
 import type { Message } from '../../../lib/contract/message.ts';
-import { type ApiError, asApiError, call, path, query } from '../api/call.ts';
+import { asApiError, call, path, query } from '../api/call.ts';
+import { change, type Held, type History, held, histories, mostLoaded, read } from './history-store.ts';
 import { putFace } from './people.ts';
 
-/** The loaded part of a channel's messages: without a gap, oldest first. */
-export interface History {
-  readonly channelId: string;
-  readonly messages: Signal<readonly Message[]>;
-  readonly hasOlder: Signal<boolean>;
-  /** True when what is loaded does not reach the newest message: after a jump to an old one. */
-  readonly hasNewer: Signal<boolean>;
-  readonly status: Signal<'loading' | 'ready' | ApiError>;
-}
-
-interface Held extends History {
-  /** Reads on their way, oldest first: a channel reads one page at a time. */
-  turn: Promise<unknown>;
-  reading: boolean;
-  /** Events that came while a page was read: the page may be older than they are, so they are applied again after it. */
-  late: (() => void)[];
-}
-
-/** Most messages that a channel keeps loaded, and channels that keep theirs. */
-const mostLoaded = 6_000;
-const mostHistories = 20;
-const histories = new Map<string, Held>();
-
 /** The history of a channel, empty and unread at first. Those not asked for the longest are forgotten. */
-export function historyOf(channelId: string): History {
-  return held(channelId);
-}
-
-function held(channelId: string): Held {
-  const known = histories.get(channelId);
-  histories.delete(channelId);
-  const history = known ?? {
-    channelId,
-    messages: signal<readonly Message[]>([]),
-    hasOlder: signal(true),
-    hasNewer: signal(false),
-    status: signal<History['status']['value']>('loading'),
-    turn: Promise.resolve(),
-    reading: false,
-    late: [],
-  };
-  histories.set(channelId, history);
-  if (histories.size > mostHistories) histories.delete(histories.keys().next().value ?? '');
-  return history;
-}
+export const historyOf = (channelId: string): History => held(channelId);
 
 const page = (channelId: string, at: { before?: string; after?: string }, limit: number = limits.pageDefault): Promise<Message[]> =>
   call<Message[]>('GET', path`/api/channels/${channelId}/messages` + query({ limit, ...at }));
 
-/** Runs one read of a channel after the others, and then applies what was heard meanwhile. A fault is told by `status` and thrown on. */
-function read(history: Held, work: () => Promise<void>): Promise<void> {
-  const run = async (): Promise<void> => {
-    history.reading = true;
-    try {
-      await work();
-      for (const message of history.messages.value) putFace(message.author);
-      history.status.value = 'ready';
-    } catch (fault) {
-      history.status.value = asApiError(fault);
-      throw fault;
-    } finally {
-      history.reading = false;
-      for (const again of history.late.splice(0)) again();
-    }
-  };
-  const result = history.turn.then(run, run);
-  history.turn = result.catch(() => undefined);
-  return result;
+/** What is not stored cannot be read again: answers for this person only stay where they stood, as far as the fresh messages reach. */
+function put(history: Held, fresh: readonly Message[], hasOlder: boolean, hasNewer: boolean): void {
+  const [first, last] = [fresh[0]?.id ?? '', fresh.at(-1)?.id ?? ''];
+  const kept = history.messages.value.filter(({ ephemeral, id }) => ephemeral === true && id > first && (!hasNewer || id < last));
+  history.messages.value = kept.length ? [...fresh, ...kept].sort((a, b) => (a.id < b.id ? -1 : 1)) : fresh;
+  history.hasOlder.value = hasOlder;
+  history.hasNewer.value = hasNewer;
+}
+
+/** Notes which message of a channel the person looks at (null: they follow the newest), so that a refresh keeps their place. */
+export function lookAt(channelId: string, messageId: string | null): void {
+  const history = histories.get(channelId);
+  if (history) history.at = messageId;
 }
 
 /** Reads the newest page; what was loaded before is replaced. Throws `ApiError`. */
@@ -79,9 +30,7 @@ export function loadNewest(channelId: string): Promise<void> {
   const history = held(channelId);
   return read(history, async () => {
     const newest = await page(channelId, {});
-    history.messages.value = newest;
-    history.hasOlder.value = newest.length === limits.pageDefault;
-    history.hasNewer.value = false;
+    put(history, newest, newest.length === limits.pageDefault, false);
   });
 }
 
@@ -113,30 +62,40 @@ export function loadNewer(channelId: string): Promise<void> {
   });
 }
 
+/** Reads the messages around one. `it` that is gone is left out. */
+async function readAround(history: Held, id: string, limit: number, it: Promise<Message | undefined>): Promise<void> {
+  const { channelId } = history;
+  const [message, older, newer] = await Promise.all([it, page(channelId, { before: id }, limit), page(channelId, { after: id }, limit)]);
+  put(history, [...older, ...(message ? [message] : []), ...newer], older.length === limit, newer.length === limit);
+}
+
+const one = (channelId: string, id: string): Promise<Message> => call<Message>('GET', path`/api/channels/${channelId}/messages/${id}`);
+
 /** Loads the surroundings of one message, wherever it stands; does nothing when it is loaded. Throws `ApiError`: 404 when it is gone. */
 export function loadAround(channelId: string, messageId: string): Promise<void> {
   const history = held(channelId);
   return read(history, async () => {
     if (history.messages.value.some(({ id }) => id === messageId)) return;
-    const [it, older, newer] = await Promise.all([
-      call<Message>('GET', path`/api/channels/${channelId}/messages/${messageId}`),
-      page(channelId, { before: messageId }),
-      page(channelId, { after: messageId }),
-    ]);
-    history.messages.value = [...older, it, ...newer];
-    history.hasOlder.value = older.length === limits.pageDefault;
-    history.hasNewer.value = newer.length === limits.pageDefault;
+    await readAround(history, messageId, limits.pageDefault, one(channelId, messageId));
   });
 }
 
 /**
- * Reads anew what is loaded, after a time in which events may have been missed: from the newest page back until it meets what was loaded, at most three
- * pages of a hundred. What lies further back is dropped, and is read again when someone scrolls there: no hole, and no stale message.
+ * Reads anew what is loaded, after a time in which events may have been missed. Where the person follows the newest: from there back until it meets what was
+ * loaded, at most three pages of a hundred; where they look at an older message: a hundred on each side of it. What lies further off is dropped, and is read
+ * again when someone scrolls there: no hole, and no stale message.
  */
 export function refreshHistory(channelId: string): Promise<void> {
   const history = held(channelId);
   return read(history, async () => {
-    if (history.hasNewer.value) return;
+    const at = history.at ?? (history.hasNewer.value ? history.messages.value.at(-1)?.id : undefined);
+    if (at !== undefined) {
+      const it = one(channelId, at).catch((fault: unknown) => {
+        if (asApiError(fault).status !== 404) throw fault;
+        return undefined;
+      });
+      return readAround(history, at, limits.pageMax, it);
+    }
     const first = history.messages.value[0]?.id;
     let fresh = await page(channelId, {}, limits.pageMax);
     let more = fresh.length === limits.pageMax;
@@ -145,9 +104,7 @@ export function refreshHistory(channelId: string): Promise<void> {
       fresh = [...older, ...fresh];
       more = older.length === limits.pageMax;
     }
-    const ephemeral = history.messages.value.filter((message) => message.ephemeral === true && message.id > (fresh[0]?.id ?? ''));
-    history.messages.value = [...fresh, ...ephemeral].sort((a, b) => (a.id < b.id ? -1 : 1));
-    history.hasOlder.value = more;
+    put(history, fresh, more, false);
   });
 }
 
@@ -155,17 +112,6 @@ export function refreshHistory(channelId: string): Promise<void> {
 export async function refreshHistories(open: string | undefined): Promise<void> {
   for (const channelId of histories.keys()) if (channelId !== open) histories.delete(channelId);
   if (open !== undefined && histories.has(open)) await refreshHistory(open);
-}
-
-/** Applies a change to a channel's loaded messages now, and once more after a page that is being read: so each change must be one that can be repeated. */
-function change(channelId: string, apply: (messages: readonly Message[], history: Held) => readonly Message[]): void {
-  const history = histories.get(channelId);
-  if (!history || history.status.value === 'loading') {
-    history?.late.push(() => change(channelId, apply));
-    return;
-  }
-  history.messages.value = apply(history.messages.value, history);
-  if (history.reading) history.late.push(() => change(channelId, apply));
 }
 
 /** Takes in a new message at its place by id. Not when what is loaded does not reach so far: it is read when someone scrolls there. */
@@ -193,7 +139,7 @@ export function replaceMessage(message: Message): void {
     messages.map((old) => {
       if (old.id !== message.id) return old.reply?.id === message.id ? { ...old, reply: replyOf(old, message) } : old;
       const mine = new Set(old.reactions.filter(({ me }) => me).map(({ emoji }) => emoji));
-      return { ...message, reactions: message.reactions.map((one) => ({ ...one, me: one.me || mine.has(one.emoji) })) };
+      return { ...message, reactions: message.reactions.map((now) => ({ ...now, me: now.me || mine.has(now.emoji) })) };
     }),
   );
 }
@@ -217,31 +163,54 @@ export function removeMessage(channelId: string, messageId: string): void {
   );
 }
 
+/** Changes single fields of a message, where an answer or event tells no more than that. */
+export function patchMessage(channelId: string, messageId: string, values: Partial<Message>): void {
+  change(channelId, (messages) => messages.map((message) => (message.id === messageId ? { ...message, ...values } : message)));
+}
+
+/** Reads anew which messages of a channel are pinned: the event of a pin does not say which. A read that fails leaves the marks as they are. */
+export async function refreshPins(channelId: string): Promise<void> {
+  const pins = await call<Message[]>('GET', path`/api/channels/${channelId}/pins`).catch(() => undefined);
+  if (!pins) return;
+  const pinned = new Set(pins.map(({ id }) => id));
+  change(channelId, (messages) =>
+    messages.map((message) => (message.pinned === pinned.has(message.id) ? message : { ...message, pinned: !message.pinned })),
+  );
+}
+
 /** Sets one reaction of a message: `by` 1 or -1, `mine` when it is the person's own (then it counts once, however often it is told). */
 export function changeReaction(channelId: string, messageId: string, emoji: string, by: 1 | -1, mine: boolean): void {
   const history = histories.get(channelId);
   if (!history) return;
-  // Counts cannot be repeated: while a page is read, the one message is read again after it.
-  if (history.reading || history.status.value === 'loading') {
-    history.late.push(() => void rereadMessage(channelId, messageId));
-    return;
-  }
+  // Counts cannot be repeated: around a read, which may know of the reaction already, the one message is read again.
+  if (mine && history.reading) history.late.push(() => changeReaction(channelId, messageId, emoji, by, true));
+  if (!mine && (history.reading || Date.now() - history.readAt < recountMs)) return recount(channelId, messageId);
   history.messages.value = history.messages.value.map((message) => {
     if (message.id !== messageId) return message;
-    const known = message.reactions.find((one) => one.emoji === emoji);
+    const known = message.reactions.find((reaction) => reaction.emoji === emoji);
     if (mine && (known?.me ?? false) === (by === 1)) return message;
     const count = (known?.count ?? 0) + by;
     const next = { emoji, count, me: mine ? by === 1 : (known?.me ?? false) };
-    if (count <= 0) return { ...message, reactions: message.reactions.filter((one) => one.emoji !== emoji) };
-    const reactions = known ? message.reactions.map((one) => (one.emoji === emoji ? next : one)) : [...message.reactions, next];
+    if (count <= 0) return { ...message, reactions: message.reactions.filter((other) => other.emoji !== emoji) };
+    const reactions = known ? message.reactions.map((other) => (other.emoji === emoji ? next : other)) : [...message.reactions, next];
     return { ...message, reactions };
   });
 }
 
-/** Reads one message anew, with the reactions as the person sees them. */
-async function rereadMessage(channelId: string, messageId: string): Promise<void> {
-  const fresh = await call<Message>('GET', path`/api/channels/${channelId}/messages/${messageId}`).catch(() => undefined);
-  if (fresh) change(channelId, (messages) => messages.map((old) => (old.id === messageId ? fresh : old)));
+/** So long after a read an event may tell what the read knew, in milliseconds. */
+const recountMs = 2_000;
+const recounting = new Set<string>();
+
+/** Reads one message anew when its reactions have come to rest, with the reactions as the person sees them. */
+function recount(channelId: string, messageId: string): void {
+  if (recounting.has(messageId)) return;
+  recounting.add(messageId);
+  const reread = async (): Promise<void> => {
+    recounting.delete(messageId);
+    const fresh = await one(channelId, messageId).catch(() => undefined);
+    if (fresh) change(channelId, (messages) => messages.map((old) => (old.id === messageId ? fresh : old)));
+  };
+  setTimeout(() => void reread(), recountMs / 2);
 }
 
 /** Forgets everything of a channel that is gone or hidden. */

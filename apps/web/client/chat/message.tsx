@@ -1,21 +1,110 @@
+import { computed, useComputed } from '@preact/signals';
+import { Eye, MessagesSquare } from 'lucide';
 import type { JSX } from 'preact';
 import type { Message } from '../../../../lib/contract/message.ts';
+import { mentionsMe } from '../../state/dispatch.ts';
+import { removeMessage } from '../../state/histories.ts';
+import { may } from '../../state/rights.ts';
+import { channels } from '../../state/servers.ts';
+import { myId } from '../../state/session.ts';
 import { Avatar } from '../../ui/avatar.tsx';
-import { shortMomentOf } from '../../ui/times.ts';
-import type { Place } from '../place.ts';
+import { Icon } from '../../ui/icon.tsx';
+import { clockOf, momentOf } from '../../ui/times.ts';
+import { openProfile } from '../people/open-profile.ts';
+import { type Place, pathOf } from '../place.ts';
+import { editing } from './composing.ts';
+import './message.css';
+import { MessageToolbar } from './message-actions.tsx';
+import { contentModeOf, MessageBody } from './message-body.tsx';
+import { MessageEdit } from './message-edit.tsx';
+import { AuthorLine, CommandLine, Moment, ReplyLine } from './message-head.tsx';
+import { activeMessage } from './message-tools.ts';
+import { Reactions } from './reactions.tsx';
 
-/** One message as people see it. */
-export function MessageView({ message }: { message: Message; place: Place }): JSX.Element {
-  const { author } = message;
+/** The threads by the message that they began from. */
+const threadsByStarter = computed(
+  () => new Map([...channels.value.values()].flatMap((one) => (one.threadStarterId ? [[one.threadStarterId, one] as const] : []))),
+);
+
+/** The thread that began from a message and is not archived. */
+function ThreadLink({ messageId }: { messageId: string }): JSX.Element | null {
+  const thread = useComputed(() => threadsByStarter.value.get(messageId));
+  if (!thread.value) return null;
+  const { id, name, messageCount } = thread.value;
   return (
-    <article class="message" id={`message-${message.id}`}>
-      <Avatar id={author.id} name={author.displayName} url={author.avatarUrl} />
-      <div>
-        <p>
-          <strong>{author.displayName}</strong> <time dateTime={message.createdAt}>{shortMomentOf(message.createdAt)}</time>
-        </p>
-        <p>{message.content}</p>
+    <a class="thread-link" href={pathOf(id)}>
+      <Icon of={MessagesSquare} size="1em" /> <bdi>{name}</bdi>
+      {messageCount !== null && <span class="hint">{messageCount === 1 ? '1 message' : `${messageCount} messages`}</span>}
+    </a>
+  );
+}
+
+/** An answer that is not stored: only this person has it, until it is dismissed or the page is left. */
+function OnlyYou({ message: { id, channelId } }: { message: Message }): JSX.Element {
+  return (
+    <p class="only-you hint">
+      <Icon of={Eye} size="1em" /> Only you can see this.
+      <button type="button" class="link-button" onClick={() => removeMessage(channelId, id)}>
+        Dismiss
+      </button>
+    </p>
+  );
+}
+
+/** One message as people see it. `grouped`: it goes on where the one above ends. `marked`: it was jumped to. `plain`: without its tools, as in a list of pins. */
+export function MessageView({
+  message,
+  place,
+  grouped = false,
+  marked = false,
+  plain = false,
+}: {
+  message: Message;
+  place: Place;
+  grouped?: boolean;
+  marked?: boolean;
+  plain?: boolean;
+}): JSX.Element {
+  const { id, author, createdAt } = message;
+  const { serverId } = place;
+  // Each row follows only whether it is the one: the others are not drawn again.
+  const active = useComputed(() => activeMessage.value === id);
+  const edited = useComputed(() => editing.value === id);
+  const isActive = active.value && !plain;
+  const mine = author.id === myId();
+  const forMe = !mine && mentionsMe({ ...message, serverId });
+  const covered = contentModeOf(place) === 'spoiler' && !mine;
+  const classes = ['message', grouped && 'grouped', forMe && 'for-me', marked && 'marked', message.ephemeral && 'ephemeral'];
+  const tab = isActive ? 0 : -1;
+  return (
+    <article
+      class={classes.filter(Boolean).join(' ')}
+      id={plain ? undefined : `message-${id}`}
+      tabIndex={-1}
+      aria-label={`${author.displayName}, ${momentOf(createdAt)}`}
+      aria-describedby={plain ? undefined : `said-${id}`}
+    >
+      <ReplyLine message={message} serverId={serverId} covered={covered} />
+      <CommandLine message={message} serverId={serverId} />
+      {grouped ? (
+        <Moment at={createdAt} text={clockOf(createdAt)} />
+      ) : (
+        <button type="button" class="message-avatar" tabIndex={-1} aria-hidden="true" onClick={() => openProfile(author.id, serverId)}>
+          <Avatar id={author.id} name={author.displayName} url={author.avatarUrl} />
+        </button>
+      )}
+      <div class="message-main">
+        {!grouped && <AuthorLine message={message} serverId={serverId} tabIndex={tab} />}
+        {edited.value && !plain ? (
+          <MessageEdit message={message} />
+        ) : (
+          <MessageBody message={message} serverId={serverId} covered={covered} />
+        )}
+        <Reactions message={message} mayAdd={!message.ephemeral && may('Add Reactions', serverId, place.channel)} />
+        <ThreadLink messageId={id} />
+        {message.ephemeral && <OnlyYou message={message} />}
       </div>
+      {isActive && !edited.value && <MessageToolbar message={message} place={place} />}
     </article>
   );
 }

@@ -21,12 +21,15 @@ export function Popover({
   anchor,
   label,
   class: more = '',
+  bare = false,
   onClose,
   children,
 }: {
   anchor: Element;
   label: string;
   class?: string;
+  /** Whether what it holds says by itself what it is: a menu. */
+  bare?: boolean;
   onClose: () => void;
   children: ComponentChildren;
 }): JSX.Element {
@@ -62,7 +65,7 @@ export function Popover({
     return () => box?.removeEventListener('toggle', toggled);
   }, [onClose]);
   return (
-    <div ref={ref} popover="auto" class={`popover ${more}`} role="dialog" aria-label={label}>
+    <div ref={ref} popover="auto" class={`popover ${more}`} {...(!bare && { role: 'dialog', 'aria-label': label })}>
       {children}
     </div>
   );

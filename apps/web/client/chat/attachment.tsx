@@ -1,0 +1,102 @@
+import { useSignal } from '@preact/signals';
+import { Download, FileText } from 'lucide';
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import type { Attachment } from '../../../../lib/contract/message.ts';
+import { plainName } from '../../ui/hostile-text.ts';
+import { Icon } from '../../ui/icon.tsx';
+import { ownPath } from '../../ui/links.ts';
+import './attachment.css';
+import { ImageViewer } from './image-viewer.tsx';
+
+const most = { width: 400, height: 320 };
+/** An image that is still being converted answers 503: it is asked for again after this time, so often. */
+const again = { ms: 3_000, times: 10 };
+
+/** A size in bytes as people read it: `1.4 MB`. */
+export function sizeText(bytes: number): string {
+  const units = ['bytes', 'kB', 'MB', 'GB'];
+  const power = Math.min(Math.floor(Math.log(Math.max(bytes, 1)) / Math.log(1024)), units.length - 1);
+  const count = bytes / 1024 ** power;
+  return `${power === 0 || count >= 100 ? Math.round(count) : count.toFixed(1)} ${units[power]}`;
+}
+
+/** Whether a file is shown as an image: a raster image whose size is known. */
+export const isImage = ({ contentType, width, height }: Attachment): boolean =>
+  /^image\/(png|jpeg|webp|gif|avif)$/.test(contentType) && width !== null && height !== null && width > 0 && height > 0;
+
+/** The files of a message: images with a viewer, video, audio, and cards to download the rest. */
+export function Attachments({ list }: { list: readonly Attachment[] }): JSX.Element | null {
+  const viewed = useSignal<string | null>(null);
+  if (!list.length) return null;
+  const images = list.filter(isImage);
+  return (
+    <div class="attachments">
+      {list.map((one) =>
+        isImage(one) ? <Picture key={one.id} file={one} onOpen={() => (viewed.value = one.id)} /> : <Other key={one.id} file={one} />,
+      )}
+      {viewed.value !== null && <ImageViewer images={images} first={viewed.value} onClose={() => (viewed.value = null)} />}
+    </div>
+  );
+}
+
+function Picture({ file, onOpen }: { file: Attachment; onOpen: () => void }): JSX.Element {
+  const tries = useSignal(0);
+  const failed = useSignal(false);
+  useEffect(() => {
+    if (!failed.value || tries.value >= again.times) return undefined;
+    const timer = setTimeout(() => {
+      tries.value++;
+      failed.value = false;
+    }, again.ms);
+    return () => clearTimeout(timer);
+  }, [failed.value]);
+  if (failed.value && tries.value >= again.times) return <Card file={file} />;
+  const [width, height] = [file.width ?? 1, file.height ?? 1];
+  const scale = Math.min(1, most.width / width, most.height / height);
+  // The box has its size before the image is there, so that nothing moves when it comes.
+  const style = { width: Math.max(24, Math.round(width * scale)), aspectRatio: `${width} / ${height}` };
+  return (
+    <button type="button" class="picture" style={style} aria-label={`Image ${plainName(file.filename)}: enlarge`} onClick={onOpen}>
+      {failed.value ? (
+        <span class="hint">Not ready yet …</span>
+      ) : (
+        <img src={ownPath(file.url)} alt="" decoding="async" onError={() => (failed.value = true)} />
+      )}
+    </button>
+  );
+}
+
+function Other({ file }: { file: Attachment }): JSX.Element {
+  const name = plainName(file.filename);
+  if (file.contentType.startsWith('video/'))
+    return (
+      <figure class="media">
+        {/* Captions are the uploader's to make. */}
+        <video src={ownPath(file.url)} controls preload="metadata" aria-label={name} />
+        <Card file={file} />
+      </figure>
+    );
+  if (file.contentType.startsWith('audio/'))
+    return (
+      <figure class="media">
+        <audio src={ownPath(file.url)} controls preload="none" aria-label={name} />
+        <Card file={file} />
+      </figure>
+    );
+  return <Card file={file} />;
+}
+
+function Card({ file: { filename, url, size } }: { file: Attachment }): JSX.Element {
+  return (
+    <a class="file-card" href={ownPath(url)} download={filename}>
+      <Icon of={FileText} size="1.75em" />
+      <span class="file-name">
+        <bdi>{plainName(filename)}</bdi>
+        <span class="hint">{sizeText(size)}</span>
+      </span>
+      <Icon of={Download} />
+      <span class="visually-hidden">Download</span>
+    </a>
+  );
+}

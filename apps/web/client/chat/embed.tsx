@@ -1,0 +1,80 @@
+import type { JSX } from 'preact';
+import type { ShownEmbed } from '../../../../lib/contract/message.ts';
+import { ownPath } from '../../ui/links.ts';
+import { momentOf } from '../../ui/times.ts';
+import './embed.css';
+import { Link, Markup } from './markup.tsx';
+
+const colorText = (color: number): string => `#${color.toString(16).padStart(6, '0')}`;
+
+/** An image of a stranger's host, by way of our own origin. Its size is not known, so it gets a box; one that cannot be had leaves it empty. */
+function Shown({ url, class: name }: { url: string; class: string }): JSX.Element {
+  return (
+    <img
+      class={name}
+      src={ownPath(url)}
+      alt=""
+      loading="lazy"
+      decoding="async"
+      onError={({ currentTarget }) => currentTarget.classList.add('gone')}
+    />
+  );
+}
+
+/** A rich embed of a bot or webhook, or the preview of a link. */
+export function EmbedView({ embed, serverId }: { embed: ShownEmbed; serverId: string | null }): JSX.Element {
+  const { title, description, url, color, timestamp, author, footer, image, thumbnail, fields = [] } = embed;
+  return (
+    <div class="embed" style={color === undefined ? undefined : { borderInlineStartColor: colorText(color) }}>
+      <div class="embed-text">
+        {author && (
+          <p class="embed-author">
+            {author.proxyIconUrl && <Shown url={author.proxyIconUrl} class="embed-icon" />}
+            {author.url ? (
+              <Link url={author.url}>
+                <bdi>{author.name}</bdi>
+              </Link>
+            ) : (
+              <bdi>{author.name}</bdi>
+            )}
+          </p>
+        )}
+        {title && (
+          <div class="embed-title">
+            {url ? (
+              <Link url={url}>
+                <bdi>{title}</bdi>
+              </Link>
+            ) : (
+              <Markup content={title} serverId={serverId} />
+            )}
+          </div>
+        )}
+        {description && <Markup content={description} serverId={serverId} />}
+        {fields.length > 0 && (
+          <dl class="embed-fields">
+            {fields.map(({ name, value, inline }, index) => (
+              <div key={index} class={inline ? 'inline' : ''}>
+                <dt>
+                  <Markup content={name} serverId={serverId} />
+                </dt>
+                <dd>
+                  <Markup content={value} serverId={serverId} />
+                </dd>
+              </div>
+            ))}
+          </dl>
+        )}
+      </div>
+      {thumbnail && <Shown url={thumbnail.proxyUrl} class="embed-thumbnail" />}
+      {image && <Shown url={image.proxyUrl} class="embed-image" />}
+      {(footer || timestamp) && (
+        <p class="embed-footer hint">
+          {footer && <bdi>{footer.text}</bdi>}
+          {footer && timestamp && ' · '}
+          {timestamp && <time dateTime={timestamp}>{momentOf(timestamp)}</time>}
+        </p>
+      )}
+    </div>
+  );
+}

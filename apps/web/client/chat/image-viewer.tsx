@@ -1,0 +1,72 @@
+import { useSignal } from '@preact/signals';
+import { ChevronLeft, ChevronRight, Download } from 'lucide';
+import type { JSX } from 'preact';
+import type { Attachment } from '../../../../lib/contract/message.ts';
+import { Button, IconButton } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { plainName } from '../../ui/hostile-text.ts';
+import { Icon } from '../../ui/icon.tsx';
+import { ownPath } from '../../ui/links.ts';
+
+/** The images of a message, one at a time: fitted or in their own size, the others by arrow keys. */
+export function ImageViewer({
+  images,
+  first,
+  onClose,
+}: {
+  images: readonly Attachment[];
+  first: string;
+  onClose: () => void;
+}): JSX.Element | null {
+  const at = useSignal(
+    Math.max(
+      0,
+      images.findIndex(({ id }) => id === first),
+    ),
+  );
+  const large = useSignal(false);
+  const image = images[at.value] ?? images[0];
+  if (!image) return null;
+  const go = (by: number): void => {
+    at.value = (at.value + by + images.length) % images.length;
+    large.value = false;
+  };
+  const onKey = ({ key }: KeyboardEvent): void => {
+    if (key === 'ArrowLeft' && !large.value) go(-1);
+    else if (key === 'ArrowRight' && !large.value) go(1);
+  };
+  const name = plainName(image.filename);
+  return (
+    <Dialog title={name} onClose={onClose} wide>
+      <div class="image-viewer" onKeyDown={onKey}>
+        {/* In its own size it is scrolled to, also by keyboard. */}
+        <div class={`image-viewer-frame ${large.value ? 'large' : ''}`} tabIndex={0} role="group" aria-label={name}>
+          <img
+            src={ownPath(image.url)}
+            alt={name}
+            width={image.width ?? undefined}
+            height={image.height ?? undefined}
+            onClick={() => (large.value = !large.value)}
+          />
+        </div>
+        <div class="actions">
+          {images.length > 1 && (
+            <span class="image-viewer-steps">
+              <IconButton of={ChevronLeft} label="Previous image" onClick={() => go(-1)} />
+              <span role="status">
+                {at.value + 1} of {images.length}
+              </span>
+              <IconButton of={ChevronRight} label="Next image" onClick={() => go(1)} />
+            </span>
+          )}
+          <Button aria-pressed={large.value} onClick={() => (large.value = !large.value)}>
+            Original size
+          </Button>
+          <a class="button plain" href={ownPath(image.url)} download={image.filename}>
+            <Icon of={Download} /> Download
+          </a>
+        </div>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,78 @@
+import { useComputed } from '@preact/signals';
+import { ArrowDown } from 'lucide';
+import type { JSX } from 'preact';
+import type { ApiError } from '../../api/call.ts';
+import { Button } from '../../ui/button.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { dateOf } from '../../ui/times.ts';
+import type { Place } from '../place.ts';
+import type { ListModel } from './list-model.ts';
+import { MessageView } from './message.tsx';
+import type { MessageRow } from './message-rows.ts';
+import { indexAfter } from './slice.ts';
+
+/** What stands above the first loaded message: that older ones are on their way, or that the history begins here. */
+export function TopEdge({
+  older,
+  failed,
+  again,
+  place,
+}: {
+  older: boolean;
+  failed: ApiError | null;
+  again: () => void;
+  place: Place;
+}): JSX.Element {
+  if (failed) return <Problem error={failed} again={again} />;
+  if (older) return <p class="list-edge soft">Loading older messages …</p>;
+  return (
+    <div class="list-start">
+      <h2>
+        <bdi>{place.name}</bdi>
+      </h2>
+      <p class="soft">{place.serverId === null ? 'Your conversation begins here.' : 'The history begins here.'}</p>
+    </div>
+  );
+}
+
+/** A message with the lines that stand above it. */
+export function MessageItem({ message, grouped, day, fresh, place, marked }: MessageRow & { place: Place; marked: boolean }): JSX.Element {
+  return (
+    <>
+      {day !== undefined && (
+        <p class="day-line">
+          <span>{dateOf(day)}</span>
+        </p>
+      )}
+      {fresh && (
+        <p class="new-line">
+          <span>New</span>
+        </p>
+      )}
+      <MessageView message={message} place={place} grouped={grouped} marked={marked} />
+    </>
+  );
+}
+
+/** The way to the newest message, for who looks at older ones: with the number of those that came meanwhile. */
+export function DownBar({ model }: { model: ListModel }): JSX.Element | null {
+  const shown = useComputed(() => {
+    const { messages, hasNewer } = model.frame.value;
+    const { last } = model.slice.value;
+    if (last === null || !messages.length) return null;
+    if (hasNewer) return 'You are looking at old messages';
+    const count = messages.length - indexAfter(messages, model.leftAt.value ?? '');
+    if (count > 0) return `${count} new ${count === 1 ? 'message' : 'messages'}`;
+    return '';
+  });
+  if (shown.value === null) return null;
+  return (
+    <div class="down-bar">
+      {shown.value !== '' && <span role="status">{shown.value}</span>}
+      <Button onClick={() => void model.toNewest()}>
+        <Icon of={ArrowDown} /> To the newest
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,57 @@
+import { parseMarkup, type Token } from '../../../../lib/base/markup.ts';
+import { nameOf } from '../../state/people.ts';
+import { details } from '../../state/servers.ts';
+
+/** What a role is called in a server. */
+export const roleNameOf = (serverId: string | null, roleId: string): string =>
+  details.value
+    .get(serverId ?? '')
+    ?.roles.find(({ id }) => id === roleId)
+    ?.name.replace(/^@/, '') ?? 'unknown role';
+
+/** A custom emoji, of which there are no images. */
+export const customEmojiText = (name: string): string => `:${name}:`;
+
+function textOf(token: Token, serverId: string | null): string {
+  switch (token.type) {
+    case 'text':
+    case 'code':
+    case 'codeblock':
+      return token.text;
+    case 'link':
+      return token.url;
+    case 'userMention':
+      return `@${nameOf(token.id)}`;
+    case 'roleMention':
+      return `@${roleNameOf(serverId, token.id)}`;
+    case 'everyone':
+      return `@${token.kind}`;
+    case 'emoji':
+      return customEmojiText(token.name);
+    case 'spoiler':
+      return '(spoiler)';
+    default:
+      return token.children.map((child) => textOf(child, serverId)).join('');
+  }
+}
+
+/** A content in one line without its formatting, for previews and for a screen reader; spoilers stay hidden. */
+export const plainText = (content: string, serverId: string | null): string =>
+  parseMarkup(content)
+    .map((token) => textOf(token, serverId))
+    .join('')
+    .replace(/\s+/g, ' ')
+    .trim();
+
+/** One emoji or white space. */
+const emojiOrSpace = new RegExp('^(?:\\p{RGI_Emoji}|\\s)+$', 'v');
+const mostLarge = 30;
+
+/** Whether a content is a few emoji and nothing else: those are shown larger. */
+export const isEmojiOnly = (tokens: readonly Token[]): boolean =>
+  tokens.length > 0 &&
+  tokens.length <= mostLarge &&
+  tokens.every(
+    (token) => token.type === 'emoji' || (token.type === 'text' && token.text.length <= mostLarge * 4 && emojiOrSpace.test(token.text)),
+  ) &&
+  tokens.some((token) => token.type === 'emoji' || (token.type === 'text' && token.text.trim() !== ''));

@@ -1,0 +1,147 @@
+import { useComputed, useSignal } from '@preact/signals';
+import { Copy } from 'lucide';
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { parseMarkup, type Token } from '../../../../lib/base/markup.ts';
+import { nameOf } from '../../state/people.ts';
+import { channels, details } from '../../state/servers.ts';
+import { myId } from '../../state/session.ts';
+import { IconButton } from '../../ui/button.tsx';
+import { copyText } from '../../ui/clipboard.ts';
+import { plainLink } from '../../ui/hostile-text.ts';
+import { isSafeLink } from '../../ui/links.ts';
+import { openProfile } from '../people/open-profile.ts';
+import './markup.css';
+import { customEmojiText, isEmojiOnly, roleNameOf } from './markup-text.ts';
+import { colorOf, roleStyle } from './name.tsx';
+
+/** A content as people see it, by the server's own reader: elements only, never HTML of a stranger. `serverId` is where its mentions belong. */
+export function Markup({ content, serverId }: { content: string; serverId: string | null }): JSX.Element {
+  const tokens = useMemo(() => parseMarkup(content), [content]);
+  return <div class={`markup ${isEmojiOnly(tokens) ? 'large' : ''}`}>{shown(tokens, serverId)}</div>;
+}
+
+const shown = (tokens: readonly Token[], serverId: string | null): JSX.Element[] =>
+  tokens.map((token) => <Piece key={token.start} token={token} serverId={serverId} />);
+
+function Piece({ token, serverId }: { token: Token; serverId: string | null }): JSX.Element {
+  switch (token.type) {
+    case 'text':
+      return <>{token.text}</>;
+    case 'bold':
+      return <strong>{shown(token.children, serverId)}</strong>;
+    case 'italic':
+      return <em>{shown(token.children, serverId)}</em>;
+    case 'underline':
+      return <u>{shown(token.children, serverId)}</u>;
+    case 'strike':
+      return <s>{shown(token.children, serverId)}</s>;
+    case 'spoiler':
+      return <Spoiler>{shown(token.children, serverId)}</Spoiler>;
+    case 'code':
+      return <code>{token.text}</code>;
+    case 'codeblock':
+      return <CodeBlock lang={token.lang} text={token.text} />;
+    case 'link':
+      return <Link url={token.url} />;
+    case 'userMention':
+      return <UserMention id={token.id} serverId={serverId} />;
+    case 'roleMention':
+      return <RoleMention id={token.id} serverId={serverId} />;
+    case 'everyone':
+      return <span class="mention">@{token.kind}</span>;
+    case 'emoji':
+      return <span class="custom-emoji">{customEmojiText(token.name)}</span>;
+  }
+}
+
+/** What is not on the page at all until someone asks for it. */
+function Spoiler({ children }: { children: ComponentChildren }): JSX.Element {
+  const open = useSignal(false);
+  const ref = useRef<HTMLSpanElement>(null);
+  useEffect(() => ref.current?.focus({ preventScroll: true }), [open.value]);
+  if (open.value)
+    return (
+      <span class="spoiler" tabIndex={-1} ref={ref}>
+        {children}
+      </span>
+    );
+  return (
+    <button type="button" class="spoiler-cover" onClick={() => (open.value = true)}>
+      Spoiler<span class="visually-hidden">: show</span>
+    </button>
+  );
+}
+
+function CodeBlock({ lang, text }: { lang: string; text: string }): JSX.Element {
+  return (
+    <div class="code-block">
+      {lang !== '' && <span class="code-lang">{lang}</span>}
+      <IconButton of={Copy} label="Copy this code" onClick={() => void copyText(text, 'the code')} />
+      {/* A long line is scrolled to, also by keyboard. */}
+      <pre tabIndex={0}>
+        <code>{text}</code>
+      </pre>
+    </div>
+  );
+}
+
+const commit = /^\/([^/]+\/[^/]+)\/(?:-\/)?commit\/([0-9a-f]{7})[0-9a-f]{0,57}$/;
+
+/** A link to a place of this client: its channel, where the person can see it. */
+function ownPlace(url: URL): { href: string; text: string } | undefined {
+  if (url.origin !== location.origin) return undefined;
+  const channelId = /^\/servers\/\d+\/(\d+)$/.exec(url.pathname)?.[1];
+  const channel = channels.value.get(channelId ?? '');
+  if (!channel) return undefined;
+  return { href: url.pathname + url.search, text: `#${channel.name}${url.searchParams.has('message') ? ' › message' : ''}` };
+}
+
+/** A link of a stranger: http and https only, and it says where it leads. */
+export function Link({ url, children }: { url: string; children?: ComponentChildren }): JSX.Element {
+  if (!isSafeLink(url)) return <>{children ?? url}</>;
+  const parsed = new URL(url);
+  const own = ownPlace(parsed);
+  if (own)
+    return (
+      <a class="mention" href={own.href}>
+        <bdi>{own.text}</bdi>
+      </a>
+    );
+  const [, project, hash] = commit.exec(parsed.pathname) ?? [];
+  return (
+    <a
+      href={parsed.href}
+      target="_blank"
+      rel="noopener noreferrer nofollow"
+      title={children || project ? plainLink(parsed.href) : undefined}
+    >
+      {children ?? <bdi>{project ? `${parsed.host}/${project}@${hash}` : plainLink(url)}</bdi>}
+    </a>
+  );
+}
+
+function UserMention({ id, serverId }: { id: string; serverId: string | null }): JSX.Element {
+  const name = useComputed(() => nameOf(id));
+  const color = useComputed(() => colorOf(serverId, id));
+  return (
+    <button
+      type="button"
+      class={`mention ${id === myId() ? 'me' : ''} ${color.value ? 'coloured' : ''}`}
+      style={roleStyle(color.value)}
+      onClick={() => openProfile(id, serverId)}
+    >
+      @<bdi>{name.value}</bdi>
+    </button>
+  );
+}
+
+function RoleMention({ id, serverId }: { id: string; serverId: string | null }): JSX.Element {
+  const server = details.value.get(serverId ?? '');
+  const color = server?.roles.find((role) => role.id === id)?.color;
+  return (
+    <span class={`mention ${server?.myRoles.includes(id) ? 'me' : ''} ${color ? 'coloured' : ''}`} style={roleStyle(color)}>
+      @<bdi>{roleNameOf(serverId, id)}</bdi>
+    </span>
+  );
+}

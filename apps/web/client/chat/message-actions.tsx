@@ -1,0 +1,97 @@
+import { Copy, Ellipsis, Link, Megaphone, MessageSquarePlus, Pencil, Pin, PinOff, Reply, SmilePlus, Trash2 } from 'lucide';
+import type { JSX } from 'preact';
+import type { Message } from '../../../../lib/contract/message.ts';
+import { withEntry } from '../../state/servers.ts';
+import { IconButton } from '../../ui/button.tsx';
+import { copyText } from '../../ui/clipboard.ts';
+import { sayRefusal } from '../../ui/toast.tsx';
+import { type Place, pathOf } from '../place.ts';
+import { editing, replying } from './composing.ts';
+import { EmojiPicker } from './emoji-picker.tsx';
+import { Menu, type MenuItem } from './menu.tsx';
+import { DeleteDialog, ThreadDialog } from './message-dialogs.tsx';
+import { deleteMessage, openTool, publishMessage, rightsAt, setReaction, togglePin } from './message-tools.ts';
+
+const reply = (message: Message): void => {
+  replying.value = withEntry(replying.value, message.channelId, message);
+};
+
+/** With Shift it is deleted without asking. */
+function remove(message: Message, { shiftKey }: MouseEvent): void {
+  if (shiftKey) deleteMessage(message).catch(sayRefusal);
+  else openTool.value = { kind: 'delete', message };
+}
+
+/** The tools at a message: the most used, and the menu with the rest. */
+export function MessageToolbar({ message, place }: { message: Message; place: Place }): JSX.Element {
+  const { react, reply: mayReply, edit, remove: mayRemove } = rightsAt(message, place);
+  return (
+    <div class="message-tools" role="toolbar" aria-label="What to do with this message">
+      {react && (
+        <IconButton
+          of={SmilePlus}
+          label="React"
+          aria-haspopup="dialog"
+          onClick={({ currentTarget }) => (openTool.value = { kind: 'react', message, anchor: currentTarget })}
+        />
+      )}
+      {mayReply && <IconButton of={Reply} label="Reply" onClick={() => reply(message)} />}
+      {edit && <IconButton of={Pencil} label="Edit" onClick={() => (editing.value = message.id)} />}
+      {mayRemove && !edit && <IconButton of={Trash2} label="Delete" onClick={(event) => remove(message, event)} />}
+      <IconButton
+        of={Ellipsis}
+        label="More"
+        aria-haspopup="menu"
+        onClick={({ currentTarget }) => (openTool.value = { kind: 'menu', message, anchor: currentTarget })}
+      />
+    </div>
+  );
+}
+
+function itemsOf(message: Message, place: Place, anchor: Element): MenuItem[] {
+  const rights = rightsAt(message, place);
+  const { id, channelId, content, pinned } = message;
+  const link = (): string => new URL(pathOf(channelId, id), location.origin).href;
+  const items: (MenuItem | false)[] = [
+    rights.react && { label: 'React', icon: SmilePlus, run: () => (openTool.value = { kind: 'react', message, anchor }) },
+    rights.reply && { label: 'Reply', icon: Reply, run: () => reply(message) },
+    rights.edit && { label: 'Edit', icon: Pencil, run: () => (editing.value = id) },
+    rights.thread && { label: 'Start a thread', icon: MessageSquarePlus, run: () => (openTool.value = { kind: 'thread', message }) },
+    rights.pin && { label: pinned ? 'Unpin' : 'Pin', icon: pinned ? PinOff : Pin, run: () => togglePin(message) },
+    rights.publish && { label: 'Publish to followers', icon: Megaphone, run: () => publishMessage(message) },
+    content !== '' && { label: 'Copy text', icon: Copy, run: () => void copyText(content, 'the text') },
+    !message.ephemeral && { label: 'Copy link', icon: Link, run: () => void copyText(link(), 'the link') },
+    rights.remove && { label: 'Delete', icon: Trash2, danger: true, run: (event) => remove(message, event) },
+  ];
+  return items.filter((item) => item !== false);
+}
+
+/** What is open for a message of this place: picker, menu or dialog. Once a list. */
+export function OpenTools({ place }: { place: Place }): JSX.Element | null {
+  const open = openTool.value;
+  if (open?.message.channelId !== place.channelId) return null;
+  const { message } = open;
+  const close = (): void => {
+    if (openTool.value === open) openTool.value = null;
+  };
+  switch (open.kind) {
+    case 'react':
+      return (
+        <EmojiPicker
+          key="react"
+          anchor={open.anchor}
+          onClose={close}
+          onPick={(emoji) => {
+            close();
+            setReaction(message, emoji, true);
+          }}
+        />
+      );
+    case 'menu':
+      return <Menu key="menu" anchor={open.anchor} label="Message" items={itemsOf(message, place, open.anchor)} onClose={close} />;
+    case 'delete':
+      return <DeleteDialog message={message} serverId={place.serverId} onClose={close} />;
+    case 'thread':
+      return <ThreadDialog message={message} serverId={place.serverId} onClose={close} />;
+  }
+}

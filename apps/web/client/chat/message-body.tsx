@@ -1,0 +1,58 @@
+import { useSignal } from '@preact/signals';
+import { Megaphone, Pin } from 'lucide';
+import type { JSX } from 'preact';
+import type { Message } from '../../../../lib/contract/message.ts';
+import { channels } from '../../state/servers.ts';
+import { Icon } from '../../ui/icon.tsx';
+import { momentOf } from '../../ui/times.ts';
+import type { Place } from '../place.ts';
+import { Attachments } from './attachment.tsx';
+import { EmbedView } from './embed.tsx';
+import { Markup } from './markup.tsx';
+
+/** How a place shows its posts: its own mark, a thread's by the channel it is under. */
+export function contentModeOf({ channel }: Place): 'default' | 'spoiler' | 'age_restricted' {
+  const ruling = channel?.kind === 'thread' ? channels.value.get(channel.parentId ?? '') : channel;
+  return ruling?.contentMode ?? 'default';
+}
+
+/** What a message says and shows: content, files, embeds. `covered` hides it until it is clicked. */
+export function MessageBody({ message, serverId, covered }: { message: Message; serverId: string | null; covered: boolean }): JSX.Element {
+  const open = useSignal(!covered);
+  if (!open.value)
+    return (
+      <button type="button" class="body-cover" onClick={() => (open.value = true)}>
+        Hidden until clicked: show this message
+      </button>
+    );
+  const { id, content, editedAt, attachments, embeds, pinned, crossposted } = message;
+  const notes = editedAt !== null || pinned || crossposted;
+  return (
+    <div class="message-body" id={`said-${id}`}>
+      {content !== '' && <Markup content={content} serverId={serverId} />}
+      <Attachments list={attachments} />
+      {embeds.map((embed, index) => (
+        <EmbedView key={index} embed={embed} serverId={serverId} />
+      ))}
+      {notes && (
+        <p class="message-notes">
+          {editedAt !== null && (
+            <time title={`Edited ${momentOf(editedAt)}`} dateTime={editedAt}>
+              (edited)
+            </time>
+          )}
+          {pinned && (
+            <span>
+              <Icon of={Pin} size="1em" /> pinned
+            </span>
+          )}
+          {crossposted && (
+            <span>
+              <Icon of={Megaphone} size="1em" /> published
+            </span>
+          )}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,74 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import type { Message } from '../../../../lib/contract/message.ts';
+import { call, path } from '../../api/call.ts';
+import { patchMessage } from '../../state/histories.ts';
+import { Button } from '../../ui/button.tsx';
+import { useTask } from '../../ui/form.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { editing } from './composing.ts';
+
+/** Edits an own message in its place: Enter saves, Escape leaves it as it was. The focus goes back to where it came from. */
+export function MessageEdit({ message: { id, channelId, content } }: { message: Message }): JSX.Element {
+  const text = useSignal(content);
+  const task = useTask();
+  const area = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    const before = document.activeElement;
+    area.current?.focus();
+    area.current?.setSelectionRange(content.length, content.length);
+    area.current?.scrollIntoView({ block: 'nearest' });
+    return () => {
+      if (document.activeElement === document.body && before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  useLayoutEffect(() => {
+    if (!area.current) return;
+    area.current.style.height = 'auto';
+    area.current.style.height = `${area.current.scrollHeight + 2}px`;
+  }, [text.value]);
+  const close = (): void => {
+    editing.value = null;
+  };
+  const save = async (): Promise<void> => {
+    if (text.value === content) return close();
+    const done = await task.run(async () => {
+      const next = await call<Message>('PATCH', path`/api/channels/${channelId}/messages/${id}`, { content: text.value });
+      patchMessage(channelId, id, { content: next.content, editedAt: next.editedAt, embeds: next.embeds });
+    });
+    if (done) close();
+  };
+  const onKey = (event: KeyboardEvent): void => {
+    if (event.isComposing) return;
+    if (event.key === 'Escape') {
+      event.stopPropagation();
+      close();
+    } else if (event.key === 'Enter' && !event.shiftKey) {
+      event.preventDefault();
+      void save();
+    }
+  };
+  return (
+    <div class="message-edit">
+      <textarea
+        ref={area}
+        aria-label="Edit the message"
+        value={text.value}
+        rows={1}
+        onInput={({ currentTarget }) => (text.value = currentTarget.value)}
+        onKeyDown={onKey}
+      />
+      <Problem error={task.error} />
+      <div class="actions">
+        <span class="hint">Enter saves, Escape cancels</span>
+        <Button look="quiet" onClick={close}>
+          Cancel
+        </Button>
+        <Button look="main" busy={task.busy} onClick={() => void save()}>
+          Save
+        </Button>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,99 @@
+import { useSignal } from '@preact/signals';
+import { SmilePlus } from 'lucide';
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { limits } from '../../../../lib/base/limits.ts';
+import type { Message } from '../../../../lib/contract/message.ts';
+import type { UserFace } from '../../../../lib/contract/user.ts';
+import { call, path } from '../../api/call.ts';
+import { IconButton } from '../../ui/button.tsx';
+import { customEmojiText } from './markup-text.ts';
+import { openTool, setReaction } from './message-tools.ts';
+
+/** How an emoji of a reaction is shown: a custom one by its name. */
+export const emojiText = (emoji: string): string => (/^\w+:\d+$/.test(emoji) ? customEmojiText(emoji.replace(/:.*/, '')) : emoji);
+
+const namesShown = 10;
+/** The pointer rests this long before it is asked who reacted, in milliseconds. */
+const restMs = 250;
+
+function whoText(people: readonly UserFace[], count: number): string {
+  const names = people.slice(0, namesShown).map(({ displayName }) => `\u2068${displayName}\u2069`);
+  const others = count - names.length;
+  return names.join(', ') + (others > 0 ? ` and ${others} more` : '');
+}
+
+/** The reactions of a message: each a switch with its count; who reacted is told at hover and focus. */
+export function Reactions({ message, mayAdd }: { message: Message; mayAdd: boolean }): JSX.Element | null {
+  if (!message.reactions.length) return null;
+  const room = message.reactions.length < limits.reactionsPerMessage;
+  return (
+    <ul class="reactions" aria-label="Reactions">
+      {message.reactions.map((reaction) => (
+        <li key={reaction.emoji}>
+          <Reaction message={message} {...reaction} />
+        </li>
+      ))}
+      {mayAdd && room && (
+        <li>
+          <IconButton
+            of={SmilePlus}
+            label="Add a reaction"
+            aria-haspopup="dialog"
+            onClick={({ currentTarget }) => (openTool.value = { kind: 'react', message, anchor: currentTarget })}
+          />
+        </li>
+      )}
+    </ul>
+  );
+}
+
+function Reaction({ message, emoji, count, me }: { message: Message; emoji: string; count: number; me: boolean }): JSX.Element {
+  const looked = useSignal(false);
+  const who = useSignal<string | null>(null);
+  useEffect(() => {
+    if (!looked.value) {
+      who.value = null;
+      return undefined;
+    }
+    const stop = new AbortController();
+    const timer = setTimeout(() => {
+      call<UserFace[]>('GET', path`/api/channels/${message.channelId}/messages/${message.id}/reactions/${emoji}`, undefined, {
+        signal: stop.signal,
+      }).then(
+        (people) => {
+          who.value = whoText(people, count);
+        },
+        () => undefined,
+      );
+    }, restMs);
+    return () => {
+      clearTimeout(timer);
+      stop.abort();
+    };
+  }, [looked.value, count]);
+  const look = (on: boolean) => (): void => {
+    looked.value = on;
+  };
+  return (
+    <button
+      type="button"
+      class="reaction"
+      aria-pressed={me}
+      aria-label={`${emojiText(emoji)}, ${count} ${count === 1 ? 'reaction' : 'reactions'}`}
+      aria-description={who.value ?? undefined}
+      onPointerEnter={look(true)}
+      onPointerLeave={look(false)}
+      onFocus={look(true)}
+      onBlur={look(false)}
+      onClick={() => setReaction(message, emoji, !me)}
+    >
+      <span class="reaction-emoji">{emojiText(emoji)}</span> {count}
+      {who.value && (
+        <span class="reaction-who" aria-hidden="true">
+          {who.value}
+        </span>
+      )}
+    </button>
+  );
+}
