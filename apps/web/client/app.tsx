@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { ErrorBoundary, LocationProvider, lazy, Route, Router } from 'preact-iso';
+import { ErrorBoundary, LocationProvider, lazy, Route, Router, useLocation } from 'preact-iso';
 import { type ApiError, asApiError } from '../api/call.ts';
 import { me, restore } from '../state/session.ts';
 import { Problem } from '../ui/problem.tsx';
@@ -14,6 +14,22 @@ const InvitePage = lazy(() => import('./invite.tsx').then((page) => page.InviteP
 
 /** The portal is a page of its own, and files are no pages. */
 const ours = /^\/(?!developers|api|files|images)/;
+
+/** The pages that need no login. */
+const openPages = /^\/(login|register|invite)(\/|$)/;
+
+/** A page of who is logged in stands in the frame; others stand alone. The frame has a router of its own, and one inside another would see no path. */
+function Pages(): JSX.Element {
+  const { path } = useLocation();
+  if (me.value && !openPages.test(path)) return <Shell />;
+  return (
+    <Router>
+      <Route path="/register" component={RegisterPage} />
+      <Route path="/invite/:code" component={InvitePage} />
+      <Route default component={LoginPage} />
+    </Router>
+  );
+}
 
 /** The people's client: who is not logged in sees the login, an invite or the register page. */
 export function App(): JSX.Element {
@@ -30,12 +46,7 @@ export function App(): JSX.Element {
   return (
     <LocationProvider scope={ours}>
       <ErrorBoundary>
-        <Router>
-          <Route path="/login" component={LoginPage} />
-          <Route path="/register" component={RegisterPage} />
-          <Route path="/invite/:code" component={InvitePage} />
-          <Route default component={me.value ? Shell : LoginPage} />
-        </Router>
+        <Pages />
       </ErrorBoundary>
       <Toasts />
     </LocationProvider>
