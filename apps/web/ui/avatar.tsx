@@ -32,7 +32,7 @@ export function Avatar({
   status?: SeenStatus | undefined;
   square?: boolean;
 }): JSX.Element {
-  const style = { width: size, height: size, fontSize: size * 0.4, '--hue': hueOf(id) };
+  const style = { width: `${size}px`, height: `${size}px`, fontSize: `${size * 0.4}px`, '--hue': hueOf(id) };
   return (
     <span class={`avatar ${square ? 'square' : ''}`} style={style}>
       {url ? <img src={ownPath(url)} alt="" width={size} height={size} loading="lazy" /> : <span aria-hidden="true">{initials(name)}</span>}
