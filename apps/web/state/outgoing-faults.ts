@@ -1,5 +1,11 @@
 import { limits } from '../../../lib/base/limits.ts';
-import type { ApiError } from '../api/call.ts';
+
+/** What of an `ApiError` decides: plain, so that tests need no browser for it. */
+interface Refusal {
+  status: number;
+  code: string;
+  retryAfter: number | null;
+}
 
 /**
  * How a message goes on whose post was refused. `soon`: it waits so long and goes again. `live`: it stands as failed, and goes again when the connection comes
@@ -16,11 +22,11 @@ const bounds = { takeoverMs: limits.idempotencyTakeoverMs + 10_000, pauseMs: 30_
 export const isKeySure = (ageMs: number): boolean => ageMs < sureMs;
 
 /** Whether nobody knows if the post was stored: no answer, or that the service cannot reach what it needs. */
-const isUnsure = ({ status, code }: Pick<ApiError, 'status' | 'code'>): boolean =>
+const isUnsure = ({ status, code }: Refusal): boolean =>
   code === 'unreachable' || status === 502 || status === 503 || status === 504;
 
 /** How a post goes on after the refusal of its `tries`th try, `ageMs` after the first. */
-export function nextTry(error: Pick<ApiError, 'status' | 'code' | 'retryAfter'>, ageMs: number, tries: number): Next {
+export function nextTry(error: Refusal, ageMs: number, tries: number): Next {
   if (!isKeySure(ageMs)) return { again: 'click' };
   const askedMs = (error.retryAfter ?? 0) * 1000;
   if (error.code === 'rate_limited') return { again: 'soon', afterMs: Math.max(askedMs, 1_000) };

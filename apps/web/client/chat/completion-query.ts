@@ -28,6 +28,6 @@ export function queryAt(text: string, caret: number, done: Iterable<string>): Qu
   if (!found || !sign) return null;
   const wanted = found[2] ?? found[4] ?? found[6] ?? '';
   const start = caret - wanted.length - 1;
-  for (const word of done) if (before.startsWith(word, start)) return null;
+  for (const word of done) if (before.startsWith(word, start) && !/^[\p{L}\p{N}_]/u.test(before.slice(start + word.length))) return null;
   return isInCode(before.slice(0, start)) ? null : { sign, start, wanted };
 }
