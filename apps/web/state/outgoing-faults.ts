@@ -22,8 +22,7 @@ const bounds = { takeoverMs: limits.idempotencyTakeoverMs + 10_000, pauseMs: 30_
 export const isKeySure = (ageMs: number): boolean => ageMs < sureMs;
 
 /** Whether nobody knows if the post was stored: no answer, or that the service cannot reach what it needs. */
-const isUnsure = ({ status, code }: Refusal): boolean =>
-  code === 'unreachable' || status === 502 || status === 503 || status === 504;
+const isUnsure = ({ status, code }: Refusal): boolean => code === 'unreachable' || status === 502 || status === 503 || status === 504;
 
 /** How a post goes on after the refusal of its `tries`th try, `ageMs` after the first. */
 export function nextTry(error: Refusal, ageMs: number, tries: number): Next {
