@@ -65,7 +65,7 @@ export function DeliveryLog({ id }: { id: string }): JSX.Element {
       <Problem error={task.error} />
       {known?.length === 0 && <p>Nothing was posted to an endpoint yet.</p>}
       {known && known.length > 0 && (
-        <div class="portal-scroll" role="region" tabIndex={0} aria-labelledby="deliveries">
+        <div class="portal-scroll" role="region" tabIndex={0} aria-label="Table of deliveries">
           <table class="portal-table">
             <thead>
               <tr>

@@ -5,8 +5,8 @@ import { type Faults, faultAt } from './faults.ts';
 import { OptionEditor } from './option-editor.tsx';
 
 const kinds = [
-  { value: 'slash', label: 'Slash: the bot gets an interaction' },
-  { value: 'prefix', label: 'Prefix: listed in the picker only, the bot reads messages' },
+  { value: 'slash', label: 'Slash command' },
+  { value: 'prefix', label: 'Prefix command' },
 ] as const;
 
 /** Every field of one command. `path` is its pointer in the list, by which its faults are found. */
@@ -30,6 +30,7 @@ export function CommandEditor({
       <div class="command-fields">
         <SelectField
           label="Kind"
+          hint={isSlash ? 'The bot is sent an interaction, and answers it.' : 'Only listed in the picker: it reaches the bot as a message.'}
           value={command.kind}
           options={kinds}
           onValue={(kind) => onChange({ ...command, kind }, true)}

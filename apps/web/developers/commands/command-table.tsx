@@ -12,7 +12,7 @@ import { moved, refocus, replaced, without } from './lists.ts';
 const writtenAs = ({ kind, prefix, name }: DraftCommand): string => `${kind === 'slash' ? '/' : prefix}${name}`;
 
 const optionsOf = ({ kind, options }: DraftCommand): string =>
-  kind === 'prefix' ? '' : options.map(({ name, required }) => (required ? name : `[${name}]`)).join(' ') || 'none';
+  kind === 'prefix' ? '' : options.map(({ name, required }) => (required ? name || '…' : `[${name || '…'}]`)).join(' ') || 'none';
 
 /** A list of commands as a table, with an editor below the row that is opened. One with faults opens by itself. */
 export function CommandTable({
@@ -57,7 +57,7 @@ export function CommandTable({
             {list.map((command, at) => {
               const wrong = faultsUnder(faults, `/${at}`);
               const isOpen = open.value === command.key;
-              const name = writtenAs(command) || `command ${at + 1}`;
+              const name = command.name === '' ? `command ${at + 1}` : writtenAs(command);
               return (
                 <Fragment key={command.key}>
                   <tr class={wrong ? 'faulty' : ''}>
@@ -68,7 +68,11 @@ export function CommandTable({
                     <td>{command.description}</td>
                     <td>{optionsOf(command)}</td>
                     <td class="command-moves">
-                      <Button aria-expanded={isOpen} aria-label={`Edit ${name}`} onClick={() => (open.value = isOpen ? null : command.key)}>
+                      <Button
+                        aria-expanded={isOpen}
+                        aria-label={`${isOpen ? 'Close' : 'Edit'} ${name}`}
+                        onClick={() => (open.value = isOpen ? null : command.key)}
+                      >
                         {isOpen ? 'Close' : 'Edit'}
                       </Button>
                       <IconButton

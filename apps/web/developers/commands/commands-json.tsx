@@ -56,16 +56,18 @@ export function CommandsJson({ text, faults, onText }: { text: string; faults: F
           onInput={({ currentTarget }) => onText(currentTarget.value)}
         />
       </div>
-      <ul id={`${id}-faults`} class="commands-faults" role="status">
-        {marks.map(({ line, message }) => (
-          <li key={`${line} ${message}`}>
-            <Button look="quiet" onClick={() => goTo(field.current, line)}>
-              Line {line}
-            </Button>{' '}
-            <span class="field-error">{message}</span>
-          </li>
-        ))}
-      </ul>
+      <div id={`${id}-faults`} role="status">
+        <ul>
+          {marks.map(({ line, message }) => (
+            <li key={`${line} ${message}`}>
+              <Button look="quiet" onClick={() => goTo(field.current, line)}>
+                Line {line}
+              </Button>{' '}
+              <span class="field-error">{message}</span>
+            </li>
+          ))}
+        </ul>
+      </div>
     </div>
   );
 }

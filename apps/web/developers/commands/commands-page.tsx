@@ -118,8 +118,12 @@ function CommandList({ id, scope }: { id: string; scope: Scope }): JSX.Element {
       ) : (
         <CommandsJson text={draft.text} faults={faults.value} onText={(text) => put({ text })} />
       )}
-      <Problem error={saving.error} shown={faults.value.filter((one) => /^\/\d/.test(one.path)).map((one) => one.path)} />
+      <p class="hint">
+        Saving replaces the whole list: a command that is not in it is removed. One that keeps its kind and name keeps its id. The service
+        checks everything first, and changes nothing when it finds a fault.
+      </p>
       <div class="portal-card commands-save">
+        <Problem error={saving.error} shown={faults.value.filter((one) => /^\/\d/.test(one.path)).map((one) => one.path)} />
         <p role="status">
           {dirty ? (
             <>
@@ -128,10 +132,6 @@ function CommandList({ id, scope }: { id: string; scope: Scope }): JSX.Element {
           ) : (
             'Everything is saved.'
           )}
-        </p>
-        <p class="hint">
-          Saving replaces the whole list: a command that is not in it is removed. One that keeps its kind and name keeps its id. The service
-          checks everything first, and changes nothing when it finds a fault.
         </p>
         <div class="actions">
           <Button
