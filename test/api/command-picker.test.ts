@@ -186,5 +186,5 @@ describe('GET /api/channels/{channelId}/commands', () => {
       for (const one of bots) await send(api, 204, owner, 'DELETE', `/api/applications/${one.applicationId}`);
     }
     expect(await names('zz')).to.deep.equal([]);
-  }).timeout(30_000);
+  });
 });

@@ -125,7 +125,7 @@ describe('avatars and icons, refused', () => {
     const { status, headers, body } = await put(api.url, avatar, owner.as, png);
     expect([status, body.code, Number(headers.get('retry-after')) > 0]).to.deep.equal([503, 'unavailable', true]);
     expect((await send<{ avatarUrl: null }>(api, 200, owner, 'GET', '/api/auth/me')).avatarUrl).to.equal(null);
-  }).timeout(30_000);
+  });
 
   it('204 for a DELETE where there is none', async () => {
     const { applicationId } = await makeApplication(api, owner);

@@ -53,6 +53,16 @@ describe('5 posts of a webhook in 5 seconds', () => {
   /** How many milliseconds are really left until a place is free. */
   const left = async (): Promise<number> => Math.max(0, ((await moments())[0] as number) + 5_000 - Date.now());
 
+  /** Makes it as if its last posts were so many milliseconds ago, so that only what follows has to be quick. */
+  const postedBefore = async (ages: readonly number[]): Promise<void> => {
+    const posts = ages.map((ms) => ({ $subtract: ['$$NOW', ms] }));
+    await api.platform.db.webhooks.collection.updateOne({ _id: webhook.id as never }, [{ $set: { posts } }]);
+  };
+  const postAfter = async (ages: readonly number[]): Promise<Answer> => {
+    await postedBefore(ages);
+    return post(webhook);
+  };
+
   it('40 at once on two nodes: 5 pass, 35 are told to wait', async () => {
     for (let round = 0; round < 3; round++) {
       const answers = await crowd(api, twin);
@@ -66,13 +76,13 @@ describe('5 posts of a webhook in 5 seconds', () => {
 
   it('headers count the places down and agree with the body and the real wait', async () => {
     for (const remaining of [4, 3, 2, 1, 0]) {
-      const { status, headers } = await post(webhook);
+      const { status, headers } = await postAfter(Array.from({ length: 4 - remaining }, () => 0));
       expect([status, headers.get('Retry-After')]).to.deep.equal([201, null]);
       const told = headersOf({ headers } as Answer);
       expect(told).to.include({ limit: '5', remaining, bucket: 'webhook' });
       expect(told.resetAfter, 'all places are free 5 s after this post').to.equal(5);
     }
-    await age(webhook.id, 1_600);
+    await postedBefore([1_600, 0, 0, 0, 0]);
     const before = await left();
     const refused = await post(webhook);
     expectError(refused, 429, 'rate_limited');
@@ -81,7 +91,7 @@ describe('5 posts of a webhook in 5 seconds', () => {
     expect(refused.headers.get('Retry-After')).to.equal(String(Math.ceil(wait / 1_000)));
     const told = headersOf(refused);
     expect(told).to.include({ limit: '5', remaining: 0, bucket: 'webhook' });
-    expect(told.resetAfter * 1_000, 'when the last place is free, not the first').to.be.within(wait, 3_400);
+    expect(told.resetAfter * 1_000, 'when the last place is free, not the first').to.be.within(wait + 1, 5_000);
   });
 
   it('the wait that is told is enough, and 3 seconds less are not', async () => {
@@ -94,16 +104,15 @@ describe('5 posts of a webhook in 5 seconds', () => {
   });
 
   for (const [ages, free] of [
-    [[3_000, 1_500, 0, 0, 0], 0],
-    [[5_000, 3_000, 0, 0, 0], 1],
-    [[6_000, 5_000, 3_000, 1_000, 0], 2],
+    [[400, 200, 0, 0, 0], 0],
+    [[5_000, 400, 0, 0, 0], 1],
+    [[6_000, 5_000, 400, 200, 0], 2],
     [[5_000, 5_000, 5_000, 5_000, 0], 4],
     [[9_000, 8_000, 7_000, 6_000, 5_000], 5],
-    [[3_000, 3_000], 3],
+    [[400, 400], 3],
   ] as const)
     it(`slides: of 12 at once ${free} pass after posts ${ages.map((ms) => `${ms / 1_000} s`).join(', ')} ago`, async () => {
-      const posts = ages.map((ms) => ({ $subtract: ['$$NOW', ms] }));
-      await api.platform.db.webhooks.collection.updateOne({ _id: webhook.id as never }, [{ $set: { posts } }]);
+      await postedBefore(ages);
       const answers = await times(12, () => post(webhook));
       expect(answers.filter(({ status }) => status === 201)).to.have.length(free);
       expect(answers.filter(({ status }) => status === 429)).to.have.length(12 - free);
@@ -120,12 +129,12 @@ describe('5 posts of a webhook in 5 seconds', () => {
   it('what is refused takes no place and makes nobody wait longer', async () => {
     await times(5, () => post(webhook));
     const before = await moments();
-    await age(webhook.id, 3_000);
+    await age(webhook.id, 100);
     await times(20, () => post(webhook));
     for (const body of [{}, { content: 5 }, { embeds: [{}] }]) expect((await post(webhook, body)).status).to.equal(400);
     expect((await post({ ...webhook, token: 'x' })).status).to.equal(404);
-    expect(await moments()).to.deep.equal(before.map((at) => at - 3_000));
-    await age(webhook.id, 2_000);
+    expect(await moments()).to.deep.equal(before.map((at) => at - 100));
+    await age(webhook.id, 4_900);
     expect(tally(await times(8, () => post(webhook)))).to.deep.equal({ 201: 5, 429: 3 });
   });
 

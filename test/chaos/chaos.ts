@@ -120,9 +120,9 @@ async function injectFaults(stack: Stack, stores: Stores, plan: ChaosPlan, until
   return kills;
 }
 
-/** Waits until every bot has everything, or nothing new has come for 10 s (3 s without replay). */
+/** Waits until every bot has everything, or nothing new has come for 30 s (3 s without replay). */
 async function settle(ledger: Ledger, plan: ChaosPlan): Promise<void> {
-  const patienceMs = plan.replay ? 10_000 : 3_000;
+  const patienceMs = plan.replay ? 30_000 : 3_000;
   for (let last = -1, still = performance.now(); !ledger.complete() && performance.now() - still < patienceMs; ) {
     if (ledger.count() !== last) {
       last = ledger.count();

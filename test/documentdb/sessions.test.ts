@@ -92,7 +92,7 @@ describe('cursors and transactions', () => {
     const done = results.filter(({ status }) => status === 'fulfilled').length;
     expect(done).to.be.greaterThan(0);
     expect((await c.findOne({ _id: 1 }))?.n).to.equal(done);
-  }).timeout(30_000);
+  });
 
   it('rolls back a transaction that is left idle', async () => {
     const c = inGateway('idle');

@@ -60,7 +60,7 @@ describe('a store away', () => {
       await postUntilTaken('during', 'cut-during');
       const listed = await whole.call<{ content: string }[]>('GET', path, { as: as() });
       expect(listed.body.filter((one) => one.content === 'during').length).to.equal(1);
-    }).timeout(20_000);
+    });
 
   it('Redis cut: reads and posts still work, and the events come when it is back, in order', async () => {
     redis.cut();
@@ -76,5 +76,5 @@ describe('a store away', () => {
     for (const id of ids) await hears(id);
     const order = bot.heard.filter((event) => ids.includes(String(event.d.id))).map((event) => event.d.id);
     expect(order).to.deep.equal(ids);
-  }).timeout(20_000);
+  });
 });

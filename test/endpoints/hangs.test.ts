@@ -178,8 +178,8 @@ describe('the 3 seconds of an endpoint', () => {
   it('what is left of them since the use, by the database’s clock, is given to the request', async () => {
     for (const shift of [-3_600_000, 0, 3_600_000]) {
       const id = await scene.use();
-      await scene.age(id, 1_000);
-      expect(await timeGiven(id, () => Date.now() + shift)).to.be.within(1, limits.answerWindowMs - 1_000);
+      await scene.age(id, 300);
+      expect(await timeGiven(id, () => Date.now() + shift)).to.be.within(1, limits.answerWindowMs - 300);
       expect(posted()).to.include(id);
     }
   });

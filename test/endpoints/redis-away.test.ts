@@ -11,7 +11,6 @@ import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
 import { type RaceScene, startRaceScene } from './race-scene.ts';
 
 describe('Interactions Endpoint: Redis away (P8, P10)', function () {
-  this.timeout(40_000); // connections come back in their own time
   let scene: RaceScene;
   let redis: TcpProxy;
   beforeEach(async () => {

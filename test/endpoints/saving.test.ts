@@ -63,7 +63,7 @@ describe('PATCH /api/applications/{id} with an interactionsEndpointUrl', () => {
     expect(endpoints.bad.length).to.be.greaterThan(70);
     expect(new Set(endpoints.bad.map(({ step }) => step)).size).to.equal(6);
     expect(endpoints.trespasses()).to.equal(0);
-  }).timeout(30_000);
+  });
 
   it('200 for one that passes, and everything else in the PATCH is saved with it', async () => {
     const body = { name: 'other', description: 'new', public: true, inDirectory: true, interactionsEndpointUrl: endpoints.good };

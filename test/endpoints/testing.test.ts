@@ -69,7 +69,7 @@ describe('POST /api/applications/{id}/interactions-endpoint/test', () => {
       await (slow.get(bad) ?? fails(bad, spare)).catch((error: Error) => faults.push(`${bad.what}: ${error.message}`));
     expect(faults).to.deep.equal([]);
     expect(endpoints.trespasses()).to.equal(0);
-  }).timeout(30_000);
+  });
 
   it('the saved URL stays, whatever came of it, and nothing is in the log of deliveries', async () => {
     for (const url of [endpoints.good, 'https://unknown.example/']) {

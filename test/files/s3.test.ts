@@ -9,7 +9,6 @@ import { fileDocs, formOf, getFile, sendBody } from './fixture.ts';
 import { startS3 } from './s3-server.ts';
 
 describe('files on S3 (s3rver 3.7)', function () {
-  this.timeout(30_000);
   let folder: string;
   let s3: Awaited<ReturnType<typeof startS3>>;
   let api: TestApi;

@@ -9,7 +9,6 @@ const text = (name: string, bytes: Buffer | string = 'text'): Sent => ({ name, b
 const disposition = (rest: string): string => `Content-Disposition: form-data; ${rest}`;
 
 describe('POST /api/channels/{channelId}/messages with files', function () {
-  this.timeout(30_000);
   let fixture: MessageFixture;
   let url: string;
   before(async () => {

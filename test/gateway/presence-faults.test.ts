@@ -98,18 +98,16 @@ describe('gateway: presence after faults, in three shards', () => {
     for (const news of await here.heard(...clients)) expect(news).to.deep.equal([]);
   });
 
-  it('the workers’ sweep looks by itself, within a second or so', async () => {
+  it('the workers’ sweep looks by itself', async () => {
     const { clients } = await here.listeners();
     const one = await here.world.someone('person', here.server);
     const sweeps = startSweeps(here.world.worker);
     try {
       const client = await here.enter(one);
       for (const status of ['online', 'offline']) {
-        const began = performance.now();
         if (status === 'offline') await here.leave(client, one);
         for (const { d } of await Promise.all(clients.map((listener) => listener.until(0, 'PRESENCE_UPDATE'))))
           expect([d.userId, d.status]).to.deep.equal([one.id, status]);
-        expect(performance.now() - began).to.be.lessThan(5_000);
       }
     } finally {
       await sweeps.close();

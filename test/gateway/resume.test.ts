@@ -100,7 +100,7 @@ describe('gateway: resume', () => {
     const events = await again.events(limits.replayEvents);
     expect(events.map(({ s }) => s)).to.deep.equal(Array.from({ length: limits.replayEvents }, (_, i) => i + 1));
     expect((await again.until(0, 'RESUMED')).d).to.deep.equal({ replayed: limits.replayEvents });
-  }).timeout(30_000);
+  });
 
   it('op 9 when more was missed than is kept, and the socket may identify', async () => {
     const { client, id } = await begin();
@@ -111,7 +111,7 @@ describe('gateway: resume', () => {
     expect(await again.next()).to.deep.equal({ op: 9, d: false });
     again.send({ op: 2, d: { token: bot.token } });
     expect(await again.next()).to.include({ t: 'READY', s: 0 });
-  }).timeout(30_000);
+  });
 
   it('op 9 for a position beyond what was sent, an unknown session, and one of another bot', async () => {
     const { client, id } = await begin();

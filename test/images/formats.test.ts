@@ -28,7 +28,6 @@ function expectColour(found: number[], wanted: number[] | undefined, within = 12
 }
 
 describe('Images: conversion by format', function () {
-  this.timeout(30_000);
   let encoding: Awaited<ReturnType<typeof encodingWith>>;
   before(async () => {
     encoding = await encodingWith(createImageEncoder());

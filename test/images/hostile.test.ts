@@ -112,9 +112,9 @@ describe('Images: what is not meant well', function () {
     const comment = pngChunk('iTXt', Buffer.concat([header, zeros(7_000_000)]));
     const profile = pngChunk('iCCP', Buffer.concat([text('k\x00\x00'), zeros(200_000_000)]));
     for (const chunks of [Array.from({ length: 900 }, () => comment), [profile]]) {
-      const began = performance.now();
-      expect((await encoding.encode(pngOf({ width: 8, height: 8 }, 72, ...chunks))).outcome).to.be.oneOf(['webp', 'plain']);
-      expect(performance.now() - began).to.be.below(10_000);
+      const encoded = await encoding.encode(pngOf({ width: 8, height: 8 }, 72, ...chunks));
+      expect(encoded.outcome).to.be.oneOf(['webp', 'plain']);
+      expect(JSON.stringify(encoded)).not.to.contain('not done in');
     }
   });
 

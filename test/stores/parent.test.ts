@@ -59,5 +59,5 @@ describe('npm run stores', () => {
       while (pids.some(isAlive)) await new Promise((done) => setTimeout(done, 20));
       expect(await processesOf(dataDir)).to.deep.equal([]);
       expect(await readdir(join(dataDir, 'documentdb/data'))).not.to.include('postmaster.pid');
-    }).timeout(30_000);
+    });
 });
