@@ -29,7 +29,7 @@ export function AppCard({ app, onAdd }: { app: DirectoryApp; onAdd: () => void }
         in {serverCount.toLocaleString()} {serverCount === 1 ? 'server' : 'servers'}
       </p>
       <p class="card-action">
-        <Button look="main" aria-label={`Add ${name} to a server`} onClick={onAdd}>
+        <Button look="main" aria-label={`Add to a server: ${name}`} onClick={onAdd}>
           Add to a server
         </Button>
       </p>

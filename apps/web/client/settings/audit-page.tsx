@@ -1,15 +1,16 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import type { AuditEntry, AuditPage as Page, Server } from '../../../../lib/contract/server.ts';
+import type { AuditEntry, Ban, AuditPage as Page, Server } from '../../../../lib/contract/server.ts';
 import { call, path, query } from '../../api/call.ts';
-import { loadMembers } from '../../state/people.ts';
+import { loadMembers, putFace } from '../../state/people.ts';
+import { may } from '../../state/rights.ts';
 import { Button } from '../../ui/button.tsx';
 import { TextField, useTask } from '../../ui/form.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { momentOf } from '../../ui/times.ts';
+import { useRead } from '../../ui/use-read.ts';
 import { actorOf, changesOf, sentenceOf } from './audit-words.ts';
-import { useRead } from './use-read.ts';
 
 function Entry({ entry, server }: { entry: AuditEntry; server: Server }): JSX.Element {
   const changes = changesOf(server, entry);
@@ -55,8 +56,12 @@ export function AuditPage({ server }: { server: Server }): JSX.Element {
   const text = useSignal('');
   const more = useTask();
   useEffect(() => {
-    // Without the members the ids of accounts stand in for their names.
+    // Whom neither list knows is shown by the id of the account.
     loadMembers(server.id).catch(() => undefined);
+    if (may('Ban Members', server.id))
+      call<Ban[]>('GET', path`/api/servers/${server.id}/bans`)
+        .then((bans) => bans.forEach(({ user }) => putFace(user)))
+        .catch(() => undefined);
   }, [server.id]);
   const page = reading.value;
   const readMore = (): void =>

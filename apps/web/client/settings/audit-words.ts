@@ -2,6 +2,7 @@ import { permissionNames } from '../../../../lib/base/permissions.ts';
 import type { AuditEntry, Server } from '../../../../lib/contract/server.ts';
 import { faceOf, nameOf } from '../../state/people.ts';
 import { channels } from '../../state/servers.ts';
+import { categoryNames } from '../discovery/categories.ts';
 
 /** What was done, as it follows the actor's name; `{}` stands for the target. */
 const sentences: Record<string, string> = {
@@ -71,7 +72,8 @@ const bitFields = ['allow', 'deny', 'permissions'];
 function named(server: Server, id: string): string {
   const role = server.roles.find((one) => one.id === id);
   const channel = channels.value.get(id);
-  return role?.name ?? (channel ? `#${channel.name}` : faceOf(id) ? nameOf(id) : id);
+  if (channel) return channel.kind === 'category' ? (channel.name ?? '') : `#${channel.name}`;
+  return role?.name ?? (faceOf(id) ? nameOf(id) : id);
 }
 
 /** One value of a change in words. */
@@ -82,27 +84,30 @@ function valueOf(server: Server, field: string, value: unknown): string {
   if (Array.isArray(value)) return value.map((one) => valueOf(server, field, one)).join(', ') || 'nothing';
   if (typeof value !== 'string') return JSON.stringify(value);
   if (field === 'iconUrl') return 'a picture';
+  if (field === 'category') return categoryNames[value as keyof typeof categoryNames] ?? value;
   return /^\d{19}$/.test(value) ? named(server, value) : value;
 }
 
-/** One change of an entry: the field, and what it was and became. Both alike when it only says where. */
+/** One change of an entry: the field, and what it was and became. Both alike where there is no before, or no after. */
 export interface AuditChange {
   field: string;
   from: string;
   to: string;
 }
 
-/** The changes of an entry in words. Lists of permissions say only what came and what went. */
-export function changesOf(server: Server, { changes }: AuditEntry): AuditChange[] {
-  return Object.entries(changes).map(([field, { from, to }]) => {
-    const bits = bitFields.includes(field) && typeof from === 'number' && typeof to === 'number';
-    const kept = bits ? from & to : 0;
-    return {
-      field: fields[field] ?? field,
-      from: valueOf(server, field, bits ? from & ~kept : from),
-      to: valueOf(server, field, bits ? to & ~kept : to),
-    };
-  });
+/** The changes of an entry in words. Lists of permissions say only what came and what went; the name of what was made or deleted stands in the sentence. */
+export function changesOf(server: Server, { action, changes }: AuditEntry): AuditChange[] {
+  const made = /_(create|add)$/.test(action);
+  const gone = /_(delete|remove)$/.test(action);
+  return Object.entries(changes)
+    .filter(([field]) => field !== 'name' || !(made || gone))
+    .map(([field, { from, to }]) => {
+      const bits = bitFields.includes(field) && typeof from === 'number' && typeof to === 'number';
+      const kept = bits ? from & to : 0;
+      const was = valueOf(server, field, bits ? from & ~kept : from);
+      const is = valueOf(server, field, bits ? to & ~kept : to);
+      return { field: fields[field] ?? field, from: made ? is : was, to: gone ? was : is };
+    });
 }
 
 /** Who did an entry. */

@@ -10,7 +10,7 @@ import { TextField, useTask } from '../../ui/form.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { momentOf } from '../../ui/times.ts';
 import { say } from '../../ui/toast.tsx';
-import { useRead } from './use-read.ts';
+import { useRead } from '../../ui/use-read.ts';
 
 /** Bans an account that is not in the server, by its id. */
 function BanById({ serverId, onBanned }: { serverId: string; onBanned: () => void }): JSX.Element {

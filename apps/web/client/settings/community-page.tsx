@@ -8,8 +8,8 @@ import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { SelectField } from '../../ui/form.tsx';
 import { Problem } from '../../ui/problem.tsx';
+import { type Reading, useRead } from '../../ui/use-read.ts';
 import { DraftForm, useDraftTask } from './draft.tsx';
-import { type Reading, useRead } from './use-read.ts';
 
 /** The Community and Discovery settings of a server, read again when someone else turned them on or off, or a channel went. */
 export const useCommunity = (server: Server): Reading<CommunitySettings> =>

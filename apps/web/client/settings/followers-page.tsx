@@ -10,7 +10,7 @@ import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { momentOf } from '../../ui/times.ts';
-import { useRead } from './use-read.ts';
+import { useRead } from '../../ui/use-read.ts';
 
 /** A channel and its server, as far as the person may know of them. */
 function targetName({ channelId, serverId }: Follower): string {
@@ -51,7 +51,7 @@ function ChannelFollowers({ channel }: { channel: Channel }): JSX.Element {
               <span class="hint block">since {momentOf(follower.createdAt)}</span>
             </span>
             {mayEnd(follower) && (
-              <Button aria-label={`Stop: ${targetName(follower)}`} onClick={() => (ending.value = follower)}>
+              <Button aria-label={`Stop following: ${targetName(follower)}`} onClick={() => (ending.value = follower)}>
                 Stop following
               </Button>
             )}

@@ -7,9 +7,9 @@ import { CopyButton } from '../../ui/copy.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { momentOf } from '../../ui/times.ts';
+import { useRead } from '../../ui/use-read.ts';
 import { InviteDialog, inviteLink } from './invite-dialog.tsx';
 import { mayInvite } from './invite-rights.ts';
-import { useRead } from './use-read.ts';
 
 const usesOf = ({ uses, maxUses }: Invite): string =>
   maxUses === 0 ? `used ${uses} ${uses === 1 ? 'time' : 'times'}, no limit` : `used ${uses} of ${maxUses}`;

@@ -43,7 +43,7 @@ export function MembersPage({ server }: { server: Server }): JSX.Element {
           <li key={member.user.id} class="settings-row member-row">
             <Avatar id={member.user.id} name={member.user.displayName} url={member.user.avatarUrl} status={member.status} />
             <span class="settings-row-text">
-              <strong>{member.user.displayName}</strong> <span class="soft">{member.user.username}</span>
+              <strong>{member.user.displayName}</strong> <span class="soft">{member.user.username}</span>{' '}
               {member.isOwner && <span class="tag">Owner</span>}
               <span class="role-chips">
                 {server.roles

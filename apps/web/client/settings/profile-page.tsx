@@ -8,9 +8,9 @@ import { me, myId } from '../../state/session.ts';
 import { Avatar } from '../../ui/avatar.tsx';
 import { TextField } from '../../ui/form.tsx';
 import { Problem } from '../../ui/problem.tsx';
+import { useRead } from '../../ui/use-read.ts';
 import { DraftForm, useDraftTask } from './draft.tsx';
 import { PictureField } from './picture-field.tsx';
-import { useRead } from './use-read.ts';
 
 /** Takes in what changed of the person, wherever the page shows it. */
 function takeMe(changed: Partial<MeInFull>): void {

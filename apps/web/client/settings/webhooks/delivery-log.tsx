@@ -4,7 +4,7 @@ import { call, path } from '../../../api/call.ts';
 import { Button } from '../../../ui/button.tsx';
 import { Problem } from '../../../ui/problem.tsx';
 import { momentOf } from '../../../ui/times.ts';
-import { useRead } from '../use-read.ts';
+import { useRead } from '../../../ui/use-read.ts';
 
 const eventNames: Record<string, string> = {
   ping: 'Connected',
@@ -68,7 +68,7 @@ export function DeliveryLog({ webhookId }: { webhookId: string }): JSX.Element {
                   <td>{nameOf(one)}</td>
                   <td>
                     <span class={`outcome ${one.outcome}`}>{outcomes[one.outcome]}</span>
-                    {one.reason !== null && <span class="hint block">{one.reason}</span>}
+                    {one.reason !== null && <span class="hint block">{one.reason.replaceAll('`', '')}</span>}
                   </td>
                 </tr>
               ))}

@@ -14,13 +14,15 @@ import { DeliveryLog } from './delivery-log.tsx';
 /** An address that is secret: dots until it is shown; it can be copied without showing it. */
 function Secret({ label, text, shown }: { label: string; text: string; shown: boolean }): JSX.Element {
   return (
-    <p class="row">
+    <div>
       <strong>{label}</strong>
-      <code class="grow">{shown ? text : '•'.repeat(32)}</code>
-      <CopyButton text={text} what={label.toLowerCase()}>
-        Copy
-      </CopyButton>
-    </p>
+      <p class="row">
+        <code class="grow">{shown ? text : '•'.repeat(32)}</code>
+        <CopyButton text={text} what={label.toLowerCase()}>
+          Copy
+        </CopyButton>
+      </p>
+    </div>
   );
 }
 

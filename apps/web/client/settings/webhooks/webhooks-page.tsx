@@ -9,9 +9,9 @@ import { may } from '../../../state/rights.ts';
 import { Button } from '../../../ui/button.tsx';
 import { SelectField, TextField, useTask } from '../../../ui/form.tsx';
 import { Problem } from '../../../ui/problem.tsx';
+import { useRead } from '../../../ui/use-read.ts';
 import { orderedChannels } from '../../place.ts';
 import { useCreateKey } from '../create-key.ts';
-import { useRead } from '../use-read.ts';
 import { WebhookCard } from './webhook-card.tsx';
 
 /** The channels of a server that can have webhooks which the person manages, in the order of the list. */

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { type ApiError, asApiError } from '../../api/call.ts';
+import { type ApiError, asApiError } from '../api/call.ts';
 
 /** What was read for a page, and how it stands with the reading. */
 export interface Reading<T> {
