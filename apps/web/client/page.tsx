@@ -1,7 +1,9 @@
 import { signal } from '@preact/signals';
 import { Menu } from 'lucide';
 import type { ComponentChildren, JSX } from 'preact';
+import type { ApiError } from '../api/call.ts';
 import { IconButton } from '../ui/button.tsx';
+import { Problem } from '../ui/problem.tsx';
 
 /** Whether the lists at the side are shown on a narrow page, where they lie over the rest. */
 export const sideOpen = signal(false);
@@ -30,15 +32,17 @@ export function PageHeader({ children }: { children: ComponentChildren }): JSX.E
   );
 }
 
-/** A path that leads nowhere, or to what the person may not know of. */
-export function NotFound(): JSX.Element {
+/** A path that leads nowhere, or to what the person may not know of; `error` says it in the service's words. */
+export function NotFound({ error }: { error?: ApiError }): JSX.Element {
   return (
-    <main id="main" class="empty">
+    <main id="main">
       <PageHeader>
         <h1>Not here</h1>
       </PageHeader>
-      <p>This page does not exist, or you cannot see it.</p>
-      <a href="/">To the start</a>
+      <div class="home">
+        {error ? <Problem error={error} /> : <p>This page does not exist, or you cannot see it.</p>}
+        <a href="/">To the start</a>
+      </div>
     </main>
   );
 }

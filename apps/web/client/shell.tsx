@@ -8,10 +8,12 @@ import { Problem } from '../ui/problem.tsx';
 import { ChannelPage } from './chat/channel-page.tsx';
 import { HomePage, ServerPage } from './home.tsx';
 import { NotFound, sideOpen } from './page.tsx';
+import { ProfileDialog } from './people/profile.tsx';
 import { ChannelList } from './side/channel-list.tsx';
 import { DmList } from './side/dm-list.tsx';
 import { OwnBar } from './side/own-bar.tsx';
 import { ServerRail } from './side/server-rail.tsx';
+import { Shortcuts } from './switcher.tsx';
 
 const ServerSettings = lazy(() => import('./settings/server-settings.tsx').then((page) => page.ServerSettings as ComponentType));
 const OwnSettings = lazy(() => import('./settings/own-settings.tsx').then((page) => page.OwnSettings as ComponentType));
@@ -82,6 +84,8 @@ export function Shell(): JSX.Element {
           <Route default component={NotFound} />
         </Router>
       </div>
+      <ProfileDialog />
+      <Shortcuts />
     </div>
   );
 }

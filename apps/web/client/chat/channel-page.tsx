@@ -1,77 +1,95 @@
-import { type Signal, useSignal } from '@preact/signals';
-import { MessagesSquare, Pin, Users } from 'lucide';
+import { useComputed, useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { useLocation, useRoute } from 'preact-iso';
+import type { Channel } from '../../../../lib/contract/channel.ts';
+import { call, path } from '../../api/call.ts';
+import { reads } from '../../state/reads.ts';
+import { putChannel, servers } from '../../state/servers.ts';
 import { openChannel } from '../../state/start.ts';
-import { IconButton } from '../../ui/button.tsx';
-import { NotFound, PageHeader } from '../page.tsx';
+import { useTask } from '../../ui/form.tsx';
+import { say } from '../../ui/toast.tsx';
+import { NotFound } from '../page.tsx';
 import { MembersPanel } from '../panels/members-panel.tsx';
 import { PinsPanel } from '../panels/pins-panel.tsx';
 import { ThreadsPanel } from '../panels/threads-panel.tsx';
 import { type Place, placeOf } from '../place.ts';
+import { ChannelHeader, type Side } from './channel-header.tsx';
 import { Composer } from './composer.tsx';
 import { MessageList } from './message-list.tsx';
 
-/** What stands beside the messages. */
-type Panel = 'members' | 'pins' | 'threads' | null;
-
 const wide = (): boolean => window.matchMedia('(min-width: 1100px)').matches;
 
-function Header({ place, panel }: { place: Place; panel: Signal<Panel> }): JSX.Element {
-  const toggle = (one: Panel) => (): void => {
-    panel.value = panel.value === one ? null : one;
+/** A channel that no list holds: an archived thread is read by its id; for anything else the service says why it is not here. */
+function Unlisted({ channelId }: { channelId: string }): JSX.Element {
+  const task = useTask();
+  useEffect(() => {
+    void task.run(async () => putChannel(await call<Channel>('GET', path`/api/channels/${channelId}`)));
+  }, [channelId]);
+  return task.error ? <NotFound error={task.error} /> : <p class="spinner">Loading …</p>;
+}
+
+/** Leaves a place that went away while it was looked at: deleted, hidden, or the person was removed. */
+function useLeaving(place: Place | undefined, serverId: string | undefined): boolean {
+  const last = useRef<Place | undefined>(undefined);
+  const { route } = useLocation();
+  const gone = place === undefined && last.current !== undefined;
+  useEffect(() => {
+    if (place) {
+      last.current = place;
+      return;
+    }
+    if (!last.current) return;
+    const stays = serverId !== undefined && servers.value.has(serverId);
+    say(stays ? `${last.current.name} is not here any more, or you cannot see it now.` : 'You are no longer in that server.');
+    last.current = undefined;
+    route(stays ? `/servers/${serverId}` : '/', true);
+  }, [place === undefined]);
+  return gone;
+}
+
+function Talk({ place, jumpTo }: { place: Place; jumpTo: string | undefined }): JSX.Element {
+  const side = useSignal<Side>(wide() && place.serverId !== null ? 'members' : null);
+  const close = (): void => {
+    side.value = null;
   };
   return (
-    <PageHeader>
-      <h1>{place.name}</h1>
-      {place.channel?.topic ? (
-        <p class="topic soft" title={place.channel.topic}>
-          {place.channel.topic}
-        </p>
-      ) : null}
-      <span class="page-tools">
-        {place.channel && place.channel.kind !== 'thread' && (
-          <IconButton of={MessagesSquare} label="Threads" aria-pressed={panel.value === 'threads'} onClick={toggle('threads')} />
-        )}
-        <IconButton of={Pin} label="Pinned messages" aria-pressed={panel.value === 'pins'} onClick={toggle('pins')} />
-        {place.serverId && <IconButton of={Users} label="Members" aria-pressed={panel.value === 'members'} onClick={toggle('members')} />}
-      </span>
-    </PageHeader>
+    <main id="main" class="channel-page">
+      <ChannelHeader place={place} side={side} />
+      <div class="channel-body">
+        <section class="channel-talk" aria-label="Messages">
+          <MessageList place={place} jumpTo={jumpTo} />
+          <Composer place={place} />
+        </section>
+        {side.value === 'members' && place.serverId && <MembersPanel place={place} onClose={close} />}
+        {side.value === 'pins' && <PinsPanel place={place} onClose={close} />}
+        {side.value === 'threads' && <ThreadsPanel place={place} onClose={close} />}
+      </div>
+    </main>
   );
 }
 
 /** A channel, thread or DM: its messages, the composer, and a panel beside them. */
 export function ChannelPage(): JSX.Element {
-  const { channelId = '' } = useRoute().params;
+  const { channelId = '', serverId } = useRoute().params;
+  // Another channel is another page: nothing of the one before stays.
+  return <ChannelOf key={channelId} channelId={channelId} serverId={serverId} />;
+}
+
+function ChannelOf({ channelId, serverId }: { channelId: string; serverId: string | undefined }): JSX.Element {
   const { query } = useLocation();
-  const panel = useSignal<Panel>(wide() ? 'members' : null);
   const place = placeOf(channelId);
+  const leaving = useLeaving(place, serverId);
+  const mentions = useComputed(() => [...reads.value.values()].reduce((sum, one) => sum + one.mentions, 0));
   useEffect(() => {
     openChannel.value = channelId;
     return () => {
       openChannel.value = undefined;
     };
-  }, [channelId]);
+  }, []);
   useEffect(() => {
-    document.title = `${place?.name ?? 'Not here'} · Parlance`;
-  }, [place?.name]);
-  if (!place) return <NotFound />;
-  const close = (): void => {
-    panel.value = null;
-  };
-  return (
-    <main id="main" class="channel-page" key={channelId}>
-      <Header place={place} panel={panel} />
-      <div class="channel-body">
-        <section class="channel-talk" aria-label="Messages">
-          <MessageList place={place} jumpTo={query.message} />
-          <Composer place={place} />
-        </section>
-        {panel.value === 'members' && place.serverId && <MembersPanel place={place} onClose={close} />}
-        {panel.value === 'pins' && <PinsPanel place={place} onClose={close} />}
-        {panel.value === 'threads' && <ThreadsPanel place={place} onClose={close} />}
-      </div>
-    </main>
-  );
+    document.title = `${mentions.value ? `(${mentions.value}) ` : ''}${place?.name ?? 'Not here'} · Parlance`;
+  }, [place?.name, mentions.value]);
+  if (place) return <Talk place={place} jumpTo={query.message} />;
+  return leaving ? <p class="spinner">Leaving …</p> : <Unlisted channelId={channelId} />;
 }

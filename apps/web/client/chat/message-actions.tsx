@@ -1,5 +1,7 @@
+import { useSignal } from '@preact/signals';
 import { Copy, Ellipsis, Link, Megaphone, MessageSquarePlus, Pencil, Pin, PinOff, Reply, SmilePlus, Trash2 } from 'lucide';
 import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
 import type { Message } from '../../../../lib/contract/message.ts';
 import { withEntry } from '../../state/servers.ts';
 import { IconButton } from '../../ui/button.tsx';
@@ -7,9 +9,9 @@ import { copyText } from '../../ui/clipboard.ts';
 import { sayRefusal } from '../../ui/toast.tsx';
 import { type Place, pathOf } from '../place.ts';
 import { editing, replying } from './composing.ts';
-import { EmojiPicker } from './emoji-picker.tsx';
+import type { EmojiPicker } from './emoji-picker.tsx';
 import { Menu, type MenuItem } from './menu.tsx';
-import { DeleteDialog, ThreadDialog } from './message-dialogs.tsx';
+import { DeleteDialog, ThreadFromDialog } from './message-dialogs.tsx';
 import { deleteMessage, openTool, publishMessage, rightsAt, setReaction, togglePin } from './message-tools.ts';
 
 const reply = (message: Message): void => {
@@ -66,6 +68,28 @@ function itemsOf(message: Message, place: Place, anchor: Element): MenuItem[] {
   return items.filter((item) => item !== false);
 }
 
+/** The emoji picker for a reaction; its code is fetched when it is first opened. */
+function ReactionPicker({ message, anchor, onClose }: { message: Message; anchor: Element; onClose: () => void }): JSX.Element | null {
+  const picker = useSignal<{ Picker: typeof EmojiPicker } | null>(null);
+  useEffect(() => {
+    void import('./emoji-picker.tsx').then((module) => {
+      picker.value = { Picker: module.EmojiPicker };
+    }, sayRefusal);
+  }, []);
+  if (!picker.value) return null;
+  const { Picker } = picker.value;
+  return (
+    <Picker
+      anchor={anchor}
+      onClose={onClose}
+      onPick={(emoji) => {
+        onClose();
+        setReaction(message, emoji, true);
+      }}
+    />
+  );
+}
+
 /** What is open for a message of this place: picker, menu or dialog. Once a list. */
 export function OpenTools({ place }: { place: Place }): JSX.Element | null {
   const open = openTool.value;
@@ -76,22 +100,12 @@ export function OpenTools({ place }: { place: Place }): JSX.Element | null {
   };
   switch (open.kind) {
     case 'react':
-      return (
-        <EmojiPicker
-          key="react"
-          anchor={open.anchor}
-          onClose={close}
-          onPick={(emoji) => {
-            close();
-            setReaction(message, emoji, true);
-          }}
-        />
-      );
+      return <ReactionPicker key={message.id} message={message} anchor={open.anchor} onClose={close} />;
     case 'menu':
       return <Menu key="menu" anchor={open.anchor} label="Message" items={itemsOf(message, place, open.anchor)} onClose={close} />;
     case 'delete':
       return <DeleteDialog message={message} serverId={place.serverId} onClose={close} />;
     case 'thread':
-      return <ThreadDialog message={message} serverId={place.serverId} onClose={close} />;
+      return <ThreadFromDialog message={message} serverId={place.serverId} onClose={close} />;
   }
 }

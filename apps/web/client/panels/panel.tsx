@@ -3,8 +3,18 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useId } from 'preact/hooks';
 import { IconButton } from '../../ui/button.tsx';
 
-/** A panel beside the messages; over them on a narrow page. */
-export function Panel({ title, onClose, children }: { title: string; onClose: () => void; children: ComponentChildren }): JSX.Element {
+/** A panel beside the messages; over them on a narrow page. `flush`: what it holds scrolls by itself. */
+export function Panel({
+  title,
+  onClose,
+  children,
+  flush = false,
+}: {
+  title: string;
+  onClose: () => void;
+  children: ComponentChildren;
+  flush?: boolean;
+}): JSX.Element {
   const id = useId();
   return (
     <aside class="panel" aria-labelledby={id} onKeyDown={({ key }) => key === 'Escape' && onClose()}>
@@ -12,7 +22,7 @@ export function Panel({ title, onClose, children }: { title: string; onClose: ()
         <h2 id={id}>{title}</h2>
         <IconButton of={X} label={`Close ${title.toLowerCase()}`} onClick={onClose} />
       </header>
-      <div class="scroll">{children}</div>
+      <div class={flush ? 'panel-body' : 'panel-body scroll'}>{children}</div>
     </aside>
   );
 }

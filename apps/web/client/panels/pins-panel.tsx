@@ -1,12 +1,56 @@
 import type { JSX } from 'preact';
-import type { Place } from '../place.ts';
+import type { Message } from '../../../../lib/contract/message.ts';
+import { call, path } from '../../api/call.ts';
+import { patchMessage } from '../../state/histories.ts';
+import { putFace } from '../../state/people.ts';
+import { pinChanges } from '../../state/pins.ts';
+import { may } from '../../state/rights.ts';
+import { Button } from '../../ui/button.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { sayRefusal } from '../../ui/toast.tsx';
+import { useRead } from '../../ui/use-read.ts';
+import { MessageView } from '../chat/message.tsx';
+import { type Place, pathOf } from '../place.ts';
 import { Panel } from './panel.tsx';
+import './panels.css';
 
-/** The pins of a place. */
+/** The pinned messages of a place, newest pin first, brought up to date when someone pins. */
 export function PinsPanel({ place, onClose }: { place: Place; onClose: () => void }): JSX.Element {
+  const { channelId, serverId, channel } = place;
+  const changes = pinChanges.value.get(channelId) ?? 0;
+  const pins = useRead(
+    async (signal) => {
+      const list = await call<Message[]>('GET', path`/api/channels/${channelId}/pins`, undefined, { signal });
+      for (const { author } of list) putFace(author);
+      return list;
+    },
+    [channelId, changes],
+  );
+  const unpin = (id: string): void => {
+    call('DELETE', path`/api/channels/${channelId}/pins/${id}`).then(() => {
+      patchMessage(channelId, id, { pinned: false });
+      pins.again();
+    }, sayRefusal);
+  };
+  const mayUnpin = serverId === null || may('Manage Messages', serverId, channel);
   return (
-    <Panel title="Pins" onClose={onClose}>
-      <p>{place.name}</p>
+    <Panel title="Pinned messages" onClose={onClose}>
+      <Problem error={pins.error} again={pins.again} />
+      {!pins.value && !pins.error && <p class="spinner">Loading …</p>}
+      {pins.value?.length === 0 && <p class="soft">Nothing is pinned here.</p>}
+      <ul class="pin-list">
+        {pins.value?.map((message) => (
+          <li key={message.id}>
+            <MessageView message={message} place={place} plain />
+            <div class="actions">
+              {mayUnpin && <Button onClick={() => unpin(message.id)}>Unpin</Button>}
+              <a class="button" href={pathOf(channelId, message.id)}>
+                Jump to it
+              </a>
+            </div>
+          </li>
+        ))}
+      </ul>
     </Panel>
   );
 }

@@ -1,0 +1,70 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useLocation } from 'preact-iso';
+import { limits } from '../../../../lib/base/limits.ts';
+import type { Channel } from '../../../../lib/contract/channel.ts';
+import { call, path } from '../../api/call.ts';
+import { channels, putChannel } from '../../state/servers.ts';
+import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { SelectField, TextField, useTask } from '../../ui/form.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { spanOf } from '../../ui/times.ts';
+import { pathOf } from '../place.ts';
+
+/** Starts a thread in a channel, from a message or by itself, and opens it. `suggested`: a name to begin with. */
+export function ThreadDialog({
+  channelId,
+  messageId,
+  suggested = '',
+  onClose,
+}: {
+  channelId: string;
+  messageId?: string;
+  suggested?: string;
+  onClose: () => void;
+}): JSX.Element {
+  const name = useSignal(suggested);
+  const minutes = useSignal(String(channels.value.get(channelId)?.autoArchiveMinutes ?? 1440));
+  const task = useTask();
+  const { route } = useLocation();
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    void task.run(async () => {
+      const input = { name: name.value, messageId, autoArchiveMinutes: Number(minutes.value) };
+      const thread = await call<Channel>('POST', path`/api/channels/${channelId}/threads`, input);
+      putChannel(thread);
+      onClose();
+      route(pathOf(thread.id));
+    });
+  };
+  return (
+    <Dialog title="Start a thread" onClose={onClose}>
+      <form class="form" onSubmit={submit}>
+        <TextField
+          label="Name"
+          required
+          autofocus
+          maxLength={limits.nameChars}
+          value={name.value}
+          onValue={(value) => (name.value = value)}
+          error={task.error?.at('/name')}
+        />
+        <SelectField
+          label="Hide it after"
+          hint="without a new message; writing in it brings it back"
+          value={minutes.value}
+          onValue={(value) => (minutes.value = value)}
+          options={limits.threadAutoArchiveMinutes.map((count) => ({ value: String(count), label: spanOf(count * 60) }))}
+        />
+        <Problem error={task.error} shown={['/name']} />
+        <div class="actions">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="main" busy={task.busy}>
+            Start the thread
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

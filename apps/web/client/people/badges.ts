@@ -1,0 +1,10 @@
+import type { Badge } from '../../../../lib/contract/user.ts';
+
+/** What each badge is called, and whom it is given to (spec, Profile). */
+export const badgeTexts: Record<Badge, { name: string; about: string }> = {
+  staff: { name: 'Staff', about: 'Works for this platform' },
+  developer: { name: 'Developer', about: 'Member of a developer server' },
+  partner: { name: 'Partner', about: 'Owns a partnered server' },
+  verified_server_owner: { name: 'Verified owner', about: 'Owns a verified server' },
+  early_access: { name: 'Early access', about: 'Joined during early access' },
+};

@@ -1,0 +1,173 @@
+import type { JSX } from 'preact';
+import { useLocation } from 'preact-iso';
+import type { Server } from '../../../../lib/contract/server.ts';
+import type { Profile } from '../../../../lib/contract/user.ts';
+import { call, path, query } from '../../api/call.ts';
+import { openDm } from '../../state/dms.ts';
+import { faceOf, membersOf, presenceOf } from '../../state/people.ts';
+import { details } from '../../state/servers.ts';
+import { myId } from '../../state/session.ts';
+import { Avatar, statusNames } from '../../ui/avatar.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { useTask } from '../../ui/form.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { dateOf } from '../../ui/times.ts';
+import { useRead } from '../../ui/use-read.ts';
+import { Markup } from '../chat/markup.tsx';
+import { roleStyle, TagMark } from '../chat/name.tsx';
+import { MemberActions } from '../settings/member-actions.tsx';
+import { badgeTexts } from './badges.ts';
+import { profileOpen } from './open-profile.ts';
+import './profile.css';
+
+function Roles({ server, userId }: { server: Server; userId: string }): JSX.Element | null {
+  const held = membersOf(server.id)?.get(userId)?.roles ?? [];
+  const roles = server.roles.filter(({ id }) => held.includes(id));
+  if (roles.length === 0) return null;
+  return (
+    <>
+      <dt>Roles here</dt>
+      <dd>
+        <ul class="chips">
+          {roles.map(({ id, name, color }) => (
+            <li key={id} class="chip" style={roleStyle(color)}>
+              <bdi>{name}</bdi>
+            </li>
+          ))}
+        </ul>
+      </dd>
+    </>
+  );
+}
+
+/** What others see of an account. */
+function ProfileBody({ profile, serverId, onClose }: { profile: Profile; serverId: string | null; onClose: () => void }): JSX.Element {
+  const { user, bio, pronouns, badges, tag, createdAt, serverJoinedAt, mutualServers } = profile;
+  const presence = presenceOf(user.id) ?? user;
+  const { route } = useLocation();
+  const talking = useTask();
+  const server = details.value.get(serverId ?? '');
+  const member = server && membersOf(server.id)?.get(user.id);
+  const talk = (): void =>
+    void talking.run(async () => {
+      const dm = await openDm(user.id);
+      onClose();
+      route(`/dms/${dm.id}`);
+    });
+  return (
+    <div class="profile">
+      <div class="profile-head">
+        <Avatar id={user.id} name={user.displayName} url={faceOf(user.id)?.avatarUrl ?? null} size={80} status={presence.status} />
+        <div>
+          <p class="profile-name">
+            <bdi>{user.displayName}</bdi> <TagMark tag={tag ?? undefined} />
+          </p>
+          <p class="soft">
+            <bdi>{user.username}</bdi>
+            {pronouns && (
+              <>
+                {' · '}
+                <bdi>{pronouns}</bdi>
+              </>
+            )}
+          </p>
+          <p>
+            {statusNames[presence.status]}
+            {presence.customStatus && (
+              <>
+                {' · '}
+                <bdi>{presence.customStatus}</bdi>
+              </>
+            )}
+          </p>
+        </div>
+      </div>
+      {badges.length > 0 && (
+        <ul class="chips" aria-label="Badges">
+          {badges.map((badge) => (
+            <li key={badge} class="chip" title={badgeTexts[badge].about}>
+              {badgeTexts[badge].name}
+            </li>
+          ))}
+        </ul>
+      )}
+      <dl>
+        {bio && (
+          <>
+            <dt>About</dt>
+            <dd>
+              <Markup content={bio} serverId={serverId} />
+            </dd>
+          </>
+        )}
+        <dt>Here since</dt>
+        <dd>
+          {dateOf(createdAt)}
+          {serverJoinedAt && server && (
+            <>
+              , in <bdi>{server.name}</bdi> since {dateOf(serverJoinedAt)}
+            </>
+          )}
+        </dd>
+        {server && <Roles server={server} userId={user.id} />}
+        {mutualServers.length > 0 && user.id !== myId() && (
+          <>
+            <dt>Servers you share</dt>
+            <dd>
+              <ul class="chips">
+                {mutualServers.map(({ id, name }) => (
+                  <li key={id}>
+                    <a class="chip" href={`/servers/${id}`} onClick={onClose}>
+                      <bdi>{name}</bdi>
+                    </a>
+                  </li>
+                ))}
+              </ul>
+            </dd>
+          </>
+        )}
+      </dl>
+      <Problem error={talking.error} />
+      <div class="actions">
+        {server && member && <MemberActions server={server} member={member} />}
+        {user.id === myId() ? (
+          <a class="button" href="/settings" onClick={onClose}>
+            Edit your profile
+          </a>
+        ) : (
+          <Button look="main" busy={talking.busy} onClick={talk}>
+            Send a message
+          </Button>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function OpenProfile({ userId, serverId }: { userId: string; serverId: string | null }): JSX.Element {
+  const close = (): void => {
+    profileOpen.value = null;
+  };
+  const profile = useRead(
+    (signal) =>
+      call<Profile>('GET', path`/api/users/${userId}/profile` + query({ serverId: serverId ?? undefined }), undefined, { signal }),
+    [userId, serverId],
+  );
+  return (
+    <Dialog title={profile.value?.user.displayName ?? faceOf(userId)?.displayName ?? 'Profile'} onClose={close}>
+      <Problem error={profile.error} again={profile.again} />
+      {profile.value ? (
+        <ProfileBody profile={profile.value} serverId={serverId} onClose={close} />
+      ) : (
+        !profile.error && <p class="spinner">Loading …</p>
+      )}
+    </Dialog>
+  );
+}
+
+/** The profile that is open, over the page. */
+export function ProfileDialog(): JSX.Element | null {
+  const open = profileOpen.value;
+  return open && <OpenProfile key={open.userId} {...open} />;
+}

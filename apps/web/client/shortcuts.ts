@@ -1,0 +1,55 @@
+import { signal } from '@preact/signals';
+import { dms } from '../state/dms.ts';
+import { isUnread } from '../state/reads.ts';
+import { servers } from '../state/servers.ts';
+import { holdsMessages, orderedChannels, pathOf } from './place.ts';
+
+/** What a shortcut opened over the page. */
+export const overPage = signal<'switcher' | 'help' | null>(null);
+
+/** Every shortcut of the frame, as the help lists them. */
+export const shortcuts: readonly { keys: string; does: string }[] = [
+  { keys: 'Ctrl+K', does: 'Go to a server, channel or conversation by its name' },
+  { keys: 'Alt+↑ / Alt+↓', does: 'Previous / next channel' },
+  { keys: 'Alt+Shift+↑ / Alt+Shift+↓', does: 'Previous / next channel with something unread' },
+  { keys: '↑', does: 'In an empty message field: edit your last message' },
+  { keys: 'Enter / Shift+Enter', does: 'Send / begin a new line' },
+  { keys: '/', does: 'In an empty message field: use a command' },
+  { keys: 'Escape', does: 'Close what is open, stop replying or editing' },
+  { keys: 'Ctrl+/', does: 'This list' },
+];
+
+/** The places that the list at the side shows now, in its order. */
+function listed(path: string): string[] {
+  const serverId = /^\/servers\/(\d+)/.exec(path)?.[1];
+  if (!serverId || !servers.value.has(serverId)) return dms.value.map(({ id }) => id);
+  const { top, categories, threads } = orderedChannels(serverId);
+  return [...top, ...categories.flatMap((one) => one.channels)]
+    .flatMap((channel) => [channel, ...(threads.get(channel.id) ?? [])])
+    .filter(holdsMessages)
+    .map(({ id }) => id);
+}
+
+/** The place `by` steps from the one of `path`, round the end; with `unread` the next that has something unread. Undefined when there is none. */
+function neighbour(path: string, by: 1 | -1, unread: boolean): string | undefined {
+  const all = listed(path);
+  const at = all.findIndex((id) => path.endsWith(id));
+  for (let step = 1; step <= all.length; step++) {
+    const id = all[(at + by * step + all.length * 2) % all.length];
+    if (id !== undefined && (!unread || isUnread(id))) return id;
+  }
+  return undefined;
+}
+
+/** Carries out a shortcut of the frame. `path` is where the person is, `route` goes elsewhere. */
+export function onShortcut(event: KeyboardEvent, path: string, route: (path: string) => void): void {
+  const { key, altKey, ctrlKey, metaKey, shiftKey } = event;
+  if ((ctrlKey || metaKey) && !altKey && (key === 'k' || key === '/')) {
+    event.preventDefault();
+    overPage.value = key === 'k' ? 'switcher' : 'help';
+  } else if (altKey && !ctrlKey && !metaKey && (key === 'ArrowUp' || key === 'ArrowDown')) {
+    event.preventDefault();
+    const id = neighbour(path, key === 'ArrowDown' ? 1 : -1, shiftKey);
+    if (id !== undefined) route(pathOf(id));
+  }
+}
