@@ -38,6 +38,8 @@ describe('how endpoints replied lately', () => {
   it('are told as metrics of these applications alone', async () => {
     const { registry, endpoints } = createMetrics('worker');
     for (let at = 0; at < 30; at++) endpoints.note(`a${at}`, 1_000 + at, at !== 29);
+    await registry.metrics();
+    for (let at = 0; at < 5; at++) endpoints.note(`b${at}`, 2_000, true);
     const text = await registry.metrics();
     for (const name of ['posts', 'failed_posts', 'mean_seconds', 'p95_seconds'])
       expect(text.match(new RegExp(`^parlance_endpoint_${name}\\{`, 'gm')), name).to.have.length(10);

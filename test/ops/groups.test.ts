@@ -54,6 +54,19 @@ describe('what the overview makes of the measurements', () => {
     expect(rowOf(groups, 'outbox', 'Oldest event that nobody was told of').verdict.state).to.equal('fine');
   });
 
+  it('Redis that answered too late once is worth a look, and twice is to be acted on', () => {
+    const read = createReader();
+    const away = up.replace('} 1', '} 0');
+    const states = [up, away, away, up, up].reduce<[History, string[]]>(
+      ([history, found], text, at) => {
+        const next = remember(history, read(text, at * 5_000));
+        return [next, [...found, rowOf(groupsOf(next), 'stores', 'Redis').verdict.state]];
+      },
+      [[], []],
+    )[1];
+    expect(states).to.deep.equal(['fine', 'look', 'act', 'look', 'fine']);
+  });
+
   it('a worker that nobody heard of for a minute is to be acted on', () =>
     expect(rowOf(after(''), 'stores', 'Workers'))
       .to.deep.include({ now: 'no sign of life for a minute' })

@@ -101,13 +101,16 @@ describe('operators’ overview', () => {
       metrics.jobs.observe({ job: 'drain-channel', outcome: 'done' }, 0.01);
       metrics.endpoints.note('7', 10, true);
     }
-    const text = await feed();
-    for (const [name, labels] of Object.entries(readMetrics)) {
-      const lines = text.split('\n').filter((line) => line.startsWith(name) && line.replace(name, '').match(/^(_bucket)?[ {]/));
-      expect(lines, name).not.to.deep.equal([]);
-      for (const label of labels) expect(lines.join('\n'), name).to.contain(`${label}="`);
-      expect(text).to.contain(`# HELP ${name} `);
-    }
+    const missing = (text: string): string[] =>
+      Object.entries(readMetrics).flatMap(([name, labels]) => {
+        const lines = text.split('\n').filter((line) => line.startsWith(name) && /^(_bucket)?[ {]/.test(line.slice(name.length)));
+        const told = text.includes(`# HELP ${name} `) && lines.length > 0;
+        return told && labels.every((label) => lines.some((line) => line.includes(`${label}="`))) ? [] : [name];
+      });
+    // On a busy machine Redis may answer too late once, which is told instead.
+    let text = await feed();
+    for (let tries = 1; tries < 10 && missing(text).length > 0; tries++) text = await feed();
+    expect(missing(text)).to.deep.equal([]);
     const groups = groupsOf([read(text, 1_000_000), read(text, 1_005_000)]);
     for (const [group, rows] of Object.entries(groups)) {
       expect(rows, group).not.to.deep.equal([]);

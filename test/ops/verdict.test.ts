@@ -90,10 +90,12 @@ const table: Record<FigureName, [value: number | null, state: State, of?: number
   ],
   database: [
     [1, 'fine'],
+    [0.5, 'look'],
     [0, 'act'],
   ],
   redis: [
     [1, 'fine'],
+    [0.5, 'look'],
     [0, 'act'],
   ],
   'redis-memory': [

@@ -195,11 +195,13 @@ function stores(history: History): Row[] {
   const last = history.at(-1);
   if (!last) return [];
   const { database, redis, redisFull, redisKeeps, beatSecs } = last;
+  const lastTwo = history.slice(-2);
+  const answered = (of: 'database' | 'redis'): number => lastTwo.filter((reading) => reading[of]).length / lastTwo.length;
   const answers = (up: boolean): string => (up ? 'answers' : 'does not answer');
   const beat = beatSecs ?? (redis ? Infinity : null);
   return [
-    row('Database', answers(database), [], { name: 'database', value: Number(database) }),
-    row('Redis', answers(redis), [], { name: 'redis', value: Number(redis) }),
+    row('Database', answers(database), [], { name: 'database', value: answered('database') }),
+    row('Redis', answers(redis), [], { name: 'redis', value: answered('redis') }),
     row(
       'Redis’ memory',
       text(redisFull, (share) => (share === 0 ? 'no limit is set' : `${shareText(share)} used`)),

@@ -125,16 +125,19 @@ export const rules = {
     act: 0.05,
     enough: 100,
   },
+  // Of the last two readings: one that came too late is no outage.
   database: {
     normal: 'It answers.',
     advice: 'Check that MongoDB runs, that MONGODB_URL names it, and that its disk is not full.',
-    act: 1,
+    look: 1,
+    act: 0.5,
     falling: true,
   },
   redis: {
     normal: 'It answers.',
     advice: 'Check that Redis runs and that REDIS_URL names it. Posts still work; events come late.',
-    act: 1,
+    look: 1,
+    act: 0.5,
     falling: true,
   },
   'redis-memory': {
