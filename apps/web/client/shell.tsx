@@ -1,5 +1,5 @@
 import type { ComponentType, JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { lazy, Route, Router, useLocation } from 'preact-iso';
 import { connection } from '../api/gateway.ts';
 import { servers } from '../state/servers.ts';
@@ -54,6 +54,14 @@ export function Shell(): JSX.Element {
   useEffect(() => {
     sideOpen.value = false;
   }, [path]);
+  const side = useRef<HTMLDivElement>(null);
+  const wasOpen = useRef(false);
+  useEffect(() => {
+    // Who opens the lists goes into them, and comes back to the button when they close.
+    if (sideOpen.value) side.current?.querySelector('a')?.focus();
+    else if (wasOpen.current) document.querySelector<HTMLElement>('.side-button button')?.focus();
+    wasOpen.current = sideOpen.value;
+  }, [sideOpen.value]);
   if (state.value === 'loading') return <p class="spinner">Loading …</p>;
   if (state.value !== 'ready') return <Problem error={state.value} again={() => start(serverId)} />;
   return (
@@ -61,7 +69,7 @@ export function Shell(): JSX.Element {
       <a class="skip-link" href="#main">
         To the page
       </a>
-      <div class="side" onKeyDown={({ key }) => key === 'Escape' && (sideOpen.value = false)}>
+      <div class="side" ref={side} onKeyDown={({ key }) => key === 'Escape' && (sideOpen.value = false)}>
         <ServerRail current={serverId} />
         <div class="side-column">
           {serverId && servers.value.has(serverId) ? <ChannelList serverId={serverId} /> : <DmList />}

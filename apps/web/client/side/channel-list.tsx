@@ -10,6 +10,7 @@ import { IconButton } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { holdsMessages, orderedChannels } from '../place.ts';
 import { mayInvite } from '../settings/invite-rights.ts';
+import { fold, foldedCategories } from './folded.ts';
 
 const InviteDialog = lazy(() => import('../settings/invite-dialog.tsx').then((page) => page.InviteDialog));
 
@@ -88,7 +89,11 @@ export function ChannelList({ serverId }: { serverId: string }): JSX.Element {
       <div class="scroll">
         {rows(top)}
         {categories.map(({ category, channels }) => (
-          <details key={category.id} open>
+          <details
+            key={category.id}
+            open={!foldedCategories.value.includes(category.id)}
+            onToggle={({ currentTarget }) => fold(category.id, !currentTarget.open)}
+          >
             <summary>{category.name}</summary>
             {rows(channels)}
           </details>
