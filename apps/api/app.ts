@@ -14,6 +14,7 @@ import { createPlaces, type Intake, type Places, takeBody } from './intake.ts';
 import { type Identified, identify, loginBucket, takeFrom, tell } from './middleware/identify.ts';
 import { requests } from './middleware/request.ts';
 import { setSession } from './middleware/session-cookie.ts';
+import { servePages } from './pages.ts';
 import { readQuery } from './query.ts';
 import { OrElse, type Route } from './route.ts';
 import type { State } from './state.ts';
@@ -112,6 +113,7 @@ export function createApp(platform: ApiPlatform, metrics: Metrics, routes: reado
   app.use(requests(platform, metrics));
   app.use(serveFiles(platform));
   app.use(serveImages(platform));
+  app.use(servePages(platform));
   app.use(async (ctx, next) => {
     ctx.path = ctx.path.replace('/%40me', '/@me');
     const method = ctx.method === 'HEAD' ? 'GET' : ctx.method;

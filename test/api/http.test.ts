@@ -155,7 +155,7 @@ describe('HTTP when something is wrong on our side', () => {
   it('503 unavailable soon while the database is away, with Retry-After; well again without a restart', async () => {
     const config = testConfig();
     const proxy = await startTcpProxy(config.MONGODB_URL, 27017);
-    const api = await startTestApi({ MONGODB_URL: proxy.url, LOG_LEVEL: 'silent' });
+    const api = await startTestApi({ MONGODB_URL: proxy.url, LOG_LEVEL: 'silent', STORE_PATIENCE: '1' });
     try {
       const world = await makeWorld(api.platform, { bots: 1, channels: 1 });
       const path = `/api/channels/${world.channelIds[0]}/messages`;

@@ -25,6 +25,7 @@ const owners: Record<string, string[]> = {
   ws: ['apps/gateway/', 'apps/local/gateway-client.ts'],
   koa: ['apps/api/', 'apps/ops/'],
   '@koa/router': ['apps/api/', 'apps/ops/'],
+  '@koa/send': ['apps/api/'],
   'koa-body': ['apps/api/'],
   '@fastify/busboy': ['apps/api/'],
   sharp: ['workers/'],
