@@ -68,6 +68,11 @@ export const settings = {
   REDIS_URL: setting('Redis 7 or newer, with AOF and noeviction.', undefined, url('redis:', 'rediss:')),
   REDIS_PREFIX: setting('First part of every Redis key, so that several installations can share one Redis.', 'parlance', text),
   REDIS_SHARDS: setting('In how many hash slots gateway sessions are spread; more than 1 only on a Redis Cluster.', '1', whole(1, 64)),
+  STORE_PATIENCE: setting(
+    'How many times longer than usual Redis (0.3 s) and the database (2 s) may take to answer before they count as away. For slow machines.',
+    '1',
+    whole(1, 100),
+  ),
   FILES_DIR: setting(
     'Folder that keeps uploaded files, shared by all API and worker processes; with S3 only those on their way, each machine its own.',
     '.data/files',

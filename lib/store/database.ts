@@ -63,7 +63,7 @@ export interface Database extends Collections {
  */
 export const bookkeeping = { writeConcern: { w: 1, journal: false } } as const;
 
-/** How long one operation may wait for the database before it fails, so that the API answers 503 within 2.5 s (quality 1, P10). */
+/** How long one operation may wait for the database before it fails, so that the API answers 503 within 2.5 s (quality 1, P10); times STORE_PATIENCE. */
 const deadlineMs = 2_000;
 
 const settings = {
@@ -72,20 +72,18 @@ const settings = {
   bufferCommands: false,
   maxPoolSize: 32,
   minPoolSize: 2,
-  serverSelectionTimeoutMS: deadlineMs,
-  connectTimeoutMS: deadlineMs,
-  socketTimeoutMS: deadlineMs,
-  waitQueueTimeoutMS: deadlineMs,
   heartbeatFrequencyMS: 1_000,
   retryReads: false,
   retryWrites: false,
   writeConcern: { w: 'majority', journal: true },
 } satisfies ConnectOptions;
 
-/** A connection to the database, tried for 5 s. */
-async function connected(url: string): Promise<Connection> {
-  for (const until = performance.now() + firstConnectMs; ; ) {
-    const connection = mongoose.createConnection(url, settings);
+/** A connection to the database, tried for 5 s (times STORE_PATIENCE). */
+async function connected({ MONGODB_URL, STORE_PATIENCE }: Config): Promise<Connection> {
+  const waitMs = deadlineMs * STORE_PATIENCE;
+  const waits = { serverSelectionTimeoutMS: waitMs, connectTimeoutMS: waitMs, socketTimeoutMS: waitMs, waitQueueTimeoutMS: waitMs };
+  for (const until = performance.now() + firstConnectMs * STORE_PATIENCE; ; ) {
+    const connection = mongoose.createConnection(MONGODB_URL, { ...settings, ...waits });
     try {
       return await connection.asPromise();
     } catch (error) {
@@ -99,7 +97,7 @@ async function connected(url: string): Promise<Connection> {
 /** Connects to MongoDB: every write is acknowledged by the majority and the journal (quality 1, P1). Nothing is buffered while it is away. */
 export async function openDatabase(config: Config, log: Logger): Promise<Database> {
   mongoose.set('sanitizeFilter', true);
-  const connection = await connected(config.MONGODB_URL);
+  const connection = await connected(config);
   connection.on('error', (error: Error) => log.warn({ err: error }, 'database connection'));
   const models = collections(connection);
   return {

@@ -18,9 +18,18 @@ export const impatient = {
   retryStrategy: (times: number) => Math.min(50 * times, 500),
 } satisfies ConnectOptions;
 
-/** Opens a connection of `kind` and waits for the first connect for 5 s; later losses heal by themselves and are logged once each. */
+/** The options with their waits as often as STORE_PATIENCE says. */
+function patient({ STORE_PATIENCE }: Config, options: ConnectOptions): ConnectOptions {
+  const { commandTimeout, connectTimeout, socketTimeout } = options;
+  const waits = Object.entries({ commandTimeout, connectTimeout, socketTimeout }).flatMap(([name, ms]) =>
+    ms === undefined ? [] : [[name, ms * STORE_PATIENCE] as const],
+  );
+  return { ...options, ...Object.fromEntries(waits) };
+}
+
+/** Opens a connection of `kind` and waits for the first connect for 5 s (times STORE_PATIENCE); later losses heal by themselves and are logged once each. */
 export async function openRedis(config: Config, log: Logger, kind: string, options: ConnectOptions = impatient): Promise<Redis> {
-  const redis = new Redis(config.REDIS_URL, { ...options, connectionName: `parlance-${kind}`, lazyConnect: true });
+  const redis = new Redis(config.REDIS_URL, { ...patient(config, options), connectionName: `parlance-${kind}`, lazyConnect: true });
   let up = false;
   let fault = 'no answer';
   redis.on('ready', () => {
@@ -31,12 +40,13 @@ export async function openRedis(config: Config, log: Logger, kind: string, optio
     if (up) log.warn({ kind, err: fault }, 'redis connection lost');
     up = false;
   });
+  const waitMs = firstConnectMs * config.STORE_PATIENCE;
   redis.connect().catch(() => undefined); // of a first connection that fails; it goes on trying
   await new Promise<void>((resolve, reject) => {
     const late = setTimeout(() => {
       redis.disconnect();
-      reject(new Error(`Redis was not reached in ${firstConnectMs / 1000} s: ${fault}`));
-    }, firstConnectMs);
+      reject(new Error(`Redis was not reached in ${waitMs / 1000} s: ${fault}`));
+    }, waitMs);
     redis.once('ready', () => {
       clearTimeout(late);
       resolve();

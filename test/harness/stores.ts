@@ -19,6 +19,7 @@ export function testConfig(overrides: Record<string, string> = {}): Config {
     GATEWAY_PORT: '0',
     OPS_PORT: '0',
     RATE_LIMIT: 'off',
+    STORE_PATIENCE: process.env.STORE_PATIENCE ?? '10',
     LOG_LEVEL: process.env.LOG_LEVEL ?? 'error',
     ...overrides,
   });

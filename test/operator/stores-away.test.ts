@@ -21,7 +21,7 @@ describe('npm run operator, when it cannot', function () {
   const sockets = new Set<Socket>();
   before(async () => {
     api = await startTestApi();
-    env = storesOf(api.platform.config);
+    env = { ...storesOf(api.platform.config), STORE_PATIENCE: '1' };
     person = await makePerson(api);
     silent = createServer((socket) => void sockets.add(socket.on('error', () => undefined))).listen(0, '127.0.0.1');
     await once(silent, 'listening');
