@@ -6,7 +6,7 @@ import type { Application, Authorized } from '../../../lib/contract/application.
 import type { Server } from '../../../lib/contract/server.ts';
 import { call, path } from '../api/call.ts';
 import { may, myRights } from '../state/rights.ts';
-import { details, loadServers, putServer } from '../state/servers.ts';
+import { details, loadServers, putServer, servers } from '../state/servers.ts';
 import { myId } from '../state/session.ts';
 import { Button } from '../ui/button.tsx';
 import { CheckField, SelectField, TextField, useTask } from '../ui/form.tsx';
@@ -103,13 +103,15 @@ function Install({ application }: { application: Application }): JSX.Element {
   useEffect(read, []);
   if (!isRead.value) return reading.error ? <Problem error={reading.error} again={read} /> : <p class="spinner">Loading …</p>;
 
-  const managed = [...details.value.values()].filter((server) => may('Manage Server', server.id));
+  const managed = [...servers.value.keys()].flatMap((key) => details.value.get(key) ?? []).filter((one) => may('Manage Server', one.id));
   const isClosed = ({ types, ownerId }: Server): boolean => types.includes('developer') && ownerId !== myId();
   const open = managed.filter((server) => !isClosed(server));
-  const server = open.find((one) => one.id === chosen.value) ?? open[0];
+  const isInside = (serverId: string): boolean => inside.value.some((one) => one.id === serverId);
+  const server = open.find((one) => one.id === chosen.value) ?? open.find((one) => !isInside(one.id)) ?? open[0];
   const isIn = inside.value.find((one) => one.id === server?.id);
   const authorize = (): void => {
     if (!server) return;
+    chosen.value = server.id;
     void task.run(async () => {
       await call<Authorized>('POST', path`/api/applications/${id}/authorize`, {
         serverId: server.id,
@@ -127,7 +129,7 @@ function Install({ application }: { application: Application }): JSX.Element {
           value={server.id}
           options={open.map((one) => ({
             value: one.id,
-            label: inside.value.some((place) => place.id === one.id) ? `${one.name} (it is in)` : one.name,
+            label: isInside(one.id) ? `${one.name} (it is in)` : one.name,
           }))}
           onValue={(value) => {
             chosen.value = value;
