@@ -6,11 +6,11 @@ import { Avatar, statusNames } from '../ui/avatar.tsx';
 import { Button } from '../ui/button.tsx';
 import { Confirm } from '../ui/dialog.tsx';
 import { useTask } from '../ui/form.tsx';
+import { SwitchField } from '../ui/switch-field.tsx';
 import { say } from '../ui/toast.tsx';
 import { changeApplication, findBot, freshTokens, resetToken } from './applications.ts';
 import { CopyField } from './copy.tsx';
 import { Frame, pagePath } from './frame.tsx';
-import { SwitchField } from './switch-field.tsx';
 
 function Face({ application }: { application: Application }): JSX.Element {
   const { id, name, bot } = application;

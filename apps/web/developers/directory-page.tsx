@@ -9,9 +9,9 @@ import { Avatar } from '../ui/avatar.tsx';
 import { Button } from '../ui/button.tsx';
 import { useTask } from '../ui/form.tsx';
 import { Problem } from '../ui/problem.tsx';
+import { SwitchField } from '../ui/switch-field.tsx';
 import { changeApplication } from './applications.ts';
 import { Frame, pagePath } from './frame.tsx';
-import { SwitchField } from './switch-field.tsx';
 
 /** The application as people see it in the App Directory; the number of servers only where it is listed, as nothing else tells it. */
 function Preview({ application: { id, name, description, iconUrl, bot, inDirectory } }: { application: Application }): JSX.Element {

@@ -3,13 +3,14 @@ import type { JSX } from 'preact';
 import { limits } from '../../../../lib/base/limits.ts';
 import type { BanInput, Member, Role, Server } from '../../../../lib/contract/server.ts';
 import { call, path } from '../../api/call.ts';
-import { dropMember, putMember } from '../../state/people.ts';
+import { dropMember, membersOf, putMember } from '../../state/people.ts';
 import { isBelowMe, may, myRank } from '../../state/rights.ts';
 import { myId } from '../../state/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm, Dialog } from '../../ui/dialog.tsx';
-import { CheckField, TextField, useTask } from '../../ui/form.tsx';
+import { TextField, useTask } from '../../ui/form.tsx';
 import { Problem } from '../../ui/problem.tsx';
+import { SwitchField } from '../../ui/switch-field.tsx';
 import { say } from '../../ui/toast.tsx';
 
 interface Props {
@@ -20,29 +21,28 @@ interface Props {
 
 /** Gives a member roles and takes them, each at once. Roles that do not stand below the person's highest are shown as they are. */
 function RolesDialog({ server, member, onClose }: Props): JSX.Element {
-  const task = useTask();
   const rank = myRank(server);
-  const turn = ({ id }: Role, on: boolean): void =>
-    void task.run(async () => {
-      await call(on ? 'PUT' : 'DELETE', path`/api/servers/${server.id}/members/${member.user.id}/roles/${id}`);
-      const others = member.roles.filter((one) => one !== id);
-      putMember(server.id, { ...member, roles: on ? [...others, id] : others });
-    });
+  const turn = async ({ id }: Role, on: boolean): Promise<void> => {
+    await call(on ? 'PUT' : 'DELETE', path`/api/servers/${server.id}/members/${member.user.id}/roles/${id}`);
+    // As they stand by now: another role may have been changed meanwhile.
+    const now = membersOf(server.id)?.get(member.user.id) ?? member;
+    const others = now.roles.filter((one) => one !== id);
+    putMember(server.id, { ...now, roles: on ? [...others, id] : others });
+  };
   const roles = server.roles.filter(({ id }) => id !== server.id);
   return (
     <Dialog title={`Roles of ${member.user.displayName}`} onClose={onClose}>
       {roles.length === 0 && <p>This server has no roles yet.</p>}
       {roles.map((role) => (
-        <CheckField
+        <SwitchField
           key={role.id}
           label={role.name}
           checked={member.roles.includes(role.id)}
-          disabled={role.position >= rank || task.busy}
+          disabled={role.position >= rank}
           {...(role.position >= rank && { hint: 'Not below your highest role.' })}
-          onChecked={(on) => turn(role, on)}
+          save={(on) => turn(role, on)}
         />
       ))}
-      <Problem error={task.error} />
     </Dialog>
   );
 }
