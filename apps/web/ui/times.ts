@@ -4,12 +4,26 @@ const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-d
 const date = new Intl.DateTimeFormat(undefined, { dateStyle: 'long' });
 const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 
+const mostKnown = 500;
+
+/** A format of whole minutes, remembered for those asked for last: lists show the same few again and again, and formatting is slow. */
+function byMinute(format: Intl.DateTimeFormat): (at: string | number) => string {
+  const known = new Map<number, string>();
+  return (at) => {
+    const minute = Math.floor(new Date(at).getTime() / 60_000);
+    const text = known.get(minute) ?? format.format(minute * 60_000);
+    if (known.size >= mostKnown) known.clear();
+    known.set(minute, text);
+    return text;
+  };
+}
+
 /** `14:05`. */
-export const clockOf = (at: string | number): string => clock.format(new Date(at));
+export const clockOf = byMinute(clock);
 /** `22 November 2026`. */
 export const dateOf = (at: string | number): string => date.format(new Date(at));
 /** `22 Nov 2026, 14:05`. */
-export const momentOf = (at: string | number): string => full.format(new Date(at));
+export const momentOf = byMinute(full);
 /** When the thing of an id was made, as `momentOf`. */
 export const bornOf = (id: string): string => momentOf(idTimeMs(id));
 

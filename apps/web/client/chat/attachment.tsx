@@ -55,7 +55,7 @@ function Picture({ file, onOpen }: { file: Attachment; onOpen: () => void }): JS
   const [width, height] = [file.width ?? 1, file.height ?? 1];
   const scale = Math.min(1, most.width / width, most.height / height);
   // The box has its size before the image is there, so that nothing moves when it comes.
-  const style = { width: Math.max(24, Math.round(width * scale)), aspectRatio: `${width} / ${height}` };
+  const style = { width: `${Math.max(24, Math.round(width * scale))}px`, aspectRatio: `${width} / ${height}` };
   return (
     <button type="button" class="picture" style={style} aria-label={`Image ${plainName(file.filename)}: enlarge`} onClick={onOpen}>
       {failed.value ? (

@@ -24,12 +24,16 @@ export interface Aim {
   to: 'middle' | 'top';
 }
 
+/** Between two drawings at least, in milliseconds: the first message is drawn at once, a burst ten times a second. */
+const drawnEveryMs = 100;
+/** New messages drawn at once at most: a page that had no time draws what it missed in several goes. */
+const drawnAtOnce = 25;
 /** Messages on the page when a slice is begun. */
 const atFirst = 60;
 
 /**
  * The list of one channel: which of the loaded messages are on the page, where it reads on, what it jumps to. Changes of a frame are taken together, so that a
- * burst of events is one drawing.
+ * burst of events is few drawings.
  */
 export class ListModel {
   readonly channelId: string;
@@ -74,25 +78,41 @@ export class ListModel {
 
   /** Begins to follow the channel and reads what is not loaded. Returns what ends it. */
   start(): () => void {
-    let due = 0;
+    let due: ReturnType<typeof setTimeout> | undefined;
+    let frame = 0;
+    let drawnAt = 0;
+    const draw = (): void => {
+      due = undefined;
+      drawnAt = performance.now();
+      const now = this.now();
+      const next = this.slowly(now);
+      this.take(next);
+      if (next !== now) frame = requestAnimationFrame(draw);
+    };
     const stop = effect(() => {
       this.now();
-      due ||= requestAnimationFrame(() => {
-        due = 0;
-        this.take(this.now());
-      });
+      due ??= setTimeout(() => (frame = requestAnimationFrame(draw)), Math.max(0, drawnAt + drawnEveryMs - performance.now()));
     });
     if (this.wanted !== null && this.wanted !== 'newest') void this.jump(this.wanted);
     else if (this.frame.value.status !== 'ready' || this.frame.value.hasNewer) void this.toNewest();
     return () => {
       stop();
-      cancelAnimationFrame(due);
+      clearTimeout(due);
+      cancelAnimationFrame(frame);
     };
   }
 
   /** The read mark as it stands now is where the line "new" goes; none when everything is read. */
   noteReadMark(): void {
     this.readTo.value = isUnread(this.channelId) ? (reads.peek().get(this.channelId)?.readMessageId ?? null) : null;
+  }
+
+  /** What is drawn next: everything, or where very many messages came at once, the first of them. */
+  private slowly(next: ListFrame): ListFrame {
+    const drawn = this.frame.peek().messages.at(-1);
+    if (!drawn || this.slice.peek().last !== null || this.wanted !== null) return next;
+    const upTo = indexAfter(next.messages, drawn.id) + drawnAtOnce;
+    return upTo < next.messages.length ? { ...next, messages: next.messages.slice(0, upTo) } : next;
   }
 
   private take(next: ListFrame): void {
