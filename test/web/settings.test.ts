@@ -1,0 +1,279 @@
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { permissionBits } from '../../lib/base/permissions.ts';
+import type { Channel } from '../../lib/contract/channel.ts';
+import type { Member, Role, Server } from '../../lib/contract/server.ts';
+import type { Webhook } from '../../lib/contract/webhook.ts';
+import { type Person, type Site, signUp, startSite, useScreens } from './browser.ts';
+
+/** A picture of one pixel. */
+const pixel = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
+
+describe('web: settings of a server', function () {
+  this.timeout(90_000);
+  let site: Site;
+  let owner: Person;
+  let mod: Person;
+  let guest: Person;
+  let server: Server;
+  let general: Channel;
+  const open = useScreens();
+
+  const made = async <T>(as: Person, path: string, body: unknown): Promise<T> =>
+    (await site.call<T & Record<string, unknown>>('POST', path, { as: as.as, body })).body;
+  const read = async <T>(path: string): Promise<T> => (await site.call<T & Record<string, unknown>>('GET', path, { as: owner.as })).body;
+  const settings = async (as: Person, page = ''): Promise<Page> => {
+    const screen = await open(site, as);
+    await screen.goto(`/servers/${server.id}/settings${page}`);
+    return screen;
+  };
+  const pagesOf = (screen: Page): Promise<string[]> =>
+    screen.getByRole('navigation', { name: 'Settings' }).getByRole('link').allInnerTexts();
+
+  before(async () => {
+    site = await startSite();
+    [owner, mod, guest] = [await signUp(site, 'Olga'), await signUp(site, 'Mo'), await signUp(site, 'Gus')];
+    server = await made<Server>(owner, '/api/servers', { name: 'Harbour' });
+    general = server.channels.find(({ kind }) => kind === 'text') as Channel;
+    const { code } = await made<{ code: string }>(owner, `/api/servers/${server.id}/invites`, {});
+    for (const one of [mod, guest]) await made(one, `/api/invites/${code}`, {});
+    const permissions = permissionBits['Manage Roles'] | permissionBits['Kick Members'];
+    const role = await made<Role>(owner, `/api/servers/${server.id}/roles`, { name: 'Keepers', permissions });
+    await site.call('PUT', `/api/servers/${server.id}/members/${mod.id}/roles/${role.id}`, { as: owner.as });
+  });
+  after(() => site?.close());
+
+  it('offers only the pages that one may use, and takes them away with the right', async () => {
+    const nobody = await settings(guest);
+    await nobody.getByRole('heading', { name: 'About', level: 2 }).waitFor();
+    expect(await pagesOf(nobody)).to.deep.equal(['About']);
+    const some = await settings(mod);
+    await some.getByRole('heading', { name: 'Channels', level: 2 }).waitFor();
+    expect(await pagesOf(some)).to.deep.equal(['Channels', 'Roles', 'Members', 'About']);
+    const { roles } = await read<Member>(`/api/servers/${server.id}/members/${mod.id}`);
+    const at = `/api/servers/${server.id}/members/${mod.id}/roles/${roles[0]}`;
+    await site.call('DELETE', at, { as: owner.as });
+    await some.getByRole('heading', { name: 'About', level: 2 }).waitFor();
+    expect(await pagesOf(some)).to.deep.equal(['About']);
+    await site.call('PUT', at, { as: owner.as });
+  });
+
+  it('renames the server and gives it an icon, seen at once by others; what was left alone shows what others changed', async () => {
+    const [screen, other] = [await settings(owner, '/overview'), await settings(guest)];
+    await screen.getByRole('textbox', { name: 'Name', exact: true }).fill('Old harbour');
+    await site.call('PATCH', `/api/servers/${server.id}`, { as: owner.as, body: { invitesPaused: true } });
+    await screen.getByRole('checkbox', { name: 'Pause invites', checked: true }).waitFor();
+    await screen.getByRole('button', { name: 'Save' }).click();
+    await other.getByRole('heading', { name: 'Old harbour', level: 1 }).waitFor();
+    await screen.locator('input[type=file]').setInputFiles({ name: 'icon.png', mimeType: 'image/png', buffer: pixel });
+    await other.locator('.about-server img').waitFor();
+    await screen.locator('input[type=file]').setInputFiles({ name: 'no.png', mimeType: 'image/png', buffer: Buffer.from('no picture') });
+    await screen.getByRole('alert').waitFor();
+    await screen.getByRole('button', { name: 'Remove' }).click();
+    await other.locator('.about-server img').waitFor({ state: 'detached' });
+    await site.call('PATCH', `/api/servers/${server.id}`, { as: owner.as, body: { invitesPaused: false } });
+  });
+
+  it('makes a channel and sets what it allows: who is denied loses it on the screen, and gets it back', async () => {
+    const [screen, other] = [await settings(owner, '/channels'), await settings(guest)];
+    await screen.getByRole('button', { name: 'Make a channel' }).click();
+    await screen.getByRole('textbox', { name: 'Name', exact: true }).fill('quay');
+    await screen.getByRole('button', { name: 'Make it' }).click();
+    const listed = other.getByRole('navigation', { name: 'Channels' }).getByText('quay');
+    await listed.waitFor();
+    const view = screen.getByRole('group', { name: 'View Channel' });
+    await view.getByLabel('Deny').check();
+    await screen.getByRole('button', { name: 'Save' }).last().click();
+    await listed.waitFor({ state: 'detached' });
+    await view.getByLabel('As the roles say').check();
+    await screen.getByRole('button', { name: 'Save' }).last().click();
+    await listed.waitFor();
+    await screen.getByRole('textbox', { name: 'Topic' }).fill('Ropes and knots');
+    await screen.getByRole('button', { name: 'Save' }).first().click();
+    await screen.getByText('Saved.').last().waitFor();
+    const { channels } = await read<Server>(`/api/servers/${server.id}`);
+    const quay = channels.find(({ name }) => name === 'quay');
+    expect(quay).to.include({ topic: 'Ropes and knots' });
+    expect(quay?.overwrites).to.deep.equal([]);
+  });
+
+  it('roles: only what one holds can be given, only what stands below can be changed; the order shows as it is after a move', async () => {
+    const low = await made<Role>(owner, `/api/servers/${server.id}/roles`, { name: 'Deckhands' });
+    const screen = await settings(mod, '/roles');
+    await screen.getByRole('link', { name: 'Look at Keepers' }).waitFor();
+    await screen.getByRole('link', { name: 'Edit Deckhands' }).click();
+    await screen.getByRole('checkbox', { name: 'Ban Members' }).waitFor();
+    expect(await screen.getByRole('checkbox', { name: 'Ban Members' }).isDisabled()).to.equal(true);
+    await screen.getByRole('checkbox', { name: 'Kick Members' }).check();
+    await screen.getByRole('button', { name: 'Save' }).click();
+    await screen.getByText('Saved.').waitFor();
+    expect((await read<Role[]>(`/api/servers/${server.id}/roles`)).find(({ id }) => id === low.id)?.permissions).to.equal(
+      permissionBits['Kick Members'],
+    );
+    const owners = await settings(owner, '/roles');
+    await owners.getByRole('button', { name: 'Move Deckhands up' }).click();
+    for (const one of [owners, screen]) {
+      if (one === screen) await one.goto(`/servers/${server.id}/settings/roles`);
+      await one.locator('.settings-list li').filter({ hasText: 'Deckhands' }).first().waitFor();
+      await one.waitForFunction(() => document.querySelector('.settings-list li')?.textContent?.includes('Deckhands'));
+      expect(await one.locator('.settings-list strong').allInnerTexts()).to.deep.equal(['Deckhands', 'Keepers', '@everyone']);
+    }
+    await screen.getByRole('link', { name: 'Look at Deckhands' }).waitFor();
+  });
+
+  it('members: gives a role, kicks, bans with a reason, lifts the ban; the audit log tells it in words', async () => {
+    const screen = await settings(owner, '/members');
+    await screen.getByRole('button', { name: 'Roles of Gus' }).click();
+    await screen.getByRole('checkbox', { name: 'Deckhands' }).check();
+    await screen.getByRole('button', { name: 'Close' }).click();
+    await screen.locator('.member-row').filter({ hasText: 'Gus' }).getByText('Deckhands').waitFor();
+    await screen.getByRole('button', { name: 'Ban Gus' }).click();
+    await screen.getByLabel('Reason (optional)').fill('Sank the boat');
+    await screen.getByRole('button', { name: 'Ban', exact: true }).last().click();
+    await screen.locator('.member-row').filter({ hasText: 'Gus' }).waitFor({ state: 'detached' });
+    await screen.getByRole('link', { name: 'Bans' }).click();
+    await screen.getByText('Sank the boat').waitFor();
+    await screen.getByRole('link', { name: 'Audit log' }).click();
+    await screen.getByText('Olga banned Gus').waitFor();
+    await screen.getByText('Reason: Sank the boat').waitFor();
+    await screen.getByLabel('Filter what is shown').fill('lounge');
+    await screen.getByText('Olga banned Gus').waitFor({ state: 'detached' });
+    await screen.getByRole('link', { name: 'Bans' }).click();
+    await screen.getByRole('button', { name: 'Lift the ban of Gus' }).click();
+    await screen.getByRole('button', { name: 'Lift the ban', exact: true }).click();
+    await screen.getByText('Nobody is banned.').waitFor();
+  });
+
+  it('an invite is made from the channel list and leads in; it is listed and revoked', async () => {
+    const screen = await settings(owner, '/invites');
+    await screen.getByRole('button', { name: 'Invite people' }).click();
+    await screen.getByLabel('Can be used').selectOption({ label: 'Once' });
+    await screen.getByRole('button', { name: 'Make a link' }).click();
+    const link = await screen.locator('.made-invite code').innerText();
+    expect(link).to.match(new RegExp(`^${site.origin}/invite/\\w+$`));
+    const back = await open(site, guest);
+    await back.goto(link);
+    await back.getByRole('button', { name: /Join/ }).click();
+    await back.getByRole('heading', { name: 'general', level: 1 }).waitFor();
+    await screen.getByRole('button', { name: 'Close' }).click();
+    await screen.getByRole('button', { name: /Revoke/ }).click();
+    await screen.getByRole('button', { name: 'Revoke', exact: true }).last().click();
+    await screen.getByText('There is no invite that works.').waitFor();
+  });
+
+  it('a webhook keeps its address hidden until asked, and tells what code hosts sent', async () => {
+    const screen = await settings(owner, '/webhooks');
+    await screen.getByRole('textbox', { name: 'Name' }).fill('Builds');
+    await screen.getByRole('button', { name: 'Make it' }).click();
+    await screen.getByRole('heading', { name: 'Builds' }).waitFor();
+    const [webhook] = await read<Webhook[]>(`/api/channels/${general.id}/webhooks`);
+    expect(await screen.locator('main').innerText()).not.to.contain(webhook?.token);
+    await screen.getByRole('button', { name: 'Show the addresses' }).click();
+    await screen.getByText(`${webhook?.url}/codehost`).waitFor();
+    await fetch(`${webhook?.url}/codehost`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', 'X-GitHub-Event': 'watch' },
+      body: JSON.stringify({ action: 'started' }),
+    });
+    await screen.getByText('What code hosts sent').click();
+    await screen.getByRole('cell', { name: 'watch (started)' }).waitFor();
+    await screen.getByText('Not shown', { exact: true }).waitFor();
+  });
+
+  it('Community with new channels, then Discovery: the refusal stands at its field; a stranger finds the server and joins', async () => {
+    const screen = await settings(owner, '/community');
+    await screen.getByLabel('Rules channel').selectOption('new');
+    await screen.getByLabel('Updates channel').selectOption('new');
+    await screen.getByRole('button', { name: 'Turn Community on' }).click();
+    await screen.getByText('Community is on.').waitFor();
+    await screen.getByRole('link', { name: 'Discovery', exact: true }).last().click();
+    await screen.getByRole('checkbox', { name: 'List this server in Discovery' }).check();
+    await screen.getByRole('button', { name: 'Save' }).click();
+    await screen.getByText('is needed while the server is listed', { exact: true }).waitFor();
+    await screen.getByLabel('Description').fill('Ships and knots');
+    await screen.getByLabel('Keywords').fill('ships, knots, Ships');
+    await screen.getByRole('button', { name: 'Save' }).click();
+    await screen.getByText('The server is listed').waitFor();
+
+    const stranger = await signUp(site, 'Sam');
+    const finding = await open(site, stranger);
+    await finding.goto('/discovery');
+    await finding.getByLabel('Search servers').fill('nothing of the kind');
+    await finding.getByText('No servers match.').waitFor();
+    await finding.getByLabel('Search servers').fill('KNOT');
+    await finding.getByRole('button', { name: 'Join Old harbour' }).click();
+    await finding.waitForURL(new RegExp(`/servers/${server.id}/`));
+    await finding.goto('/discovery');
+    await finding.getByRole('link', { name: 'Open Old harbour' }).waitFor();
+  });
+
+  it('an app of the directory is added with the permissions that one gives', async () => {
+    const app = await made<{ id: string; bot: { id: string } }>(mod, '/api/applications', { name: 'Weather', description: 'Tells it.' });
+    for (const body of [{ public: true }, { inDirectory: true }])
+      await site.call('PATCH', `/api/applications/${app.id}`, { as: mod.as, body });
+    const screen = await open(site, owner);
+    await screen.goto('/apps');
+    await screen.getByRole('button', { name: 'Add to a server: Weather' }).click();
+    await screen.getByRole('checkbox', { name: 'Manage Messages' }).check();
+    await screen.getByRole('button', { name: 'Add it' }).click();
+    await screen.getByText('Its own role has: Manage Messages.').waitFor();
+    const { roles } = await read<Server>(`/api/servers/${server.id}`);
+    expect(roles.find(({ name }) => name === 'Weather')?.permissions).to.equal(permissionBits['Manage Messages']);
+  });
+
+  it('someone leaves; the owner deletes the server by its name, and others lose it at once', async () => {
+    const leaving = await settings(guest, '/about');
+    await leaving.getByRole('button', { name: 'Leave the server' }).click();
+    await leaving.getByRole('button', { name: 'Leave', exact: true }).click();
+    await leaving.getByRole('heading', { name: 'Hello, Gus' }).waitFor();
+    const [screen, other] = [await settings(owner, '/overview'), await settings(mod, '/about')];
+    await screen.getByRole('button', { name: 'Delete the server' }).click();
+    await screen.getByLabel('Type the name of the server').fill('Old harbou');
+    expect(await screen.getByRole('button', { name: 'Delete for good' }).isDisabled()).to.equal(true);
+    await screen.getByLabel('Type the name of the server').fill('Old harbour');
+    await screen.getByRole('button', { name: 'Delete for good' }).click();
+    await screen.getByRole('heading', { name: 'Hello, Olga' }).waitFor();
+    await other.getByRole('heading', { name: 'Not here' }).waitFor();
+  });
+});
+
+describe('web: own settings', function () {
+  this.timeout(60_000);
+  let site: Site;
+  const open = useScreens();
+  before(async () => {
+    site = await startSite();
+  });
+  after(() => site?.close());
+
+  it('the profile shows what is typed, then what was saved; the status and the look stay after a reload', async () => {
+    const person = await signUp(site, 'Ada');
+    const page = await open(site, person);
+    await page.goto('/settings');
+    await page.getByLabel('Display name').fill('Countess');
+    await page.getByLabel('About you').fill('x'.repeat(191));
+    const preview = page.getByRole('complementary', { name: 'How others see it' });
+    await preview.getByText('Countess').waitFor();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.locator('.field-error').waitFor();
+    await page.getByLabel('About you').fill('Engines');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved.').waitFor();
+    await page.getByRole('link', { name: 'Status' }).click();
+    await page.getByLabel('Do not disturb').check();
+    await page.getByLabel('Custom status').fill('Counting');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Counting').first().waitFor();
+    await page.getByRole('link', { name: 'Appearance' }).click();
+    await page.getByLabel('Dark').check();
+    await page.reload();
+    expect(await page.evaluate(() => document.documentElement.dataset.theme)).to.equal('dark');
+    await page.getByText('Countess').first().waitFor();
+    await page.goto('/developers');
+    expect(await page.evaluate(() => document.documentElement.dataset.theme)).to.equal('dark');
+    const { body } = await site.call('GET', `/api/users/${person.id}/profile`, { as: person.as });
+    expect(body).to.include({ bio: 'Engines' });
+    const { body: me } = await site.call('GET', '/api/auth/me', { as: person.as });
+    expect(me).to.include({ displayName: 'Countess', status: 'dnd', customStatus: 'Counting' });
+  });
+});
