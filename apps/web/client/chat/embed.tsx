@@ -4,10 +4,11 @@ import { ownPath } from '../../ui/links.ts';
 import { momentOf } from '../../ui/times.ts';
 import './embed.css';
 import { Link, Markup } from './markup.tsx';
+import { plainText } from './markup-text.ts';
 
 const colorText = (color: number): string => `#${color.toString(16).padStart(6, '0')}`;
 
-/** An image of a stranger's host, by way of our own origin. Its size is not known, so it gets a box; one that cannot be had leaves it empty. */
+/** An image of a stranger's host, by way of our own origin. Its size is not known, so it gets a box; one that cannot be had gives it back. */
 function Shown({ url, class: name }: { url: string; class: string }): JSX.Element {
   return (
     <img
@@ -43,7 +44,7 @@ export function EmbedView({ embed, serverId }: { embed: ShownEmbed; serverId: st
           <div class="embed-title">
             {url ? (
               <Link url={url}>
-                <bdi>{title}</bdi>
+                <bdi>{plainText(title, serverId)}</bdi>
               </Link>
             ) : (
               <Markup content={title} serverId={serverId} />

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { ChevronLeft, ChevronRight, Download } from 'lucide';
 import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
 import type { Attachment } from '../../../../lib/contract/message.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -26,19 +27,24 @@ export function ImageViewer({
   );
   const large = useSignal(false);
   const image = images[at.value] ?? images[0];
-  if (!image) return null;
   const go = (by: number): void => {
     at.value = (at.value + by + images.length) % images.length;
     large.value = false;
   };
-  const onKey = ({ key }: KeyboardEvent): void => {
-    if (key === 'ArrowLeft' && !large.value) go(-1);
-    else if (key === 'ArrowRight' && !large.value) go(1);
-  };
+  useEffect(() => {
+    const onKey = ({ key }: KeyboardEvent): void => {
+      if (large.value) return;
+      if (key === 'ArrowLeft') go(-1);
+      else if (key === 'ArrowRight') go(1);
+    };
+    document.addEventListener('keydown', onKey);
+    return () => document.removeEventListener('keydown', onKey);
+  }, [images.length]);
+  if (!image) return null;
   const name = plainName(image.filename);
   return (
     <Dialog title={name} onClose={onClose} wide>
-      <div class="image-viewer" onKeyDown={onKey}>
+      <div class="image-viewer">
         {/* In its own size it is scrolled to, also by keyboard. */}
         <div class={`image-viewer-frame ${large.value ? 'large' : ''}`} tabIndex={0} role="group" aria-label={name}>
           <img

@@ -37,7 +37,9 @@ export function followPointer(box: HTMLElement, menuOf: (id: string, anchor: Ele
   const onDown = ({ target, pointerType }: PointerEvent): void => {
     stopHold();
     const article = messageAt(target);
-    if (pointerType === 'touch' && article) hold = setTimeout(() => menuOf(idOf(article), article), holdMs);
+    // What a browser offers at a link, image or control by itself stays.
+    const own = (target as Element).closest('a, button, img, video, audio, textarea');
+    if (pointerType === 'touch' && article && !own) hold = setTimeout(() => menuOf(idOf(article), article), holdMs);
   };
   const listeners: [keyof HTMLElementEventMap, (event: never) => void][] = [
     ['pointerover', onOver],

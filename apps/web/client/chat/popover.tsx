@@ -14,7 +14,7 @@ function placeBeside(anchor: DOMRect, { offsetWidth, offsetHeight }: HTMLElement
 }
 
 /**
- * A box over the page, beside the element that opened it; `onClose` is called when Escape or a click elsewhere closes it. The browser's own popover: it lies
+ * A box over the page, beside the element that opened it; `onClose` is called when Escape or a click elsewhere closes it. The browser's own popover, so it lies
  * above everything. It stays where it opened, also when its anchor moves or goes. The focus goes back to where it was.
  */
 export function Popover({
@@ -56,16 +56,37 @@ export function Popover({
     resized.observe(box);
     return () => resized.disconnect();
   }, []);
+  const close = useRef(onClose);
+  close.current = onClose;
+  // Not by the browser's own light dismissal: it also takes the end of the long press that opened a menu for a click elsewhere.
   useEffect(() => {
-    const box = ref.current;
-    const toggled = (event: Event): void => {
-      if ((event as ToggleEvent).newState === 'closed') onClose();
+    const onDown = ({ target }: PointerEvent): void => {
+      if (!ref.current?.contains(target as Node)) close.current();
     };
-    box?.addEventListener('toggle', toggled);
-    return () => box?.removeEventListener('toggle', toggled);
-  }, [onClose]);
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.key !== 'Escape') return;
+      event.stopPropagation();
+      event.preventDefault();
+      close.current();
+    };
+    document.addEventListener('pointerdown', onDown, true);
+    document.addEventListener('keydown', onKey, true);
+    return () => {
+      document.removeEventListener('pointerdown', onDown, true);
+      document.removeEventListener('keydown', onKey, true);
+    };
+  }, []);
+  const onFocusOut = ({ relatedTarget }: FocusEvent): void => {
+    if (relatedTarget instanceof Node && !ref.current?.contains(relatedTarget)) onClose();
+  };
   return (
-    <div ref={ref} popover="auto" class={`popover ${more}`} {...(!bare && { role: 'dialog', 'aria-label': label })}>
+    <div
+      ref={ref}
+      popover="manual"
+      onFocusOut={onFocusOut}
+      class={`popover ${more}`}
+      {...(!bare && { role: 'dialog', 'aria-label': label })}
+    >
       {children}
     </div>
   );
