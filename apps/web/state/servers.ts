@@ -84,14 +84,11 @@ export function dropChannel(serverId: string, channelId: string): void {
   changeServer(serverId, (server) => ({ ...server, channels: server.channels.filter(({ id }) => id !== channelId) }));
 }
 
-/** Roles as a server lists them, highest first, from a list that is lowest first: each stands where its position says, and no event tells of those that were shifted. */
-const ranked = (rising: readonly Role[]): Role[] => rising.map((role, position) => ({ ...role, position })).toReversed();
-
-/** Takes in a role: a new one, or one as it stands now, which shifts the others. */
+/** Takes in a role; the list stays highest first. Each role that another one shifts is told of by an event of its own. */
 export function putRole(serverId: string, role: Role): void {
   changeServer(serverId, (server) => {
-    const others = server.roles.filter(({ id }) => id !== role.id).toReversed();
-    return { ...server, roles: ranked(others.toSpliced(role.position, 0, role)) };
+    const roles = [...server.roles.filter(({ id }) => id !== role.id), role].sort((a, b) => b.position - a.position);
+    return { ...server, roles };
   });
 }
 
@@ -99,7 +96,7 @@ export function putRole(serverId: string, role: Role): void {
 export function dropRole(serverId: string, roleId: string): void {
   changeServer(serverId, (server) => ({
     ...server,
-    roles: ranked(server.roles.filter(({ id }) => id !== roleId).toReversed()),
+    roles: server.roles.filter(({ id }) => id !== roleId),
     myRoles: server.myRoles.filter((id) => id !== roleId),
     channels: server.channels.map((channel) => ({ ...channel, overwrites: channel.overwrites.filter(({ id }) => id !== roleId) })),
   }));
