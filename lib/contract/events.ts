@@ -15,8 +15,8 @@ const RoleOf = Type.Object({ serverId: Id, role: Role });
 
 /**
  * Every gateway event: its payload, and who hears it (spec, Events; decisions 7). `optIn` ones reach bots that asked for them in identify. Events of members
- * and roles go to the server's members; who joined hears SERVER_CREATE instead of their own MEMBER_ADD, and who left SERVER_DELETE. A role that is made,
- * moved or deleted shifts the others without an event of theirs, and one that is deleted leaves its members without.
+ * and roles go to the server's members; who joined hears SERVER_CREATE instead of their own MEMBER_ADD, and who left SERVER_DELETE. Each
+ * role that another one shifts, as it is made, moved or deleted, has a ROLE_UPDATE of its own; one that is deleted leaves its members without.
  */
 export const events = {
   MESSAGE_CREATE: { data: Message, to: 'channel', optIn: false },
