@@ -24,6 +24,7 @@ export function moveFocus(box: HTMLElement, by: 1 | -1): void {
  */
 export function followPointer(box: HTMLElement, menuOf: (id: string, anchor: Element) => void): () => void {
   let hold: ReturnType<typeof setTimeout> | undefined;
+  let held = false;
   const stopHold = (): void => clearTimeout(hold);
   const set = (article: HTMLElement | null): void => {
     // While its picker or menu is open, a message keeps its tools.
@@ -36,10 +37,19 @@ export function followPointer(box: HTMLElement, menuOf: (id: string, anchor: Ele
   const onFocus = ({ target }: FocusEvent): void => set(messageAt(target));
   const onDown = ({ target, pointerType }: PointerEvent): void => {
     stopHold();
+    held = false;
     const article = messageAt(target);
+    const open = (): void => {
+      held = true;
+      if (article) menuOf(idOf(article), article);
+    };
     // What a browser offers at a link, image or control by itself stays.
     const own = (target as Element).closest('a, button, img, video, audio, textarea');
-    if (pointerType === 'touch' && article && !own) hold = setTimeout(() => menuOf(idOf(article), article), holdMs);
+    if (pointerType === 'touch' && article && !own) hold = setTimeout(open, holdMs);
+  };
+  // The click that would follow a lifted finger is for nobody: it would close the menu.
+  const onLift = (event: Event): void => {
+    if (held) event.preventDefault();
   };
   const listeners: [keyof HTMLElementEventMap, (event: never) => void][] = [
     ['pointerover', onOver],
@@ -49,6 +59,7 @@ export function followPointer(box: HTMLElement, menuOf: (id: string, anchor: Ele
     ['pointerup', stopHold],
     ['pointercancel', stopHold],
     ['scroll', stopHold],
+    ['touchend', onLift],
   ];
   for (const [name, listener] of listeners) box.addEventListener(name, listener as EventListener);
   return () => {
