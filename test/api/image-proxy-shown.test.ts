@@ -71,6 +71,7 @@ describe('images of embeds on our own origin', () => {
       `${baseUrl}.evil.example${file}`,
       `${baseUrl}@evil.example${file}`,
       `http://evil.example${file}`,
+      baseUrl.replace('localhost', 'evil.test') + file,
       `${baseUrl}${file}/../../../api/x`,
       `${baseUrl}/files/../api/x`,
       `${baseUrl}/api/gateway`,

@@ -58,6 +58,7 @@ describe('GET /images/{signature}/{url}', () => {
     '/to-loopback': (response) => redirect(response, `http://localhost:${scene.site.port}/png`),
     '/stuck': () => undefined,
     '/slow': (response) => png(response).write(samples.png),
+    '/slow-html': (response) => png(response).write(`<!doctype html><p>${'x'.repeat(500)}`),
   };
   before(async () => {
     scene = await startProxyScene((request, response) => {
@@ -129,8 +130,14 @@ describe('GET /images/{signature}/{url}', () => {
       await scene.site.quiet();
     });
 
-  it('404 for what does not answer in 5 s, or not to the end', async () => {
-    for (const answer of await Promise.all([scene.image('/stuck'), scene.image('/slow')])) expectNone(answer);
+  it('404 for what does not answer in 5 s, or not to the end; for what begins like no image at once', async () => {
+    const ended: string[] = [];
+    const ask = async (path: string): Promise<void> => {
+      expectNone(await scene.image(path));
+      ended.push(path);
+    };
+    await Promise.all(['/stuck', '/slow', '/slow-html'].map(ask));
+    expect(ended[0]).to.equal('/slow-html');
     await scene.site.quiet();
   });
 
