@@ -126,11 +126,11 @@ describe('web: settings of a server', function () {
     await screen.getByRole('button', { name: 'Roles of Gus' }).click();
     await screen.getByRole('checkbox', { name: 'Deckhands' }).check();
     await screen.getByRole('button', { name: 'Close' }).click();
-    await screen.locator('.member-row').filter({ hasText: 'Gus' }).getByText('Deckhands').waitFor();
+    await screen.locator('.settings-member').filter({ hasText: 'Gus' }).getByText('Deckhands').waitFor();
     await screen.getByRole('button', { name: 'Ban Gus' }).click();
     await screen.getByLabel('Reason (optional)').fill('Sank the boat');
     await screen.getByRole('button', { name: 'Ban', exact: true }).last().click();
-    await screen.locator('.member-row').filter({ hasText: 'Gus' }).waitFor({ state: 'detached' });
+    await screen.locator('.settings-member').filter({ hasText: 'Gus' }).waitFor({ state: 'detached' });
     await screen.getByRole('link', { name: 'Bans' }).click();
     await screen.getByText('Sank the boat').waitFor();
     await screen.getByRole('link', { name: 'Audit log' }).click();

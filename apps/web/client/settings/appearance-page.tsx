@@ -8,7 +8,7 @@ const labels: Record<Theme, string> = { auto: 'As the system says', light: 'Ligh
 export function AppearancePage(): JSX.Element {
   const name = useId();
   return (
-    <fieldset class="choices">
+    <fieldset class="settings-choices">
       <legend>Colours</legend>
       {themes.map((one) => (
         <div key={one} class="check-field">

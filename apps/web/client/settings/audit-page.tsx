@@ -73,7 +73,7 @@ export function AuditPage({ server }: { server: Server }): JSX.Element {
   const shown = page?.items.filter((entry) => wanted === '' || textOf(server, entry).includes(wanted)) ?? [];
   return (
     <>
-      <div class="row end">
+      <div class="settings-line settings-end">
         <TextField
           label="Filter what is shown"
           type="search"

@@ -78,7 +78,7 @@ export function BansPage({ server }: { server: Server }): JSX.Element {
             <Avatar id={ban.user.id} name={ban.user.displayName} url={ban.user.avatarUrl} />
             <span class="settings-row-text">
               <strong>{ban.user.displayName}</strong> <span class="soft">{ban.user.username}</span>
-              <span class="block">{ban.reason ?? <span class="soft">No reason given</span>}</span>
+              <span class="settings-sub">{ban.reason ?? <span class="soft">No reason given</span>}</span>
               <time class="hint" dateTime={ban.createdAt}>
                 {momentOf(ban.createdAt)}
               </time>

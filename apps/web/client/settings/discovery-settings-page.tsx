@@ -87,7 +87,7 @@ export function DiscoverySettingsPage({ server }: { server: Server }): JSX.Eleme
       {reading.value && (
         <>
           {!reading.value.community && (
-            <p class="notice">
+            <p class="settings-notice">
               This is no Community server yet. <a href={`/servers/${server.id}/settings/community`}>Turn Community on</a>
             </p>
           )}

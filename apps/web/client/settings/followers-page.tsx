@@ -48,7 +48,7 @@ function ChannelFollowers({ channel }: { channel: Channel }): JSX.Element {
           <li key={follower.channelId} class="settings-row">
             <span class="settings-row-text">
               {targetName(follower)}
-              <span class="hint block">since {momentOf(follower.createdAt)}</span>
+              <span class="hint settings-sub">since {momentOf(follower.createdAt)}</span>
             </span>
             {mayEnd(follower) && (
               <Button aria-label={`Stop following: ${targetName(follower)}`} onClick={() => (ending.value = follower)}>

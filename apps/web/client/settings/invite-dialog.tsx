@@ -29,8 +29,8 @@ function Made({ invite }: { invite: Invite }): JSX.Element {
   const link = inviteLink(invite.code);
   return (
     <div class="made-invite" role="status">
-      <p class="row">
-        <code class="grow">{link}</code>
+      <p class="settings-line">
+        <code class="settings-grow">{link}</code>
         <CopyButton text={link} what="the invite link">
           Copy
         </CopyButton>
@@ -67,12 +67,16 @@ export function InviteDialog({ server, onClose, onMade }: { server: Server; onCl
   return (
     <Dialog title={`Invite people to ${server.name}`} onClose={onClose}>
       <form class="form" onSubmit={make}>
-        {server.invitesPaused && <p class="notice">Invites are paused here: links lead in again once that is switched off.</p>}
+        {server.invitesPaused && <p class="settings-notice">Invites are paused here: links lead in again once that is switched off.</p>}
         {developer ? (
-          <p class="notice">In a developer server an invite works once, and for at most {spanOf(limits.developerInviteMaxAgeSecs)}.</p>
+          <p class="settings-notice">
+            In a developer server an invite works once, and for at most {spanOf(limits.developerInviteMaxAgeSecs)}.
+          </p>
         ) : (
           <>
-            {server.types.includes('staff') && <p class="notice">This is a staff server: only members with Manage Server can invite.</p>}
+            {server.types.includes('staff') && (
+              <p class="settings-notice">This is a staff server: only members with Manage Server can invite.</p>
+            )}
             <SelectField label="Expires" options={ages} value={maxAgeSecs.value} onValue={(value) => (maxAgeSecs.value = value)} />
             <SelectField label="Can be used" options={uses} value={maxUses.value} onValue={(value) => (maxUses.value = value)} />
           </>

@@ -29,11 +29,17 @@ export function InvitesPage({ server }: { server: Server }): JSX.Element {
   };
   return (
     <>
-      {server.types.includes('staff') && <p class="notice">This is a staff server: only members with Manage Server can make invites.</p>}
-      {server.types.includes('developer') && (
-        <p class="notice">This is a developer server: the owner and Administrators make invites; each works once, for at most an hour.</p>
+      {server.types.includes('staff') && (
+        <p class="settings-notice">This is a staff server: only members with Manage Server can make invites.</p>
       )}
-      {server.invitesPaused && <p class="notice">Invites are paused: nobody can join until that is switched off in the overview.</p>}
+      {server.types.includes('developer') && (
+        <p class="settings-notice">
+          This is a developer server: the owner and Administrators make invites; each works once, for at most an hour.
+        </p>
+      )}
+      {server.invitesPaused && (
+        <p class="settings-notice">Invites are paused: nobody can join until that is switched off in the overview.</p>
+      )}
       {mayInvite(server.id) && (
         <div>
           <Button look="main" onClick={() => (making.value = true)}>
@@ -49,7 +55,7 @@ export function InvitesPage({ server }: { server: Server }): JSX.Element {
           <li key={invite.code} class="settings-row">
             <span class="settings-row-text">
               <code>{inviteLink(invite.code)}</code>
-              <span class="hint block">
+              <span class="hint settings-sub">
                 {usesOf(invite)}; {invite.expiresAt ? `expires ${momentOf(invite.expiresAt)}` : 'never expires'}
               </span>
             </span>

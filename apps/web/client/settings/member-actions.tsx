@@ -100,7 +100,7 @@ export function MemberActions({ server, member }: { server: Server; member: Memb
     say(`${user.displayName} was kicked.`);
   };
   return (
-    <span class="row">
+    <span class="settings-line">
       {may('Manage Roles', server.id) && (
         <Button aria-label={`Roles of ${user.displayName}`} onClick={() => (open.value = 'roles')}>
           Roles

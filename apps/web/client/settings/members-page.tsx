@@ -40,17 +40,17 @@ export function MembersPage({ server }: { server: Server }): JSX.Element {
       )}
       <ul class="settings-list">
         {found.slice(0, most.value).map((member) => (
-          <li key={member.user.id} class="settings-row member-row">
+          <li key={member.user.id} class="settings-row settings-member">
             <Avatar id={member.user.id} name={member.user.displayName} url={member.user.avatarUrl} status={member.status} />
             <span class="settings-row-text">
               <strong>{member.user.displayName}</strong> <span class="soft">{member.user.username}</span>{' '}
               {member.isOwner && <span class="tag">Owner</span>}
-              <span class="role-chips">
+              <span class="settings-role-chips">
                 {server.roles
                   .filter(({ id }) => member.roles.includes(id))
                   .map(({ id, name, color }) => (
-                    <span key={id} class="role-chip">
-                      <span class="role-dot" style={{ background: color ?? 'var(--line-field)' }} />
+                    <span key={id} class="settings-role-chip">
+                      <span class="settings-role-dot" style={{ background: color ?? 'var(--line-field)' }} />
                       {name}
                     </span>
                   ))}

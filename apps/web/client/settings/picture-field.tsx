@@ -48,7 +48,7 @@ export function PictureField({
       <Avatar {...face} size={80} square={square} />
       <div class="picture-tools">
         <strong id={`${id}-label`}>{label}</strong>
-        <div class="row">
+        <div class="settings-line">
           <label class="button" aria-disabled={task.busy}>
             {task.busy ? 'Uploading …' : 'Choose a picture'}
             <input

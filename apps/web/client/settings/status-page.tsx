@@ -26,7 +26,7 @@ export function StatusPage(): JSX.Element {
   };
   return (
     <DraftForm draft={draft} task={task} save={save} shown={['/customStatus']}>
-      <fieldset class="choices">
+      <fieldset class="settings-choices">
         <legend>Status</legend>
         {choices.map(({ value, label, hint }) => (
           <div key={value} class="check-field">

@@ -58,14 +58,14 @@ function ThreeStates({
 }): JSX.Element {
   const id = useId();
   return (
-    <fieldset class="three-states" disabled={barred !== null} aria-describedby={`${id}-hint`}>
+    <fieldset class="overwrite-states" disabled={barred !== null} aria-describedby={`${id}-hint`}>
       <legend>{permission}</legend>
       <p class="hint" id={`${id}-hint`}>
         {permissionTexts[permission]} {barred}
       </p>
-      <div class="row">
+      <div class="settings-line">
         {choices.map((one) => (
-          <label key={one.value} class={`state ${one.value}`}>
+          <label key={one.value} class={`overwrite-state ${one.value}`}>
             <input type="radio" name={id} checked={value === one.value} onChange={() => onValue(one.value)} />
             {one.label}
           </label>
@@ -97,7 +97,7 @@ export function OverwriteForm({
   };
   return (
     <DraftForm draft={draft} task={task} save={save} disabled={target.barred !== null}>
-      {target.barred && <p class="notice">{target.barred}</p>}
+      {target.barred && <p class="settings-notice">{target.barred}</p>}
       {channelPermissions.map((permission) => (
         <ThreeStates
           key={permission}

@@ -71,7 +71,7 @@ export function Overwrites({ channel, server }: { channel: Channel; server: Serv
         value={target?.id ?? server.id}
         onValue={(id) => (chosen.value = id)}
       />
-      <form class="row end" onSubmit={add}>
+      <form class="settings-line settings-end" onSubmit={add}>
         <TextField
           label="Add a member by username"
           value={username.value}

@@ -35,7 +35,7 @@ export function RoleEditor({ role, server }: { role: Role; server: Server }): JS
   return (
     <>
       <h3>{name}</h3>
-      {barred && <p class="notice">This role stands as high as your highest one, or higher: you can look at it, not change it.</p>}
+      {barred && <p class="settings-notice">This role stands as high as your highest one, or higher: you can look at it, not change it.</p>}
       <DraftForm draft={draft} task={task} save={save} shown={['/name', '/color']} disabled={barred}>
         {!everyone && (
           <>

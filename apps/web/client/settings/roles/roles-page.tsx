@@ -83,7 +83,7 @@ export function RolesPage({ server }: { server: Server }): JSX.Element {
           const below = position < rank;
           return (
             <li key={id} class="settings-row">
-              <span class="role-dot" style={{ background: color ?? 'var(--line-field)' }} />
+              <span class="settings-role-dot" style={{ background: color ?? 'var(--line-field)' }} />
               <span class="settings-row-text">
                 <strong>{name}</strong>
                 {!below && <span class="soft"> as high as you, or higher</span>}

@@ -50,7 +50,7 @@ export function DeliveryLog({ webhookId }: { webhookId: string }): JSX.Element {
       {!items && !log.error && <p class="spinner">Loading …</p>}
       {items?.length === 0 && <p>Nothing came yet. What still waits for its post is not listed.</p>}
       {items && items.length > 0 && (
-        <div class="table-scroll" tabIndex={0} role="region" aria-label="Deliveries">
+        <div class="delivery-table" tabIndex={0} role="region" aria-label="Deliveries">
           <table>
             <thead>
               <tr>
@@ -67,8 +67,8 @@ export function DeliveryLog({ webhookId }: { webhookId: string }): JSX.Element {
                   </td>
                   <td>{nameOf(one)}</td>
                   <td>
-                    <span class={`outcome ${one.outcome}`}>{outcomes[one.outcome]}</span>
-                    {one.reason !== null && <span class="hint block">{one.reason.replaceAll('`', '')}</span>}
+                    <span class={`delivery-outcome ${one.outcome}`}>{outcomes[one.outcome]}</span>
+                    {one.reason !== null && <span class="hint settings-sub">{one.reason.replaceAll('`', '')}</span>}
                   </td>
                 </tr>
               ))}

@@ -16,8 +16,8 @@ function Secret({ label, text, shown }: { label: string; text: string; shown: bo
   return (
     <div>
       <strong>{label}</strong>
-      <p class="row">
-        <code class="grow">{shown ? text : '•'.repeat(32)}</code>
+      <p class="settings-line">
+        <code class="settings-grow">{shown ? text : '•'.repeat(32)}</code>
         <CopyButton text={text} what={label.toLowerCase()}>
           Copy
         </CopyButton>
