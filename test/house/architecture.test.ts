@@ -46,7 +46,7 @@ const owners: Record<string, string[]> = {
 };
 const envReaders = ['config/', 'apps/local/', 'test/'];
 /** Shared with browsers: no packages and no Node modules. */
-const forBrowsers = ['markup', 'markup-scan', 'permissions', 'limits', 'ids', 'text'].map((name) => `lib/base/${name}.ts`);
+const forBrowsers = ['markup', 'markup-scan', 'permissions', 'limits', 'ids', 'text', 'emoji'].map((name) => `lib/base/${name}.ts`);
 const maxLines = 250;
 
 const within = (file: string, places: readonly string[]): boolean => places.some((place) => file.startsWith(place));

@@ -107,8 +107,9 @@ async function openScreen(site: Pick<Site, 'origin'>, as: Pick<Person, 'token'> 
   const { hostname } = new URL(site.origin);
   page.on('pageerror', (error) => problems.push(`script: ${error.message}`));
   page.on('console', (line) => {
-    // A refusal that the page shows is written here too, by the browser itself.
-    if (line.type() === 'error' && !line.text().startsWith('Failed to load resource')) problems.push(`console: ${line.text()}`);
+    // A refusal that the page shows is written here too, by the browser itself, and so is a gateway that is away.
+    if (line.type() === 'error' && !/^(Failed to load resource|WebSocket connection to)/.test(line.text()))
+      problems.push(`console: ${line.text()}`);
   });
   context.on('request', (request) => {
     const url = new URL(request.url());

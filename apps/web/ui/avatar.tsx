@@ -3,7 +3,7 @@ import type { SeenStatus } from '../../../lib/contract/user.ts';
 import { ownPath } from './links.ts';
 
 /** A hue for whoever has no picture: always the same for the same id. */
-const hueOf = (id: string): number => Number(BigInt(/^\d+$/.test(id) ? id : 0) % 360n);
+const hueOf = (id: string): number => Number(((BigInt(/^\d+$/.test(id) ? id : 0) >> 12n) * 137n) % 360n);
 
 const initials = (name: string): string =>
   name

@@ -1,0 +1,70 @@
+import { expect } from 'chai';
+import type { Server } from '../../lib/contract/server.ts';
+import { type Person, signUp, useScreens } from './browser.ts';
+import { type Processes, startProcesses } from './processes.ts';
+
+describe('web: a gateway node is killed while people talk', function () {
+  this.timeout(180_000);
+  let site: Processes;
+  let ada: Person;
+  let server: Server;
+  let channelId = '';
+  const open = useScreens();
+
+  before(async () => {
+    site = await startProcesses(2);
+    ada = await signUp(site, 'Ada');
+    ({ body: server } = await site.call<Server>('POST', '/api/servers', { as: ada.as, body: { name: 'Talk' } }));
+    channelId = server.channels.find(({ kind }) => kind === 'text')?.id ?? '';
+  });
+  after(() => site?.close());
+
+  const post = async (content: string): Promise<void> => {
+    const { status } = await site.call('POST', `/api/channels/${channelId}/messages`, { as: ada.as, body: { content } });
+    expect(status).to.equal(201);
+  };
+  const numbers = (count: number): string[] => Array.from({ length: count }, (_, at) => `number ${String(at).padStart(3, '0')}`);
+
+  it('what is posted, edited and deleted meanwhile stands on the screen afterwards, each once, in order', async () => {
+    const page = await open(site, ada);
+    await page.goto(`/servers/${server.id}/${channelId}`);
+    const wanted = numbers(60);
+    const there = page.getByRole('log').or(page.locator('.message-list')).first();
+    for (const text of wanted.slice(0, 20)) await post(text);
+    await there.getByText('number 019').waitFor();
+    const [first] = (await site.call<{ id: string }[]>('GET', `/api/channels/${channelId}/messages?limit=100`, { as: ada.as })).body;
+    // Whichever node the page is on is killed: both, so that nobody can take over at once.
+    await Promise.all(site.gateways.map((node) => node.stop('SIGKILL')));
+    await page.getByText('The connection is gone').waitFor();
+    for (const text of wanted.slice(20, 40)) await post(text);
+    await site.call('PATCH', `/api/channels/${channelId}/messages/${first?.id}`, { as: ada.as, body: { content: 'number 000 again' } });
+    await page.getByRole('textbox', { name: 'Message general' }).fill('number written while away');
+    await page.keyboard.press('Enter');
+    await site.gateways[0]?.start();
+    await page.getByText('The connection is gone').waitFor({ state: 'detached', timeout: 60_000 });
+    await there.getByText('number written while away').waitFor();
+    for (const text of wanted.slice(40)) await post(text);
+    await there.getByText('number 059').waitFor();
+    const texts = async (): Promise<string[]> => {
+      const all = await page.locator('article .markup').allInnerTexts();
+      return all.filter((text) => text.startsWith('number'));
+    };
+    expect(await texts()).to.deep.equal(['number 000 again', ...wanted.slice(1, 40), 'number written while away', ...wanted.slice(40)]);
+  });
+
+  it('one of two nodes killed: the page goes on by the other', async () => {
+    for (const node of site.gateways) if (node.pid() === undefined) await node.start();
+    const page = await open(site, ada);
+    await page.goto(`/servers/${server.id}/${channelId}`);
+    await page.getByText('number 059').waitFor();
+    for (const node of site.gateways) {
+      await node.stop('SIGKILL');
+      await post(`without ${node.port}`);
+      await page
+        .getByRole('article')
+        .filter({ hasText: `without ${node.port}` })
+        .waitFor({ timeout: 60_000 });
+      await node.start();
+    }
+  });
+});
