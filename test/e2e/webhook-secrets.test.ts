@@ -7,6 +7,7 @@ import { startTestApi, type TestApi } from '../harness/api.ts';
 import { connectBot } from '../harness/bot-client.ts';
 import { dumpMongo, dumpRedis } from '../harness/dumps.ts';
 import { until } from '../harness/scene.ts';
+import { spareDatabases } from '../harness/spare-databases.ts';
 import { freePort, isReady, type RoleName, rolePath } from '../harness/stack.ts';
 import { makeWorld, type World } from '../harness/world.ts';
 
@@ -32,6 +33,7 @@ describe('secrets of webhooks, in all that roles write (quality 5)', () => {
   const start = async (role: RoleName): Promise<number> => {
     const { MONGODB_URL, REDIS_URL, REDIS_PREFIX, APP_KEY, FILES_DIR } = api.platform.config;
     const port = String(await freePort());
+    spareDatabases.spend(MONGODB_URL);
     const own = { MONGODB_URL, REDIS_URL, REDIS_PREFIX, FILES_DIR, APP_KEY: APP_KEY.toString('base64') };
     const child = spawn(process.execPath, [rolePath(role)], {
       env: { ...process.env, ...own, PORT: port, GATEWAY_PORT: port, RATE_LIMIT: 'off', LOG_LEVEL: 'trace' },

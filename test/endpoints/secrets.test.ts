@@ -9,6 +9,7 @@ import { dumpRedis } from '../harness/dumps.ts';
 import { type Answering, reply } from '../harness/endpoint.ts';
 import { type EndpointScene, startEndpointScene } from '../harness/endpoint-scene.ts';
 import type { Scene } from '../harness/scene.ts';
+import { spareDatabases } from '../harness/spare-databases.ts';
 import { freePort, isReady } from '../harness/stack.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -34,6 +35,7 @@ describe('secrets of an Interactions Endpoint (quality 5)', () => {
   const start = async (entry: string): Promise<number> => {
     const { MONGODB_URL, REDIS_URL, REDIS_PREFIX, APP_KEY, OUTBOUND_ALLOW } = scene.api.platform.config;
     const port = await freePort();
+    spareDatabases.spend(MONGODB_URL);
     const own = { MONGODB_URL, REDIS_URL, REDIS_PREFIX, APP_KEY: APP_KEY.toString('base64'), OUTBOUND_ALLOW: OUTBOUND_ALLOW.join(',') };
     const child = spawn(process.execPath, [`${root}dist/${entry}`], {
       env: { ...process.env, ...own, PORT: String(port), RATE_LIMIT: 'off', LOG_LEVEL: 'trace' },

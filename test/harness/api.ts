@@ -1,8 +1,10 @@
 import { rm } from 'node:fs/promises';
+import type { Model } from 'mongoose';
 import { startApi } from '../../apps/api/listen.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import { type ApiPlatform, openApiPlatform } from '../../lib/store/platform.ts';
+import { spareDatabases } from './spare-databases.ts';
 import { testConfig } from './stores.ts';
 
 /** An answer of the API under test: its status, headers, and its body when it is JSON. */
@@ -25,13 +27,24 @@ export interface TestApi {
   close(): Promise<void>;
 }
 
-/** Starts the API in this process, with a fresh database whose collections and indexes stand. */
+/** Takes all documents of a database away. */
+const empty = (db: ApiPlatform['db']): Promise<unknown> =>
+  Promise.all(
+    Object.values(db).map((model: unknown) =>
+      model instanceof Function && 'deleteMany' in model ? (model as Model<object>).deleteMany({}) : null,
+    ),
+  );
+
+/** Starts the API in this process, with an empty database of its own whose collections and indexes stand. */
 export async function startTestApi(overrides: Record<string, string> = {}): Promise<TestApi> {
-  const config = testConfig(overrides);
+  const MONGODB_URL = overrides.MONGODB_URL ?? spareDatabases.take();
+  const config = testConfig({ ...overrides, ...(MONGODB_URL && { MONGODB_URL }) });
   const platform = await openApiPlatform(config, createLog('api', config.LOG_LEVEL));
-  await platform.db.prepare();
+  if (MONGODB_URL && !overrides.MONGODB_URL) await empty(platform.db);
+  else await platform.db.prepare();
   const api = await startApi(platform, createMetrics('api'));
   const url = `http://127.0.0.1:${api.port}`;
+  let closed = false;
   return {
     url,
     platform,
@@ -56,6 +69,8 @@ export async function startTestApi(overrides: Record<string, string> = {}): Prom
     async close() {
       await api.close();
       await platform.close();
+      if (!overrides.MONGODB_URL && !closed) spareDatabases.give(config.MONGODB_URL);
+      closed = true;
       await rm(config.FILES_DIR, { recursive: true, force: true });
     },
   };

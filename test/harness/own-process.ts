@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Config } from '../../config/index.ts';
 import type { Failpoint } from '../../lib/base/failpoint.ts';
+import { spareDatabases } from './spare-databases.ts';
 import { freePort, isReady, rolePath } from './stack.ts';
 
 /** A role that runs as a process of its own over the stores of a scene. */
@@ -29,6 +30,7 @@ export async function startOwn(
 ): Promise<OwnProcess> {
   const { MONGODB_URL, REDIS_URL, REDIS_PREFIX, FILES_DIR, APP_KEY, OUTBOUND_ALLOW } = config;
   const PORT = String(await freePort());
+  spareDatabases.spend(MONGODB_URL);
   const own = {
     MONGODB_URL,
     REDIS_URL,

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { spareDatabases } from './spare-databases.ts';
 
 /** The roles that run as processes. */
 export type RoleName = 'api' | 'gateway' | 'worker' | 'ops';
@@ -58,6 +59,7 @@ export const isReady = (child: ChildProcess): Promise<void> =>
 async function roleProcess(name: RoleName, env: Record<string, string>): Promise<RoleProcess> {
   const portName = { api: 'PORT', gateway: 'GATEWAY_PORT', worker: 'WORKER_PORT', ops: 'OPS_PORT' }[name];
   const port = Number(env[portName] ?? (await freePort()));
+  spareDatabases.spend(env.MONGODB_URL);
   let child: ChildProcess | null = null;
   const launch = (): Promise<void> => {
     const started = spawn(process.execPath, [rolePath(name)], {
