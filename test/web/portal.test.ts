@@ -1,0 +1,224 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import type { Locator, Page } from 'playwright-core';
+import type { Application } from '../../lib/contract/application.ts';
+import { freePort } from '../harness/stack.ts';
+import { type Person, type Site, signUp, startSite, useScreens } from './browser.ts';
+import { useShownCode } from './shown-code.ts';
+
+const axe = readFileSync('node_modules/axe-core/axe.min.js', 'utf8');
+
+/** What axe-core finds wrong: one line each. */
+async function violations(page: Page): Promise<unknown> {
+  if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe);
+  return page.evaluate(`axe.run({ resultTypes: ['violations'] }).then(({ violations }) =>
+    violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html)))`);
+}
+
+describe('web: the developer portal', function () {
+  this.timeout(90_000);
+  let site: Site;
+  let endpointPort: number;
+  const open = useScreens();
+  const { run, stop } = useShownCode();
+
+  before(async () => {
+    endpointPort = await freePort();
+    site = await startSite({ OUTBOUND_ALLOW: `localhost:${endpointPort}` });
+  });
+  after(() => site?.close());
+
+  async function makeApplication(person: Person, name = 'Greeter'): Promise<Application & { token: string }> {
+    return (await site.call<Application & { token: string }>('POST', '/api/applications', { as: person.as, body: { name } })).body;
+  }
+
+  const shown = async (page: Page, at: number): Promise<string> => page.locator('pre').nth(at).innerText();
+
+  it('leads through the login; an application made from nothing answers its first command within 15 clicks', async () => {
+    const person = await signUp(site, 'Pia');
+    const page = await open(site);
+    await page.goto('/developers');
+    await page.getByLabel('Username').fill(person.username);
+    await page.getByLabel('Password').fill('a good password');
+    await page.getByRole('button', { name: 'Log in' }).click();
+    await page.getByRole('heading', { name: 'My applications' }).waitFor();
+
+    let clicks = 0;
+    const click = async (what: Locator): Promise<void> => {
+      clicks++;
+      await what.click();
+    };
+    await click(page.getByRole('button', { name: 'New application' }));
+    await page.getByLabel('Name').fill('Greeter');
+    await click(page.getByRole('button', { name: 'Create', exact: true }));
+    await click(page.getByRole('link', { name: 'Install it in a server' }));
+    await click(page.getByRole('button', { name: 'Make the server' }));
+    await click(page.getByRole('button', { name: 'Authorize in My test server' }));
+    await click(page.getByRole('link', { name: 'Run the first bot' }));
+    // Its code, the command that installs its package and the one that runs it: a button each copies them.
+    clicks += await page.getByRole('button', { name: /^Copy the c/ }).count();
+    const token = /^BOT_TOKEN='(\S+)' node bot\.mjs$/.exec((await shown(page, 2)).trim())?.[1] ?? '';
+    const code = await shown(page, 0);
+    expect(code).not.to.contain(token);
+    await run('bot.mjs', code, { BOT_TOKEN: token }, 'Online as Greeter');
+    const [client] = await Promise.all([page.waitForEvent('popup'), click(page.getByRole('link', { name: /^Open My test server/ }))]);
+    const composer = client.getByRole('textbox', { name: /general/ });
+    await click(composer);
+    await composer.fill('/hello ');
+    await client.keyboard.press('Enter');
+    await client.getByRole('article').getByText('Hello, Pia!').waitFor();
+    expect(clicks).to.be.at.most(15);
+
+    await page.reload();
+    await page.getByRole('heading', { name: 'Use it' }).waitFor();
+    expect(await page.locator('body').innerText()).not.to.contain(token);
+  });
+
+  it('an endpoint that is not there, has another secret, is right: each said step by step; what it answered is listed', async () => {
+    const person = await signUp(site, 'Edda');
+    const { id, signingSecret } = await makeApplication(person);
+    const page = await open(site, person);
+    await page.goto(`/developers/${id}/first-bot?way=endpoint`);
+    const code = await shown(page, 0);
+    await page.getByRole('link', { name: 'General Information' }).first().click();
+    const section = page.getByRole('region', { name: 'Interactions Endpoint' });
+    const saveUrl = async (url: string): Promise<void> => {
+      await section.getByLabel('Interactions Endpoint URL').fill(url);
+      await section.getByRole('button', { name: 'Save' }).click();
+    };
+    const step = (name: string, state: string): Locator => section.getByRole('listitem').filter({ hasText: `${name}: ${state}` });
+    const url = `http://localhost:${endpointPort}/`;
+
+    await saveUrl('http://bot.example.org/');
+    await step('The URL is one that may be asked', 'failed').waitFor();
+    await saveUrl(url);
+    await step('A connection opens', 'failed').waitFor();
+    await step('Its name leads to a public address', 'passed').waitFor();
+    await step('It answers with status 200', 'not reached').waitFor();
+
+    const env = { PORT: String(endpointPort) };
+    await run('endpoint.mjs', code, { ...env, SIGNING_SECRET: 'another' }, 'Listening');
+    await saveUrl(`${url}again`);
+    await step('It answers with status 200', 'failed').waitFor();
+    await section.getByText('HTTP status 401').waitFor();
+    await stop();
+
+    await run('endpoint.mjs', code, { ...env, SIGNING_SECRET: signingSecret }, 'Listening');
+    await saveUrl(url);
+    await step('The answer is {"type":"pong"}', 'passed').waitFor();
+    await section.getByRole('button', { name: 'Send a test ping' }).click();
+    await section.getByText('The endpoint answered the test ping.').waitFor();
+    const server = await site.call<{ id: string; channels: { id: string }[] }>('POST', '/api/servers', {
+      as: person.as,
+      body: { name: 'Quay' },
+    });
+    const channel = server.body.channels[0]?.id ?? '';
+    await site.call('POST', `/api/applications/${id}/authorize`, { as: person.as, body: { serverId: server.body.id } });
+    const commands = await site.call<{ id: string }[]>('PUT', `/api/applications/${id}/commands`, {
+      as: person.as,
+      body: [{ name: 'hello', description: 'Says hello.' }],
+    });
+    await site.call('POST', `/api/channels/${channel}/commands/${commands.body[0]?.id}/invoke`, { as: person.as });
+    const deliveries = page.getByRole('region', { name: 'Deliveries', exact: true });
+    await page.waitForFunction(
+      async (path) => ((await (await fetch(path)).json()) as { items: unknown[] }).items.length > 0,
+      `/api/applications/${id}/deliveries`,
+    );
+    await deliveries.getByRole('button', { name: 'Refresh' }).click();
+    await deliveries.getByRole('row').filter({ hasText: 'Answered' }).filter({ hasText: '200' }).waitFor();
+  });
+
+  it('commands: a fault stands at its field and at its line, saving replaces the list, what is unsaved is kept and asked about', async () => {
+    const person = await signUp(site, 'Cora');
+    const { id } = await makeApplication(person);
+    await site.call('PUT', `/api/applications/${id}/commands`, { as: person.as, body: [{ name: 'old', description: 'Old.' }] });
+    const page = await open(site, person);
+    await page.goto(`/developers/${id}/commands`);
+    await page.getByRole('rowheader', { name: '/old' }).waitFor();
+    await page.getByRole('button', { name: 'Add a command' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('Roll!');
+    await page.getByLabel('Description', { exact: true }).fill('Rolls dice.');
+    const save = page.getByRole('button', { name: 'Save the list' });
+    await save.click();
+    const field = page.getByRole('textbox', { name: 'Name', exact: true });
+    await page.getByRole('rowheader').filter({ hasText: '1 fault' }).waitFor();
+    expect(await field.getAttribute('aria-invalid')).to.equal('true');
+
+    await page.getByRole('button', { name: 'JSON' }).click();
+    const json = page.getByLabel('The list as JSON');
+    const at = (await json.inputValue()).split('\n').findIndex((line) => line.includes('Roll!')) + 1;
+    await page
+      .getByRole('listitem')
+      .filter({ hasText: `Line ${at}` })
+      .filter({ hasText: '/1/name' })
+      .waitFor();
+    await json.fill('[\n  { "name": "roll", "description": "Rolls dice." },\n]');
+    await page.getByRole('listitem').filter({ hasText: 'Line 3' }).waitFor();
+    await json.fill('[\n  { "name": "roll", "description": "Rolls dice." }\n]');
+    await page.getByText('Saving adds 1, changes 0 and removes 1.').waitFor();
+
+    await page.getByRole('link', { name: 'Bot', exact: true }).click();
+    await page.getByRole('link', { name: 'Commands (unsaved)' }).click();
+    expect(await json.inputValue()).to.contain('"roll"');
+    const asked = page.waitForEvent('dialog');
+    const leaving = page.getByRole('link', { name: 'Open Parlance' }).click({ noWaitAfter: true });
+    await (await asked).dismiss();
+    await leaving;
+    await save.click();
+    await page.getByText('Everything is saved.').waitFor();
+    const { body } = await site.call<{ name: string }[]>('GET', `/api/applications/${id}/commands`, { as: person.as });
+    expect(body.map(({ name }) => name)).to.deep.equal(['roll']);
+  });
+
+  it('an application is deleted only when its name is typed; a token that is reset replaces the old one at once', async () => {
+    const person = await signUp(site, 'Dora');
+    const { id, token } = await makeApplication(person, 'Short lived');
+    const page = await open(site, person);
+    await page.goto(`/developers/${id}/bot`);
+    await page.getByRole('button', { name: 'Reset the token' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Reset the token' }).click();
+    const fresh = await page.getByRole('region', { name: 'Bot token' }).locator('code').innerText();
+    expect((await site.call('GET', '/api/auth/me', { as: `Bot ${token}` })).status).to.equal(401);
+    expect((await site.call('GET', '/api/auth/me', { as: `Bot ${fresh.trim()}` })).status).to.equal(200);
+    await page.getByRole('link', { name: 'General Information' }).first().click();
+    await page.getByRole('button', { name: 'Delete this application' }).click();
+    const dialog = page.getByRole('dialog');
+    const confirm = dialog.getByRole('button', { name: 'Delete the application' });
+    await dialog.getByRole('textbox').fill('Short');
+    expect(await confirm.isDisabled()).to.equal(true);
+    await dialog.getByRole('textbox').fill('Short lived');
+    await confirm.click();
+    await page.getByText('An application is a bot with its commands.').waitFor();
+    expect((await site.call('GET', `/api/applications/${id}`, { as: person.as })).status).to.equal(404);
+  });
+
+  it('axe-core finds nothing wrong on any page, in light and in dark, and none is wider than a phone', async () => {
+    const person = await signUp(site, 'Axel');
+    const { id } = await makeApplication(person);
+    await site.call('PUT', `/api/applications/${id}/commands`, { as: person.as, body: [{ name: 'hello', description: 'Hi.' }] });
+    const page = await open(site, person, { width: 360, bypassCSP: true });
+    const examine = async (path: string): Promise<void> => {
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        expect(await violations(page), `${path} ${colorScheme}`).to.deep.equal([]);
+      }
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), path).to.be.at.most(0);
+    };
+    const pages = {
+      '': 'Delete',
+      bot: 'Presence',
+      commands: '/hello',
+      install: 'Make the server',
+      directory: 'How people see it',
+      'first-bot': 'install it',
+    };
+    for (const [path, text] of Object.entries(pages)) {
+      await page.goto(`/developers/${id}/${path}`);
+      await page.getByText(text).first().waitFor();
+      await examine(path);
+    }
+    await page.goto('/developers');
+    await page.getByRole('button', { name: 'New application' }).click();
+    await examine('the list, with its dialog');
+  });
+});
