@@ -83,8 +83,8 @@ export function CommandForm({
         await sendUse(place, draft, command, { options: optionsOf(filling) });
       } catch (fault) {
         error.value = asApiError(fault);
-        const wrong = fields.findIndex(({ name }) => error.value?.at(name));
-        if (wrong >= 0) focusOn(wrong);
+        const first = fields.findIndex(({ name }) => error.value?.at(name));
+        if (first >= 0) focusOn(first);
         return;
       }
       leave();
@@ -108,6 +108,11 @@ export function CommandForm({
     values.value = left;
     setTimeout(() => focusOn(0));
   };
+
+  const names = fields.map(({ name }) => name);
+  // What is said at each field, which has the focus, needs not be said once more.
+  const wrong = error.value?.errors ?? [];
+  const atFields = wrong.length > 0 && wrong.every(({ path }) => names.includes(path));
 
   return (
     <form
@@ -142,7 +147,7 @@ export function CommandForm({
           />
         ))}
       </div>
-      <Problem error={error.value} shown={fields.map(({ name }) => name)} />
+      {!atFields && <Problem error={error.value} shown={names} />}
       <div class="command-actions">
         {others.map(({ name, description }) => (
           <Button key={name} look="quiet" title={description} onClick={() => add(name)}>

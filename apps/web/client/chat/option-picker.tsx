@@ -63,7 +63,7 @@ export function OptionPicker({
     if (same.length === 1 && same[0]) fill(same[0]);
   };
   return (
-    <div class="option-picker">
+    <>
       <input
         {...tie}
         {...completion.tie}
@@ -80,6 +80,6 @@ export function OptionPicker({
       />
       <CompletionCount count={items.length} isOpen={completion.isOpen} />
       {completion.list}
-    </div>
+    </>
   );
 }
