@@ -4,7 +4,7 @@ import { type Person, signUp, useScreens } from './browser.ts';
 import { type Processes, startProcesses } from './processes.ts';
 
 describe('web: a gateway node is killed while people talk', function () {
-  this.timeout(180_000);
+  this.timeout(300_000);
   let site: Processes;
   let ada: Person;
   let server: Server;

@@ -100,7 +100,7 @@ async function openScreen(site: Pick<Site, 'origin'>, as: Pick<Person, 'token'> 
     bypassCSP,
     locale: 'en-GB',
   });
-  context.setDefaultTimeout(15_000);
+  context.setDefaultTimeout(60_000);
   if (as) await context.addCookies([{ name: 'parlance_session', value: as.token, url: site.origin, httpOnly: true, sameSite: 'Lax' }]);
   const page = await context.newPage();
   const problems: string[] = [];

@@ -23,7 +23,7 @@ const contents = [
 ];
 
 describe('web: hostile words, names and files', function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
   let site: Site;
   let owner: Person;
   let stranger: Person;

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { type Site, signUp, startSite, useScreens } from './browser.ts';
 
 describe('web: ways in', function () {
-  this.timeout(60_000);
+  this.timeout(300_000);
   let site: Site;
   const open = useScreens();
   before(async () => {

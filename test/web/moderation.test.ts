@@ -5,7 +5,7 @@ import type { Server } from '../../lib/contract/server.ts';
 import { type Person, type Site, signUp, startSite, useScreens } from './browser.ts';
 
 describe('web: what a moderator changes shows in the other window at once', function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
   let site: Site;
   let owner: Person;
   let member: Person;

@@ -5,7 +5,7 @@ import { type Person, type Site, signUp, startSite, useScreens } from './browser
 import { addTalkingBot, type TalkingBot } from './talking-bot.ts';
 
 describe('web: two people and a bot talk', function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
   let site: Site;
   let ada: Person;
   let ben: Person;
