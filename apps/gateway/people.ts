@@ -122,10 +122,12 @@ export function createPeople(node: GatewayNode): People {
     }
   };
 
-  const tellOne = async (place: string, { event, ready }: Due, account: LocalAccount): Promise<void> => {
+  const tellOne = (event: Envelope, account: LocalAccount): void =>
+    node.metrics.deliveries.inc({ event: event.head.t }, give(account, frameOf(event, node.platform.config.APP_KEY)));
+
+  const tellInTurn = async (place: string, { event, ready }: Due, account: LocalAccount): Promise<void> => {
     await ready;
-    const told = event.head.t === 'SERVER_CREATE' ? await welcome(place, event, account) : event;
-    node.metrics.deliveries.inc({ event: event.head.t }, give(account, frameOf(told, node.platform.config.APP_KEY)));
+    tellOne(event.head.t === 'SERVER_CREATE' ? await welcome(place, event, account) : event, account);
   };
 
   /** What a person missed cannot be told: they fetch anew. */
@@ -138,7 +140,7 @@ export function createPeople(node: GatewayNode): People {
   const run = async (serverId: string, queue: Due[]): Promise<void> => {
     for (let due = queue.shift(); due; due = queue.shift())
       try {
-        if (due.only) await tellOne(serverId, due, due.only);
+        if (due.only) await tellInTurn(serverId, due, due.only);
         else await deliver(serverId, due.event);
       } catch (error) {
         node.platform.log.warn({ err: error, serverId }, 'who may see an event is not known: its people begin anew');
@@ -173,7 +175,7 @@ export function createPeople(node: GatewayNode): People {
         const ready = event.head.t === 'SERVER_CREATE' ? refreshServers(node, account, () => undefined) : Promise.resolve();
         ready.catch(() => undefined); // told where it is waited for
         enqueue(serverId, { event, only: account, ready });
-      } else node.metrics.deliveries.inc({ event: event.head.t }, give(account, frameOf(event, node.platform.config.APP_KEY)));
+      } else tellOne(event, account);
     },
   };
 }

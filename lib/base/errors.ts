@@ -95,20 +95,21 @@ export class Refusal extends Error {
   }
 }
 
-/** Throws the refusal `code`: `refuse('too_many_roles', { limit: 250 })`. The holes of the text are the keys of `fill`; `extra` joins the error body. */
-export function refuse<C extends ErrorCode>(
-  code: C,
-  ...rest: [Fill<C>] extends [never]
-    ? [fill?: undefined, extra?: RefusalExtra]
-    : [fill: Record<Fill<C>, string | number>, extra?: RefusalExtra]
-): never {
+type Rest<C extends ErrorCode> = [Fill<C>] extends [never]
+  ? [fill?: undefined, extra?: RefusalExtra]
+  : [fill: Record<Fill<C>, string | number>, extra?: RefusalExtra];
+
+/** The refusal `code`, for who hands it on instead of throwing it. The holes of the text are the keys of `fill`; `extra` joins the error body. */
+export function newRefusal<C extends ErrorCode>(code: C, ...rest: Rest<C>): Refusal {
   const [fill, extra] = rest;
   const values = (fill ?? {}) as Record<string, string | number>;
-  throw new Refusal(
-    code,
-    catalogue[code].text.replace(/\{(\w+)\}/g, (_, key: string) => String(values[key])),
-    extra ?? {},
-  );
+  const text = catalogue[code].text.replace(/\{(\w+)\}/g, (_, key: string) => String(values[key]));
+  return new Refusal(code, text, extra ?? {});
+}
+
+/** Throws the refusal `code`: `refuse('too_many_roles', { limit: 250 })`. */
+export function refuse<C extends ErrorCode>(code: C, ...rest: Rest<C>): never {
+  throw newRefusal(code, ...rest);
 }
 
 /** Throws `invalid_request` for one field: `refuseField('/replyTo', 'is not a message of this channel')`. */

@@ -3,7 +3,7 @@ import { failpoint } from '../base/failpoint.ts';
 import { limits } from '../base/limits.ts';
 import { trusted } from '../store/database.ts';
 import { insertInSlot } from '../store/insert.ts';
-import { type OutboxEntry } from '../store/models/outbox.ts';
+import type { OutboxEntry } from '../store/models/outbox.ts';
 import type { MemberDoc } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { countServers } from './app-directory.ts';

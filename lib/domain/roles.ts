@@ -3,7 +3,7 @@ import { limits } from '../base/limits.ts';
 import { permissionsOf, rankOf } from '../base/permissions.ts';
 import type { Role, RoleInput, RolePatch } from '../contract/server.ts';
 import { trusted } from '../store/database.ts';
-import { type OutboxEntry } from '../store/models/outbox.ts';
+import type { OutboxEntry } from '../store/models/outbox.ts';
 import type { MemberDoc, RoleDoc, ServerDoc } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { type Actor, inServer, require, requireGrantable } from './access.ts';

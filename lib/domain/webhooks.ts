@@ -72,7 +72,7 @@ export async function createWebhook(
 /** The webhooks of a channel with their URLs, oldest first. Needs Manage Webhooks there. Refuses 400 for channels that have none. */
 export async function listWebhooks(platform: Platform, actor: Actor, channelId: string): Promise<Webhook[]> {
   await hostFor(platform, actor, channelId);
-  const found: WebhookDoc[] = await platform.db.webhooks.find({ channelId }).sort({ slot: 1 }).lean();
+  const found: WebhookDoc[] = await platform.db.webhooks.find({ channelId }).lean();
   return found.toSorted((a, b) => (a._id < b._id ? -1 : 1)).map((one) => webhookOf(platform, one));
 }
 
@@ -115,8 +115,7 @@ export async function renameWebhook(platform: Platform, actor: Actor, id: string
 export async function deleteWebhook(platform: EnqueuePlatform, actor: Actor, id: string): Promise<void> {
   const { serverId, ...webhook } = await managedWebhook(platform, actor, id);
   await expireDeliveries(platform, id);
-  // Many, though there is one: on DocumentDB a single delete that meets a post's update deletes nothing.
-  const { deletedCount } = await platform.db.webhooks.deleteMany({ _id: id });
+  const { deletedCount } = await platform.db.webhooks.deleteOne({ _id: id });
   if (deletedCount === 0) refuse('not_found', { what: 'webhook' });
   platform.nudge('post-deliveries', { webhookId: id }); // its deliveries go with it
   const changes = changesOf<object>(audited(webhook), nothing);
@@ -127,7 +126,7 @@ export async function deleteWebhook(platform: EnqueuePlatform, actor: Actor, id:
 export async function removeWebhooksOf(platform: Platform, channelId: string): Promise<void> {
   for (const { _id } of await platform.db.webhooks.find({ channelId }, { _id: 1 }).lean()) {
     await forgetDeliveries(platform, _id);
-    await platform.db.webhooks.deleteMany({ _id }); // as in deleteWebhook
+    await platform.db.webhooks.deleteOne({ _id });
   }
 }
 

@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { finished, pipeline } from 'node:stream/promises';
 import { createGunzip, createInflate } from 'node:zlib';
 import type { Context } from 'koa';
-import { Refusal, refuse } from '../../../lib/base/errors.ts';
+import { newRefusal, refuse } from '../../../lib/base/errors.ts';
 import { limits } from '../../../lib/base/limits.ts';
 import { cut } from '../../../lib/base/text.ts';
 import { createTurns, type Turns } from '../../../lib/base/turns.ts';
@@ -25,7 +25,7 @@ const headerOf = (ctx: Context, kind: 'Event' | 'Delivery'): string =>
 
 /** The bytes of a body, unpacked. Refuses more than 5 MiB (413) as soon as it is passed, another coding than gzip and deflate, what is broken and what takes more than 30 s (400). */
 async function takeBytes(ctx: Context): Promise<Buffer> {
-  const tooLarge = new Refusal('payload_too_large', 'The body is larger than 5 MiB.', {});
+  const tooLarge = newRefusal('payload_too_large', { limit: '5 MiB' });
   if (Number(ctx.get('Content-Length') || 0) > limits.deliveryBytes) throw tooLarge;
   const chunks: Buffer[] = [];
   let size = 0;
@@ -44,13 +44,7 @@ async function takeBytes(ctx: Context): Promise<Buffer> {
   const unpack = unpackerOf(ctx.get('Content-Encoding').toLowerCase());
   const taken = (unpack ? pipeline(unpack, sink) : finished(sink)).catch(() => invalid('the body cannot be read'));
   taken.catch(fail);
-  const timer = setTimeout(() => {
-    try {
-      invalid('the body took too long');
-    } catch (error) {
-      fail(error);
-    }
-  }, limits.deliveryReadMs);
+  const timer = setTimeout(() => fail(newRefusal('invalid_request', { reason: 'the body took too long' })), limits.deliveryReadMs);
   try {
     await feed(ctx.req, unpack ?? sink, limits.deliveryReadMs, failed);
     await Promise.race([taken, failed]);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Middleware } from 'koa';
-import { catalogue, Refusal } from '../../../lib/base/errors.ts';
+import { newRefusal, Refusal } from '../../../lib/base/errors.ts';
 import type { Metrics } from '../../../lib/base/metrics.ts';
 import { isUnavailable } from '../../../lib/store/database.ts';
 import type { ApiPlatform } from '../../../lib/store/platform.ts';
@@ -11,7 +11,7 @@ const idPattern = /^[A-Za-z0-9_.-]{1,64}$/;
 /** Every fault as the refusal that the caller is told (decisions 1): refusals as they are, a database that is away as 503, anything else as 500. */
 function refusalOf(fault: unknown): Refusal | null {
   if (fault instanceof Refusal) return fault;
-  if (isUnavailable(fault)) return new Refusal('unavailable', catalogue.unavailable.text, { retryAfter: 1 });
+  if (isUnavailable(fault)) return newRefusal('unavailable', undefined, { retryAfter: 1 });
   return null;
 }
 

@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Readable, Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { Busboy, type BusboyHeaders, type BusboyInstance } from '@fastify/busboy';
-import { refuse } from '../../../lib/base/errors.ts';
+import { newRefusal, refuse } from '../../../lib/base/errors.ts';
 import { cleanFilename } from '../../../lib/base/filenames.ts';
 import { limits } from '../../../lib/base/limits.ts';
 import { magicBytes } from '../../../lib/base/magic.ts';
@@ -99,13 +99,7 @@ export function feed(request: IncomingMessage, parser: Writable, stallMs: number
   let timer: NodeJS.Timeout | undefined;
   let wait = (): void => undefined;
   const fed = new Promise<void>((resolve, reject) => {
-    const fail = (reason: string): void => {
-      try {
-        invalid(reason);
-      } catch (error) {
-        reject(error);
-      }
-    };
+    const fail = (reason: string): void => reject(newRefusal('invalid_request', { reason }));
     wait = () => {
       clearTimeout(timer);
       timer = setTimeout(() => fail('nothing more of the body came'), stallMs);
