@@ -28,12 +28,10 @@ export interface TestApi {
 }
 
 /** Takes all documents of a database away. */
-const empty = (db: ApiPlatform['db']): Promise<unknown> =>
-  Promise.all(
-    Object.values(db).map((model: unknown) =>
-      model instanceof Function && 'deleteMany' in model ? (model as Model<object>).deleteMany({}) : null,
-    ),
-  );
+async function empty(db: ApiPlatform['db']): Promise<void> {
+  const models = Object.values(db).filter((model: unknown) => model instanceof Function && 'deleteMany' in model);
+  await Promise.all(models.map((model) => (model as Model<object>).deleteMany({}).exec()));
+}
 
 /** Starts the API in this process, with an empty database of its own whose collections and indexes stand. */
 export async function startTestApi(overrides: Record<string, string> = {}): Promise<TestApi> {
