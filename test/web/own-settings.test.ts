@@ -31,10 +31,10 @@ describe('web: own settings', function () {
     await page.getByRole('link', { name: 'Appearance' }).click();
     await page.getByLabel('Dark').check();
     await page.reload();
-    expect(await page.evaluate(() => document.documentElement.dataset.theme)).to.equal('dark');
+    await page.locator('html[data-theme=dark]').waitFor();
     await page.getByText('Countess').first().waitFor();
     await page.goto('/developers');
-    expect(await page.evaluate(() => document.documentElement.dataset.theme)).to.equal('dark');
+    await page.locator('html[data-theme=dark]').waitFor();
     const { body } = await site.call('GET', `/api/users/${person.id}/profile`, { as: person.as });
     expect(body).to.include({ bio: 'Engines' });
     const { body: me } = await site.call('GET', '/api/auth/me', { as: person.as });

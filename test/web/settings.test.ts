@@ -114,8 +114,7 @@ describe('web: settings of a server', function () {
     await owners.getByRole('button', { name: 'Move Deckhands up' }).click();
     for (const one of [owners, screen]) {
       if (one === screen) await one.goto(`/servers/${server.id}/settings/roles`);
-      await one.locator('.settings-list li').filter({ hasText: 'Deckhands' }).first().waitFor();
-      await one.waitForFunction(() => document.querySelector('.settings-list li')?.textContent?.includes('Deckhands'));
+      await one.locator('.settings-list li:first-child').getByText('Deckhands').waitFor();
       expect(await one.locator('.settings-list strong').allInnerTexts()).to.deep.equal(['Deckhands', 'Keepers', '@everyone']);
     }
     await screen.getByRole('link', { name: 'Look at Deckhands' }).waitFor();
