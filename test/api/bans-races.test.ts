@@ -157,10 +157,9 @@ describe('bans in a race', function () {
   });
 
   it('a server keeps an owner who is in it, whoever bans the heir at the same moment', async () => {
-    for (let round = 0; round < 20; round++) {
+    const round = async (heir: Caller): Promise<void> => {
       const place = await makeServer(api, owner);
       const keeper = await makeMember(api, owner, place.id, ban);
-      const heir = people[round] as Caller;
       await join(api, owner, place.id, heir);
       await Promise.all([
         api.call('PATCH', `/api/servers/${place.id}`, { as: owner.as, body: { ownerId: heir.id } }),
@@ -171,6 +170,7 @@ describe('bans in a race', function () {
       expect(await members.countDocuments({ _id: `${place.id}:${ownerId}` })).to.equal(1);
       expect(await bans.countDocuments({ _id: `${place.id}:${ownerId}` })).to.equal(0);
       expect(memberCount).to.equal(await members.countDocuments({ serverId: place.id }));
-    }
+    };
+    await Promise.all(people.slice(0, 20).map(round));
   });
 });
