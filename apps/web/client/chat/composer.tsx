@@ -20,10 +20,16 @@ export function Composer({ place }: { place: Place }): JSX.Element {
   const writes = mayWrite(place);
   const mayAttach = writes && may('Attach Files', serverId, channel);
   const wasFilling = useRef(false);
+  const section = useRef<HTMLElement>(null);
   const original = replying.value.get(channelId);
   const filling = draft.filling.value;
   const add = (more: readonly File[]): void => {
     files.value = [...files.value, ...more.map((file) => ({ id: crypto.randomUUID(), file }))];
+  };
+  const remove = (id: string): void => {
+    files.value = files.value.filter((one) => one.id !== id);
+    // The button that had the focus goes with the file.
+    section.current?.querySelector('textarea')?.focus();
   };
   const isOver = useDropTarget(mayAttach && !filling, add);
   // Each reply pings anew, whatever was chosen for the one before.
@@ -37,7 +43,7 @@ export function Composer({ place }: { place: Place }): JSX.Element {
       </section>
     );
   return (
-    <section class="composer" aria-label="Write">
+    <section ref={section} class="composer" aria-label="Write">
       {isOver && (
         <div class="upload-overlay" aria-hidden="true">
           <p>Drop the files to send them here</p>
@@ -56,7 +62,7 @@ export function Composer({ place }: { place: Place }): JSX.Element {
       ) : (
         <>
           {original && <ReplyBar original={original} draft={draft} />}
-          <UploadChips files={files.value} onRemove={(id) => (files.value = files.value.filter((one) => one.id !== id))} />
+          <UploadChips files={files.value} onRemove={remove} />
           <ComposerForm place={place} draft={draft} mayAttach={mayAttach} takesFocus={wasFilling.current} onFiles={add} />
         </>
       )}
