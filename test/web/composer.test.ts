@@ -93,6 +93,33 @@ describe('web: the composer', function () {
     expect(await messagesIn(other)).to.deep.equal([]);
   });
 
+  it('a reply pings or not, Escape takes it back, and the arrow up edits what was written last', async () => {
+    const channelId = await newChannel('replies');
+    const original = await ask<Message>(ada, 'POST', `/api/channels/${channelId}/messages`, { content: 'To be answered' });
+    await open(channelId);
+    const article = page.getByRole('article').filter({ hasText: 'To be answered' });
+    const reply = async (): Promise<void> => {
+      await article.first().hover();
+      await page.getByRole('button', { name: 'Reply' }).first().click();
+      await page.getByText('Replying to Ada Lovelace').waitFor();
+    };
+    await reply();
+    await page.keyboard.press('Escape');
+    await page.getByText('Replying to').waitFor({ state: 'detached' });
+    await reply();
+    await page.getByRole('button', { name: 'Ping on' }).click();
+    await field().fill('Quietly answered');
+    await field().press('Enter');
+    await until(async () => (await messagesIn(channelId)).length === 2, 'the answer');
+    const answer = (await messagesIn(channelId)).at(-1);
+    expect([answer?.reply?.id, answer?.mentions]).to.deep.equal([original.id, []]);
+    await page.getByRole('article').getByText('Quietly answered').waitFor();
+    await field().press('ArrowUp');
+    await page.getByRole('textbox', { name: /edit/i }).fill('Better answered');
+    await page.keyboard.press('Enter');
+    await until(async () => (await messagesIn(channelId)).at(-1)?.content === 'Better answered', 'the edit');
+  });
+
   it('what is too long is counted in code points and not sent', async () => {
     await open(await newChannel('long'));
     await field().fill('🎉'.repeat(2000));
