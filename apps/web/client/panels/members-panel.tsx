@@ -23,8 +23,10 @@ const beyond = 10;
 function Row({ row, serverId, at, count }: { row: MemberRow; serverId: string; at: number; count: number }): JSX.Element {
   if (row.kind === 'group')
     return (
-      <li class="member-row group" role="heading" aria-level={3}>
-        <bdi>{row.name}</bdi> — {row.count}
+      <li class="member-row group" aria-setsize={count} aria-posinset={at}>
+        <h3>
+          <bdi>{row.name}</bdi> — {row.count}
+        </h3>
       </li>
     );
   const { user, status, customStatus, isOwner } = row.member;

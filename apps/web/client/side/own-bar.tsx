@@ -11,7 +11,7 @@ export function OwnBar(): JSX.Element | null {
   const own = me.value;
   if (!own) return null;
   return (
-    <div class="own-bar">
+    <section class="own-bar" aria-label="You">
       <Avatar
         id={own.id}
         name={own.displayName}
@@ -27,6 +27,6 @@ export function OwnBar(): JSX.Element | null {
         <Icon of={Settings} />
       </a>
       <IconButton of={LogOut} label="Log out" onClick={() => void logout().catch(sayRefusal)} />
-    </div>
+    </section>
   );
 }

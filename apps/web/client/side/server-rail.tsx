@@ -29,9 +29,14 @@ export function ServerRail({ current }: { current: string | undefined }): JSX.El
     <nav class="rail" aria-label="Servers">
       <ul>
         <li class={dmUnread ? 'unread' : ''}>
-          <a class="rail-link" href="/dms" aria-label={`Direct messages${dmUnread ? `, ${dmUnread} unread` : ''}`} title="Direct messages">
+          <a class="rail-link" href="/dms" title="Direct messages">
             <Icon of={MessageCircle} size="1.6rem" />
-            {dmUnread > 0 && <span class="badge">{dmUnread}</span>}
+            <span class="visually-hidden">Direct messages{dmUnread > 0 && `, ${dmUnread} unread`}</span>
+            {dmUnread > 0 && (
+              <span class="badge" aria-hidden="true">
+                {dmUnread}
+              </span>
+            )}
           </a>
         </li>
         {[...servers.value.values()].map((server) => {
@@ -42,11 +47,15 @@ export function ServerRail({ current }: { current: string | undefined }): JSX.El
                 class="rail-link"
                 href={`/servers/${server.id}`}
                 aria-current={server.id === current ? 'true' : undefined}
-                aria-label={server.name + marked(marks)}
                 title={server.name}
               >
                 <Avatar id={server.id} name={server.name} url={server.iconUrl} size={46} square />
-                {marks.mentions > 0 && <span class="badge">{marks.mentions}</span>}
+                {marks.mentions > 0 && (
+                  <span class="badge" aria-hidden="true">
+                    {marks.mentions}
+                  </span>
+                )}
+                <span class="visually-hidden">{server.name + marked(marks)}</span>
               </a>
             </li>
           );
