@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { commandLineOf, valueOf } from '../../apps/web/client/chat/command-line.ts';
 import { queryAt } from '../../apps/web/client/chat/completion-query.ts';
 import { type Meaning, tokenFor, wireOf } from '../../apps/web/client/chat/composer-tokens.ts';
-import { fileFaults, sizeName } from '../../apps/web/client/chat/upload-checks.ts';
+import { fileFaults } from '../../apps/web/client/chat/upload-checks.ts';
 import type { OptionType } from '../../lib/contract/command.ts';
 
 const person = (id: number): Meaning => ({ content: `<@${id}>`, option: `<@${id}>` });
@@ -131,5 +131,4 @@ describe('composer: files', () => {
     expect(faults.slice(3, -1).every((fault) => fault === null)).to.equal(true);
     expect(faults.at(-1)).to.equal('One too many: a message takes 10 files.');
   });
-  it('sizes are read by people', () => expect([812, 2048, 3.25 * mib].map(sizeName)).to.deep.equal(['812 B', '2 kB', '3.3 MB']));
 });

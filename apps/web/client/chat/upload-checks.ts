@@ -2,12 +2,6 @@ import { limits } from '../../../../lib/base/limits.ts';
 
 const megabyte = 1024 * 1024;
 
-/** A file's size as people read it: `812 B`, `3.2 MB`. */
-export function sizeName(bytes: number): string {
-  if (bytes < 1024) return `${bytes} B`;
-  return bytes < megabyte ? `${Math.round(bytes / 1024)} kB` : `${(bytes / megabyte).toFixed(1)} MB`;
-}
-
 /** Why each file cannot be sent, or null: it is empty, larger than 10 MB, or beyond the tenth that can be sent. */
 export function fileFaults(files: readonly { size: number }[]): (string | null)[] {
   let fit = 0;

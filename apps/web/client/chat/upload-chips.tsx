@@ -3,8 +3,9 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { IconButton } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
+import { sizeText } from './attachment.tsx';
 import type { Picked } from './composer-drafts.ts';
-import { fileFaults, sizeName } from './upload-checks.ts';
+import { fileFaults } from './upload-checks.ts';
 
 /** Images that every browser shows. */
 const shown = /^image\/(?:png|jpeg|webp|gif|avif)$/;
@@ -34,7 +35,7 @@ export function UploadChips({ files, onRemove }: { files: readonly Picked[]; onR
             <bdi class="upload-name" title={file.name}>
               {file.name}
             </bdi>
-            <span class="soft">{sizeName(file.size)}</span>
+            <span class="soft">{sizeText(file.size)}</span>
             {faults[at] && <span class="field-error">{faults[at]}</span>}
           </span>
           <IconButton of={X} label={`Remove ${file.name}`} onClick={() => onRemove(id)} />
