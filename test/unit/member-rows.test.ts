@@ -2,7 +2,14 @@ import { expect } from 'chai';
 import { memberRows } from '../../apps/web/client/panels/member-rows.ts';
 import type { Member, Role } from '../../lib/contract/server.ts';
 
-const role = (id: string, position: number, hoist: boolean): Role => ({ id, name: `role ${id}`, color: null, hoist, position, permissions: 0 });
+const role = (id: string, position: number, hoist: boolean): Role => ({
+  id,
+  name: `role ${id}`,
+  color: null,
+  hoist,
+  position,
+  permissions: 0,
+});
 const member = (name: string, status: Member['status'], roles: string[] = []): Member => ({
   user: { id: name, username: name, displayName: name, avatarUrl: null },
   status,
