@@ -6,7 +6,7 @@ import { type Outgoing, outgoing } from '../../state/outgoing.ts';
 import { isUnread, reads } from '../../state/reads.ts';
 import { type Use, uses } from '../../state/uses.ts';
 import { sayRefusal } from '../../ui/toast.tsx';
-import { indexAfter, indexFrom, newestSlice, rangeOf, type Slice, sliceAround } from './slice.ts';
+import { grownUp, indexAfter, indexFrom, newestSlice, rangeOf, type Slice, sliceAround } from './slice.ts';
 
 /** What the list shows, taken once a frame. */
 export interface ListFrame {
@@ -117,6 +117,7 @@ export class ListModel {
 
   private take(next: ListFrame): void {
     const sent = next.outgoing.length > this.frame.peek().outgoing.length || next.uses.length > this.frame.peek().uses.length;
+    const { messages: before } = this.frame.peek();
     batch(() => {
       this.frame.value = next;
       const { messages, status } = next;
@@ -126,6 +127,9 @@ export class ListModel {
       if (!shown && !this.begun) this.begin(messages);
       else if (!shown && (this.wanted === 'newest' || from >= to)) this.follow();
       this.begun = true;
+      // Older ones stand above from their first drawing on: the oldest before them now goes on where they end, and may be lower than it was.
+      if (rangeOf(before, this.slice.peek()).from === 0 && indexFrom(messages, before[0]?.id ?? '') > 0)
+        this.slice.value = grownUp(messages, this.slice.peek(), drawnAtOnce, messages.length);
     });
     // Who sends looks at the end.
     if (sent) void this.toNewest();

@@ -12,7 +12,10 @@ import { MessageView } from './message.tsx';
 import type { MessageRow } from './message-rows.ts';
 import { indexAfter } from './slice.ts';
 
-/** What stands above the first loaded message: that older ones are on their way, or that the history begins here. */
+/**
+ * What stands above the first message on the page: that older ones are on their way, or that the history begins here. It stands there always, as without its
+ * height there would be nothing to scroll by when they come.
+ */
 export function TopEdge({
   older,
   failed,

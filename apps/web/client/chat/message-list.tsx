@@ -131,9 +131,9 @@ function List({ place, jumpTo }: { place: Place; jumpTo: string | undefined }): 
     <div class="message-list">
       <div class="message-scroll" ref={box} role="group" aria-label={`Messages of ${place.name}`} tabIndex={0} onKeyDown={onKey}>
         <div class="message-rows" ref={content}>
-          {from === 0 && status === 'ready' && (
+          {(!empty || status === 'ready') && (
             <TopEdge
-              older={hasOlder}
+              older={hasOlder || from > 0}
               failed={failed?.edge === 'older' ? failed.error : null}
               again={() => void model.readOn('older', true)}
               place={place}

@@ -75,7 +75,8 @@ export class Viewport {
       for (const { id, y } of this.inView) {
         const element = this.elementOf(id);
         if (!element) continue;
-        const moved = this.yOf(element) - y;
+        // What was scrolled since it was noted was meant so.
+        const moved = this.yOf(element) - (y + this.lastTop - box.scrollTop);
         if (Math.abs(moved) >= 0.5) box.scrollTop += moved;
         break;
       }
@@ -106,6 +107,9 @@ export class Viewport {
         if (rect.top > bottom) break;
         if (rect.bottom > top) this.inView.push({ id: element.id.slice('message-'.length), y: rect.top - top });
       }
+      // The first that is loaded may lose the lines above it when older ones come: it is no place to hold on to.
+      const [oldest] = model.frame.peek().messages;
+      if (this.inView.length > 1 && this.inView[0]?.id === oldest?.id) this.inView.push(...this.inView.splice(0, 1));
     }
     lookAt(model.channelId, this.follows ? null : (this.inView[0]?.id ?? null));
   }
