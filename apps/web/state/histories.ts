@@ -81,9 +81,9 @@ export function loadAround(channelId: string, messageId: string): Promise<void> 
 }
 
 /**
- * Reads anew what is loaded, after a time in which events may have been missed. Where the person follows the newest: from there back until it meets what was
- * loaded, at most three pages of a hundred; where they look at an older message: a hundred on each side of it. What lies further off is dropped, and is read
- * again when someone scrolls there: no hole, and no stale message.
+ * Reads anew what is loaded, after a time in which events may have been missed. Where the person follows the newest: from there back until
+ * it meets what was loaded, at most three pages of a hundred; where they look at an older message: a hundred on each side of it. What lies
+ * further off is dropped, and is read again when someone scrolls there: no hole, and no stale message.
  */
 export function refreshHistory(channelId: string): Promise<void> {
   const history = held(channelId);
@@ -168,7 +168,9 @@ export function patchMessage(channelId: string, messageId: string, values: Parti
   change(channelId, (messages) => messages.map((message) => (message.id === messageId ? { ...message, ...values } : message)));
 }
 
-/** Reads anew which messages of a channel are pinned: the event of a pin does not say which. A read that fails leaves the marks as they are. */
+/**
+ * Reads anew which messages of a channel are pinned: the event of a pin does not say which. A read that fails leaves the marks as they are.
+ */
 export async function refreshPins(channelId: string): Promise<void> {
   const pins = await call<Message[]>('GET', path`/api/channels/${channelId}/pins`).catch(() => undefined);
   if (!pins) return;

@@ -77,7 +77,10 @@ export function read(history: Held, work: () => Promise<void>): Promise<void> {
   return result;
 }
 
-/** Applies a change to a channel's loaded messages now, and once more after a page that is being read: so each change must be one that can be repeated. */
+/**
+ * Applies a change to a channel's loaded messages now, and once more after a page that is being read: so each change must be one that can
+ * be repeated.
+ */
 export function change(channelId: string, apply: (messages: readonly Message[], history: Held) => readonly Message[]): void {
   const history = histories.get(channelId);
   if (!history || history.status.value === 'loading') {

@@ -8,7 +8,9 @@ import { plainText } from './markup-text.ts';
 
 const colorText = (color: number): string => `#${color.toString(16).padStart(6, '0')}`;
 
-/** An image of a stranger's host, by way of our own origin. Its size is not known, so it gets a box; one that cannot be had gives it back. */
+/**
+ * An image of a stranger's host, by way of our own origin. Its size is not known, so it gets a box; one that cannot be had gives it back.
+ */
 function Shown({ url, class: name }: { url: string; class: string }): JSX.Element {
   return (
     <img

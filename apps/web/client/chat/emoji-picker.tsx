@@ -21,7 +21,10 @@ function indexAfter(key: string, index: number, count: number, columns: number):
   return step === undefined ? undefined : Math.min(index + step, count - 1);
 }
 
-/** Picks an emoji: search, groups, skin tones, those used last; by mouse, touch or arrow keys. Calls `onPick` with the emoji itself; the caller closes it. */
+/**
+ * Picks an emoji: search, groups, skin tones, those used last; by mouse, touch or arrow keys. Calls `onPick` with the emoji itself; the
+ * caller closes it.
+ */
 export function EmojiPicker({
   anchor,
   onPick,

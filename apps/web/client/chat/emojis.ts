@@ -60,7 +60,10 @@ async function load(): Promise<readonly Emoji[]> {
   });
 }
 
-/** All emoji, in the order of the picker. They are a file of their own that is fetched once, when first asked for; rejects when it cannot be. */
+/**
+ * All emoji, in the order of the picker. They are a file of their own that is fetched once, when first asked for; rejects when it cannot
+ * be.
+ */
 export function loadEmojis(): Promise<readonly Emoji[]> {
   loading ??= load().catch((fault: unknown) => {
     loading = undefined;

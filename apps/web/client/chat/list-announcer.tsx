@@ -13,8 +13,8 @@ const most = { messages: 3, chars: 300, lines: 6 };
 const everyMs = 1_500;
 
 /**
- * Tells a screen reader what arrives: who wrote, and what. A log of its own, as the list itself also changes when someone only scrolls. What was there before,
- * and what the person wrote, is not told.
+ * Tells a screen reader what arrives: who wrote, and what. A log of its own, as the list itself also changes when someone only scrolls.
+ * What was there before, and what the person wrote, is not told.
  */
 export function Announcer({
   messages,

@@ -19,8 +19,8 @@ export function moveFocus(box: HTMLElement, by: 1 | -1): void {
 }
 
 /**
- * Lets a list know which message is meant: the one under the pointer or with the focus shows its tools, and a finger that rests on one opens its menu.
- * Returns what ends it. `menuOf` opens the menu of a message beside its element.
+ * Lets a list know which message is meant: the one under the pointer or with the focus shows its tools, and a finger that rests on one
+ * opens its menu. Returns what ends it. `menuOf` opens the menu of a message beside its element.
  */
 export function followPointer(box: HTMLElement, menuOf: (id: string, anchor: Element) => void): () => void {
   let hold: ReturnType<typeof setTimeout> | undefined;

@@ -32,8 +32,8 @@ const drawnAtOnce = 25;
 const atFirst = 60;
 
 /**
- * The list of one channel: which of the loaded messages are on the page, where it reads on, what it jumps to. Changes of a frame are taken together, so that a
- * burst of events is few drawings.
+ * The list of one channel: which of the loaded messages are on the page, where it reads on, what it jumps to. Changes of a frame are taken
+ * together, so that a burst of events is few drawings.
  */
 export class ListModel {
   readonly channelId: string;
@@ -127,7 +127,8 @@ export class ListModel {
       if (!shown && !this.begun) this.begin(messages);
       else if (!shown && (this.wanted === 'newest' || from >= to)) this.follow();
       this.begun = true;
-      // Older ones stand above from their first drawing on: the oldest before them now goes on where they end, and may be lower than it was.
+      // Older ones stand above from their first drawing on: the oldest before them now goes on where they end, and may be lower than it
+      // was.
       if (rangeOf(before, this.slice.peek()).from === 0 && indexFrom(messages, before[0]?.id ?? '') > 0)
         this.slice.value = grownUp(messages, this.slice.peek(), drawnAtOnce, messages.length);
     });

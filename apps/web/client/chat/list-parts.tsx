@@ -13,8 +13,8 @@ import type { MessageRow } from './message-rows.ts';
 import { indexAfter } from './slice.ts';
 
 /**
- * What stands above the first message on the page: that older ones are on their way, or that the history begins here. It stands there always, as without its
- * height there would be nothing to scroll by when they come.
+ * What stands above the first message on the page: that older ones are on their way, or that the history begins here. It stands there
+ * always, as without its height there would be nothing to scroll by when they come.
  */
 export function TopEdge({
   older,

@@ -15,7 +15,9 @@ import './markup.css';
 import { customEmojiText, isEmojiOnly, roleNameOf } from './markup-text.ts';
 import { colorOf, roleStyle } from './name.tsx';
 
-/** A content as people see it, by the server's own reader: elements only, never HTML of a stranger. `serverId` is where its mentions belong. */
+/**
+ * A content as people see it, by the server's own reader: elements only, never HTML of a stranger. `serverId` is where its mentions belong.
+ */
 export function Markup({ content, serverId }: { content: string; serverId: string | null }): JSX.Element {
   const tokens = useMemo(() => parseMarkup(content), [content]);
   return <div class={`markup ${isEmojiOnly(tokens) ? 'large' : ''}`}>{shown(tokens, serverId)}</div>;

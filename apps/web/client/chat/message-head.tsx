@@ -16,7 +16,10 @@ export function Moment({ at, text }: { at: string; text?: string }): JSX.Element
   );
 }
 
-/** The message that this one answers, as it stands now, with the way there; or that it is gone. `covered`: the channel's posts are hidden until clicked. */
+/**
+ * The message that this one answers, as it stands now, with the way there; or that it is gone. `covered`: the channel's posts are hidden
+ * until clicked.
+ */
 export function ReplyLine({
   message: { reply, replyDeleted, channelId },
   serverId,

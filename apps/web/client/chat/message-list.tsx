@@ -27,7 +27,10 @@ import { Viewport } from './viewport.ts';
 /** How long a message that was jumped to stays marked, in milliseconds. */
 const markedMs = 3_000;
 
-/** The messages of a place: as many on the page as are needed around the view, the others in memory or at the service. `jumpTo` is a message to go to. */
+/**
+ * The messages of a place: as many on the page as are needed around the view, the others in memory or at the service. `jumpTo` is a message
+ * to go to.
+ */
 export function MessageList({ place, jumpTo }: { place: Place; jumpTo: string | undefined }): JSX.Element {
   const { channelId, serverId, channel, name, recipientId } = place;
   // The same object as long as nothing in it changed: rows are drawn again when theirs is another.
@@ -36,7 +39,10 @@ export function MessageList({ place, jumpTo }: { place: Place; jumpTo: string | 
   return <List key={channelId} place={same} jumpTo={jumpTo} />;
 }
 
-/** Marks the channel as read while the person follows its newest messages and looks at the page; after a time away the line "new" is set anew. */
+/**
+ * Marks the channel as read while the person follows its newest messages and looks at the page; after a time away the line "new" is set
+ * anew.
+ */
 function useReading(model: ListModel): void {
   const wasAway = useRef(false);
   useSignalEffect(() => {

@@ -24,7 +24,9 @@ const goesOn = (before: Message, message: Message): boolean =>
   before.ephemeral === message.ephemeral &&
   Date.parse(message.createdAt) - Date.parse(before.createdAt) < groupMs;
 
-/** The rows of a part of the messages. `hasOlder`: more stand before the first; `readTo`: the last one that was read, null when all were. */
+/**
+ * The rows of a part of the messages. `hasOlder`: more stand before the first; `readTo`: the last one that was read, null when all were.
+ */
 export function rowsOf(messages: readonly Message[], from: number, to: number, hasOlder: boolean, readTo: string | null): MessageRow[] {
   return messages.slice(from, to).map((message, index) => {
     const before = messages[from + index - 1];

@@ -11,7 +11,10 @@ import { mayWrite, type Place } from '../place.ts';
 /** The message under the pointer or with the focus: the one that shows its tools. */
 export const activeMessage = signal<string | null>(null);
 
-/** What is open for one message: the emoji picker or the menu beside an element, or a dialog. The list shows it, so that it outlives the message's row. */
+/**
+ * What is open for one message: the emoji picker or the menu beside an element, or a dialog. The list shows it, so that it outlives the
+ * message's row.
+ */
 export type OpenTool = { message: Message } & ({ kind: 'react' | 'menu'; anchor: Element } | { kind: 'delete' | 'thread' });
 export const openTool = signal<OpenTool | null>(null);
 
@@ -28,7 +31,10 @@ export interface Rights {
 
 const none: Rights = { react: false, reply: false, edit: false, remove: false, pin: false, thread: false, publish: false };
 
-/** The person's rights at one message of a place, as they stand now. An answer that only they see is not stored: nothing can be done with it. */
+/**
+ * The person's rights at one message of a place, as they stand now. An answer that only they see is not stored: nothing can be done with
+ * it.
+ */
 export function rightsAt(message: Message, place: Place): Rights {
   if (message.ephemeral) return none;
   const { serverId, channel } = place;

@@ -51,7 +51,10 @@ function OnlyYou({ message: { id, channelId } }: { message: Message }): JSX.Elem
   );
 }
 
-/** One message as people see it. `grouped`: it goes on where the one above ends. `marked`: it was jumped to. `plain`: without its tools, as in a list of pins. */
+/**
+ * One message as people see it. `grouped`: it goes on where the one above ends. `marked`: it was jumped to. `plain`: without its tools, as
+ * in a list of pins.
+ */
 export function MessageView({
   message,
   place,

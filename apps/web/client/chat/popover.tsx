@@ -14,8 +14,8 @@ function placeBeside(anchor: DOMRect, { offsetWidth, offsetHeight }: HTMLElement
 }
 
 /**
- * A box over the page, beside the element that opened it; `onClose` is called when Escape or a click elsewhere closes it. The browser's own popover, so it lies
- * above everything. It stays where it opened, also when its anchor moves or goes. The focus goes back to where it was.
+ * A box over the page, beside the element that opened it; `onClose` is called when Escape or a click elsewhere closes it. The browser's own
+ * popover, so it lies above everything. It stays where it opened, also when its anchor moves or goes. The focus goes back to where it was.
  */
 export function Popover({
   anchor,

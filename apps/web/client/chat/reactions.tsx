@@ -9,6 +9,7 @@ import { call, path } from '../../api/call.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { customEmojiText } from './markup-text.ts';
 import { openTool, setReaction } from './message-tools.ts';
+import './reactions.css';
 
 /** How an emoji of a reaction is shown: a custom one by its name. */
 export const emojiText = (emoji: string): string => (/^\w+:\d+$/.test(emoji) ? customEmojiText(emoji.replace(/:.*/, '')) : emoji);

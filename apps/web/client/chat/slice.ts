@@ -1,4 +1,6 @@
-/** The part of the loaded messages that is on the page, by id, both ends included. `last` null: up to the newest, also those still to come. */
+/**
+ * The part of the loaded messages that is on the page, by id, both ends included. `last` null: up to the newest, also those still to come.
+ */
 export interface Slice {
   readonly first: string;
   readonly last: string | null;

@@ -12,8 +12,9 @@ const lowestPx = 24;
 const endPx = 4;
 
 /**
- * Keeps the view of a list still while messages come and go around it, at the end when it follows the newest, and tells the model when more is needed. Heights
- * are measured, never guessed: before each change it is known where the messages in view stand, and after it the first of them is put back there.
+ * Keeps the view of a list still while messages come and go around it, at the end when it follows the newest, and tells the model when more
+ * is needed. Heights are measured, never guessed: before each change it is known where the messages in view stand, and after it the first
+ * of them is put back there.
  */
 export class Viewport {
   private readonly model: ListModel;
@@ -121,7 +122,9 @@ export class Viewport {
     this.reach();
   }
 
-  /** Puts more messages on the page near an end of what is there; at the end of what is loaded it reads on, and at the very end it follows. */
+  /**
+   * Puts more messages on the page near an end of what is there; at the end of what is loaded it reads on, and at the very end it follows.
+   */
   private reach(): void {
     const { box, model, gap } = this;
     const { messages, hasOlder, hasNewer } = model.frame.peek();
