@@ -14,6 +14,7 @@ import { interactionRows } from './rows/interactions.ts';
 import { latencyRows } from './rows/latency.ts';
 import { listRows } from './rows/list.ts';
 import { memoryRow } from './rows/memory.ts';
+import { pageRows } from './rows/pages.ts';
 import { permissionRows } from './rows/permissions.ts';
 import { postRows } from './rows/post.ts';
 import { resumeRow } from './rows/resume.ts';
@@ -41,6 +42,7 @@ const suites: Record<string, (bench: Bench) => Promise<Row[]>> = {
   'codehost-accept': codehostAcceptRows,
   'codehost-render': codehostRenderRows,
   'role-change': roleChangeRows,
+  pages: pageRows,
 };
 
 const { values, positionals } = parseArgs({

@@ -65,7 +65,8 @@ interface Screen {
 }
 
 let launched: Promise<Browser> | undefined;
-const flags = [
+/** What the browser is started with: nothing of it asks another host. */
+export const flags = [
   '--no-sandbox',
   '--disable-gpu',
   '--disable-quic',

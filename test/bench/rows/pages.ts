@@ -1,0 +1,186 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { findChromium } from '../../../apps/local/chromium.ts';
+import { freePort } from '../../harness/stack.ts';
+import { makeWorld, type World } from '../../harness/world.ts';
+import { aboveRow, type Row } from '../report.ts';
+import { type Bench, openSetting, type Setting } from '../setting.ts';
+import { paced } from './latency.ts';
+
+/** Messages of the channel that is looked at, and how many arrive in it each second. */
+const loaded = 5_000;
+const perSec = 50;
+const flags = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-sync'];
+
+/** A window of a browser that has seen nothing yet; the person is logged in. */
+async function freshWindow(browser: Browser, origin: string, token: string): Promise<{ context: BrowserContext; page: Page }> {
+  const context = await browser.newContext({ baseURL: origin, viewport: { width: 1280, height: 800 } });
+  context.setDefaultTimeout(120_000);
+  await context.addCookies([{ name: 'parlance_session', value: token, url: origin, httpOnly: true, sameSite: 'Lax' }]);
+  return { context, page: await context.newPage() };
+}
+
+/** Compressed kilobytes of script that a first visit of `path` loads until `ready`. */
+async function scriptBytes(
+  browser: Browser,
+  origin: string,
+  token: string,
+  path: string,
+  ready: (page: Page) => Promise<void>,
+): Promise<number> {
+  const { context, page } = await freshWindow(browser, origin, token);
+  const cdp = await context.newCDPSession(page);
+  await cdp.send('Network.enable');
+  const scripts = new Set<string>();
+  let bytes = 0;
+  cdp.on('Network.responseReceived', ({ requestId, type }) => void (type === 'Script' && scripts.add(requestId)));
+  cdp.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+    if (scripts.has(requestId)) bytes += encodedDataLength;
+  });
+  await page.goto(path);
+  await ready(page);
+  await context.close();
+  return bytes / 1000;
+}
+
+/** Milliseconds from asking for a page to what `ready` waits for, in a browser that has seen nothing. */
+async function coldLoad(
+  browser: Browser,
+  origin: string,
+  token: string,
+  path: string,
+  ready: (page: Page) => Promise<void>,
+): Promise<number> {
+  const { context, page } = await freshWindow(browser, origin, token);
+  const began = performance.now();
+  await page.goto(path, { waitUntil: 'commit' });
+  await ready(page);
+  const took = performance.now() - began;
+  await context.close();
+  return took;
+}
+
+/** The least a page can do: one file of HTML whose script fetches 50 messages and writes them down. */
+async function startBarePage(messages: unknown): Promise<{ origin: string; close(): void }> {
+  const html = `<!doctype html><title>bare</title><ul id="list"></ul><textarea aria-label="Message"></textarea><script type="module">
+    for (const one of await (await fetch('/messages')).json()) {
+      const item = document.createElement('li');
+      item.textContent = one.content;
+      list.append(item);
+    }
+    document.body.dataset.ready = '';
+  </script>`;
+  const json = JSON.stringify(messages);
+  const server = createServer((request, response) => {
+    const page = request.url !== '/messages';
+    response.writeHead(200, { 'Content-Type': page ? 'text/html' : 'application/json' }).end(page ? html : json);
+  });
+  await new Promise<void>((resolve) => server.listen(0, resolve));
+  return { origin: `http://localhost:${(server.address() as AddressInfo).port}`, close: () => void server.close() };
+}
+
+const post = (origin: string, channelId: string, token: string, content: string): Promise<Response> =>
+  fetch(`${origin}/api/channels/${channelId}/messages`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Authorization: `Bot ${token}` },
+    body: JSON.stringify({ content }),
+  });
+
+/** Scrolls up until the whole channel is loaded, and back to its end. */
+async function loadAll(page: Page): Promise<void> {
+  const list = page.locator('.message-list');
+  await page.getByText('The history begins here.').or(list).first().waitFor();
+  while (!(await page.getByText('The history begins here.').count()))
+    await list.evaluate((element: { scrollTop: number; dispatchEvent(event: unknown): unknown }) => {
+      element.scrollTop = 0;
+    });
+  await list.press('End');
+}
+
+/** How many tasks of the page took longer than 50 ms while messages arrived. */
+async function longTasks(bench: Bench, page: Page, words: (n: number) => string, send: (content: string) => void): Promise<number> {
+  await page.evaluate(
+    `window.tasks = 0; new PerformanceObserver((list) => (window.tasks += list.getEntries().length)).observe({ type: 'longtask' })`,
+  );
+  const count = perSec * bench.seconds;
+  await paced(count, perSec, (n) => send(words(n)));
+  await page
+    .getByText(words(count - 1))
+    .first()
+    .waitFor();
+  return page.evaluate<number>('window.tasks');
+}
+
+async function measure(bench: Bench, browser: Browser, setting: Setting, world: World, origin: string): Promise<Row[]> {
+  const [bot] = world.bots;
+  const [channelId = '', longId = ''] = world.channelIds;
+  if (!bot) throw new Error('no bot');
+  for (let n = 0; n < 60; n++) await post(origin, channelId, bot.token, `message ${n} of the channel that is opened`);
+  const channel = (id: string): string => `/servers/${world.serverId}/${id}`;
+  const usable = async (page: Page): Promise<void> => {
+    await page.getByText('message 59 of the channel').waitFor();
+    await page.getByRole('textbox', { name: /^Message/ }).waitFor();
+  };
+  const portal = (page: Page): Promise<void> => page.getByRole('heading', { name: 'My applications' }).waitFor();
+  const answer = await fetch(`${origin}/api/channels/${channelId}/messages`, { headers: { Authorization: `Bot ${bot.token}` } });
+  const bare = await startBarePage(await answer.json());
+  const [client, developers, cold, coldBare, tasks]: number[][] = [[], [], [], [], []] as number[][];
+  const insert = Array.from({ length: loaded }, (_, n) => n);
+  for (let at = 0; at < insert.length; at += 50)
+    await Promise.all(
+      insert.slice(at, at + 50).map((n) => post(origin, longId, bot.token, `old message ${n} with some words to fill its line`)),
+    );
+  const { context, page } = await freshWindow(browser, origin, world.ownerToken);
+  try {
+    await page.goto(channel(longId));
+    await page.getByRole('article').first().waitFor();
+    await loadAll(page);
+    for (let round = 0; round < bench.rounds; round++) {
+      client?.push(await scriptBytes(browser, origin, world.ownerToken, channel(channelId), usable));
+      developers?.push(await scriptBytes(browser, origin, world.ownerToken, '/developers', portal));
+      cold?.push(await coldLoad(browser, origin, world.ownerToken, channel(channelId), usable));
+      coldBare?.push(await coldLoad(browser, bare.origin, '-', '/', (one) => one.locator('[data-ready]').waitFor()));
+      tasks?.push(
+        await longTasks(
+          bench,
+          page,
+          (n) => `arrives as ${n} of round ${round}.`,
+          (content) => void post(origin, longId, bot.token, content),
+        ),
+      );
+    }
+  } finally {
+    await context.close();
+    bare.close();
+  }
+  return [
+    aboveRow('script of the client, first visit, compressed', 'kB', client ?? [], null, 90),
+    aboveRow('script of the portal, first visit, compressed', 'kB', developers ?? [], null, 90),
+    aboveRow('cold load → usable channel', 'ms', cold ?? [], coldBare ?? [], 1_500),
+    aboveRow(`long tasks, ${perSec} messages/s in ${loaded} loaded`, 'tasks', tasks ?? [], null, 0),
+  ];
+}
+
+/** What browsers get: bytes of script, a cold load beside a page that only writes messages down, and long tasks while messages arrive. */
+export async function pageRows(bench: Bench): Promise<Row[]> {
+  const executablePath = findChromium();
+  if (!executablePath) {
+    bench.say('no Chromium: left out (install one, or name it by CHROMIUM)');
+    return [];
+  }
+  const [port, gatewayPort] = [await freePort(), await freePort()];
+  const origin = `http://localhost:${port}`;
+  const setting = await openSetting(
+    bench,
+    { api: 1, gateway: 1, worker: 1 },
+    { PORT: String(port), GATEWAY_PORT: String(gatewayPort), BASE_URL: origin, GATEWAY_URL: `ws://localhost:${gatewayPort}/gateway` },
+  );
+  const browser = await chromium.launch({ executablePath, args: flags });
+  try {
+    return await measure(bench, browser, setting, await makeWorld(setting.platform, { bots: 1, channels: 2 }), origin);
+  } finally {
+    await browser.close();
+    await setting.close();
+  }
+}
