@@ -25,7 +25,7 @@ const ban = 1 << 11;
 const rounds = 25;
 
 describe('bans in a race', function () {
-  this.timeout(60_000);
+  this.timeout(180_000);
   let api: TestApi;
   let owner: Caller;
   let server: Place;

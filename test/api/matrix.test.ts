@@ -43,7 +43,7 @@ describe('route × role', () => {
   let stage: Stage;
 
   before(async function () {
-    this.timeout(60_000);
+    this.timeout(180_000);
     stage = await startStage();
   });
   after(() => stage.close());

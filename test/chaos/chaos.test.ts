@@ -23,12 +23,12 @@ describe('chaos: 100 posts/s × 10 bots under SIGKILL', () => {
   let stores: Stores;
 
   before(async function () {
-    this.timeout(120_000);
+    this.timeout(180_000);
     dataDir = await mkdtemp(join(tmpdir(), 'parlance-chaos-'));
     stores = await startStores({ dataDir, durable: true, own: true });
   });
   after(async function () {
-    this.timeout(60_000);
+    this.timeout(180_000);
     await stores.close();
     await rm(dataDir, { recursive: true, force: true });
   });

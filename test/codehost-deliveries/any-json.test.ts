@@ -102,5 +102,5 @@ describe('any delivery', () => {
       });
     }
     expect((await hook.log()).filter(({ outcome }) => outcome === 'failed')).to.deep.equal([]);
-  }).timeout(60_000);
+  }).timeout(180_000);
 });

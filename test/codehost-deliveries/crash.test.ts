@@ -4,7 +4,7 @@ import { type OwnProcess, startOwn } from '../harness/own-process.ts';
 import { type Hook, range, type Scene, startDeliveries, titleOf } from './fixture.ts';
 
 describe('a worker that is killed while it posts deliveries', function () {
-  this.timeout(60_000); // a process starts in each
+  this.timeout(180_000); // a process starts in each
   let scene: Scene;
   let hook: Hook;
   let child: OwnProcess;

@@ -11,7 +11,7 @@ import { type OwnProcess, startOwn } from '../harness/own-process.ts';
 const followers = 500;
 
 describe('crosspost-message: a worker killed in the middle of 500 targets', function () {
-  this.timeout(120_000); // processes start and locks run out
+  this.timeout(180_000); // processes start and locks run out
   let api: TestApi;
   let gateway: GatewayPlatform;
   const children: OwnProcess[] = [];

@@ -10,7 +10,7 @@ import { startOwn } from '../harness/own-process.ts';
 import { type Scene, startScene } from '../harness/scene.ts';
 
 describe('members that come and go while processes die', function () {
-  this.timeout(60_000); // a process starts in two
+  this.timeout(180_000); // a process starts in two
   let scene: Scene;
   let owner: Caller;
   let server: Place;

@@ -9,7 +9,7 @@ import { type Caller, makeBot, makeMember, makePerson, makeServer, type Place, s
 import { type OwnProcess, startOwn } from '../harness/own-process.ts';
 
 describe('a notice whose process is killed on the way', function () {
-  this.timeout(60_000); // a process starts in each
+  this.timeout(180_000); // a process starts in each
   let api: TestApi;
   let worker: WorkerPlatform;
   let owner: Caller;

@@ -6,7 +6,7 @@ import { type OwnProcess, startOwn } from '../harness/own-process.ts';
 import { type Scene, startScene } from '../harness/scene.ts';
 
 describe('A removal whose process is killed', function () {
-  this.timeout(60_000); // a process starts in each
+  this.timeout(180_000); // a process starts in each
   let scene: Scene;
   let child: OwnProcess;
   before(async () => {

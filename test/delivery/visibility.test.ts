@@ -23,7 +23,7 @@ const admin = 1 << 12;
 const names = ['CHANNEL_CREATE', 'CHANNEL_UPDATE', 'CHANNEL_DELETE'];
 
 describe('channels that become visible or hidden', function () {
-  this.timeout(60_000); // each step is heard to its end by five sessions
+  this.timeout(180_000); // each step is heard to its end by five sessions
   let whole: Whole;
   let owner: Caller;
   let server: Place;

@@ -8,7 +8,7 @@ import { type Stack, startStack } from '../harness/stack.ts';
 import { type Ear, listenAs } from '../harness/whole.ts';
 
 describe('presence when a gateway is killed', function () {
-  this.timeout(60_000);
+  this.timeout(180_000);
   let api: TestApi;
   let stack: Stack;
   let owner: Caller;

@@ -46,7 +46,7 @@ describe('secrets of webhooks, in all that roles write (quality 5)', () => {
   };
 
   it('no token and no URL stands in the database, in Redis, in a job or in a log', async function everywhere() {
-    this.timeout(120_000); // three processes start
+    this.timeout(180_000); // three processes start
     const found: string[] = [];
     const dump = async (): Promise<number> =>
       found.push(await dumpMongo(api.platform), await dumpRedis(redis, api.platform.config.REDIS_PREFIX));

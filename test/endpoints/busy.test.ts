@@ -8,7 +8,7 @@ import { type Site, startSite } from '../harness/site.ts';
 import { type RaceScene, startRaceScene } from './race-scene.ts';
 
 describe('Interactions Endpoint: 60 uses at once of one that hangs (quality 3)', function () {
-  this.timeout(60_000); // processes start
+  this.timeout(180_000); // processes start
   let scene: RaceScene;
   let workers: OwnProcess[] = [];
   before(async () => {

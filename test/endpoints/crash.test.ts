@@ -14,7 +14,7 @@ import { type RaceScene, startRaceScene } from './race-scene.ts';
 const lost = [null, 'failed', 'the outcome was never noted: the worker ended, or a store was away'];
 
 describe('Interactions Endpoint: processes that die (P6, P7, P8)', function () {
-  this.timeout(60_000); // processes start, and a dead worker's job is found after seconds
+  this.timeout(180_000); // processes start, and a dead worker's job is found after seconds
   let scene: RaceScene;
   let doomed: OwnProcess;
   beforeEach(async () => {

@@ -11,7 +11,7 @@ import { type RaceScene, startRaceScene } from './race-scene.ts';
 const hangingApplications = 19;
 
 describe('Interactions Endpoint: 19 applications whose endpoints hang (P11)', function () {
-  this.timeout(120_000);
+  this.timeout(180_000);
   let scene: RaceScene;
   before(async () => {
     scene = await startRaceScene({ LOG_LEVEL: 'silent' });

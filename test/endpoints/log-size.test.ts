@@ -54,5 +54,5 @@ describe('GET /api/applications/{id}/deliveries among very many', () => {
     expect(plan)
       .to.match(/"deliveries"/)
       .and.not.match(/"Node Type":"Sort"|"stage":"SORT"/);
-  }).timeout(60_000);
+  }).timeout(180_000);
 });

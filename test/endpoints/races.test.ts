@@ -13,7 +13,7 @@ import { type RaceScene, startRaceScene } from './race-scene.ts';
 const alreadyAnswered = 'already_answered: This interaction was already answered; use a follow-up.';
 
 describe('Interactions Endpoint: races have one outcome (quality 3, P6, P8)', function () {
-  this.timeout(60_000); // a hundred rounds
+  this.timeout(180_000); // a hundred rounds
   let scene: RaceScene;
   before(async () => {
     scene = await startRaceScene();

@@ -53,7 +53,7 @@ describe('secrets of an Interactions Endpoint (quality 5)', () => {
   };
 
   it('neither token nor signing secret stands in a log, a job, Redis, the database or a reason', async function readAll() {
-    this.timeout(120_000); // two processes start
+    this.timeout(180_000); // two processes start
     const path = `/api/applications/${scene.bot.applicationId}`;
     const { body: application } = await scene.api.call<{ signingSecret: string }>('GET', path, { as: scene.asPerson });
     const secrets = [application.signingSecret, scene.api.platform.config.APP_KEY.toString('base64')];

@@ -6,7 +6,7 @@ import { until } from '../harness/scene.ts';
 import { type RaceScene, startRaceScene } from './race-scene.ts';
 
 describe('Interactions Endpoint: a worker that is told to end (quality 5, Process)', function () {
-  this.timeout(60_000); // a process starts in each
+  this.timeout(180_000); // a process starts in each
   let scene: RaceScene;
   beforeEach(async () => {
     scene = await startRaceScene();

@@ -11,7 +11,7 @@ import { until } from '../harness/scene.ts';
 import { expectNoOrphans, fileDocs, formOf, getFile, onDisk, sendBody } from './fixture.ts';
 
 describe('files: an api process killed on the way', function () {
-  this.timeout(60_000); // a process starts in each
+  this.timeout(180_000); // a process starts in each
   let fixture: MessageFixture;
   let worker: WorkerPlatform;
   let child: OwnProcess;

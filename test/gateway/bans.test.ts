@@ -4,7 +4,7 @@ import { authorize, type Bot, type Caller, join, makeApplication, makePerson, ma
 import { type Ear, listenAs, startWhole, type Whole } from '../harness/whole.ts';
 
 describe('gateway: who is banned, kicked or leaves', function () {
-  this.timeout(60_000);
+  this.timeout(180_000);
   let whole: Whole;
   let owner: Caller;
   let server: Place;

@@ -162,11 +162,11 @@ export async function startScene(overrides: Record<string, string> = {}): Promis
   return scene;
 }
 
-/** Waits until `probe` is true; throws after 50 s, which only bounds a hang. For what another process or Redis does in its own time. */
+/** Waits until `probe` is true; throws after 120 s, which only bounds a hang. For what another process or Redis does in its own time. */
 export async function until(probe: () => boolean | Promise<boolean>, what: string): Promise<void> {
   const began = performance.now();
   while (!(await probe())) {
-    if (performance.now() - began > 50_000) throw new Error(`waited in vain: ${what}`);
+    if (performance.now() - began > 120_000) throw new Error(`waited in vain: ${what}`);
     await pause(10);
   }
 }

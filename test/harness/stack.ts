@@ -38,14 +38,14 @@ export interface RoleProcess {
 }
 
 /** How long a process may take to be ready, on a busy machine, in milliseconds. */
-const readyMs = 60_000;
+const readyMs = 120_000;
 
-/** Resolves when the process of a role says that it is ready; rejects when it ends before, or takes a minute. */
+/** Resolves when the process of a role says that it is ready; rejects when it ends before, or takes two minutes. */
 export const isReady = (child: ChildProcess): Promise<void> =>
   new Promise((resolve, reject) => {
     const late = setTimeout(() => {
       child.kill('SIGKILL');
-      reject(new Error('not ready within a minute'));
+      reject(new Error('not ready within two minutes'));
     }, readyMs).unref();
     child.once('message', () => {
       clearTimeout(late);

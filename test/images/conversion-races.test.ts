@@ -15,7 +15,7 @@ const gate = (): { opened: Promise<void>; open: () => void } => {
 };
 
 describe('convert-image beside a delete of its file', function () {
-  this.timeout(60_000);
+  this.timeout(180_000);
   let studio: Studio;
   let png: Buffer;
   before(async () => {

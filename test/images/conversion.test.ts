@@ -13,7 +13,7 @@ import { openStudio, type Studio } from './conversion-fixture.ts';
 import { picture } from './fixtures.ts';
 
 describe('convert-image', function () {
-  this.timeout(60_000);
+  this.timeout(180_000);
   let studio: Studio;
   let png: Buffer;
   let gif: Buffer;

@@ -16,7 +16,7 @@ const childrenOf = (pid: number): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
 
 describe('convert-image: a worker process killed', function () {
-  this.timeout(90_000);
+  this.timeout(180_000);
   let studio: Studio;
   let child: OwnProcess;
   before(async () => {

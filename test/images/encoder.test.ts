@@ -20,8 +20,8 @@ const alive = (pid: number): boolean => {
 };
 
 describe('Images: the process that encodes', function () {
-  this.timeout(60_000);
-  const bounds: EncoderBounds = { encodeMs: 50_000, heldBytes: 2 ** 31, images: 100, idleMs: 60_000 };
+  this.timeout(180_000);
+  const bounds: EncoderBounds = { encodeMs: 100_000, heldBytes: 2 ** 31, images: 100, idleMs: 60_000 };
   let encoder: ImageEncoder;
   let encoding: Awaited<ReturnType<typeof encodingWith>>;
   let good: Buffer;

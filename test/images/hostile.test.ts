@@ -10,7 +10,7 @@ const text = (words: string): Buffer => Buffer.from(words, 'latin1');
 const zeros = (bytes: number): Buffer => deflateSync(Buffer.alloc(bytes), { level: 9 });
 
 describe('Images: what is not meant well', function () {
-  this.timeout(60_000);
+  this.timeout(180_000);
   let encoding: Awaited<ReturnType<typeof encodingWith>>;
   let good: Buffer;
   before(async () => {

@@ -11,7 +11,7 @@ import { picture } from './fixtures.ts';
 import { expectOnly, put } from './picture-fixture.ts';
 
 describe('a picture whose API process is killed on the way', function () {
-  this.timeout(60_000); // a process starts in each
+  this.timeout(180_000); // a process starts in each
   let whole: Whole;
   let owner: Caller;
   let server: Place;

@@ -14,7 +14,7 @@ import { picture } from './fixtures.ts';
 import { expectOnly, type Place, put } from './picture-fixture.ts';
 
 describe('pictures: avatars and icons', function () {
-  this.timeout(60_000);
+  this.timeout(180_000);
   let whole: Whole;
   let png: Buffer;
   let owner: Caller;

@@ -28,7 +28,7 @@ const ended = async (api: TestApi): Promise<void> => {
 };
 
 describe('POST /api/channels/{channelId}/messages with images, a worker running', function () {
-  this.timeout(60_000);
+  this.timeout(180_000);
   let whole: Whole;
   let world: World;
   before(async () => {
@@ -80,7 +80,7 @@ describe('POST /api/channels/{channelId}/messages with images, a worker running'
 });
 
 describe('POST /api/channels/{channelId}/messages with images, no worker there', function () {
-  this.timeout(90_000);
+  this.timeout(180_000);
   let api: TestApi;
   let world: World;
   let whole: Whole;

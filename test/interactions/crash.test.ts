@@ -5,7 +5,7 @@ import { type OwnProcess, startOwn } from '../harness/own-process.ts';
 import { type Scene, startScene, until } from '../harness/scene.ts';
 
 describe('Interaction: an api process killed between write and enqueue', function () {
-  this.timeout(60_000); // a process starts in each
+  this.timeout(180_000); // a process starts in each
   let scene: Scene;
   let child: OwnProcess;
   before(async () => {

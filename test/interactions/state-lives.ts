@@ -184,6 +184,6 @@ export function describeLives(half: number): void {
       const standing = (await scene.messages()).map(({ _id }) => _id);
       expect(heard.map(({ data }) => data.id)).to.have.members(standing);
       expect(heard).to.have.length(standing.length);
-    }).timeout(120_000);
+    }).timeout(180_000);
   });
 }

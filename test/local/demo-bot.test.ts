@@ -14,7 +14,7 @@ import { freePort } from '../harness/stack.ts';
 import { type Ear, listenAs, startWhole, type Whole } from '../harness/whole.ts';
 
 describe('the demo, all roles running', function () {
-  this.timeout(60_000); // the whole demo is made first
+  this.timeout(180_000); // the whole demo is made first
   let whole: Whole;
   let bot: GatewayClient;
   let demo: Demo;

@@ -34,7 +34,7 @@ describe('the link that npm start prints', () => {
   });
 
   describe('apps/local/link.ts', function () {
-    this.timeout(60_000); // processes, each of which takes a second to start
+    this.timeout(180_000); // processes, each of which takes a second to start
     let folder: string;
     beforeEach(() => {
       folder = mkdtempSync(join(tmpdir(), 'parlance-link-'));

@@ -8,7 +8,7 @@ import { makePerson } from '../harness/factories.ts';
 import { type Run, runScript, storesOf } from '../operator/run-operator.ts';
 
 describe('apps/local/operator.ts', function () {
-  this.timeout(60_000); // two processes, each of which takes a second to start
+  this.timeout(180_000); // two processes, each of which takes a second to start
   let api: TestApi;
   let stores: Record<string, string>;
   let key: string;

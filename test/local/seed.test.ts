@@ -11,7 +11,7 @@ import { startTestApi, type TestApi } from '../harness/api.ts';
 import { openDoor, type Picture, pictureOf } from './demo-fixture.ts';
 
 describe('the demo that npm start seeds', function () {
-  this.timeout(60_000); // a whole demo is some 50 calls
+  this.timeout(180_000); // a whole demo is some 50 calls
   let api: TestApi;
   const root = mkdtempSync(join(tmpdir(), 'parlance-seed-'));
   const folder = mkdtempSync(join(root, 'demo-'));

@@ -12,7 +12,7 @@ import { type Run, runOperator, storesOf } from './run-operator.ts';
 const nobody = '1111111111111111111';
 
 describe('npm run operator', function () {
-  this.timeout(60_000); // each process takes a second of its own to start
+  this.timeout(180_000); // each process takes a second of its own to start
   let api: TestApi;
   let env: Record<string, string>;
   let owner: Caller;

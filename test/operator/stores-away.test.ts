@@ -13,7 +13,7 @@ import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
 import { runOperator, storesOf } from './run-operator.ts';
 
 describe('npm run operator, when it cannot', function () {
-  this.timeout(60_000); // each process takes a second of its own to start
+  this.timeout(180_000); // each process takes a second of its own to start
   let api: TestApi;
   let env: Record<string, string>;
   let person: Caller;

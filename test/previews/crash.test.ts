@@ -11,7 +11,7 @@ import { testConfig } from '../harness/stores.ts';
 import { makeWorld } from '../harness/world.ts';
 
 describe('link previews: a worker killed while the site is asked', function () {
-  this.timeout(90_000); // processes start, and a dead worker's job is found after seconds
+  this.timeout(180_000); // processes start, and a dead worker's job is found after seconds
 
   it('another worker finishes the work, once', async () => {
     let asked = (): void => undefined;

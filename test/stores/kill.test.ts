@@ -63,7 +63,7 @@ describe('stores that are killed', () => {
     expect(acknowledged.length).to.be.greaterThan(1800);
     expect(stores.mongodbUrl).to.equal(url);
     await connection.close();
-  }).timeout(60_000);
+  }).timeout(180_000);
 
   it('Redis comes back by itself at its address with what its log holds', async () => {
     expect(await redis(stores.redisUrl, 'SET', 'kept', 'yes')).to.equal('+OK');

@@ -11,7 +11,7 @@ import { type Person, type Site, signUp, startSite, useScreens } from './browser
 const option = (name: string, type: string, required = false) => ({ name, type, required, description: `what is ${name}` });
 
 describe('web: slash commands', function () {
-  this.timeout(60_000);
+  this.timeout(180_000);
   let site: Site;
   let ada: Person;
   let bot: Bot;

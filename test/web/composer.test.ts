@@ -9,7 +9,7 @@ import { until } from '../harness/scene.ts';
 import { type Person, type Site, signUp, startSite, useScreens } from './browser.ts';
 
 describe('web: the composer', function () {
-  this.timeout(60_000);
+  this.timeout(180_000);
   let site: Site;
   let ada: Person;
   let bob: Person;

@@ -8,7 +8,7 @@ import { type Person, type Site, signUp, startSite, useScreens } from './browser
 const many = 170;
 
 describe('web: the list of messages', function () {
-  this.timeout(120_000);
+  this.timeout(180_000);
   let site: Site;
   let ada: Person;
   let ben: Person;

@@ -17,7 +17,7 @@ const violations = (page: Page): Promise<unknown> =>
     violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html)))`);
 
 describe('operators’ overview in a browser', function () {
-  this.timeout(60_000);
+  this.timeout(180_000);
   const config = testConfig();
   const open = useScreens();
   let worker: WorkerPlatform;

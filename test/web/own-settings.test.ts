@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { type Site, signUp, startSite, useScreens } from './browser.ts';
 
 describe('web: own settings', function () {
-  this.timeout(60_000);
+  this.timeout(180_000);
   let site: Site;
   const open = useScreens();
   before(async () => {

@@ -16,7 +16,7 @@ async function violations(page: Page): Promise<unknown> {
 }
 
 describe('web: the developer portal', function () {
-  this.timeout(90_000);
+  this.timeout(180_000);
   let site: Site;
   let endpointPort: number;
   const open = useScreens();

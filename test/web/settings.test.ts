@@ -10,7 +10,7 @@ import { type Person, type Site, signUp, startSite, useScreens } from './browser
 const pixel = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
 
 describe('web: settings of a server', function () {
-  this.timeout(90_000);
+  this.timeout(180_000);
   let site: Site;
   let owner: Person;
   let mod: Person;
