@@ -87,7 +87,7 @@ describe('finish-removal', () => {
       await call(404, 'GET', `/api/channels/${gone}/messages`);
     }
     const all = [id, first, second];
-    expect(await finishRemoval(scene.worker, id)).to.be.within(50_000, minuteMs);
+    expect(await finishRemoval(scene.worker, id)).to.be.within(30_000, minuteMs);
     expect(await left(...all)).to.deep.equal({ channels: 2, removals: 1 });
     await finishRemoval(scene.worker, id);
     await Promise.all([finishRemoval(scene.worker, id), finishRemoval(scene.worker, id)]);
@@ -104,7 +104,7 @@ describe('finish-removal', () => {
     await call(204, 'DELETE', `/api/channels/${id}`);
     const early = await finishRemovalJob(scene.worker, { removalId: id }).catch((error: unknown) => error);
     expect(early).to.be.instanceOf(Later);
-    expect((early as Later).ms).to.be.within(50_000, minuteMs);
+    expect((early as Later).ms).to.be.within(30_000, minuteMs);
     // Posts and a thread that had passed their checks before the deletion.
     const newer = await thread(scene.channelId);
     await scene.api.platform.db.channels.collection.updateOne({ _id: newer as never }, { $set: { parentId: id } });
