@@ -5,7 +5,7 @@ import { findChromium } from '../../../apps/local/chromium.ts';
 import { freePort } from '../../harness/stack.ts';
 import { makeWorld, type World } from '../../harness/world.ts';
 import { aboveRow, type Row } from '../report.ts';
-import { type Bench, openSetting, type Setting } from '../setting.ts';
+import { type Bench, openSetting } from '../setting.ts';
 import { paced } from './latency.ts';
 
 /** Messages of the channel that is looked at, and how many arrive in it each second. */
@@ -112,7 +112,7 @@ async function longTasks(bench: Bench, page: Page, words: (n: number) => string,
   return page.evaluate<number>('window.tasks');
 }
 
-async function measure(bench: Bench, browser: Browser, setting: Setting, world: World, origin: string): Promise<Row[]> {
+async function measure(bench: Bench, browser: Browser, world: World, origin: string): Promise<Row[]> {
   const [bot] = world.bots;
   const [channelId = '', longId = ''] = world.channelIds;
   if (!bot) throw new Error('no bot');
@@ -178,7 +178,7 @@ export async function pageRows(bench: Bench): Promise<Row[]> {
   );
   const browser = await chromium.launch({ executablePath, args: flags });
   try {
-    return await measure(bench, browser, setting, await makeWorld(setting.platform, { bots: 1, channels: 2 }), origin);
+    return await measure(bench, browser, await makeWorld(setting.platform, { bots: 1, channels: 2 }), origin);
   } finally {
     await browser.close();
     await setting.close();
