@@ -17,7 +17,7 @@ export function Panel({
 }): JSX.Element {
   const id = useId();
   return (
-    <aside class="panel" aria-labelledby={id} onKeyDown={({ key }) => key === 'Escape' && onClose()}>
+    <aside class={`panel ${flush ? '' : 'wide'}`} aria-labelledby={id} onKeyDown={({ key }) => key === 'Escape' && onClose()}>
       <header>
         <h2 id={id}>{title}</h2>
         <IconButton of={X} label={`Close ${title.toLowerCase()}`} onClick={onClose} />
