@@ -170,7 +170,9 @@ describe('POST /api/channels/{channelId}/typing', () => {
 
     const everything = async (): Promise<string> => {
       const models = Object.values(whole.platform.db).filter((one): one is typeof whole.platform.db.messages => 'collection' in one);
-      return JSON.stringify(await Promise.all(models.map((model) => model.collection.find({}).sort({ _id: 1 }).toArray())));
+      const all = await Promise.all(models.map((model) => model.collection.find({}).sort({ _id: 1 }).toArray()));
+      // What earlier tests left to be counted and told goes on meanwhile.
+      return JSON.stringify(all, (key, value: unknown) => (/^(recountAt|memberCount|messageCount|ob|obAt)$/.test(key) ? undefined : value));
     };
   });
 
