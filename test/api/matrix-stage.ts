@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { createLog } from '../../lib/base/log.ts';
 import { type Permission, permissionBits } from '../../lib/base/permissions.ts';
 import type { ChannelInput } from '../../lib/contract/channel.ts';
@@ -65,7 +66,7 @@ export interface Stage {
   interaction(answered?: boolean): Promise<{ id: string; token: string }>;
   /** A webhook of the text channel, by direct writes. */
   webhook(): Promise<{ id: string; token: string }>;
-  /** All that is stored, to compare. */
+  /** All that is stored, to compare: of each collection the number of its documents and a hash of them. */
   snapshot(): Promise<Record<string, string>>;
   close(): Promise<void>;
 }
@@ -125,7 +126,13 @@ async function snapshotOf({ platform: { db } }: TestApi): Promise<Record<string,
     string,
     { collection: typeof db.accounts.collection },
   ][];
-  const found = models.map(async ([name, { collection }]) => [name, JSON.stringify(await collection.find({}).sort({ _id: 1 }).toArray())]);
+  const found = models.map(async ([name, { collection }]) => {
+    // As they came: reading what all rows left behind would be most of what a row takes.
+    const documents = (await collection.find({}, { raw: true }).sort({ _id: 1 }).toArray()) as unknown as Buffer[];
+    const hash = createHash('sha256');
+    for (const one of documents) hash.update(one);
+    return [name, `${documents.length} documents, ${hash.digest('hex')}`];
+  });
   return Object.fromEntries(await Promise.all(found)) as Record<string, string>;
 }
 
