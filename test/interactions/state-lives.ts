@@ -146,7 +146,7 @@ export function describeLives(half: number): void {
         expect(right.bot, 'times that the bot was handed it').to.include(bot);
       });
       expect(rows.filter((row) => !met.has(row))).to.deep.equal([]);
-    }).timeout(600_000);
+    }).timeout(1_800_000);
 
     it(`${lanes * pairsPerLane} times two steps at once: one order of the two explains both answers and what is left`, () =>
       inLanes(pairs, pairsPerLane, ({ first, both: [a, b] }) => async (subject, fresh) => {
@@ -173,7 +173,7 @@ export function describeLives(half: number): void {
         });
         const fits = explained.some((one) => isDeepStrictEqual(one, found));
         expect(fits, `found ${JSON.stringify(found)}, where only these are right: ${JSON.stringify(explained)}`).to.equal(true);
-      })).timeout(600_000);
+      })).timeout(1_800_000);
 
     it('the channel heard of each message that stands once, and of no other', async () => {
       const owing = { channelId: scene.channelId, obAt: { $exists: true } };
