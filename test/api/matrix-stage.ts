@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { createLog } from '../../lib/base/log.ts';
 import { type Permission, permissionBits } from '../../lib/base/permissions.ts';
 import type { ChannelInput } from '../../lib/contract/channel.ts';
@@ -26,6 +25,7 @@ import {
 } from '../harness/factories.ts';
 import { plainMessage } from '../harness/plain-message.ts';
 import { roles } from './matrix-roles.ts';
+import { snapshotOf } from './matrix-snapshot.ts';
 
 /** A server with one caller of each role, and ways to make what a call is aimed at. What is made here is the owner's or the author's, never the caller's. */
 export interface Stage {
@@ -118,22 +118,6 @@ async function convertPictures({ platform: { config } }: TestApi): Promise<() =>
     await imageEncoder.close();
     await worker.close();
   };
-}
-
-/** Everything that stands in the database, collection by collection. */
-async function snapshotOf({ platform: { db } }: TestApi): Promise<Record<string, string>> {
-  const models = Object.entries(db).filter(([, value]) => 'collection' in value) as [
-    string,
-    { collection: typeof db.accounts.collection },
-  ][];
-  const found = models.map(async ([name, { collection }]) => {
-    // As they came: reading what all rows left behind would be most of what a row takes.
-    const documents = (await collection.find({}, { raw: true }).sort({ _id: 1 }).toArray()) as unknown as Buffer[];
-    const hash = createHash('sha256');
-    for (const one of documents) hash.update(one);
-    return [name, `${documents.length} documents, ${hash.digest('hex')}`];
-  });
-  return Object.fromEntries(await Promise.all(found)) as Record<string, string>;
 }
 
 /** A direct message of two strangers with one message, by direct writes. */
