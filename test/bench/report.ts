@@ -55,7 +55,7 @@ export function aboveRow(name: string, unit: string, ours: readonly number[], li
     ours: mine,
     limit: bound,
     result: `${above.toFixed(1)} ${unit}${bound ? ' above' : ''}`,
-    aim: `${bound ? '≤' : '<'} ${most} ${unit}${bound ? ' above' : ''}`,
+    aim: `≤ ${most} ${unit}${bound ? ' above' : ''}`,
     met: above <= most,
   };
 }

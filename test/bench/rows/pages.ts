@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { findChromium } from '../../../apps/local/chromium.ts';
 import { freePort } from '../../harness/stack.ts';
@@ -89,10 +90,10 @@ const post = (origin: string, channelId: string, token: string, content: string)
 
 /** Scrolls up until the whole channel is loaded, and back to its end. */
 async function loadAll(page: Page): Promise<void> {
-  const list = page.locator('.message-list');
-  await page.getByText('The history begins here.').or(list).first().waitFor();
-  while (!(await page.getByText('The history begins here.').count()))
-    await list.evaluate((element: { scrollTop: number; dispatchEvent(event: unknown): unknown }) => {
+  const list = page.locator('.message-scroll');
+  const beginning = page.getByText('The history begins here.');
+  while (!(await beginning.isVisible()))
+    await list.evaluate((element: { scrollTop: number }) => {
       element.scrollTop = 0;
     });
   await list.press('End');
@@ -105,10 +106,9 @@ async function longTasks(bench: Bench, page: Page, words: (n: number) => string,
   );
   const count = perSec * bench.seconds;
   await paced(count, perSec, (n) => send(words(n)));
-  await page
-    .getByText(words(count - 1))
-    .first()
-    .waitFor();
+  // A locator would look through the page in every frame, and be what takes long.
+  const shown = `document.querySelector('.message-rows')?.textContent?.includes(${JSON.stringify(words(count - 1))})`;
+  while (!(await page.evaluate<boolean>(shown))) await setTimeout(500);
   return page.evaluate<number>('window.tasks');
 }
 
@@ -158,7 +158,7 @@ async function measure(bench: Bench, browser: Browser, world: World, origin: str
     aboveRow('script of the client, first visit, compressed', 'kB', client ?? [], null, 90),
     aboveRow('script of the portal, first visit, compressed', 'kB', developers ?? [], null, 90),
     aboveRow('cold load → usable channel', 'ms', cold ?? [], coldBare ?? [], 1_500),
-    aboveRow(`long tasks, ${perSec} messages/s in ${loaded} loaded`, 'tasks', tasks ?? [], null, 0),
+    aboveRow(`tasks over 50 ms, ${perSec} messages/s in ${loaded} loaded`, 'tasks', tasks ?? [], null, 0),
   ];
 }
 
