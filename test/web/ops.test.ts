@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { type Ops, startOps } from '../../apps/ops/start.ts';
@@ -7,14 +6,8 @@ import { createMetrics } from '../../lib/base/metrics.ts';
 import { startMetricsFeed } from '../../lib/store/metrics-feed.ts';
 import { type OpsPlatform, openOpsPlatform, openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { testConfig } from '../harness/stores.ts';
+import { tooWide, violations } from './axe.ts';
 import { useScreens } from './browser.ts';
-
-const axe = readFileSync('node_modules/axe-core/axe.min.js', 'utf8');
-
-/** What axe-core, which the page holds already, finds wrong: one line each. */
-const violations = (page: Page): Promise<unknown> =>
-  page.evaluate(`axe.run({ resultTypes: ['violations'] }).then(({ violations }) =>
-    violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html)))`);
 
 describe('operators’ overview in a browser', function () {
   this.timeout(180_000);
@@ -121,10 +114,9 @@ describe('operators’ overview in a browser', function () {
       await owe();
       const page = await openOverview({ dark, bypassCSP: true });
       await says(page, 'Act now');
-      await page.addScriptTag({ content: axe });
       for (const width of [360, 768, 1440]) {
         await page.setViewportSize({ width, height: 800 });
-        expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `${width}`).to.equal(true);
+        expect(await tooWide(page), `${width}`).to.deep.equal([]);
         // Between these two it is laid out as at 360.
         if (width !== 768) expect(await violations(page), `${width}`).to.deep.equal([]);
       }

@@ -8,7 +8,7 @@ import { tooWide, violations } from './axe.ts';
 import { type Site, startSite, useScreens } from './browser.ts';
 import { openPage, shownPages } from './shown-pages.ts';
 
-describe('web: every page of the client', function () {
+describe('web: every page of the client and the portal', function () {
   this.timeout(300_000);
   let site: Site;
   let demo: Demo;

@@ -1,19 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import type { Locator, Page } from 'playwright-core';
 import type { Application } from '../../lib/contract/application.ts';
 import { freePort } from '../harness/stack.ts';
 import { type Person, type Site, signUp, startSite, useScreens } from './browser.ts';
 import { useShownCode } from './shown-code.ts';
-
-const axe = readFileSync('node_modules/axe-core/axe.min.js', 'utf8');
-
-/** What axe-core finds wrong: one line each. */
-async function violations(page: Page): Promise<unknown> {
-  if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe);
-  return page.evaluate(`axe.run({ resultTypes: ['violations'] }).then(({ violations }) =>
-    violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html)))`);
-}
 
 describe('web: the developer portal', function () {
   this.timeout(180_000);
@@ -190,35 +180,5 @@ describe('web: the developer portal', function () {
     await confirm.click();
     await page.getByText('An application is a bot with its commands.').waitFor();
     expect((await site.call('GET', `/api/applications/${id}`, { as: person.as })).status).to.equal(404);
-  });
-
-  it('axe-core finds nothing wrong on any page, in light and in dark, and none is wider than a phone', async () => {
-    const person = await signUp(site, 'Axel');
-    const { id } = await makeApplication(person);
-    await site.call('PUT', `/api/applications/${id}/commands`, { as: person.as, body: [{ name: 'hello', description: 'Hi.' }] });
-    const page = await open(site, person, { width: 360, bypassCSP: true });
-    const examine = async (path: string): Promise<void> => {
-      for (const colorScheme of ['light', 'dark'] as const) {
-        await page.emulateMedia({ colorScheme });
-        expect(await violations(page), `${path} ${colorScheme}`).to.deep.equal([]);
-      }
-      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), path).to.be.at.most(0);
-    };
-    const pages = {
-      '': 'Delete',
-      bot: 'Presence',
-      commands: '/hello',
-      install: 'Make the server',
-      directory: 'How people see it',
-      'first-bot': 'install it',
-    };
-    for (const [path, text] of Object.entries(pages)) {
-      await page.goto(`/developers/${id}/${path}`);
-      await page.getByText(text).first().waitFor();
-      await examine(path);
-    }
-    await page.goto('/developers');
-    await page.getByRole('button', { name: 'New application' }).click();
-    await examine('the list, with its dialog');
   });
 });

@@ -12,7 +12,7 @@ interface Shown {
 const channel = ({ server }: Demo): string => `/servers/${server.id}/${server.channelId}`;
 const settings = (page: string) => (demo: Demo) => `/servers/${demo.server.id}/settings/${page}`;
 
-/** Every page of the client by a name of its own, with what stands over or beside one. The demo's person sees them. */
+/** Every page of the client and the portal by a name of its own, with what stands over or beside one. The demo's person sees them. */
 export const shownPages: Record<string, Shown> = {
   home: { path: () => '/', heading: /^Hello/ },
   channel: { path: channel, heading: 'general' },
@@ -65,6 +65,17 @@ for (const page of [
   'about',
 ])
   shownPages[`server ${page}`] = { path: settings(page), heading: /./ };
+for (const page of ['general', 'bot', 'commands', 'install', 'directory', 'first-bot'])
+  shownPages[`portal ${page}`] = {
+    path: ({ application }) => `/developers/${application.id}/${page === 'general' ? '' : page}`,
+    heading: /./,
+    opens: (open) => open.getByRole('main').getByRole('heading').first().waitFor(),
+  };
+shownPages['portal applications'] = {
+  path: () => '/developers',
+  heading: 'My applications',
+  opens: (page) => page.getByRole('button', { name: 'New application' }).click(),
+};
 
 /** Goes to a page of the table, and waits until what it reads from the service is there. */
 export async function openPage(page: Page, demo: Demo, name: string): Promise<void> {
