@@ -7,11 +7,18 @@ import { say } from './say.ts';
 import type { Role } from './supervise.ts';
 
 /*
- * `npm run dev`: like `npm start`, and compiles on every change and restarts the roles that it touches.
+ * `npm run dev`: like `npm start`, and compiles on every change, restarts the roles that it touches and builds the pages anew.
  */
 const settleMs = 300;
 const dist = fileURLToPath(new URL('../../', import.meta.url));
-const compiler = fileURLToPath(new URL('../node_modules/typescript/bin/tsc', new URL('../../', import.meta.url)));
+const inRoot = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
+
+/** What goes on beside the roles: each compiles what it watches into `dist`. */
+const compilers = [
+  ['typescript/bin/tsc', '-p', 'tsconfig.build.json', '--watch', '--preserveWatchOutput'],
+  ['vite/bin/vite.js', 'build', '--watch', '--config', 'apps/web/vite.config.ts', '--logLevel', 'warn'],
+  ['typescript/bin/tsc', '-p', 'apps/ops/page', '--watch', '--preserveWatchOutput'],
+] as const;
 
 /** The roles that run the compiled file at `path` (below dist): its own island's, or all for lib and config. */
 const rolesOf = (path: string, roles: readonly Role[]): Role[] => {
@@ -47,14 +54,14 @@ function restartOnChange(roles: readonly Role[]): () => void {
 await runUntilStopped(async (note) => {
   const roles = await bringUp(note);
   note({ name: 'watcher', stop: restartOnChange(roles) });
-  const tsc = spawn(process.execPath, [compiler, '-p', 'tsconfig.build.json', '--watch', '--preserveWatchOutput'], {
-    stdio: ['ignore', 'inherit', 'inherit'],
-  });
-  note({
-    name: 'compiler',
-    stop: () => {
-      tsc.kill();
-    },
-  });
+  for (const [script, ...args] of compilers) {
+    const child = spawn(process.execPath, [inRoot(`node_modules/${script}`), ...args], { stdio: ['ignore', 'inherit', 'inherit'] });
+    note({
+      name: 'compiler',
+      stop: () => {
+        child.kill();
+      },
+    });
+  }
   say('Watching the sources.');
 });

@@ -8,10 +8,12 @@ export interface Started {
 
 /** A second Ctrl-C counts as impatience only this long after the first: npm and the terminal both pass one on. */
 const echoMs = 1000;
+/** How often is looked whether npm, which started this, is still there. */
+const parentMs = 500;
 
 /**
- * Runs `start`, which notes what it started; stops all that in reverse order at Ctrl-C, SIGTERM or SIGHUP, and when `start` fails, and ends the
- * process. A second Ctrl-C ends it at once; the children end with it.
+ * Runs `start`, which notes what it started; stops all that in reverse order at Ctrl-C, SIGTERM or SIGHUP, when the npm that ran it is gone, and
+ * when `start` fails, and ends the process. A second Ctrl-C ends it at once; the children end with it.
  */
 export async function runUntilStopped(start: (note: (one: Started) => void) => Promise<void>): Promise<void> {
   const started: Started[] = [];
@@ -41,6 +43,12 @@ export async function runUntilStopped(start: (note: (one: Started) => void) => P
   };
 
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
+  // The shell that npm runs a script by takes npm's SIGTERM for itself and passes nothing on.
+  const parent = process.ppid;
+  const look = (): void => {
+    if (process.ppid !== parent && !askedMs) onSignal();
+  };
+  if (process.env.npm_lifecycle_event) setInterval(look, parentMs).unref();
   try {
     await start((one) => started.push(one));
   } catch (fault) {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { commandLineOf, valueOf } from '../../apps/web/client/chat/command-line.ts';
 import { queryAt } from '../../apps/web/client/chat/completion-query.ts';
-import { type Meaning, tokenFor, wireOf } from '../../apps/web/client/chat/composer-tokens.ts';
+import { type Meaning, readableOf, tokenFor, wireOf } from '../../apps/web/client/chat/composer-tokens.ts';
 import { fileFaults } from '../../apps/web/client/chat/upload-checks.ts';
 import type { OptionType } from '../../lib/contract/command.ts';
 
@@ -48,6 +48,25 @@ describe('composer: what is written becomes what is sent', () => {
   for (const [what, given, token] of names)
     it(`${what} is ${token}`, () => expect(tokenFor(tokens, '@', given, person(9))).to.equal(token));
   it('the same person keeps their name', () => expect(tokenFor(tokens, '@', ['Ada'], person(1))).to.equal('@Ada'));
+});
+
+describe('composer: what was sent becomes what is edited', () => {
+  const names: Record<string, string[]> = { 1: ['Ada', 'ada.l'], 2: ['Ada', 'ada.b'], 3: ['everyone'], 4: [] };
+  const rows: [what: string, content: string, text: string][] = [
+    ['a mention', 'Hello <@1>!', 'Hello @Ada!'],
+    ['two of one name', '<@1> <@2> <@1>', '@Ada @ada.b @Ada'],
+    ['a role, within bold', '**<@&7>**', '**@role 7**'],
+    ['code stays', '`<@1>`', '`<@1>`'],
+    ['what no name fits stays', '<@3> <@4> <@1>', '<@3> <@4> @Ada'],
+    ['a text that holds a name already stays as it is', '@Ada and <@1>', '@Ada and <@1>'],
+    ['a mention within a word stays as it is', 'x<@1>', 'x<@1>'],
+  ];
+  for (const [what, content, text] of rows)
+    it(what, () => {
+      const readable = readableOf(content, (kind, id) => (kind === 'roleMention' ? [`role ${id}`] : (names[id] ?? [])));
+      expect(readable.text).to.equal(text);
+      expect(wireOf(readable.text, readable.tokens, 'content')).to.equal(content);
+    });
 });
 
 describe('composer: what is being completed', () => {

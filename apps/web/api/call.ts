@@ -53,13 +53,15 @@ export interface CallOptions {
   /** `Idempotency-Key` of a create: the same key gives the same answer, and nothing is made twice. */
   key?: string;
   signal?: AbortSignal;
+  /** Whether the call outlives the page that makes it. */
+  keepalive?: boolean;
 }
 
 const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
 /** How often a read is tried again by itself when the service says "later", and the longest it waits for that, in seconds. */
 const readAgain = { times: 2, mostSecs: 5 };
 
-async function once<T>(method: Method, path: string, body: unknown, { key, signal }: CallOptions): Promise<T> {
+async function once<T>(method: Method, path: string, body: unknown, { key, signal, keepalive = false }: CallOptions): Promise<T> {
   const raw = body instanceof Blob;
   let response: Response;
   let text: string;
@@ -67,6 +69,7 @@ async function once<T>(method: Method, path: string, body: unknown, { key, signa
     response = await fetch(path, {
       method,
       credentials: 'same-origin',
+      keepalive,
       headers: {
         ...(body !== undefined && { 'Content-Type': raw ? body.type : 'application/json' }),
         ...(key !== undefined && { 'Idempotency-Key': key }),

@@ -8,6 +8,7 @@ import { putServer } from '../state/servers.ts';
 import { me } from '../state/session.ts';
 import { Avatar } from '../ui/avatar.tsx';
 import { Button } from '../ui/button.tsx';
+import { countOf } from '../ui/counts.ts';
 import { useTask } from '../ui/form.tsx';
 import { Problem } from '../ui/problem.tsx';
 
@@ -42,9 +43,7 @@ export function InvitePage(): JSX.Element {
             <span>
               <strong>{server.name}</strong>
               <br />
-              <span class="soft">
-                {server.memberCount} {server.memberCount === 1 ? 'member' : 'members'}
-              </span>
+              <span class="soft">{countOf(server.memberCount, 'member')}</span>
             </span>
           </p>
         )}

@@ -7,6 +7,7 @@ import type { DirectoryPage as Directory } from '../../../lib/contract/discovery
 import { call, query } from '../api/call.ts';
 import { Avatar } from '../ui/avatar.tsx';
 import { Button } from '../ui/button.tsx';
+import { countOf } from '../ui/counts.ts';
 import { useTask } from '../ui/form.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { SwitchField } from '../ui/switch-field.tsx';
@@ -33,7 +34,7 @@ function Preview({ application: { id, name, description, iconUrl, bot, inDirecto
           <strong>{name}</strong> <span class="tag">{bot.tag === 'verified_bot' ? 'Verified bot' : 'Bot'}</span>
         </p>
         <p>{description || <span class="soft">No description yet.</span>}</p>
-        {count.value !== null && <p class="hint">{count.value === 1 ? 'In 1 server' : `In ${count.value} servers`}</p>}
+        {count.value !== null && <p class="hint">In {countOf(count.value, 'server')}</p>}
       </div>
     </div>
   );

@@ -5,6 +5,7 @@ import { everyoneDefault, holds, permissionBits } from '../../../lib/base/permis
 import type { Application, Authorized } from '../../../lib/contract/application.ts';
 import type { Server } from '../../../lib/contract/server.ts';
 import { call, path } from '../api/call.ts';
+import { newKey } from '../api/key.ts';
 import { may, myRights } from '../state/rights.ts';
 import { details, loadServers, putServer, servers } from '../state/servers.ts';
 import { myId } from '../state/session.ts';
@@ -21,7 +22,7 @@ function MakeServer(): JSX.Element {
   const task = useTask();
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    void task.run(async () => putServer(await call<Server>('POST', '/api/servers', { name: name.value }, { key: crypto.randomUUID() })));
+    void task.run(async () => putServer(await call<Server>('POST', '/api/servers', { name: name.value }, { key: newKey() })));
   };
   return (
     <form class="form portal-card" onSubmit={submit}>

@@ -5,6 +5,7 @@ import { useRef } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { limits } from '../../../lib/base/limits.ts';
 import type { Application } from '../../../lib/contract/application.ts';
+import { newKey } from '../api/key.ts';
 import { Avatar } from '../ui/avatar.tsx';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
@@ -19,7 +20,7 @@ import { usePage } from './page.ts';
 function NewDialog({ onClose }: { onClose: () => void }): JSX.Element {
   const { route } = useLocation();
   const name = useSignal('');
-  const key = useRef(crypto.randomUUID());
+  const key = useRef(newKey());
   const task = useTask();
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
@@ -31,7 +32,7 @@ function NewDialog({ onClose }: { onClose: () => void }): JSX.Element {
   };
   const change = (value: string): void => {
     name.value = value;
-    key.current = crypto.randomUUID();
+    key.current = newKey();
   };
   return (
     <Dialog title="New application" onClose={onClose}>

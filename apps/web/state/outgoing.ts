@@ -2,6 +2,7 @@ import { signal } from '@preact/signals';
 import type { Message } from '../../../lib/contract/message.ts';
 import { type ApiError, asApiError, call, path } from '../api/call.ts';
 import { connection } from '../api/gateway.ts';
+import { newKey } from '../api/key.ts';
 import { upload } from '../api/upload.ts';
 import { addMessage } from './histories.ts';
 import { isKeySure, nextTry } from './outgoing-faults.ts';
@@ -66,7 +67,7 @@ function endPause(key: string): void {
 
 /** Sends a message: shown at once, posted after those of the same channel that were written before. */
 export function send(channelId: string, draft: Draft): void {
-  const key = crypto.randomUUID();
+  const key = newKey();
   outgoing.value = [...outgoing.value, { ...draft, key, channelId, state: 'waiting', resends: false, progress: 0, error: null }];
   postNext(channelId);
 }

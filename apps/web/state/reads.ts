@@ -36,20 +36,28 @@ export function noteMessage(channelId: string, messageId: string, mine: boolean,
   });
 }
 
-const waiting = new Map<string, ReturnType<typeof setTimeout>>();
-/** Marks are sent this long after the first, so that a busy channel that is looked at costs one call a second. */
+/** The last mark that was sent of each channel that was marked within the last second. */
+const sent = new Map<string, string>();
+/** Marks of one channel are sent this far apart, so that a busy channel that is looked at costs one call a second. */
 const markEveryMs = 1_000;
 
-/** Marks a channel as read up to its newest message, here at once and at the service a moment later. A mark that cannot be sent is made up for by the next. */
+/** Sends a channel's mark, if it moved since the last, and looks again a moment later. */
+function sendMark(channelId: string): void {
+  const messageId = reads.value.get(channelId)?.readMessageId;
+  if (!messageId || sent.get(channelId) === messageId) return void sent.delete(channelId);
+  sent.set(channelId, messageId);
+  call('PUT', path`/api/channels/${channelId}/read`, { messageId }, { keepalive: true }).catch(() => undefined);
+  setTimeout(() => sendMark(channelId), markEveryMs);
+}
+
+/** Marks a channel as read up to its newest message, here and at the service. A mark that cannot be sent is made up for by the next. */
 export function markRead(channelId: string): void {
   const state = reads.value.get(channelId);
   if (!state || state.lastMessageId === null || !isUnread(channelId)) return;
   change(channelId, { readMessageId: state.lastMessageId, mentions: 0 });
-  if (waiting.has(channelId)) return;
-  const send = (): void => {
-    waiting.delete(channelId);
-    const messageId = reads.value.get(channelId)?.readMessageId;
-    if (messageId) call('PUT', path`/api/channels/${channelId}/read`, { messageId }).catch(() => undefined);
-  };
-  waiting.set(channelId, setTimeout(send, markEveryMs));
+  if (!sent.has(channelId)) sendMark(channelId);
 }
+
+window.addEventListener('pagehide', () => {
+  for (const channelId of sent.keys()) sendMark(channelId);
+});

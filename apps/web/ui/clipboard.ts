@@ -14,11 +14,12 @@ function copySelected(text: string): boolean {
   return done;
 }
 
-/** Copies a text and says that it did, or that the browser does not let it; `what` names it. */
-export async function copyText(text: string, what: string): Promise<void> {
+/** Copies a text and says that it did, or that the browser does not let it; `what` names it. Resolves with whether it did. */
+export async function copyText(text: string, what: string): Promise<boolean> {
   const done = await (navigator.clipboard?.writeText(text) ?? Promise.reject(new Error('closed'))).then(
     () => true,
     () => copySelected(text),
   );
   say(done ? `Copied: ${what}.` : 'The browser does not let this page copy. Select the text, then copy it yourself.', !done);
+  return done;
 }

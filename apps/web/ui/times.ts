@@ -1,4 +1,5 @@
 import { idTimeMs } from '../../../lib/base/ids.ts';
+import { countOf } from './counts.ts';
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 const date = new Intl.DateTimeFormat(undefined, { dateStyle: 'long' });
@@ -42,6 +43,6 @@ export function spanOf(secs: number): string {
     ['hour', 3_600],
     ['minute', 60],
   ] as const)
-    if (secs >= size && secs % size === 0) return `${secs / size} ${unit}${secs === size ? '' : 's'}`;
-  return `${secs} second${secs === 1 ? '' : 's'}`;
+    if (secs >= size && secs % size === 0) return countOf(secs / size, unit);
+  return countOf(secs, 'second');
 }

@@ -1,5 +1,6 @@
 import type { PickerCommand } from '../../../../lib/contract/command.ts';
 import { asApiError } from '../../api/call.ts';
+import { newKey } from '../../api/key.ts';
 import { invoke } from '../../state/uses.ts';
 import type { Place } from '../place.ts';
 import type { CommandLine } from './command-line.ts';
@@ -16,7 +17,7 @@ export type UseInput = { text: string } | { options: { name: string; value: stri
  */
 export async function sendUse({ channelId }: Place, draft: ChannelDraft, command: PickerCommand, input: UseInput): Promise<void> {
   const body = JSON.stringify([command.id, input]);
-  const key = draft.lastUse?.body === body ? draft.lastUse.key : crypto.randomUUID();
+  const key = draft.lastUse?.body === body ? draft.lastUse.key : newKey();
   draft.lastUse = { body, key };
   await invoke(channelId, { id: command.id, name: command.name, bot: command.application.name }, input, key);
   draft.lastUse = null;

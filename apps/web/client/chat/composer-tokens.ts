@@ -48,3 +48,30 @@ export function wireOf(text: string, tokens: Tokens, as: keyof Meaning): string 
     return isLiteral ? token : (tokens.get(token)?.[as] ?? token);
   });
 }
+
+type Mention = Extract<Token, { type: 'userMention' | 'roleMention' }>;
+
+const mentionsOf = (tokens: readonly Token[]): Mention[] =>
+  tokens.flatMap((token) => {
+    if (token.type === 'userMention' || token.type === 'roleMention') return [token];
+    return 'children' in token ? mentionsOf(token.children) : [];
+  });
+
+/** The inverse of `wireOf`, for a message that is edited: each mention as a readable word, by the first fit name of `namesOf`. A text that would not become the same again stays as it is. */
+export function readableOf(
+  content: string,
+  namesOf: (kind: Mention['type'], id: string) => readonly string[],
+): { text: string; tokens: Tokens } {
+  const tokens = new Map<string, Meaning>();
+  let text = '';
+  let at = 0;
+  for (const { type, id, start, end } of mentionsOf(parseMarkup(content))) {
+    const meaning = { content: content.slice(start, end), option: content.slice(start, end) };
+    const word = tokenFor(tokens, '@', namesOf(type, id), meaning);
+    if (word !== meaning.content) tokens.set(word, meaning);
+    text += content.slice(at, start) + word;
+    at = end;
+  }
+  text += content.slice(at);
+  return wireOf(text, tokens, 'content') === content ? { text, tokens } : { text: content, tokens: new Map() };
+}

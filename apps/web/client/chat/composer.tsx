@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { newKey } from '../../api/key.ts';
 import { may } from '../../state/rights.ts';
 import { mayWrite, type Place } from '../place.ts';
 import { CommandForm } from './command-form.tsx';
@@ -24,7 +25,7 @@ export function Composer({ place }: { place: Place }): JSX.Element {
   const original = replying.value.get(channelId);
   const filling = draft.filling.value;
   const add = (more: readonly File[]): void => {
-    files.value = [...files.value, ...more.map((file) => ({ id: crypto.randomUUID(), file }))];
+    files.value = [...files.value, ...more.map((file) => ({ id: newKey(), file }))];
   };
   const remove = (id: string): void => {
     files.value = files.value.filter((one) => one.id !== id);

@@ -3,6 +3,7 @@ import { ArrowDown } from 'lucide';
 import type { JSX } from 'preact';
 import type { ApiError } from '../../api/call.ts';
 import { Button } from '../../ui/button.tsx';
+import { countOf } from '../../ui/counts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { dateOf } from '../../ui/times.ts';
@@ -66,7 +67,7 @@ export function DownBar({ model }: { model: ListModel }): JSX.Element | null {
     if (last === null || !messages.length) return null;
     if (hasNewer) return 'You are looking at old messages';
     const count = messages.length - indexAfter(messages, model.leftAt.value ?? '');
-    if (count > 0) return `${count} new ${count === 1 ? 'message' : 'messages'}`;
+    if (count > 0) return countOf(count, 'new message');
     return '';
   });
   if (shown.value === null) return null;

@@ -1,23 +1,30 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { Message } from '../../../../lib/contract/message.ts';
 import { call, path } from '../../api/call.ts';
 import { patchMessage } from '../../state/histories.ts';
+import { faceOf } from '../../state/people.ts';
 import { Button } from '../../ui/button.tsx';
 import { useTask } from '../../ui/form.tsx';
 import { Problem } from '../../ui/problem.tsx';
+import { readableOf, wireOf } from './composer-tokens.ts';
 import { editing } from './composing.ts';
+import { roleNameOf } from './markup-text.ts';
 
 /** Edits an own message in its place: Enter saves, Escape leaves it as it was. The focus goes back to where it came from. */
-export function MessageEdit({ message: { id, channelId, content } }: { message: Message }): JSX.Element {
-  const text = useSignal(content);
+export function MessageEdit({ message: { id, channelId, serverId, content } }: { message: Message }): JSX.Element {
+  const readable = useMemo(() => {
+    const namesOf = (userId: string): string[] => [faceOf(userId)].flatMap((face) => (face ? [face.displayName, face.username] : []));
+    return readableOf(content, (kind, of) => (kind === 'userMention' ? namesOf(of) : [roleNameOf(serverId ?? null, of)]));
+  }, []);
+  const text = useSignal(readable.text);
   const task = useTask();
   const area = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
     const before = document.activeElement;
     area.current?.focus();
-    area.current?.setSelectionRange(content.length, content.length);
+    area.current?.setSelectionRange(text.value.length, text.value.length);
     area.current?.scrollIntoView({ block: 'nearest' });
     return () => {
       if (document.activeElement === document.body && before instanceof HTMLElement) before.focus();
@@ -32,10 +39,11 @@ export function MessageEdit({ message: { id, channelId, content } }: { message: 
     editing.value = null;
   };
   const save = async (): Promise<void> => {
-    if (text.value === content) return close();
+    const next = wireOf(text.value, readable.tokens, 'content');
+    if (next === content) return close();
     const done = await task.run(async () => {
-      const next = await call<Message>('PATCH', path`/api/channels/${channelId}/messages/${id}`, { content: text.value });
-      patchMessage(channelId, id, { content: next.content, editedAt: next.editedAt, embeds: next.embeds });
+      const edited = await call<Message>('PATCH', path`/api/channels/${channelId}/messages/${id}`, { content: next });
+      patchMessage(channelId, id, { content: edited.content, editedAt: edited.editedAt, embeds: edited.embeds });
     });
     if (done) close();
   };

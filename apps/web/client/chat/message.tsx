@@ -8,6 +8,7 @@ import { may } from '../../state/rights.ts';
 import { channels } from '../../state/servers.ts';
 import { myId } from '../../state/session.ts';
 import { Avatar } from '../../ui/avatar.tsx';
+import { countOf } from '../../ui/counts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { clockOf, momentOf } from '../../ui/times.ts';
 import { openProfile } from '../people/open-profile.ts';
@@ -34,7 +35,7 @@ function ThreadLink({ messageId }: { messageId: string }): JSX.Element | null {
   return (
     <a class="thread-link" href={pathOf(id)}>
       <Icon of={MessagesSquare} size="1em" /> <bdi>{name}</bdi>
-      {messageCount !== null && <span class="hint">{messageCount === 1 ? '1 message' : `${messageCount} messages`}</span>}
+      {messageCount !== null && <span class="hint">{countOf(messageCount, 'message')}</span>}
     </a>
   );
 }

@@ -7,6 +7,7 @@ import type { Message } from '../../../../lib/contract/message.ts';
 import type { UserFace } from '../../../../lib/contract/user.ts';
 import { call, path } from '../../api/call.ts';
 import { IconButton } from '../../ui/button.tsx';
+import { countOf } from '../../ui/counts.ts';
 import { customEmojiText } from './markup-text.ts';
 import { openTool, setReaction } from './message-tools.ts';
 import './reactions.css';
@@ -81,7 +82,7 @@ function Reaction({ message, emoji, count, me }: { message: Message; emoji: stri
       type="button"
       class="reaction"
       aria-pressed={me}
-      aria-label={`${emojiText(emoji)}, ${count} ${count === 1 ? 'reaction' : 'reactions'}`}
+      aria-label={`${emojiText(emoji)}, ${countOf(count, 'reaction')}`}
       aria-description={who.value ?? undefined}
       onPointerEnter={look(true)}
       onPointerLeave={look(false)}

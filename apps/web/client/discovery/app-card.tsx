@@ -3,6 +3,7 @@ import { useId } from 'preact/hooks';
 import type { DirectoryApp } from '../../../../lib/contract/discovery.ts';
 import { Avatar } from '../../ui/avatar.tsx';
 import { Button } from '../../ui/button.tsx';
+import { countOf } from '../../ui/counts.ts';
 
 /** An app in the directory: what it does, its bot, and the way to add it. */
 export function AppCard({ app, onAdd }: { app: DirectoryApp; onAdd: () => void }): JSX.Element {
@@ -25,9 +26,7 @@ export function AppCard({ app, onAdd }: { app: DirectoryApp; onAdd: () => void }
         </div>
       </header>
       <p class="card-text">{description}</p>
-      <p class="soft">
-        in {serverCount.toLocaleString()} {serverCount === 1 ? 'server' : 'servers'}
-      </p>
+      <p class="soft">in {countOf(serverCount, 'server')}</p>
       <p class="card-action">
         <Button look="main" aria-label={`Add to a server: ${name}`} onClick={onAdd}>
           Add to a server

@@ -40,7 +40,7 @@ export function AppsPage(): JSX.Element {
         </div>
         <ListingView
           listing={listing}
-          things="apps"
+          thing="app"
           searching={q !== ''}
           empty="No app is listed yet. Developers list theirs in the developer portal."
           card={(app) => <AppCard app={app} onAdd={() => (adding.value = app)} />}

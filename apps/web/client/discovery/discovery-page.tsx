@@ -54,7 +54,7 @@ export function DiscoveryPage(): JSX.Element {
         </div>
         <ListingView
           listing={listing}
-          things="servers"
+          thing="server"
           searching={q !== '' || category.value !== all}
           empty="No server is listed yet. A Community server can be, in its settings."
           card={(server) => <ServerCard server={server} onJoined={() => listing.change(server.id, { joined: true })} />}

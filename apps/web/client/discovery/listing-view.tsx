@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { Button } from '../../ui/button.tsx';
+import { countOf } from '../../ui/counts.ts';
 import { Problem } from '../../ui/problem.tsx';
 import type { Listing } from './use-listing.ts';
 import './discovery.css';
@@ -7,14 +8,14 @@ import './discovery.css';
 /** A list that was searched: its cards, how many there are, and the way to more. */
 export function ListingView<T extends { id: string }>({
   listing,
-  things,
+  thing,
   searching,
   empty,
   card,
 }: {
   listing: Listing<T>;
-  /** What is listed, in the plural. */
-  things: string;
+  /** What is listed. */
+  thing: string;
   /** Whether the list is narrowed by a search. */
   searching: boolean;
   /** What to say when nothing is listed at all. */
@@ -28,7 +29,13 @@ export function ListingView<T extends { id: string }>({
       {!items && !error && <p class="spinner">Loading …</p>}
       {items && (
         <p class="soft" role="status">
-          {items.length === 0 ? (searching ? `No ${things} match.` : empty) : `${items.length}${hasMore ? ' first' : ''} ${things}`}
+          {items.length === 0
+            ? searching
+              ? `No ${thing} matches.`
+              : empty
+            : hasMore
+              ? `The first ${items.length} ${thing}s`
+              : countOf(items.length, thing)}
         </p>
       )}
       <ul class="discovery-cards">
@@ -43,7 +50,7 @@ export function ListingView<T extends { id: string }>({
           </Button>
         </p>
       )}
-      {capped && <p class="soft discovery-more">The list ends here. Search to find {things} further down.</p>}
+      {capped && <p class="soft discovery-more">The list ends here. Search to find {thing}s further down.</p>}
     </div>
   );
 }

@@ -7,6 +7,7 @@ import { call, path } from '../../api/call.ts';
 import { putServer, servers } from '../../state/servers.ts';
 import { Avatar } from '../../ui/avatar.tsx';
 import { Button } from '../../ui/button.tsx';
+import { countOf } from '../../ui/counts.ts';
 import { useTask } from '../../ui/form.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { categoryNames } from './categories.ts';
@@ -48,7 +49,7 @@ export function ServerCard({ server, onJoined }: { server: DiscoveryServer; onJo
         </ul>
       )}
       <p class="soft">
-        {memberCount.toLocaleString()} {memberCount === 1 ? 'member' : 'members'}, {onlineCount.toLocaleString()} online
+        {countOf(memberCount, 'member')}, {onlineCount.toLocaleString()} online
       </p>
       <Problem error={task.error} />
       <p class="card-action">

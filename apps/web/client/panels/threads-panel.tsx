@@ -6,6 +6,7 @@ import { call, path } from '../../api/call.ts';
 import { may } from '../../state/rights.ts';
 import { channels, putChannel } from '../../state/servers.ts';
 import { Button } from '../../ui/button.tsx';
+import { countOf } from '../../ui/counts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { bornOf } from '../../ui/times.ts';
@@ -30,7 +31,7 @@ function ThreadRow({ thread, manages, again }: { thread: Channel; manages: boole
           <bdi>{thread.name}</bdi>
         </strong>
         <span class="hint">
-          {count === 1 ? '1 message' : `${count} messages`}, begun {bornOf(thread.id)}
+          {countOf(count, 'message')}, begun {bornOf(thread.id)}
         </span>
         {thread.archived && (
           <span class="hint">

@@ -6,6 +6,7 @@ import { call, path, query } from '../../api/call.ts';
 import { loadMembers, putFace } from '../../state/people.ts';
 import { may } from '../../state/rights.ts';
 import { Button } from '../../ui/button.tsx';
+import { countOf } from '../../ui/counts.ts';
 import { TextField, useTask } from '../../ui/form.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { momentOf } from '../../ui/times.ts';
@@ -87,7 +88,8 @@ export function AuditPage({ server }: { server: Server }): JSX.Element {
       {!page && !reading.error && <p class="spinner">Loading …</p>}
       {page && (
         <p class="soft" role="status">
-          {wanted === '' ? `${page.items.length} entries` : `${shown.length} of ${page.items.length} entries`}
+          {wanted !== '' && `${shown.length} of `}
+          {countOf(page.items.length, 'entry', 'entries')}
           {page.hasMore && ' read so far'}
         </p>
       )}

@@ -1,4 +1,5 @@
 import { useRef } from 'preact/hooks';
+import { newKey } from '../../api/key.ts';
 
 /** The `Idempotency-Key` of a form that makes something: a body that is sent again has its key again, so nothing is made twice. */
 export interface CreateKey {
@@ -13,7 +14,7 @@ export function useCreateKey(): CreateKey {
   return {
     of(body) {
       const text = JSON.stringify(body);
-      if (last.current?.body !== text) last.current = { body: text, key: crypto.randomUUID() };
+      if (last.current?.body !== text) last.current = { body: text, key: newKey() };
       return last.current.key;
     },
     done() {

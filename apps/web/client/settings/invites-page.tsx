@@ -4,6 +4,7 @@ import type { Invite, Server } from '../../../../lib/contract/server.ts';
 import { call, path } from '../../api/call.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy.tsx';
+import { countOf } from '../../ui/counts.ts';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { momentOf } from '../../ui/times.ts';
@@ -12,7 +13,7 @@ import { InviteDialog, inviteLink } from './invite-dialog.tsx';
 import { mayInvite } from './invite-rights.ts';
 
 const usesOf = ({ uses, maxUses }: Invite): string =>
-  maxUses === 0 ? `used ${uses} ${uses === 1 ? 'time' : 'times'}, no limit` : `used ${uses} of ${maxUses}`;
+  maxUses === 0 ? `used ${countOf(uses, 'time')}, no limit` : `used ${uses} of ${maxUses}`;
 
 /** The invites that still work: made, copied, revoked. */
 export function InvitesPage({ server }: { server: Server }): JSX.Element {

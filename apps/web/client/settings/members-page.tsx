@@ -6,6 +6,7 @@ import { loadMembers, membersOf } from '../../state/people.ts';
 import { may } from '../../state/rights.ts';
 import { Avatar } from '../../ui/avatar.tsx';
 import { Button } from '../../ui/button.tsx';
+import { countOf } from '../../ui/counts.ts';
 import { TextField, useTask } from '../../ui/form.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { MemberActions } from './member-actions.tsx';
@@ -33,7 +34,8 @@ export function MembersPage({ server }: { server: Server }): JSX.Element {
     <>
       <TextField label="Search" type="search" placeholder="A name or an id" value={text.value} onValue={(value) => (text.value = value)} />
       <p class="soft" role="status">
-        {found.length === members.size ? `${members.size} members` : `${found.length} of ${members.size} members`}
+        {found.length !== members.size && `${found.length} of `}
+        {countOf(members.size, 'member')}
       </p>
       {may('Manage Roles', server.id) && (
         <p class="hint">You can give and take roles below your own highest. The own role of a bot is given and taken by nobody.</p>

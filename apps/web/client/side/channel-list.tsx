@@ -75,7 +75,7 @@ export function ChannelList({ serverId }: { serverId: string }): JSX.Element {
   return (
     <nav class="channel-list" aria-label="Channels">
       <header>
-        <h2>{server?.name}</h2>
+        <h2 title={server?.name}>{server?.name}</h2>
         {mayInvite(serverId) && <IconButton of={UserPlus} label="Invite people" onClick={() => (inviting.value = true)} />}
         <a
           class="icon-button"

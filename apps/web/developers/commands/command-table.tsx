@@ -4,6 +4,7 @@ import { Fragment, type JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { limits } from '../../../../lib/base/limits.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
+import { countOf } from '../../ui/counts.ts';
 import { CommandEditor } from './command-editor.tsx';
 import { type DraftCommand, newCommand } from './draft.ts';
 import { type Faults, faultsUnder } from './faults.ts';
@@ -63,7 +64,7 @@ export function CommandTable({
                   <tr class={wrong ? 'faulty' : ''}>
                     <th scope="row">
                       <code>{name}</code>
-                      {wrong > 0 && <span class="field-error"> {wrong === 1 ? '1 fault' : `${wrong} faults`}</span>}
+                      {wrong > 0 && <span class="field-error"> {countOf(wrong, 'fault')}</span>}
                     </th>
                     <td>{command.description}</td>
                     <td>{optionsOf(command)}</td>
