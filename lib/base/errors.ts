@@ -13,7 +13,11 @@ export const catalogue = {
   too_many_webhooks: { status: 400, text: 'A channel has at most {limit} webhooks. Delete one first.', from: 'house' },
   too_many_followers: { status: 400, text: 'A channel has at most {limit} followers.', from: 'house' },
   already_crossposted: { status: 400, text: 'This message was crossposted already.', from: 'house' },
-  thread_exists: { status: 400, text: 'This message has a thread already.', from: 'house' },
+  thread_exists: {
+    status: 400,
+    text: 'This message has a thread already: look for it among the channel’s threads, where archived ones are listed too.',
+    from: 'house',
+  },
   too_many_servers: { status: 400, text: 'An account can be in at most {limit} servers.', from: 'spec' },
   too_many_channels: { status: 400, text: 'A server holds at most {limit} channels. Delete one first.', from: 'house' },
   too_many_roles: { status: 400, text: 'A server holds at most {limit} roles. Delete one first.', from: 'house' },

@@ -1,9 +1,9 @@
 import { signal } from '@preact/signals';
-import type { MeInFull, Session } from '../../../lib/contract/user.ts';
+import type { Me, Session } from '../../../lib/contract/user.ts';
 import { ApiError, call } from '../api/call.ts';
 
 /** Who is logged in: null when nobody is, undefined while that is not known yet. */
-export const me = signal<MeInFull | null | undefined>(undefined);
+export const me = signal<Me | null | undefined>(undefined);
 
 /** The id of who is logged in; empty when nobody is. */
 export const myId = (): string => me.value?.id ?? '';
@@ -11,7 +11,7 @@ export const myId = (): string => me.value?.id ?? '';
 /** Finds out who is logged in by the cookie. Throws `ApiError` when the service cannot be reached. */
 export async function restore(): Promise<void> {
   try {
-    me.value = await call<MeInFull>('GET', '/api/auth/me');
+    me.value = await call<Me>('GET', '/api/auth/me');
   } catch (fault) {
     if (!(fault instanceof ApiError) || fault.status !== 401) throw fault;
     me.value = null;

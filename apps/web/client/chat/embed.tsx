@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { useRef } from 'preact/hooks';
 import type { ShownEmbed } from '../../../../lib/contract/message.ts';
 import { ownPath } from '../../ui/links.ts';
 import { momentOf } from '../../ui/times.ts';
@@ -8,19 +9,21 @@ import { plainText } from './markup-text.ts';
 
 const colorText = (color: number): string => `#${color.toString(16).padStart(6, '0')}`;
 
+/** The proxy says to come again after 2 s. */
+const retryMs = 2_500;
+
 /**
- * An image of a stranger's host, by way of our own origin. Its size is not known, so it gets a box; one that cannot be had gives it back.
+ * An image of a stranger's host, by way of our own origin. Its size is not known, so it gets a box. It is asked for once more, as the proxy
+ * may have been busy; one that cannot be had gives its box back.
  */
 function Shown({ url, class: name }: { url: string; class: string }): JSX.Element {
+  const failures = useRef(0);
+  const again = (image: HTMLImageElement): void => {
+    if (failures.current++ > 0) return image.classList.add('gone');
+    setTimeout(() => image.setAttribute('src', image.src), retryMs);
+  };
   return (
-    <img
-      class={name}
-      src={ownPath(url)}
-      alt=""
-      loading="lazy"
-      decoding="async"
-      onError={({ currentTarget }) => currentTarget.classList.add('gone')}
-    />
+    <img class={name} src={ownPath(url)} alt="" loading="lazy" decoding="async" onError={({ currentTarget }) => again(currentTarget)} />
   );
 }
 

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { limits } from '../../../../lib/base/limits.ts';
 import { lengthOf } from '../../../../lib/base/text.ts';
-import type { MeInFull, MePatch, Profile } from '../../../../lib/contract/user.ts';
+import type { Me, MeInFull, MePatch, Profile } from '../../../../lib/contract/user.ts';
 import { call, path } from '../../api/call.ts';
 import { putFace } from '../../state/people.ts';
 import { me, myId } from '../../state/session.ts';
@@ -13,7 +13,7 @@ import { DraftForm, useDraftTask } from './draft.tsx';
 import { PictureField } from './picture-field.tsx';
 
 /** Takes in what changed of the person, wherever the page shows it. */
-function takeMe(changed: Partial<MeInFull>): void {
+function takeMe(changed: Partial<Me>): void {
   if (!me.value) return;
   me.value = { ...me.value, ...changed };
   const { id, username, displayName, avatarUrl } = me.value;
@@ -43,7 +43,7 @@ function Preview({ displayName, pronouns, bio }: { displayName: string; pronouns
   );
 }
 
-function ProfileForm({ own, profile, onSaved }: { own: MeInFull; profile: Profile; onSaved: (saved: MeInFull) => void }): JSX.Element {
+function ProfileForm({ own, profile, onSaved }: { own: Me; profile: Profile; onSaved: (saved: MeInFull) => void }): JSX.Element {
   const { draft, task } = useDraftTask({
     // A person without a display name is shown by their username.
     displayName: own.displayName === own.username ? '' : own.displayName,
