@@ -1,6 +1,6 @@
 import type { IconNode } from 'lucide';
 import type { JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Icon } from '../../ui/icon.tsx';
 import './menu.css';
 import { Popover } from './popover.tsx';
@@ -27,7 +27,7 @@ export function Menu({
 }): JSX.Element {
   const ref = useRef<HTMLUListElement>(null);
   const buttons = (): HTMLElement[] => Array.from(ref.current?.querySelectorAll('button') ?? []);
-  useEffect(() => buttons()[0]?.focus(), []);
+  useLayoutEffect(() => buttons()[0]?.focus(), []);
   const onKey = (event: KeyboardEvent): void => {
     const all = buttons();
     const at = all.indexOf(document.activeElement as HTMLElement);

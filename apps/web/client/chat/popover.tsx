@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 
 const edgePx = 8;
 
@@ -59,7 +59,8 @@ export function Popover({
   const close = useRef(onClose);
   close.current = onClose;
   // Not by the browser's own light dismissal: it also takes the end of the long press that opened a menu for a click elsewhere.
-  useEffect(() => {
+  // Before it is painted: a key may come at once.
+  useLayoutEffect(() => {
     const onDown = ({ target }: PointerEvent): void => {
       if (!ref.current?.contains(target as Node)) close.current();
     };
