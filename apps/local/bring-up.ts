@@ -64,7 +64,7 @@ export async function bringUp(note: (one: Started) => void): Promise<Role[]> {
 
   const opsUrl = `http://localhost:${config.OPS_PORT}`;
   const isDefaultAddress = config.baseUrl === 'http://localhost:8080';
-  const link = await loginLink(callsOf(local, demo.person), config.baseUrl);
+  const link = await loginLink(callsOf(local, demo.person), config.baseUrl, demo.server);
   say(invitation({ baseUrl: config.baseUrl, gatewayUrl: config.gatewayUrl, opsUrl }, demo, link, isDefaultAddress));
   say(`Ready in ${((Date.now() - beganMs) / 1000).toFixed(1)} s. Data and logs: ${folder}`);
   return roles;

@@ -42,6 +42,14 @@ const closed = (name: string): Part => ({
   body: { allow: 0, deny: bits('Send Messages') },
 });
 
+/** Only those who manage the server see it. */
+const hidden = (name: string): Part => ({
+  name: `${name}-hidden`,
+  by: 'person',
+  call: `PUT /api/channels/{${name}}/overwrites/{server}`,
+  body: { allow: 0, deny: bits('View Channel') },
+});
+
 const message = (name: string, by: Part['by'], where: string, body: string | object): Part => ({
   name,
   by,
@@ -79,6 +87,8 @@ export const show: readonly Part[] = [
   ...channel('formatting', 'text', 'talk', 'How to write bold, code and the rest'),
   category('work', 'Work'),
   ...channel('code', 'text', 'work', 'What happens in the repository'),
+  ...channel('moderators', 'text', 'work', 'What those who keep order are told'),
+  hidden('moderators'),
   closed('rules'),
   closed('announcements'),
 
@@ -123,7 +133,7 @@ export const show: readonly Part[] = [
     name: 'community',
     by: 'person',
     call: `PUT ${server}/community`,
-    body: { enabled: true, rulesChannelId: '{rules}', updatesChannelId: 'new' },
+    body: { enabled: true, rulesChannelId: '{rules}', updatesChannelId: '{moderators}' },
   },
   {
     name: 'discovery',

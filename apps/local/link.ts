@@ -8,7 +8,7 @@ import { loginLink } from './login-link.ts';
  */
 const folder = dataFolder();
 const running = await runningEnv(folder);
-const { person } = readDemo(folder);
+const { person, server } = readDemo(folder);
 
 const end = (line: string, code: number): void => {
   process.stderr.write(`${line}\n`);
@@ -19,7 +19,7 @@ if (!running || !person || !('token' in person)) end(`Nothing runs from ${folder
 else
   try {
     const call = apiClient(`http://localhost:${running.PORT}`, `Bearer ${person.token}`);
-    process.stdout.write(`${await loginLink(call, running.BASE_URL ?? '')}\n`);
+    process.stdout.write(`${await loginLink(call, running.BASE_URL ?? '', server)}\n`);
   } catch (fault) {
     if (fault instanceof ApiFault && fault.status === 401) end('The demo person was logged out: `npm start` logs them in again.', 1);
     else end(`The API does not answer (${(fault as Error).message}).`, 69);

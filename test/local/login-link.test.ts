@@ -33,6 +33,12 @@ describe('the link that npm start prints', () => {
     expect(answers.find(({ status }) => status === 200)?.body.user.id).to.equal(id);
   });
 
+  it('leads to a channel where there is one to show', async () => {
+    const { token } = await makePerson(api);
+    const link = await loginLink(apiClient(api.url, `Bearer ${token}`), addresses.baseUrl, { id: '2', channelId: '3' });
+    expect(link).to.match(/^http:\/\/localhost:9080\/login\?next=\/servers\/2\/3#code=[\w-]{43}$/);
+  });
+
   describe('apps/local/link.ts', function () {
     this.timeout(180_000); // processes, each of which takes a second to start
     let folder: string;

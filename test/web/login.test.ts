@@ -62,4 +62,26 @@ describe('web: ways in', function () {
     await second.getByRole('alert').waitFor();
     expect(second.url()).to.equal(`${site.origin}/login`);
   });
+
+  it('a login link leads where it says; a server opens with the channel that was looked at last', async () => {
+    const person = await signUp(site, 'Lena');
+    const server = await site.call<{ id: string; channels: { id: string }[] }>('POST', '/api/servers', {
+      as: person.as,
+      body: { name: 'Pier' },
+    });
+    const { id } = server.body;
+    const second = await site.call<{ id: string }>('POST', `/api/servers/${id}/channels`, {
+      as: person.as,
+      body: { name: 'second', kind: 'text' },
+    });
+    const { body } = await site.call<{ code: string }>('POST', '/api/auth/codes', { as: person.as });
+    const page = await open(site);
+    await page.goto(`/login?next=/servers/${id}/${second.body.id}#code=${body.code}`);
+    await page.getByRole('heading', { name: 'second', level: 1 }).waitFor();
+    await page.goto('/');
+    await page.getByRole('link', { name: 'Pier' }).click();
+    await page.getByRole('heading', { name: 'second', level: 1 }).waitFor();
+    await site.call('DELETE', `/api/channels/${second.body.id}`, { as: person.as });
+    await page.getByRole('heading', { name: 'general', level: 1 }).waitFor();
+  });
 });

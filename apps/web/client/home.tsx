@@ -10,7 +10,7 @@ import { Button } from '../ui/button.tsx';
 import { TextField, useTask } from '../ui/form.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { NotFound, PageHeader } from './page.tsx';
-import { firstChannelOf } from './place.ts';
+import { openingChannelOf } from './place.ts';
 
 /** Makes a server and opens it. */
 export function NewServerForm({ onMade }: { onMade?: () => void }): JSX.Element {
@@ -101,13 +101,13 @@ export function HomePage(): JSX.Element {
   );
 }
 
-/** A server without a channel in the path: its first channel, or what to say when there is none. */
+/** A server without a channel in the path: the channel that it opens with, or what to say when there is none. */
 export function ServerPage(): JSX.Element {
   const { serverId = '' } = useRoute().params;
   const { route } = useLocation();
   const task = useTask();
   const server = details.value.get(serverId);
-  const first = server && firstChannelOf(serverId);
+  const first = server && openingChannelOf(serverId);
   useEffect(() => {
     if (first) route(`/servers/${serverId}/${first}`, true);
     else if (!server && servers.value.has(serverId)) void task.run(() => loadServer(serverId));

@@ -3,6 +3,7 @@ import { dms } from '../state/dms.ts';
 import { nameOf } from '../state/people.ts';
 import { may } from '../state/rights.ts';
 import { channels, details } from '../state/servers.ts';
+import { lastVisited } from './visited.ts';
 
 /** Where messages are read and written: a channel or thread of a server, or a DM. */
 export interface Place {
@@ -36,10 +37,12 @@ export function pathOf(channelId: string, messageId?: string): string {
   return (serverId ? `/servers/${serverId}/${channelId}` : `/dms/${channelId}`) + at;
 }
 
-/** The first channel of a server that holds messages, in the order of its list: where a server opens. */
-export function firstChannelOf(serverId: string): string | undefined {
+/** Where a server opens: the channel that was looked at last, else the first of its list that holds messages. */
+export function openingChannelOf(serverId: string): string | undefined {
   const { top, categories } = orderedChannels(serverId);
-  return [...top, ...categories.flatMap((one) => one.channels)].find(holdsMessages)?.id;
+  const all = [...top, ...categories.flatMap((one) => one.channels)].filter(holdsMessages);
+  const last = lastVisited(serverId);
+  return (all.find(({ id }) => id === last) ?? all[0])?.id;
 }
 
 const byPosition = (a: Channel, b: Channel): number => (a.position ?? 0) - (b.position ?? 0) || (a.id < b.id ? -1 : 1);

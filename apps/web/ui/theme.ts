@@ -1,22 +1,15 @@
 import { signal } from '@preact/signals';
+import { keep, kept } from './kept.ts';
 
 /** The looks that a person may choose; `auto` is the system's. */
 export const themes = ['auto', 'light', 'dark'] as const;
 export type Theme = (typeof themes)[number];
 
 const key = 'parlance.theme';
+const keptTheme = (): Theme => themes.find((one) => one === kept(key)) ?? 'auto';
 
-/** A browser that keeps nothing (a private window, blocked storage) shows the system's look. */
-function kept(): Theme {
-  try {
-    return themes.find((one) => one === localStorage.getItem(key)) ?? 'auto';
-  } catch {
-    return 'auto';
-  }
-}
-
-/** The chosen look, kept in this browser. */
-export const theme = signal<Theme>(kept());
+/** The chosen look, kept in this browser; one that keeps nothing shows the system's. */
+export const theme = signal<Theme>(keptTheme());
 
 /** Shows the chosen look: `theme.css` reads it from the root element. */
 function show(): void {
@@ -28,11 +21,7 @@ function show(): void {
 export function chooseTheme(chosen: Theme): void {
   theme.value = chosen;
   show();
-  try {
-    localStorage.setItem(key, chosen);
-  } catch {
-    // It holds until the page is closed.
-  }
+  keep(key, chosen);
 }
 
 /** Shows the kept look: called before anything is drawn, and again when another tab chooses. */
@@ -40,7 +29,7 @@ export function applyTheme(): void {
   show();
   addEventListener('storage', (event) => {
     if (event.key !== key) return;
-    theme.value = kept();
+    theme.value = keptTheme();
     show();
   });
 }

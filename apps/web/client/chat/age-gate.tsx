@@ -1,31 +1,20 @@
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { Button } from '../../ui/button.tsx';
+import { keep, keptWords } from '../../ui/kept.ts';
 import { type Place, pathOf } from '../place.ts';
 
 const key = 'parlance.adult';
 
-function kept(): string[] {
-  try {
-    return (sessionStorage.getItem(key) ?? '').split(' ').filter(Boolean);
-  } catch {
-    return [];
-  }
-}
-
 /** The age-restricted channels that the person entered in this session. */
-const entered = signal<readonly string[]>(kept());
+const entered = signal<readonly string[]>(keptWords(key, 'sessionStorage'));
 
 /** Whether a channel's gate was passed in this session of the browser. */
 export const isEntered = (channelId: string): boolean => entered.value.includes(channelId);
 
 function enter(channelId: string): void {
   entered.value = [...entered.value, channelId];
-  try {
-    sessionStorage.setItem(key, entered.value.join(' '));
-  } catch {
-    // Then it is asked again when the page is loaded anew.
-  }
+  keep(key, entered.value.join(' '), 'sessionStorage');
 }
 
 /** Stands before the messages of an age-restricted channel, once a session. */

@@ -14,6 +14,7 @@ import { MembersPanel } from '../panels/members-panel.tsx';
 import { PinsPanel } from '../panels/pins-panel.tsx';
 import { ThreadsPanel } from '../panels/threads-panel.tsx';
 import { type Place, placeOf } from '../place.ts';
+import { noteVisit } from '../visited.ts';
 import { ChannelHeader, type Side } from './channel-header.tsx';
 import { Composer } from './composer.tsx';
 import { MessageList } from './message-list.tsx';
@@ -87,6 +88,9 @@ function ChannelOf({ channelId, serverId }: { channelId: string; serverId: strin
       openChannel.value = undefined;
     };
   }, []);
+  useEffect(() => {
+    if (serverId && place) noteVisit(serverId, channelId);
+  }, [place === undefined]);
   useEffect(() => {
     document.title = `${mentions.value ? `(${mentions.value}) ` : ''}${place?.name ?? 'Not here'} · Parlance`;
   }, [place?.name, mentions.value]);

@@ -1,24 +1,8 @@
 import { effect, signal } from '@preact/signals';
+import { keep, kept, keptWords } from '../../ui/kept.ts';
 
 const mostUsed = 27;
 const keys = { used: 'parlance.emoji.used', tone: 'parlance.emoji.tone' };
-
-/** What the browser keeps for this page; undefined where it keeps nothing, as in a private window. */
-function kept(key: string): string | null {
-  try {
-    return localStorage.getItem(key);
-  } catch {
-    return null;
-  }
-}
-
-function keep(key: string, value: string): void {
-  try {
-    localStorage.setItem(key, value);
-  } catch {
-    // Then it is forgotten with the page.
-  }
-}
 
 /** The skin tones by number, 0 without one, each with a hand that shows it. */
 export const toneNames: readonly { name: string; hand: string }[] = [
@@ -36,7 +20,7 @@ const toneKept = Number(kept(keys.tone));
 export const skinTone = signal(Number.isInteger(toneKept) && toneKept in toneNames ? toneKept : 0);
 
 /** The emoji used last, the latest first. Kept by the browser. */
-export const usedEmojis = signal<readonly string[]>((kept(keys.used) ?? '').split(' ').filter(Boolean).slice(0, mostUsed));
+export const usedEmojis = signal<readonly string[]>(keptWords(keys.used).slice(0, mostUsed));
 
 /** Notes that an emoji was used. */
 export const rememberEmoji = (emoji: string): void => {
