@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { limits } from '../base/limits.ts';
 import { Channel } from './channel.ts';
 import { Id, Name, Nullable, Permissions, Timestamp } from './shared.ts';
-import { SeenStatus, UserFace } from './user.ts';
+import { Author, SeenStatus, UserFace } from './user.ts';
 
 /** What the platform team grants a server (spec, Server type). */
 export const ServerType = Type.Union([
@@ -89,9 +89,9 @@ export const ServerPatch = Type.Object({
 });
 export type ServerPatch = Static<typeof ServerPatch>;
 
-/** A member (spec, Member). */
+/** A member (spec, Member), with their tag when they have one, as an author has: lists mark bots by it. */
 export const Member = Type.Object({
-  user: UserFace,
+  user: Author,
   status: SeenStatus,
   customStatus: Nullable(Type.String()),
   isOwner: Type.Boolean(),

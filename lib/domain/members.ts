@@ -8,7 +8,7 @@ import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { type Actor, type InServer, inServer } from './access.ts';
 import { writeAudit } from './audit.ts';
 import { type Expelled, expel, requireBelow } from './expulsion.ts';
-import { accountsOf, faceOf } from './faces.ts';
+import { accountsOf, authorOf } from './faces.ts';
 import { changeMemberRole } from './membership.ts';
 import { announceRemoval, noticeOf } from './notices.ts';
 import { connectedOf, seenStatusOf } from './presence.ts';
@@ -21,7 +21,7 @@ const batch = 1_000;
 /** A member as others see it: offline unless connected, and when invisible (spec, Bot presence). */
 function memberOf(server: ServerDoc, member: MemberDoc, account: AccountDoc, connected: boolean): Member {
   return {
-    user: faceOf(account),
+    user: authorOf(account),
     status: seenStatusOf(account, connected),
     customStatus: account.customStatus,
     isOwner: server.ownerId === member.userId,

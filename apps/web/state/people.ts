@@ -1,10 +1,10 @@
 import { signal } from '@preact/signals';
 import type { Member } from '../../../lib/contract/server.ts';
-import type { Author, SeenStatus, UserFace } from '../../../lib/contract/user.ts';
+import type { Author, SeenStatus } from '../../../lib/contract/user.ts';
 import { call, path } from '../api/call.ts';
 
 /** What is known of an account wherever it was met: a member list, a message, a DM. */
-export type Face = UserFace & { tag?: Author['tag'] };
+export type Face = Author;
 /** How an account is seen now. */
 export interface Presence {
   status: SeenStatus;
@@ -49,11 +49,14 @@ export function membersOf(serverId: string): ReadonlyMap<string, Member> | undef
   return membersByServer.get(serverId);
 }
 
+const faceParts = ['username', 'displayName', 'avatarUrl', 'tag'] as const;
+
 /** Notes a face: a newer one replaces the older. */
 export function putFace(face: Face): void {
   const known = faces.get(face.id);
-  if (known && known.displayName === face.displayName && known.avatarUrl === face.avatarUrl && known.username === face.username) return;
-  faces.set(face.id, { ...known, ...face });
+  const next = { ...known, ...face };
+  if (known && faceParts.every((part) => known[part] === next[part])) return;
+  faces.set(face.id, next);
   changed();
 }
 
