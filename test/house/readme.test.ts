@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { expect } from 'chai';
 import { settings } from '../../config/index.ts';
 import { catalogue } from '../../lib/base/errors.ts';
@@ -18,6 +18,15 @@ describe('README.md', () => {
     expect(readme.split('\n')[0]).to.equal('# Parlance');
     expect(readme.indexOf('npm start')).to.be.within(1, 400);
     expect(readme.indexOf('npm test')).to.be.within(readme.indexOf('npm start'), 600);
+  });
+
+  it('shows pictures that exist, each small and with words for who does not see it', () => {
+    const pictures = [...readme.matchAll(/<img src="([^"]+)" alt="([^"]+)"/g)];
+    expect(pictures).to.have.length(readdirSync('docs/pictures').length);
+    for (const [, path = '', words] of pictures) {
+      expect(statSync(path).size, path).to.be.below(64_000);
+      expect(words).to.have.length.above(5);
+    }
   });
 
   it('documents every setting with its default, and no other', () => {
