@@ -134,8 +134,8 @@ describe('web: the list of messages', function () {
     await line.waitFor();
     expect(await line.isVisible()).to.equal(true);
     await page.getByRole('article').getByText('unread 0', { exact: true }).waitFor();
-    await page.getByRole('button', { name: 'To the newest' }).click();
     const marked = page.waitForRequest((request) => request.method() === 'PUT' && request.url().endsWith(`/channels/${room.id}/read`));
+    await page.getByRole('button', { name: 'To the newest' }).click();
     await page.getByRole('article').getByText('unread 39', { exact: true }).waitFor();
     await marked;
   });

@@ -198,7 +198,7 @@ describe('web: settings of a server', function () {
     const finding = await open(site, stranger);
     await finding.goto('/discovery');
     await finding.getByLabel('Search servers').fill('nothing of the kind');
-    await finding.getByText('No servers match.').waitFor();
+    await finding.getByText('No server matches.').waitFor();
     await finding.getByLabel('Search servers').fill('KNOT');
     await finding.getByRole('button', { name: 'Join Old harbour' }).click();
     await finding.waitForURL(new RegExp(`/servers/${server.id}/`));
