@@ -2,7 +2,9 @@ import { expect } from 'chai';
 import type { Locator, Page } from 'playwright-core';
 import type { Channel } from '../../lib/contract/channel.ts';
 import type { Message } from '../../lib/contract/message.ts';
+import type { ReadState } from '../../lib/contract/read.ts';
 import type { Server } from '../../lib/contract/server.ts';
+import { until } from '../harness/scene.ts';
 import { type Person, type Site, signUp, startSite, useScreens } from './browser.ts';
 
 const many = 170;
@@ -138,6 +140,15 @@ describe('web: the list of messages', function () {
     await page.getByRole('button', { name: 'To the newest' }).click();
     await page.getByRole('article').getByText('unread 39', { exact: true }).waitFor();
     await marked;
+    // The next mark is not due yet when the page is left: it goes then.
+    const last = await say(ada, room.id, 'last word');
+    await page.getByRole('article').getByText('last word', { exact: true }).waitFor();
+    await page.goto('about:blank');
+    const readByBen = async (): Promise<string | null | undefined> => {
+      const { body } = await site.call<ReadState[]>('GET', '/api/users/@me/reads', { as: ben.as });
+      return body.find(({ channelId }) => channelId === room.id)?.readMessageId;
+    };
+    await until(async () => (await readByBen()) === last.id, 'the last mark');
   });
 
   it('by keyboard: from message to message, to its tools and its menu', async () => {
