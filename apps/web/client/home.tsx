@@ -3,44 +3,25 @@ import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { useLocation, useRoute } from 'preact-iso';
 import type { Server } from '../../../lib/contract/server.ts';
-import { call, path } from '../api/call.ts';
+import { path } from '../api/call.ts';
 import { details, loadServer, putServer, servers } from '../state/servers.ts';
 import { me } from '../state/session.ts';
 import { Button } from '../ui/button.tsx';
 import { TextField, useTask } from '../ui/form.tsx';
+import { NewServerForm } from '../ui/new-server-form.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { NotFound, PageHeader } from './page.tsx';
 import { openingChannelOf } from './place.ts';
 
 /** Makes a server and opens it. */
-export function NewServerForm({ onMade }: { onMade?: () => void }): JSX.Element {
-  const name = useSignal('');
-  const task = useTask();
+export function NewServer({ onMade }: { onMade?: () => void }): JSX.Element {
   const { route } = useLocation();
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    void task.run(async () => {
-      const server = await call<Server>('POST', '/api/servers', { name: name.value });
-      putServer(server);
-      onMade?.();
-      route(`/servers/${server.id}`);
-    });
+  const open = (server: Server): void => {
+    putServer(server);
+    onMade?.();
+    route(`/servers/${server.id}`);
   };
-  return (
-    <form class="form" onSubmit={submit}>
-      <TextField
-        label="Name of the server"
-        required
-        value={name.value}
-        onValue={(value) => (name.value = value)}
-        error={task.error?.at('/name')}
-      />
-      <Problem error={task.error} shown={['/name']} />
-      <Button type="submit" look="main" busy={task.busy}>
-        Make the server
-      </Button>
-    </form>
-  );
+  return <NewServerForm onMade={open} />;
 }
 
 /** Follows an invite that someone sent: a link, or its code alone. */
@@ -84,7 +65,7 @@ export function HomePage(): JSX.Element {
         </p>
         <section>
           <h2>Make a server</h2>
-          <NewServerForm />
+          <NewServer />
         </section>
         <section>
           <h2>Join with an invite</h2>

@@ -5,44 +5,24 @@ import { everyoneDefault, holds, permissionBits } from '../../../lib/base/permis
 import type { Application, Authorized } from '../../../lib/contract/application.ts';
 import type { Server } from '../../../lib/contract/server.ts';
 import { call, path } from '../api/call.ts';
-import { newKey } from '../api/key.ts';
 import { may, myRights } from '../state/rights.ts';
 import { details, loadServers, putServer, servers } from '../state/servers.ts';
 import { myId } from '../state/session.ts';
 import { Button } from '../ui/button.tsx';
-import { CheckField, SelectField, TextField, useTask } from '../ui/form.tsx';
+import { CheckField, SelectField, useTask } from '../ui/form.tsx';
+import { NewServerForm } from '../ui/new-server-form.tsx';
 import { allPermissionNames, permissionTexts } from '../ui/permission-texts.ts';
 import { Problem } from '../ui/problem.tsx';
 import { type BotServer, findBot } from './applications.ts';
 import { Frame, pagePath } from './frame.tsx';
 
 /** A server of one's own to try a bot in, for who manages none. */
-function MakeServer(): JSX.Element {
-  const name = useSignal('My test server');
-  const task = useTask();
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    void task.run(async () => putServer(await call<Server>('POST', '/api/servers', { name: name.value }, { key: newKey() })));
-  };
-  return (
-    <form class="form portal-card" onSubmit={submit}>
-      <p>You manage no server yet. Make one to try the bot in:</p>
-      <TextField
-        label="Name of the server"
-        required
-        value={name.value}
-        onValue={(value) => (name.value = value)}
-        error={task.error?.at('/name')}
-      />
-      <Problem error={task.error} shown={['/name']} />
-      <div>
-        <Button type="submit" busy={task.busy}>
-          Make the server
-        </Button>
-      </div>
-    </form>
-  );
-}
+const MakeServer = (): JSX.Element => (
+  <div class="portal-card">
+    <p>You manage no server yet. Make one to try the bot in:</p>
+    <NewServerForm name="My test server" onMade={putServer} />
+  </div>
+);
 
 /** Every permission that the person can give in the server, with what it lets the bot do. */
 function Permissions({ serverId, value, onValue }: { serverId: string; value: number; onValue: (value: number) => void }): JSX.Element {

@@ -1,13 +1,13 @@
 import { useSignal } from '@preact/signals';
 import { Plus } from 'lucide';
 import type { JSX } from 'preact';
-import { useRef } from 'preact/hooks';
+
 import { useLocation } from 'preact-iso';
 import { limits } from '../../../lib/base/limits.ts';
 import type { Application } from '../../../lib/contract/application.ts';
-import { newKey } from '../api/key.ts';
 import { Avatar } from '../ui/avatar.tsx';
 import { Button } from '../ui/button.tsx';
+import { useCreateKey } from '../ui/create-key.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { TextField, useTask } from '../ui/form.tsx';
 import { Icon } from '../ui/icon.tsx';
@@ -20,19 +20,15 @@ import { usePage } from './page.ts';
 function NewDialog({ onClose }: { onClose: () => void }): JSX.Element {
   const { route } = useLocation();
   const name = useSignal('');
-  const key = useRef(newKey());
+  const key = useCreateKey();
   const task = useTask();
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     void task.run(async () => {
-      const { id } = await createApplication(name.value, key.current);
+      const { id } = await createApplication(name.value, key.of(name.value));
       onClose();
       route(pagePath(id, ''));
     });
-  };
-  const change = (value: string): void => {
-    name.value = value;
-    key.current = newKey();
   };
   return (
     <Dialog title="New application" onClose={onClose}>
@@ -44,7 +40,7 @@ function NewDialog({ onClose }: { onClose: () => void }): JSX.Element {
           autofocus
           autocomplete="off"
           value={name.value}
-          onValue={change}
+          onValue={(value) => (name.value = value)}
           error={task.error?.at('/name')}
         />
         <Problem error={task.error} shown={['/name']} />

@@ -9,10 +9,10 @@ import { may, myRights } from '../../state/rights.ts';
 import { details } from '../../state/servers.ts';
 import { myId } from '../../state/session.ts';
 import { Button } from '../../ui/button.tsx';
+import { useCreateKey } from '../../ui/create-key.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { SelectField, useTask } from '../../ui/form.tsx';
 import { Problem } from '../../ui/problem.tsx';
-import { useCreateKey } from '../settings/create-key.ts';
 import { PermissionList } from '../settings/permission-list.tsx';
 
 /** Where the person may add bots: servers that they manage; of developer servers only their own. */

@@ -6,6 +6,7 @@ import type { Channel } from '../../../../lib/contract/channel.ts';
 import { call, path } from '../../api/call.ts';
 import { channels, putChannel } from '../../state/servers.ts';
 import { Button } from '../../ui/button.tsx';
+import { useCreateKey } from '../../ui/create-key.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { SelectField, TextField, useTask } from '../../ui/form.tsx';
 import { Problem } from '../../ui/problem.tsx';
@@ -28,11 +29,12 @@ export function ThreadDialog({
   const minutes = useSignal(String(channels.value.get(channelId)?.autoArchiveMinutes ?? 1440));
   const task = useTask();
   const { route } = useLocation();
+  const key = useCreateKey();
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     void task.run(async () => {
       const input = { name: name.value, messageId, autoArchiveMinutes: Number(minutes.value) };
-      const thread = await call<Channel>('POST', path`/api/channels/${channelId}/threads`, input);
+      const thread = await call<Channel>('POST', path`/api/channels/${channelId}/threads`, input, { key: key.of(input) });
       putChannel(thread);
       onClose();
       route(pathOf(thread.id));

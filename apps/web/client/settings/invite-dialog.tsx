@@ -5,11 +5,11 @@ import type { Invite, InviteInput, Server } from '../../../../lib/contract/serve
 import { call, path } from '../../api/call.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy.tsx';
+import { useCreateKey } from '../../ui/create-key.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { SelectField, useTask } from '../../ui/form.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { momentOf, spanOf } from '../../ui/times.ts';
-import { useCreateKey } from './create-key.ts';
 import './settings.css';
 
 /** The link that an invite's code stands for. */

@@ -8,7 +8,7 @@ import { Avatar } from '../../ui/avatar.tsx';
 import { IconButton } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { JoinForm, NewServerForm } from '../home.tsx';
+import { JoinForm, NewServer } from '../home.tsx';
 import { holdsMessages } from '../place.ts';
 
 /** How many unread messages of a server mention the person, and whether anything there is unread. */
@@ -72,7 +72,7 @@ export function ServerRail({ current }: { current: string | undefined }): JSX.El
       {adding.value && (
         <Dialog title="Add a server" onClose={() => (adding.value = false)}>
           <h3>Make one</h3>
-          <NewServerForm onMade={() => (adding.value = false)} />
+          <NewServer onMade={() => (adding.value = false)} />
           <h3>Join one</h3>
           <JoinForm onDone={() => (adding.value = false)} />
         </Dialog>

@@ -5,9 +5,9 @@ import type { Server } from '../../../../../lib/contract/server.ts';
 import { call, path } from '../../../api/call.ts';
 import { putChannel } from '../../../state/servers.ts';
 import { Button } from '../../../ui/button.tsx';
+import { useCreateKey } from '../../../ui/create-key.ts';
 import { SelectField, TextField, useTask } from '../../../ui/form.tsx';
 import { Problem } from '../../../ui/problem.tsx';
-import { useCreateKey } from '../create-key.ts';
 import { categoryChoices, noCategory } from './kinds.ts';
 
 const kinds: readonly { value: ChannelInput['kind']; label: string }[] = [

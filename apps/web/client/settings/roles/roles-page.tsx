@@ -7,10 +7,10 @@ import { call, path } from '../../../api/call.ts';
 import { myRank } from '../../../state/rights.ts';
 import { putRole } from '../../../state/servers.ts';
 import { Button, IconButton } from '../../../ui/button.tsx';
+import { useCreateKey } from '../../../ui/create-key.ts';
 import { Dialog } from '../../../ui/dialog.tsx';
 import { TextField, useTask } from '../../../ui/form.tsx';
 import { Problem } from '../../../ui/problem.tsx';
-import { useCreateKey } from '../create-key.ts';
 import { RoleEditor } from './role-editor.tsx';
 
 function NewRoleForm({ serverId, onMade }: { serverId: string; onMade: (role: Role) => void }): JSX.Element {

@@ -7,11 +7,11 @@ import type { Webhook } from '../../../../../lib/contract/webhook.ts';
 import { call, path } from '../../../api/call.ts';
 import { may } from '../../../state/rights.ts';
 import { Button } from '../../../ui/button.tsx';
+import { useCreateKey } from '../../../ui/create-key.ts';
 import { SelectField, TextField, useTask } from '../../../ui/form.tsx';
 import { Problem } from '../../../ui/problem.tsx';
 import { useRead } from '../../../ui/use-read.ts';
 import { orderedChannels } from '../../place.ts';
-import { useCreateKey } from '../create-key.ts';
 import { WebhookCard } from './webhook-card.tsx';
 
 /** The channels of a server that can have webhooks which the person manages, in the order of the list. */

@@ -1,5 +1,5 @@
 import { useRef } from 'preact/hooks';
-import { newKey } from '../../api/key.ts';
+import { newKey } from '../api/key.ts';
 
 /** The `Idempotency-Key` of a form that makes something: a body that is sent again has its key again, so nothing is made twice. */
 export interface CreateKey {

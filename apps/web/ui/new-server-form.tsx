@@ -1,0 +1,39 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import type { Server } from '../../../lib/contract/server.ts';
+import { call } from '../api/call.ts';
+import { Button } from './button.tsx';
+import { useCreateKey } from './create-key.ts';
+import { TextField, useTask } from './form.tsx';
+import { Problem } from './problem.tsx';
+
+/** Makes a server of the person's own. `name` is what stands in the field at first, `onMade` takes the server in. */
+export function NewServerForm({ name: first = '', onMade }: { name?: string; onMade: (server: Server) => void }): JSX.Element {
+  const name = useSignal(first);
+  const task = useTask();
+  const key = useCreateKey();
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    void task.run(async () => {
+      const body = { name: name.value };
+      const server = await call<Server>('POST', '/api/servers', body, { key: key.of(body) });
+      key.done();
+      onMade(server);
+    });
+  };
+  return (
+    <form class="form" onSubmit={submit}>
+      <TextField
+        label="Name of the server"
+        required
+        value={name.value}
+        onValue={(value) => (name.value = value)}
+        error={task.error?.at('/name')}
+      />
+      <Problem error={task.error} shown={['/name']} />
+      <Button type="submit" look="main" busy={task.busy}>
+        Make the server
+      </Button>
+    </form>
+  );
+}
