@@ -64,6 +64,14 @@ describe('web: the composer', function () {
     const { content, mentions, mentionRoles } = await firstIn(channelId);
     expect(content).to.equal(`Hi <@${ada.id}> and <@&${role.id}> in <${site.origin}/servers/${home.id}/${channelId}> 🎉`);
     expect([mentions, mentionRoles]).to.deep.equal([[ada.id], [role.id]]);
+    await page.getByRole('article').getByText('@Crew').waitFor();
+    await field().press('ArrowUp');
+    const edit = page.getByRole('textbox', { name: 'Edit the message' });
+    expect(await edit.inputValue()).to.match(/^Hi @Ada Lovelace and @Crew in </);
+    await edit.press('End');
+    await edit.pressSequentially('!');
+    await edit.press('Enter');
+    await until(async () => (await firstIn(channelId)).content === `${content}!`, 'the edit');
   });
 
   it('@everyone is offered only to who may ping everyone; Escape closes the list and not the text', async () => {
@@ -185,6 +193,36 @@ describe('web: the composer', function () {
     await until(async () => (await messagesIn(channelId)).some(({ content }) => content === 'two'), 'both messages');
     expect((await messagesIn(channelId)).map(({ content }) => content)).to.deep.equal(['one', 'two']);
     expect(tries).to.equal(4);
+  });
+
+  it('a message that is refused can be put back, with its mention and file; a reply to what is gone becomes none', async () => {
+    const channelId = await newChannel('refused');
+    const original = await ask<Message>(ada, 'POST', `/api/channels/${channelId}/messages`, { content: 'soon gone' });
+    page = await screen(site, bob);
+    // Nobody tells that what is answered goes.
+    await page.routeWebSocket(/\/gateway/, (socket) => {
+      const server = socket.connectToServer();
+      server.onMessage((frame) => String(frame).includes('MESSAGE_DELETE') || socket.send(frame));
+    });
+    await page.goto(`/servers/${home.id}/${channelId}`);
+    await page.getByRole('article').getByText('soon gone').hover();
+    await page.getByRole('button', { name: 'Reply' }).first().click();
+    await ask(ada, 'DELETE', `/api/channels/${channelId}/messages/${original.id}`);
+    await field().fill(`<@${ada.id}> yes`);
+    await page.locator('input[type=file]').setInputFiles({ name: 'note.txt', mimeType: 'text/plain', buffer: Buffer.from('words') });
+    await field().press('Enter');
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    expect(await field().inputValue()).to.equal('@Ada Lovelace yes');
+    expect(await page.evaluate('document.activeElement?.tagName')).to.equal('TEXTAREA');
+    await page.getByRole('button', { name: 'Send again' }).waitFor({ state: 'detached' });
+    await field().press('Enter');
+    await until(async () => (await messagesIn(channelId)).length === 1, 'the message');
+    const [sent] = await messagesIn(channelId);
+    expect([sent?.content, sent?.attachments.map(({ filename }) => filename), sent?.reply ?? null]).to.deep.equal([
+      `<@${ada.id}> yes`,
+      ['note.txt'],
+      null,
+    ]);
   });
 
   it('slow mode keeps the button and says how long', async () => {

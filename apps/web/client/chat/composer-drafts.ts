@@ -1,6 +1,7 @@
 import { type Signal, signal } from '@preact/signals';
 import type { CommandOption, PickerCommand } from '../../../../lib/contract/command.ts';
 import type { ApiError } from '../../api/call.ts';
+import { newKey } from '../../api/key.ts';
 import type { Meaning } from './composer-tokens.ts';
 
 /** A file to be sent; `id` tells two of one name apart. */
@@ -8,6 +9,9 @@ export interface Picked {
   id: string;
   file: File;
 }
+
+/** Files as a draft holds them. */
+export const picked = (files: readonly File[]): Picked[] => files.map((file) => ({ id: newKey(), file }));
 
 /** What stands in the field of an option: what is read there, and the id of who or what was chosen. */
 export interface Filled {

@@ -1,17 +1,19 @@
 import { limits } from '../../../../lib/base/limits.ts';
 import { isBlank, lengthOf } from '../../../../lib/base/text.ts';
 import { historyOf } from '../../state/histories.ts';
-import { send } from '../../state/outgoing.ts';
+import { discard, type Outgoing, send } from '../../state/outgoing.ts';
+import { withEntry } from '../../state/servers.ts';
 import { myId } from '../../state/session.ts';
 import { typingEnded } from '../../state/typing.ts';
 import { say } from '../../ui/toast.tsx';
 import type { Place } from '../place.ts';
 import { commandLineOf } from './command-line.ts';
 import { sendLine } from './command-use.ts';
-import type { ChannelDraft } from './composer-drafts.ts';
+import { type ChannelDraft, draftOf, picked } from './composer-drafts.ts';
 import { stopReplying } from './composer-reply.tsx';
-import { wireOf } from './composer-tokens.ts';
+import { readableOf, wireOf } from './composer-tokens.ts';
 import { replying } from './composing.ts';
+import { mentionNames } from './markup-text.ts';
 import { fileFaults } from './upload-checks.ts';
 
 /** What a draft would send as a message's content. */
@@ -47,6 +49,21 @@ export function sendMessage({ channelId }: Place, draft: ChannelDraft): void {
   stopReplying(channelId);
   typingEnded();
   clear(draft);
+}
+
+/** Puts a message that was refused back into its channel's composer, before what stands there. */
+export function takeBack({ key, channelId, content, files, replyTo, mentionReply, error }: Outgoing, serverId: string | null): void {
+  const draft = draftOf(channelId);
+  const isEmpty = draft.text.value === '';
+  // A word of what stands there may mean another.
+  const readable = isEmpty ? readableOf(content, mentionNames(serverId)) : { text: content, tokens: [] };
+  for (const [word, meaning] of readable.tokens) draft.tokens.set(word, meaning);
+  draft.text.value = isEmpty ? readable.text : `${readable.text}\n${draft.text.value}`;
+  draft.files.value = [...picked(files), ...draft.files.value];
+  draft.pings.value = mentionReply;
+  if (replyTo && !error?.at('/replyTo')) replying.value = withEntry(replying.value, channelId, replyTo);
+  discard(key);
+  document.querySelector<HTMLTextAreaElement>('.composer-text')?.focus();
 }
 
 /** Sends a draft: as a command when it begins with one, else as a message. What stands in the way is said. */

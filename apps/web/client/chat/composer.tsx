@@ -1,11 +1,10 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { newKey } from '../../api/key.ts';
 import { may } from '../../state/rights.ts';
 import { mayWrite, type Place } from '../place.ts';
 import { CommandForm } from './command-form.tsx';
 import './composer.css';
-import { draftOf } from './composer-drafts.ts';
+import { draftOf, picked } from './composer-drafts.ts';
 import { ComposerForm } from './composer-form.tsx';
 import { ArchivedNote, CannotWrite } from './composer-notes.tsx';
 import { ReplyBar } from './composer-reply.tsx';
@@ -25,7 +24,7 @@ export function Composer({ place }: { place: Place }): JSX.Element {
   const original = replying.value.get(channelId);
   const filling = draft.filling.value;
   const add = (more: readonly File[]): void => {
-    files.value = [...files.value, ...more.map((file) => ({ id: newKey(), file }))];
+    files.value = [...files.value, ...picked(more)];
   };
   const remove = (id: string): void => {
     files.value = files.value.filter((one) => one.id !== id);

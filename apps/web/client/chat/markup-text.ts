@@ -1,5 +1,5 @@
 import { parseMarkup, type Token } from '../../../../lib/base/markup.ts';
-import { nameOf } from '../../state/people.ts';
+import { faceOf, nameOf } from '../../state/people.ts';
 import { details } from '../../state/servers.ts';
 
 /** What a role is called in a server. */
@@ -8,6 +8,15 @@ export const roleNameOf = (serverId: string | null, roleId: string): string =>
     .get(serverId ?? '')
     ?.roles.find(({ id }) => id === roleId)
     ?.name.replace(/^@/, '') ?? 'unknown role';
+
+/** What a mention can be called by, the best first; nothing for an account that was never met. */
+export function mentionNames(serverId: string | null): (kind: 'userMention' | 'roleMention', id: string) => string[] {
+  return (kind, id) => {
+    if (kind === 'roleMention') return [roleNameOf(serverId, id)];
+    const face = faceOf(id);
+    return face ? [face.displayName, face.username] : [];
+  };
+}
 
 /** A custom emoji, of which there are no images. */
 export const customEmojiText = (name: string): string => `:${name}:`;

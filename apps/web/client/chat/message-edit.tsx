@@ -4,20 +4,16 @@ import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { Message } from '../../../../lib/contract/message.ts';
 import { call, path } from '../../api/call.ts';
 import { patchMessage } from '../../state/histories.ts';
-import { faceOf } from '../../state/people.ts';
 import { Button } from '../../ui/button.tsx';
 import { useTask } from '../../ui/form.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { readableOf, wireOf } from './composer-tokens.ts';
 import { editing } from './composing.ts';
-import { roleNameOf } from './markup-text.ts';
+import { mentionNames } from './markup-text.ts';
 
-/** Edits an own message in its place: Enter saves, Escape leaves it as it was. The focus goes back to where it came from. */
-export function MessageEdit({ message: { id, channelId, serverId, content } }: { message: Message }): JSX.Element {
-  const readable = useMemo(() => {
-    const namesOf = (userId: string): string[] => [faceOf(userId)].flatMap((face) => (face ? [face.displayName, face.username] : []));
-    return readableOf(content, (kind, of) => (kind === 'userMention' ? namesOf(of) : [roleNameOf(serverId ?? null, of)]));
-  }, []);
+/** Edits an own message in its place, its mentions by name as in `serverId`: Enter saves, Escape leaves it as it was. The focus goes back to where it came from. */
+export function MessageEdit({ message: { id, channelId, content }, serverId }: { message: Message; serverId: string | null }): JSX.Element {
+  const readable = useMemo(() => readableOf(content, mentionNames(serverId)), []);
   const text = useSignal(readable.text);
   const task = useTask();
   const area = useRef<HTMLTextAreaElement>(null);

@@ -1,5 +1,6 @@
 import { CircleAlert } from 'lucide';
 import type { JSX } from 'preact';
+import type { ApiError } from '../../api/call.ts';
 import { discard, type Outgoing, sendAgain } from '../../state/outgoing.ts';
 import { me } from '../../state/session.ts';
 import { dismissUse, type Use } from '../../state/uses.ts';
@@ -9,9 +10,13 @@ import { plainName } from '../../ui/hostile-text.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { sizeText } from './attachment.tsx';
+import { takeBack } from './composer-sending.ts';
 import { Markup } from './markup.tsx';
 
-/** A message on its way: in grey; failed ones in the API's own words, to be sent again or thrown away. */
+/** Whether it surely stands nowhere: then another may be made of it. */
+const isRefused = (error: ApiError | null): boolean => error !== null && [400, 403, 404, 413].includes(error.status);
+
+/** A message on its way: in grey; failed ones in the API's own words, to be sent again, changed or thrown away. */
 export function OutgoingView({ one, serverId }: { one: Outgoing; serverId: string | null }): JSX.Element | null {
   const own = me.value;
   if (!own) return null;
@@ -53,6 +58,7 @@ export function OutgoingView({ one, serverId }: { one: Outgoing; serverId: strin
             <Problem error={error} />
             <div class="outgoing-ways">
               <Button onClick={() => sendAgain(key)}>Send again</Button>
+              {isRefused(error) && <Button onClick={() => takeBack(one, serverId)}>Edit</Button>}
               <Button look="quiet" onClick={() => discard(key)}>
                 Throw away
               </Button>

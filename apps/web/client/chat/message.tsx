@@ -100,7 +100,7 @@ export function MessageView({
       <div class="message-main">
         {!grouped && <AuthorLine message={message} serverId={serverId} tabIndex={tab} />}
         {edited.value && !plain ? (
-          <MessageEdit message={message} />
+          <MessageEdit message={message} serverId={serverId} />
         ) : (
           <MessageBody message={message} serverId={serverId} covered={covered} />
         )}
