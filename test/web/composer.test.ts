@@ -4,43 +4,34 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import type { Message } from '../../lib/contract/message.ts';
-import type { Server } from '../../lib/contract/server.ts';
 import { until } from '../harness/scene.ts';
-import { type Person, type Site, signUp, startSite, useScreens } from './browser.ts';
+import { useScreens } from './browser.ts';
+import { type Harbour, startHarbour } from './harbour.ts';
 
 describe('web: the composer', function () {
   this.timeout(180_000);
-  let site: Site;
-  let ada: Person;
-  let bob: Person;
-  let home: Server;
+  let site: Harbour['site'];
+  let ada: Harbour['ada'];
+  let bob: Harbour['bob'];
+  let home: Harbour['home'];
+  let ask: Harbour['ask'];
+  let newChannel: Harbour['newChannel'];
+  let messagesIn: Harbour['messagesIn'];
   let page: Page;
   const screen = useScreens();
 
-  const ask = async <T>(as: Person, method: string, path: string, body?: unknown): Promise<T> => {
-    const answer = await site.call<T>(method, path, { as: as.as, ...(body === undefined ? {} : { body }) });
-    expect(answer.status, `${method} ${path} ${JSON.stringify(answer.body)}`).to.be.lessThan(300);
-    return answer.body;
-  };
-  const newChannel = async (name: string): Promise<string> =>
-    (await ask<{ id: string }>(ada, 'POST', `/api/servers/${home.id}/channels`, { name, kind: 'text' })).id;
   const open = async (channelId: string): Promise<void> => {
     page = await screen(site, bob);
     await page.goto(`/servers/${home.id}/${channelId}`);
   };
   const field = () => page.getByRole('textbox', { name: /^Message / });
-  const messagesIn = (channelId: string): Promise<Message[]> => ask(ada, 'GET', `/api/channels/${channelId}/messages`);
   const firstIn = async (channelId: string): Promise<Message> => {
     await until(async () => (await messagesIn(channelId)).length > 0, 'a message');
     return (await messagesIn(channelId))[0] as Message;
   };
 
   before(async () => {
-    site = await startSite();
-    [ada, bob] = [await signUp(site, 'Ada Lovelace'), await signUp(site, 'Bob')];
-    home = await ask<Server>(ada, 'POST', '/api/servers', { name: 'Harbour' });
-    const { code } = await ask<{ code: string }>(ada, 'POST', `/api/servers/${home.id}/invites`, {});
-    await ask(bob, 'POST', `/api/invites/${code}`);
+    ({ site, ada, bob, home, ask, newChannel, messagesIn } = await startHarbour());
   });
   after(() => site?.close());
 
@@ -168,75 +159,6 @@ describe('web: the composer', function () {
     const { attachments } = await firstIn(channelId);
     expect(attachments.map(({ filename }) => filename)).to.deep.equal(['good.txt', 'pasted.txt', 'dropped.txt']);
     await rm(folder, { recursive: true });
-  });
-
-  it('a message that did not get through is sent again by itself, and stands there once; those after it wait', async () => {
-    const channelId = await newChannel('lost');
-    page = await screen(site, bob);
-    // Nothing is heard of it over the gateway.
-    await page.routeWebSocket(/\/gateway/, (socket) => {
-      const server = socket.connectToServer();
-      server.onMessage((frame) => String(frame).includes('MESSAGE_CREATE') || socket.send(frame));
-    });
-    let tries = 0;
-    await page.route(`**/api/channels/${channelId}/messages`, async (route) => {
-      if (route.request().method() !== 'POST' || ++tries > 2) return route.continue();
-      // The first does not arrive; of the second the answer is lost.
-      if (tries === 2) await route.fetch();
-      await route.abort();
-    });
-    await page.goto(`/servers/${home.id}/${channelId}`);
-    await field().fill('one');
-    await field().press('Enter');
-    await field().fill('two');
-    await field().press('Enter');
-    await until(async () => (await messagesIn(channelId)).some(({ content }) => content === 'two'), 'both messages');
-    expect((await messagesIn(channelId)).map(({ content }) => content)).to.deep.equal(['one', 'two']);
-    expect(tries).to.equal(4);
-  });
-
-  it('a message that is refused can be put back, with its mention and file; a reply to what is gone becomes none', async () => {
-    const channelId = await newChannel('refused');
-    const original = await ask<Message>(ada, 'POST', `/api/channels/${channelId}/messages`, { content: 'soon gone' });
-    page = await screen(site, bob);
-    // Nobody tells that what is answered goes.
-    await page.routeWebSocket(/\/gateway/, (socket) => {
-      const server = socket.connectToServer();
-      server.onMessage((frame) => String(frame).includes('MESSAGE_DELETE') || socket.send(frame));
-    });
-    await page.goto(`/servers/${home.id}/${channelId}`);
-    await page.getByRole('article').getByText('soon gone').hover();
-    await page.getByRole('button', { name: 'Reply' }).first().click();
-    await ask(ada, 'DELETE', `/api/channels/${channelId}/messages/${original.id}`);
-    await field().fill(`<@${ada.id}> yes`);
-    await page.locator('input[type=file]').setInputFiles({ name: 'note.txt', mimeType: 'text/plain', buffer: Buffer.from('words') });
-    await field().press('Enter');
-    await page.getByRole('button', { name: 'Edit', exact: true }).click();
-    expect(await field().inputValue()).to.equal('@Ada Lovelace yes');
-    expect(await page.evaluate('document.activeElement?.tagName')).to.equal('TEXTAREA');
-    await page.getByRole('button', { name: 'Send again' }).waitFor({ state: 'detached' });
-    await field().press('Enter');
-    await until(async () => (await messagesIn(channelId)).length === 1, 'the message');
-    const [sent] = await messagesIn(channelId);
-    expect([sent?.content, sent?.attachments.map(({ filename }) => filename), sent?.reply ?? null]).to.deep.equal([
-      `<@${ada.id}> yes`,
-      ['note.txt'],
-      null,
-    ]);
-  });
-
-  it('slow mode keeps the button and says how long', async () => {
-    const channelId = await newChannel('slow');
-    await ask(ada, 'PATCH', `/api/channels/${channelId}`, { slowmodeSecs: 600 });
-    await open(channelId);
-    await page.getByText('Slow mode: 10 minutes between messages').waitFor();
-    await field().fill('once');
-    await field().press('Enter');
-    await page.getByText(/You can write again in \d+ s/).waitFor();
-    await field().fill('twice');
-    expect(await page.getByRole('button', { name: 'Send', exact: true }).isDisabled()).to.equal(true);
-    await field().press('Enter');
-    expect((await messagesIn(channelId)).length).to.equal(1);
   });
 
   it('who may not write is told why, and who may not attach is offered no files, at once', async () => {
