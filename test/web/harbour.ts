@@ -9,10 +9,10 @@ export interface Harbour {
   ada: Person;
   bob: Person;
   home: Server;
-  ask<T>(as: Person, method: string, path: string, body?: unknown): Promise<T>;
+  ask: <T>(as: Person, method: string, path: string, body?: unknown) => Promise<T>;
   /** A new text channel of the server: its id. */
-  newChannel(name: string): Promise<string>;
-  messagesIn(channelId: string): Promise<Message[]>;
+  newChannel: (name: string) => Promise<string>;
+  messagesIn: (channelId: string) => Promise<Message[]>;
 }
 
 /** Starts it. */
