@@ -55,11 +55,14 @@ await runUntilStopped(async (note) => {
   const roles = await bringUp(note);
   note({ name: 'watcher', stop: restartOnChange(roles) });
   for (const [script, ...args] of compilers) {
-    const child = spawn(process.execPath, [inRoot(`node_modules/${script}`), ...args], { stdio: ['ignore', 'inherit', 'inherit'] });
+    const child = spawn(process.execPath, [inRoot(`node_modules/${script}`), ...args], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+      detached: true, // a group of its own: the compiler is a child of what is started here
+    });
     note({
       name: 'compiler',
       stop: () => {
-        child.kill();
+        if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid);
       },
     });
   }
