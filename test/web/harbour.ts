@@ -15,9 +15,9 @@ export interface Harbour {
   messagesIn: (channelId: string) => Promise<Message[]>;
 }
 
-/** Starts it. */
-export async function startHarbour(): Promise<Harbour> {
-  const site = await startSite();
+/** Starts it under `overrides`. */
+export async function startHarbour(overrides: Record<string, string> = {}): Promise<Harbour> {
+  const site = await startSite(overrides);
   const ask: Harbour['ask'] = async <T>(as: Person, method: string, path: string, body?: unknown): Promise<T> => {
     const answer = await site.call<T>(method, path, { as: as.as, ...(body === undefined ? {} : { body }) });
     expect(answer.status, `${method} ${path} ${JSON.stringify(answer.body)}`).to.be.lessThan(300);

@@ -23,19 +23,17 @@ export function ListingView<T extends { id: string }>({
   card: (item: T) => ComponentChildren;
 }): JSX.Element {
   const { items, error, busy, hasMore, capped } = listing;
+  const said = (count: number): string => {
+    if (count === 0) return searching ? `No ${thing} matches.` : empty;
+    return hasMore ? `The first ${count} ${thing}s` : countOf(count, thing);
+  };
   return (
     <div aria-busy={busy}>
       <Problem error={error} again={listing.again} />
       {!items && !error && <p class="spinner">Loading …</p>}
       {items && (
         <p class="soft" role="status">
-          {items.length === 0
-            ? searching
-              ? `No ${thing} matches.`
-              : empty
-            : hasMore
-              ? `The first ${items.length} ${thing}s`
-              : countOf(items.length, thing)}
+          {said(items.length)}
         </p>
       )}
       <ul class="discovery-cards">

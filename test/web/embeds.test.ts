@@ -1,0 +1,61 @@
+import { createServer, type Server as HttpServer } from 'node:http';
+import { expect } from 'chai';
+import sharp from 'sharp';
+import type { Application } from '../../lib/contract/application.ts';
+import { until } from '../harness/scene.ts';
+import { freePort } from '../harness/stack.ts';
+import { useScreens } from './browser.ts';
+import { type Harbour, startHarbour } from './harbour.ts';
+
+describe('web: images of embeds', function () {
+  this.timeout(180_000);
+  let at: Harbour;
+  let host: HttpServer;
+  let images: string;
+  let bot: string;
+  const open = useScreens();
+
+  before(async () => {
+    const picture = await sharp({ create: { width: 40, height: 20, channels: 3, background: '#16a34a' } })
+      .png()
+      .toBuffer();
+    const port = await freePort();
+    images = `http://localhost:${port}`;
+    host = createServer(({ url }, response) => {
+      if (url === '/there.png') response.writeHead(200, { 'Content-Type': 'image/png' }).end(picture);
+      else response.writeHead(404).end();
+    });
+    await new Promise<void>((resolve) => host.listen(port, 'localhost', resolve));
+    at = await startHarbour({ OUTBOUND_ALLOW: `localhost:${port}` });
+    const { id, token } = await at.ask<Application & { token: string }>(at.ada, 'POST', '/api/applications', { name: 'Painter' });
+    await at.ask(at.ada, 'POST', `/api/applications/${id}/authorize`, { serverId: at.home.id, permissions: 3 });
+    bot = `Bot ${token}`;
+  });
+  after(async () => {
+    await at?.site.close();
+    host?.close();
+  });
+
+  it('come from the own origin; one that the busy proxy refused comes at the second try, one that is nowhere leaves no box', async () => {
+    const channelId = await at.newChannel('pictures');
+    for (const name of ['there.png', 'nowhere.png']) {
+      const body = { embeds: [{ title: name, image: { url: `${images}/${name}` } }] };
+      expect((await at.site.call('POST', `/api/channels/${channelId}/messages`, { as: bot, body })).status).to.equal(201);
+    }
+    const page = await open(at.site, at.bob);
+    const tries = new Map<string, number>();
+    await page.route('**/images/**', (route) => {
+      const url = route.request().url();
+      tries.set(url, (tries.get(url) ?? 0) + 1);
+      return tries.get(url) === 1 ? route.fulfill({ status: 503 }) : route.continue();
+    });
+    await page.goto(`/servers/${at.home.id}/${channelId}`);
+    const image = (name: string) => page.getByRole('article').filter({ hasText: name }).locator('img.embed-image');
+    await page.locator('img.embed-image.gone').waitFor({ state: 'attached' });
+    expect(await image('nowhere.png').isVisible()).to.equal(false);
+    const there = image('there.png');
+    await until(async () => (await there.evaluate((element: { naturalWidth: number }) => element.naturalWidth)) === 40, 'the image');
+    expect(await there.isVisible()).to.equal(true);
+    expect([...tries.values()]).to.deep.equal([2, 2]);
+  });
+});
