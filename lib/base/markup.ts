@@ -221,7 +221,8 @@ export function parseMarkup(content: string): Token[] {
   return new Reader(content).read();
 }
 
-function* leaves(tokens: Token[]): Generator<Token> {
+/** The tokens that hold no others, in order, however deep they stand. */
+export function* leaves(tokens: readonly Token[]): Generator<Token> {
   for (const token of tokens) {
     if ('children' in token) yield* leaves(token.children);
     else yield token;
@@ -231,13 +232,12 @@ function* leaves(tokens: Token[]): Generator<Token> {
 /** The mentions of a content; those in code and after a backslash do not count (decisions 5). */
 export function mentionsOf(content: string): Mentions {
   const found = { users: new Set<string>(), roles: new Set<string>(), everyone: false, here: false };
-  if (content.includes('@')) {
+  if (content.includes('@'))
     for (const token of leaves(parseMarkup(content))) {
       if (token.type === 'userMention') found.users.add(token.id);
       else if (token.type === 'roleMention') found.roles.add(token.id);
       else if (token.type === 'everyone') found[token.kind] = true;
     }
-  }
   return { ...found, users: [...found.users], roles: [...found.roles] };
 }
 

@@ -41,13 +41,19 @@ const sent = new Map<string, string>();
 /** Marks of one channel are sent this far apart, so that a busy channel that is looked at costs one call a second. */
 const markEveryMs = 1_000;
 
-/** Sends a channel's mark, if it moved since the last, and looks again a moment later. */
-function sendMark(channelId: string): void {
+/** Sends a channel's mark, if it moved since the last. Returns whether it did. */
+function sendMark(channelId: string): boolean {
   const messageId = reads.value.get(channelId)?.readMessageId;
-  if (!messageId || sent.get(channelId) === messageId) return void sent.delete(channelId);
+  if (!messageId || sent.get(channelId) === messageId) return false;
   sent.set(channelId, messageId);
   call('PUT', path`/api/channels/${channelId}/read`, { messageId }, { keepalive: true }).catch(() => undefined);
-  setTimeout(() => sendMark(channelId), markEveryMs);
+  return true;
+}
+
+/** Sends a channel's mark now, and again as long as it moves. */
+function sendMarks(channelId: string): void {
+  if (sendMark(channelId)) setTimeout(() => sendMarks(channelId), markEveryMs);
+  else sent.delete(channelId);
 }
 
 /** Marks a channel as read up to its newest message, here and at the service. A mark that cannot be sent is made up for by the next. */
@@ -55,7 +61,7 @@ export function markRead(channelId: string): void {
   const state = reads.value.get(channelId);
   if (!state || state.lastMessageId === null || !isUnread(channelId)) return;
   change(channelId, { readMessageId: state.lastMessageId, mentions: 0 });
-  if (!sent.has(channelId)) sendMark(channelId);
+  if (!sent.has(channelId)) sendMarks(channelId);
 }
 
 window.addEventListener('pagehide', () => {

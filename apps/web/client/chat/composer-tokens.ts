@@ -1,4 +1,4 @@
-import { parseMarkup, type Token } from '../../../../lib/base/markup.ts';
+import { leaves, parseMarkup, type Token } from '../../../../lib/base/markup.ts';
 
 /** What a readable word of the composer stands for: as a message holds it, and as an option of a command takes it. */
 export interface Meaning {
@@ -30,12 +30,8 @@ function finderOf(tokens: Tokens): RegExp | undefined {
 }
 
 /** Where code and links stand: what is written there is meant as it is. */
-function literalSpans(tokens: readonly Token[]): { start: number; end: number }[] {
-  return tokens.flatMap((token) => {
-    if (token.type === 'code' || token.type === 'codeblock' || token.type === 'link') return [token];
-    return 'children' in token ? literalSpans(token.children) : [];
-  });
-}
+const literalSpans = (tokens: readonly Token[]): Token[] =>
+  [...leaves(tokens)].filter(({ type }) => ['code', 'codeblock', 'link'].includes(type));
 
 /** A text as it is sent: each token replaced by what it stands for, except in code and links. */
 export function wireOf(text: string, tokens: Tokens, as: keyof Meaning): string {
@@ -49,28 +45,22 @@ export function wireOf(text: string, tokens: Tokens, as: keyof Meaning): string 
   });
 }
 
-type Mention = Extract<Token, { type: 'userMention' | 'roleMention' }>;
-
-const mentionsOf = (tokens: readonly Token[]): Mention[] =>
-  tokens.flatMap((token) => {
-    if (token.type === 'userMention' || token.type === 'roleMention') return [token];
-    return 'children' in token ? mentionsOf(token.children) : [];
-  });
-
 /** The inverse of `wireOf`, for a message that is edited: each mention as a readable word, by the first fit name of `namesOf`. A text that would not become the same again stays as it is. */
 export function readableOf(
   content: string,
-  namesOf: (kind: Mention['type'], id: string) => readonly string[],
+  namesOf: (kind: 'userMention' | 'roleMention', id: string) => readonly string[],
 ): { text: string; tokens: Tokens } {
   const tokens = new Map<string, Meaning>();
   let text = '';
   let at = 0;
-  for (const { type, id, start, end } of mentionsOf(parseMarkup(content))) {
-    const meaning = { content: content.slice(start, end), option: content.slice(start, end) };
-    const word = tokenFor(tokens, '@', namesOf(type, id), meaning);
-    if (word !== meaning.content) tokens.set(word, meaning);
-    text += content.slice(at, start) + word;
-    at = end;
+  for (const token of leaves(parseMarkup(content))) {
+    if (token.type !== 'userMention' && token.type !== 'roleMention') continue;
+    const written = content.slice(token.start, token.end);
+    const meaning = { content: written, option: written };
+    const word = tokenFor(tokens, '@', namesOf(token.type, token.id), meaning);
+    if (word !== written) tokens.set(word, meaning);
+    text += content.slice(at, token.start) + word;
+    at = token.end;
   }
   text += content.slice(at);
   return wireOf(text, tokens, 'content') === content ? { text, tokens } : { text: content, tokens: new Map() };
