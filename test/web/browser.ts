@@ -76,6 +76,10 @@ export const flags = [
   '--disable-sync',
 ];
 
+/** The cookie that logs a window in at `origin`. */
+export const sessionCookie = (origin: string, token: string) =>
+  ({ name: 'parlance_session', value: token, url: origin, httpOnly: true, sameSite: 'Lax' }) as const;
+
 /** Whether there is a browser to test with. */
 const hasBrowser = (): boolean => findChromium() !== null;
 
@@ -102,7 +106,7 @@ async function openScreen(site: Pick<Site, 'origin'>, as: Pick<Person, 'token'> 
     locale: 'en-GB',
   });
   context.setDefaultTimeout(60_000);
-  if (as) await context.addCookies([{ name: 'parlance_session', value: as.token, url: site.origin, httpOnly: true, sameSite: 'Lax' }]);
+  if (as) await context.addCookies([sessionCookie(site.origin, as.token)]);
   const page = await context.newPage();
   const problems: string[] = [];
   const { hostname } = new URL(site.origin);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 import { findChromium } from '../../apps/local/chromium.ts';
 import { seed } from '../../apps/local/seed.ts';
-import { flags, startSite } from './browser.ts';
+import { flags, sessionCookie, startSite } from './browser.ts';
 import { openPage, shownPages } from './shown-pages.ts';
 
 /*
@@ -26,7 +26,7 @@ try {
         colorScheme: dark ? 'dark' : 'light',
         reducedMotion: 'reduce',
       });
-      await context.addCookies([{ name: 'parlance_session', value: demo.person.token, url: site.origin }]);
+      await context.addCookies([sessionCookie(site.origin, demo.person.token)]);
       const page = await context.newPage();
       for (const name of names.length ? names : Object.keys(shownPages)) {
         await openPage(page, demo, name);

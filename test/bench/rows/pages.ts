@@ -5,6 +5,7 @@ import { type Browser, type BrowserContext, chromium, type Page } from 'playwrig
 import { findChromium } from '../../../apps/local/chromium.ts';
 import { freePort } from '../../harness/stack.ts';
 import { makeWorld, type World } from '../../harness/world.ts';
+import { flags, sessionCookie } from '../../web/browser.ts';
 import { aboveRow, type Row } from '../report.ts';
 import { type Bench, openSetting } from '../setting.ts';
 import { paced } from './latency.ts';
@@ -12,25 +13,31 @@ import { paced } from './latency.ts';
 /** Messages of the channel that is looked at, and how many arrive in it each second. */
 const loaded = 5_000;
 const perSec = 50;
-const flags = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-sync'];
+
+/** A person at a site, in a browser. */
+interface Visitor {
+  browser: Browser;
+  origin: string;
+  token: string;
+}
+
+/** What is visited, and what tells that it is there. */
+interface Visit {
+  path: string;
+  ready: (page: Page) => Promise<void>;
+}
 
 /** A window of a browser that has seen nothing yet; the person is logged in. */
-async function freshWindow(browser: Browser, origin: string, token: string): Promise<{ context: BrowserContext; page: Page }> {
+async function freshWindow({ browser, origin, token }: Visitor): Promise<{ context: BrowserContext; page: Page }> {
   const context = await browser.newContext({ baseURL: origin, viewport: { width: 1280, height: 800 } });
   context.setDefaultTimeout(120_000);
-  await context.addCookies([{ name: 'parlance_session', value: token, url: origin, httpOnly: true, sameSite: 'Lax' }]);
+  await context.addCookies([sessionCookie(origin, token)]);
   return { context, page: await context.newPage() };
 }
 
 /** Compressed kilobytes of script that a first visit of `path` loads until `ready`. */
-async function scriptBytes(
-  browser: Browser,
-  origin: string,
-  token: string,
-  path: string,
-  ready: (page: Page) => Promise<void>,
-): Promise<number> {
-  const { context, page } = await freshWindow(browser, origin, token);
+async function scriptBytes(visitor: Visitor, { path, ready }: Visit): Promise<number> {
+  const { context, page } = await freshWindow(visitor);
   const cdp = await context.newCDPSession(page);
   await cdp.send('Network.enable');
   const scripts = new Set<string>();
@@ -46,14 +53,8 @@ async function scriptBytes(
 }
 
 /** Milliseconds from asking for a page to what `ready` waits for, in a browser that has seen nothing. */
-async function coldLoad(
-  browser: Browser,
-  origin: string,
-  token: string,
-  path: string,
-  ready: (page: Page) => Promise<void>,
-): Promise<number> {
-  const { context, page } = await freshWindow(browser, origin, token);
+async function coldLoad(visitor: Visitor, { path, ready }: Visit): Promise<number> {
+  const { context, page } = await freshWindow(visitor);
   const began = performance.now();
   await page.goto(path, { waitUntil: 'commit' });
   await ready(page);
@@ -101,9 +102,7 @@ async function loadAll(page: Page): Promise<void> {
 
 /** How many tasks of the page took longer than 50 ms while messages arrived. */
 async function longTasks(bench: Bench, page: Page, words: (n: number) => string, send: (content: string) => void): Promise<number> {
-  await page.evaluate(
-    `window.tasks = 0; new PerformanceObserver((list) => (window.tasks += list.getEntries().length)).observe({ type: 'longtask' })`,
-  );
+  await page.evaluate('window.tasks = 0');
   const count = perSec * bench.seconds;
   await paced(count, perSec, (n) => send(words(n)));
   // A locator would look through the page in every frame, and be what takes long.
@@ -118,29 +117,35 @@ async function measure(bench: Bench, browser: Browser, world: World, origin: str
   if (!bot) throw new Error('no bot');
   for (let n = 0; n < 60; n++) await post(origin, channelId, bot.token, `message ${n} of the channel that is opened`);
   const channel = (id: string): string => `/servers/${world.serverId}/${id}`;
-  const usable = async (page: Page): Promise<void> => {
-    await page.getByText('message 59 of the channel').waitFor();
-    await page.getByRole('textbox', { name: /^Message/ }).waitFor();
+  const usable: Visit = {
+    path: channel(channelId),
+    ready: async (page) => {
+      await page.getByText('message 59 of the channel').waitFor();
+      await page.getByRole('textbox', { name: /^Message/ }).waitFor();
+    },
   };
-  const portal = (page: Page): Promise<void> => page.getByRole('heading', { name: 'My applications' }).waitFor();
+  const portal: Visit = { path: '/developers', ready: (page) => page.getByRole('heading', { name: 'My applications' }).waitFor() };
   const answer = await fetch(`${origin}/api/channels/${channelId}/messages`, { headers: { Authorization: `Bot ${bot.token}` } });
   const bare = await startBarePage(await answer.json());
+  const written: Visit = { path: '/', ready: (page) => page.locator('[data-ready]').waitFor() };
+  const visitor: Visitor = { browser, origin, token: world.ownerToken };
   const [client, developers, cold, coldBare, tasks]: number[][] = [[], [], [], [], []] as number[][];
   const insert = Array.from({ length: loaded }, (_, n) => n);
   for (let at = 0; at < insert.length; at += 50)
     await Promise.all(
       insert.slice(at, at + 50).map((n) => post(origin, longId, bot.token, `old message ${n} with some words to fill its line`)),
     );
-  const { context, page } = await freshWindow(browser, origin, world.ownerToken);
+  const { context, page } = await freshWindow(visitor);
   try {
     await page.goto(channel(longId));
     await page.getByRole('article').first().waitFor();
     await loadAll(page);
+    await page.evaluate(`new PerformanceObserver((list) => (window.tasks += list.getEntries().length)).observe({ type: 'longtask' })`);
     for (let round = 0; round < bench.rounds; round++) {
-      client?.push(await scriptBytes(browser, origin, world.ownerToken, channel(channelId), usable));
-      developers?.push(await scriptBytes(browser, origin, world.ownerToken, '/developers', portal));
-      cold?.push(await coldLoad(browser, origin, world.ownerToken, channel(channelId), usable));
-      coldBare?.push(await coldLoad(browser, bare.origin, '-', '/', (one) => one.locator('[data-ready]').waitFor()));
+      client?.push(await scriptBytes(visitor, usable));
+      developers?.push(await scriptBytes(visitor, portal));
+      cold?.push(await coldLoad(visitor, usable));
+      coldBare?.push(await coldLoad({ browser, origin: bare.origin, token: '-' }, written));
       tasks?.push(
         await longTasks(
           bench,
