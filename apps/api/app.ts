@@ -11,7 +11,7 @@ import type { Verdict } from '../../lib/store/throttle.ts';
 import { serveFiles } from './files.ts';
 import { serveImages } from './images.ts';
 import { createPlaces, type Intake, type Places, takeBody } from './intake.ts';
-import { type Identified, identify, loginBucket, takeFrom, tell } from './middleware/identify.ts';
+import { createIdentify, type Identified, type Identify, loginBucket, takeFrom, tell } from './middleware/identify.ts';
 import { requests } from './middleware/request.ts';
 import { setSession } from './middleware/session-cookie.ts';
 import { servePages } from './pages.ts';
@@ -69,18 +69,19 @@ function serve(
   platform: ApiPlatform,
   route: Route,
   places: Places,
+  identify: Identify,
 ): (ctx: Koa.ParameterizedContext<State> & { params: unknown }) => Promise<void> {
   for (const schema of [route.body, route.query]) if (schema) prepare(schema);
   return async (ctx) => {
     ctx.state.route = route.path;
     const params = ctx.params as Record<string, string>;
-    const who = await identify(ctx, platform, route, params);
+    const who = await identify(ctx, route, params);
     ctx.state.actor = who.actor;
     const intake = await takeBody(ctx, platform, route, who, params, places);
     let answer: KeptAnswer;
     try {
       // A body may take its time: who sends it, and what they may do, is asked again, and its message is as new as its end.
-      const now = intake.files.length ? await identify(ctx, platform, { ...route, rateLimit: 'none' }, params) : who;
+      const now = intake.files.length ? await identify(ctx, { ...route, rateLimit: 'none' }, params) : who;
       answer = await runRoute(platform, route, ctx, now, params, intake);
     } finally {
       await intake.discard();
@@ -102,11 +103,12 @@ export function createApp(platform: ApiPlatform, metrics: Metrics, routes: reado
   const app = new Koa<State>();
   const groups = new Map<string, Router<State>>();
   const places = createPlaces();
+  const identify = createIdentify(platform);
   for (const route of routes) {
     const group = `${route.method} ${segmentsOf(route.path)}`;
     const router = groups.get(group) ?? new Router<State>({ sensitive: true, strict: true });
     groups.set(group, router);
-    router.register(route.path.replace(/\{(\w+)\}/g, ':$1'), [route.method], serve(platform, route, places) as never);
+    router.register(route.path.replace(/\{(\w+)\}/g, ':$1'), [route.method], serve(platform, route, places, identify) as never);
   }
   const layers = new Map([...groups].map(([name, router]) => [name, router.routes()]));
   const methods = [...new Set(routes.map((route) => route.method))];

@@ -27,27 +27,40 @@ function matches(token: string, stored: TokenDoc, now: number): boolean {
   return timingSafeEqual(Buffer.from(sha256(token), 'hex'), Buffer.from(stored.hash, 'hex')) && fresh;
 }
 
-/** The account that a token was last seen with, without checking it: tells which versions to ask for. null when this process has not seen it. */
-export function hintOfToken(platform: Platform, token: string): string | null {
-  const id = tokenPattern.exec(token)?.[1];
-  return (id && (platform.cache.get(`token:${id}`) as Credential | undefined)?.account._id) || null;
-}
+/** The id that a token begins with; null when it is malformed. */
+export const tokenIdOf = (token: string): string | null => tokenPattern.exec(token)?.[1] ?? null;
 
 /**
  * Checks a token under `version`, its account's access version. null for an unknown, malformed, expired or wrong token, which all look the same.
- * `versionOf` is asked for the version once the account is known; it answers null while Redis is away, and then nothing is cached.
+ * `versionOf` is asked for the version only after the secret matched; it answers null while Redis is away, and then nothing is cached. `beforeRead` is called
+ * before the database is read for a token that the cache does not prove, and may throw.
  */
 export async function checkToken(
   platform: Platform,
   token: string,
   versionOf: (accountId: string) => Promise<string | null>,
+  beforeRead: () => void = () => undefined,
 ): Promise<Credential | null> {
-  const id = tokenPattern.exec(token)?.[1];
+  const id = tokenIdOf(token);
   if (!id) return null;
   const key = `token:${id}`;
   const cached = platform.cache.get(key) as Credential | undefined;
-  if (cached?.version != null && cached.version === (await versionOf(cached.account._id)))
-    return matches(token, cached.token, platform.now()) ? cached : null;
+  const isCached = cached !== undefined && matches(token, cached.token, platform.now());
+  if (isCached && cached.version !== null && cached.version === (await versionOf(cached.account._id))) return cached;
+  beforeRead();
+  // A token that differs from the cached one may be newer, so the database decides.
+  const credential = await readCredential(platform, id, token, versionOf);
+  if (credential === null && isCached) platform.cache.delete(key);
+  else if (credential !== null && credential.version !== null && platform.redisUp()) platform.cache.set(key, credential);
+  return credential;
+}
+
+async function readCredential(
+  platform: Platform,
+  id: string,
+  token: string,
+  versionOf: (accountId: string) => Promise<string | null>,
+): Promise<Credential | null> {
   const first = await platform.db.tokens.findOne({ _id: id }).lean();
   if (!first || !matches(token, first, platform.now())) return null;
   const version = await versionOf(first.accountId);
@@ -57,9 +70,7 @@ export async function checkToken(
     platform.db.accounts.findOne({ _id: first.accountId }).lean(),
   ]);
   if (!stored || !account || !matches(token, stored, platform.now())) return null;
-  const credential: Credential = { version, token: stored, account };
-  if (version !== null && platform.redisUp()) platform.cache.set(key, credential);
-  return credential;
+  return { version, token: stored, account };
 }
 
 /** Reads one id's version now. */

@@ -1,9 +1,11 @@
 import type { Context } from 'koa';
+import { LRUCache } from 'lru-cache';
 import { clientAddress } from '../../../lib/base/client-address.ts';
 import { refuse } from '../../../lib/base/errors.ts';
 import { type Actor, serverOfChannelHint } from '../../../lib/domain/access.ts';
-import { actorOf, type Credential, checkToken, hintOfToken } from '../../../lib/domain/credentials.ts';
+import { actorOf, type Credential, checkToken, tokenIdOf } from '../../../lib/domain/credentials.ts';
 import type { ApiPlatform } from '../../../lib/store/platform.ts';
+import { sha256 } from '../../../lib/store/seal.ts';
 import type { Bucket, GateReply, Verdict } from '../../../lib/store/throttle.ts';
 import type { Route } from '../route.ts';
 import { cookieName, tokenOf } from './session-cookie.ts';
@@ -46,42 +48,80 @@ function bucketFor(platform: ApiPlatform, route: Route, accountId: string | null
   return { key: `address:${address}`, perSecond: (rate.perSecond * 2) / 5, burst: (rate.burst * 2) / 5, name: 'address' };
 }
 
+/** How many addresses and tokens a process remembers for `createIdentify`. */
+const remembered = 10_000;
+/** So many wrong credentials of one address within a minute are looked up whatever its bucket says: old cookies behind a shared address. */
+const freeLookups = 20;
+
+/** What an address sent within a minute: how many wrong credentials, and the last refusal of its bucket. */
+interface WrongCredentials {
+  count: number;
+  refusal: { verdict: Verdict; untilMs: number } | null;
+}
+
+/** Finds out who calls a route. */
+export type Identify = (ctx: Context, route: Route, params: Record<string, string>) => Promise<Identified>;
+
 /**
- * Who calls `route`: one trip to the gate gives the limiter's decision, the versions that access data are cached under, and a message's id
- * (quality 2). Refuses `rate_limited`, `unauthorized` and `bots_not_allowed`.
+ * Finds out who calls a route: one trip to the gate gives the limiter's decision, the versions that access data is cached under, and a message's id.
+ * The caller's bucket is charged only after the secret matched; a wrong credential is charged to the address. While the bucket of an address that sent many
+ * wrong credentials is empty, a token from there that this process has not seen to be right is refused without a read of the database.
+ * Refuses `rate_limited`, `unauthorized` and `bots_not_allowed`.
  */
-export async function identify(ctx: Context, platform: ApiPlatform, route: Route, params: Record<string, string>): Promise<Identified> {
-  const address = clientAddress(ctx.get('X-Forwarded-For'), ctx.req.socket.remoteAddress, platform.config.TRUST_PROXY);
-  const presented = route.auth === 'none' ? null : tokenOf(ctx, platform.config.baseUrl);
-  const token = presented?.token ?? null;
-  const hint = token && hintOfToken(platform, token);
-  const serverId = params.serverId ?? (params.channelId ? serverOfChannelHint(platform, params.channelId) : null);
-  const pass = async (accountId: string | null): Promise<GateReply> => {
-    const bucket = bucketFor(platform, route, accountId, address);
-    const versionsOf = [accountId, accountId && serverId].filter((id) => id !== null);
-    const reply = await platform.gate({ bucket, versionsOf, wantId: route.makesMessage === true });
-    reply.versions?.forEach((version, at) => known.set(versionsOf[at] as string, version));
-    if (reply.versions === null) for (const id of versionsOf) known.set(id, null);
-    if (bucket && reply.verdict) tell(ctx, bucket.name, reply.verdict);
-    return reply;
+export function createIdentify(platform: ApiPlatform): Identify {
+  const wrongByAddress = new LRUCache<string, WrongCredentials>({ max: remembered, ttl: 60_000 });
+  /** The hash of the last right token under each token id. */
+  const provenHashes = new LRUCache<string, string>({ max: remembered });
+
+  const refuseUnproven = (ctx: Context, address: string, token: string): void => {
+    const { count = 0, refusal = null } = wrongByAddress.get(address) ?? {};
+    const leftSecs = refusal ? (refusal.untilMs - platform.now()) / 1000 : 0;
+    if (!refusal || count < freeLookups || leftSecs <= 0 || provenHashes.get(tokenIdOf(token) ?? '') === sha256(token)) return;
+    tell(ctx, 'address', { ...refusal.verdict, retryAfterSecs: leftSecs });
   };
-  const known = new Map<string, string | null>();
-  if (route.auth === 'none') {
-    const reply = await pass(null);
-    return { actor: null, tokenId: null, newId: reply.id ?? platform.ids.next(), address };
-  }
-  let reply: GateReply | null = hint ? await pass(hint) : null;
-  const credential: Credential | null = token
-    ? await checkToken(platform, token, async (accountId) => {
-        if (!known.has(accountId)) reply = await pass(accountId);
-        return known.get(accountId) ?? null;
-      })
-    : null;
-  if (!credential || (credential.account.kind === 'bot') !== presented?.bot) {
-    if (!reply) await pass(null);
-    return refuse('unauthorized', { hint: `\`Authorization: Bot <token>\`, \`Bearer <token>\`, or the cookie ${cookieName}` });
-  }
-  const actor = actorOf(platform, credential.account, known);
-  if (route.auth === 'person' && actor.bot) refuse('bots_not_allowed');
-  return { actor, tokenId: credential.token._id, newId: reply?.id ?? platform.ids.next(), address };
+
+  const noteWrong = (address: string, verdict: Verdict | null): void => {
+    const wrong = wrongByAddress.get(address) ?? { count: 0, refusal: null };
+    wrong.count++;
+    if (verdict?.allowed === false) wrong.refusal = { verdict, untilMs: platform.now() + verdict.retryAfterSecs * 1000 };
+    if (wrong.count === 1) wrongByAddress.set(address, wrong);
+  };
+
+  return async (ctx, route, params) => {
+    const address = clientAddress(ctx.get('X-Forwarded-For'), ctx.req.socket.remoteAddress, platform.config.TRUST_PROXY);
+    const presented = route.auth === 'none' ? null : tokenOf(ctx, platform.config.baseUrl);
+    const token = presented?.token ?? null;
+    const serverId = params.serverId ?? (params.channelId ? serverOfChannelHint(platform, params.channelId) : null);
+    const known = new Map<string, string | null>();
+    const pass = async (accountId: string | null): Promise<GateReply> => {
+      const bucket = bucketFor(platform, route, accountId, address);
+      const versionsOf = [accountId, accountId && serverId].filter((id) => id !== null);
+      const reply = await platform.gate({ bucket, versionsOf, wantId: route.makesMessage === true });
+      reply.versions?.forEach((version, at) => known.set(versionsOf[at] as string, version));
+      if (reply.versions === null) for (const id of versionsOf) known.set(id, null);
+      const { verdict } = reply;
+      if (accountId === null && token !== null) noteWrong(address, verdict);
+      if (bucket && verdict) tell(ctx, bucket.name, verdict);
+      return reply;
+    };
+    if (route.auth === 'none') {
+      const reply = await pass(null);
+      return { actor: null, tokenId: null, newId: reply.id ?? platform.ids.next(), address };
+    }
+    let reply: GateReply | null = null;
+    const versionOf = async (accountId: string): Promise<string | null> => {
+      if (!known.has(accountId)) reply = await pass(accountId);
+      return known.get(accountId) ?? null;
+    };
+    const credential: Credential | null = token
+      ? await checkToken(platform, token, versionOf, () => refuseUnproven(ctx, address, token))
+      : null;
+    if (!credential) await pass(null);
+    if (!credential || (credential.account.kind === 'bot') !== presented?.bot)
+      return refuse('unauthorized', { hint: `\`Authorization: Bot <token>\`, \`Bearer <token>\`, or the cookie ${cookieName}` });
+    provenHashes.set(credential.token._id, credential.token.hash);
+    const actor = actorOf(platform, credential.account, known);
+    if (route.auth === 'person' && actor.bot) refuse('bots_not_allowed');
+    return { actor, tokenId: credential.token._id, newId: (reply as GateReply | null)?.id ?? platform.ids.next(), address };
+  };
 }
