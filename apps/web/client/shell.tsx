@@ -23,6 +23,10 @@ const AppsPage = lazy(() => import('./discovery/apps-page.tsx').then((page) => p
 /** The server that a path of ours is about. */
 const serverOf = (path: string): string | undefined => /^\/servers\/(\d+)/.exec(path)?.[1];
 
+/** Whether a click in the lists chose a page: then they close on a narrow page. A server or the direct messages only change what the lists show. */
+const closesLists = (target: EventTarget | null): boolean =>
+  target instanceof Element && target.closest('.side-column a, .rail a[href="/discovery"]') !== null;
+
 /** Says that nothing is heard just now, and that it comes back by itself. */
 function Away(): JSX.Element | null {
   switch (connection.value) {
@@ -51,15 +55,13 @@ export function Shell(): JSX.Element {
     start(serverId);
     return stop;
   }, []);
-  useEffect(() => {
-    sideOpen.value = false;
-  }, [path]);
   const side = useRef<HTMLDivElement>(null);
   const wasOpen = useRef(false);
   useEffect(() => {
-    // Who opens the lists goes into them, and comes back to the button when they close.
+    // Opening the lists moves the focus into them; closing them moves it back to the button, unless it went elsewhere.
+    const isInside = side.current?.contains(document.activeElement) || document.activeElement === document.body;
     if (sideOpen.value) side.current?.querySelector('a')?.focus();
-    else if (wasOpen.current) document.querySelector<HTMLElement>('.side-button button')?.focus();
+    else if (wasOpen.current && isInside) document.querySelector<HTMLElement>('.side-button button')?.focus();
     wasOpen.current = sideOpen.value;
   }, [sideOpen.value]);
   if (state.value === 'loading') return <p class="spinner">Loading …</p>;
@@ -69,7 +71,12 @@ export function Shell(): JSX.Element {
       <a class="skip-link" href="#main">
         To the page
       </a>
-      <div class="side" ref={side} onKeyDown={({ key }) => key === 'Escape' && (sideOpen.value = false)}>
+      <div
+        class="side"
+        ref={side}
+        onKeyDown={({ key }) => key === 'Escape' && (sideOpen.value = false)}
+        onClick={({ target }) => closesLists(target) && (sideOpen.value = false)}
+      >
         <ServerRail current={serverId} />
         <div class="side-column">
           {serverId && servers.value.has(serverId) ? <ChannelList serverId={serverId} /> : <DmList />}

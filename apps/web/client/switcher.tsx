@@ -6,6 +6,7 @@ import { dms } from '../state/dms.ts';
 import { isUnread, mentionsIn } from '../state/reads.ts';
 import { details } from '../state/servers.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { sideOpen } from './page.tsx';
 import { holdsMessages, pathOf } from './place.ts';
 import { onShortcut, overPage, shortcuts } from './shortcuts.ts';
 
@@ -59,6 +60,7 @@ function Switcher({ onClose }: { onClose: () => void }): JSX.Element {
   const go = (target: Target | undefined): void => {
     if (!target) return;
     onClose();
+    sideOpen.value = false;
     route(target.path);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
