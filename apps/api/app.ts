@@ -11,7 +11,9 @@ import type { Verdict } from '../../lib/store/throttle.ts';
 import { serveFiles } from './files.ts';
 import { serveImages } from './images.ts';
 import { createPlaces, type Intake, type Places, takeBody } from './intake.ts';
-import { createIdentify, type Identified, type Identify, loginBucket, takeFrom, tell } from './middleware/identify.ts';
+import { createIdentify, type Identified, type Identify } from './middleware/identify.ts';
+import { takeLogin } from './middleware/login-limits.ts';
+import { applyVerdict } from './middleware/rate-headers.ts';
 import { requests } from './middleware/request.ts';
 import { setSession } from './middleware/session-cookie.ts';
 import { servePages } from './pages.ts';
@@ -40,8 +42,8 @@ async function runRoute(
       newId,
       address: who.address,
       tokenId: who.tokenId,
-      takeLogin: (username: string) => takeFrom(ctx, platform, loginBucket(`account:${username}`), 'login'),
-      tellRate: (bucket: string, verdict: Verdict) => tell(ctx, bucket, verdict),
+      takeLogin: (username: string) => takeLogin(ctx, platform, username, who.address),
+      tellRate: (bucket: string, verdict: Verdict) => applyVerdict(ctx, bucket, verdict),
       setSession: (token: string | null) => setSession(ctx, platform.config.baseUrl, token),
     };
     const result = await route.run(platform, who.actor, input);

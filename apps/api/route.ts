@@ -34,7 +34,7 @@ export interface Input<P extends string, Q, B> {
   /** The id that a create gives to its resource; the same again when the request is taken up after a crash (decisions 1). */
   newId: string;
   address: string;
-  /** Takes one try from the strict bucket of a username, beside that of the address. Refuses `rate_limited` (decisions 1). */
+  /** Counts a try of a username's password: by username and address, beside the address; and slows down when many addresses try it. Refuses `rate_limited`. */
   takeLogin: (username: string) => Promise<void>;
   /** Says on the answer what a bucket of the route's own decided, by the bucket's name. Refuses `rate_limited` (decisions 1). */
   tellRate: (bucket: string, verdict: Verdict) => void;

@@ -1,4 +1,3 @@
-import { hash, type Options, verify } from '@node-rs/argon2';
 import { refuse } from '../base/errors.ts';
 import type { LoginInput, Me, MeInFull, MePatch, RegisterInput, Session } from '../contract/user.ts';
 import { insertNew } from '../store/insert.ts';
@@ -7,13 +6,8 @@ import type { Platform } from '../store/platform.ts';
 import type { Actor } from './access.ts';
 import { newToken, sessionLifeMs } from './credentials.ts';
 import { faceOf, tagOf } from './faces.ts';
+import { hashPassword, isPassword, takeHashTurn } from './passwords.ts';
 import { systemAccount } from './system-account.ts';
-
-/** Argon2id (the library's default kind) at 19 MiB and two passes. */
-export const hashing: Options = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
-
-/** What a login of an unknown name is checked against, so that it takes as long as one of a known name. Of the same cost as `hashing`. */
-export const nobodysHash = '$argon2id$v=19$m=19456,t=2,p=1$2ANkgg8Sx7p6SEWfDE6uCg$gim1Kn4TNaJsWgt6eC6J8yiz+RciW11Du5dijwGjItM';
 
 /** An account as itself sees it: `GET /api/auth/me` (decisions 3). */
 export const meOf = (account: AccountDoc): Me => ({
@@ -43,9 +37,15 @@ export async function openSession(platform: Platform, account: AccountDoc): Prom
   return { user: meOf(account), token };
 }
 
-/** Makes a person's account with the id `newId` and opens its first session. Refuses `username_taken`, also when two register one name at once, and for the platform's own. */
-export async function register(platform: Platform, input: RegisterInput, newId: string): Promise<Session> {
+/**
+ * Makes a person's account with the id `newId` and opens its first session. Refuses `username_taken`, before the password is hashed where the name is known to be
+ * taken, also when two register one name at once, and for the platform's own; else as `takeHashTurn`.
+ */
+export async function register(platform: Platform, input: RegisterInput, newId: string, address: string): Promise<Session> {
+  const { accounts } = platform.db;
   if (input.username === systemAccount.username) refuse('username_taken');
+  const taken = await accounts.findOne({ username: input.username, kind: 'person' }).lean();
+  if (taken) return taken._id === newId ? openSession(platform, taken) : refuse('username_taken');
   const account: AccountDoc = {
     _id: newId,
     kind: 'person',
@@ -53,22 +53,24 @@ export async function register(platform: Platform, input: RegisterInput, newId: 
     displayName: input.displayName?.trim() ?? input.username,
     avatarUrl: null,
     tag: null,
-    passwordHash: await hash(input.password, hashing),
+    passwordHash: await takeHashTurn(address, () => hashPassword(input.password)),
     applicationId: null,
     status: 'online',
     customStatus: null,
     createdAt: new Date(platform.now()),
   };
-  if (await insertNew(platform.db.accounts, account)) return openSession(platform, account);
-  const own = await platform.db.accounts.findOne({ _id: newId, username: input.username }).lean();
+  if (await insertNew(accounts, account)) return openSession(platform, account);
+  const own = await accounts.findOne({ _id: newId, username: input.username }).lean();
   return own ? openSession(platform, own) : refuse('username_taken');
 }
 
-/** Opens a session for a username and its password. Refuses 401, alike and after the same time for an unknown name and a wrong password. */
-export async function login(platform: Platform, input: LoginInput): Promise<Session> {
-  const account = await platform.db.accounts.findOne({ username: input.username, kind: 'person' }).lean();
-  const right = await verify(account?.passwordHash ?? nobodysHash, input.password);
-  return account && right ? openSession(platform, account) : refuse('unauthorized', { hint: 'a username and its password' });
+/** Opens a session for a username and its password. Refuses 401, alike and after the same time for an unknown name and a wrong password; else as `takeHashTurn`. */
+export async function login(platform: Platform, input: LoginInput, address: string): Promise<Session> {
+  const account = await takeHashTurn(address, async () => {
+    const found = await platform.db.accounts.findOne({ username: input.username, kind: 'person' }).lean();
+    return (await isPassword(found?.passwordHash ?? null, input.password)) ? found : null;
+  });
+  return account ? openSession(platform, account) : refuse('unauthorized', { hint: 'a username and its password' });
 }
 
 /** Ends the session that `tokenId` belongs to, on every node at once. */

@@ -13,6 +13,7 @@ import { fanOutRows } from './rows/fan-out.ts';
 import { interactionRows } from './rows/interactions.ts';
 import { latencyRows } from './rows/latency.ts';
 import { listRows } from './rows/list.ts';
+import { loginRows } from './rows/logins.ts';
 import { memoryRow } from './rows/memory.ts';
 import { pageRows } from './rows/pages.ts';
 import { permissionRows } from './rows/permissions.ts';
@@ -43,6 +44,7 @@ const suites: Record<string, (bench: Bench) => Promise<Row[]>> = {
   'codehost-render': codehostRenderRows,
   'role-change': roleChangeRows,
   pages: pageRows,
+  logins: loginRows,
 };
 
 const { values, positionals } = parseArgs({

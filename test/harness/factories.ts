@@ -3,8 +3,8 @@ import { expect } from 'chai';
 import type { Authorized, NewApplication } from '../../lib/contract/application.ts';
 import type { Channel, ChannelInput } from '../../lib/contract/channel.ts';
 import type { Invite, InviteInput, Role, RoleInput, Server } from '../../lib/contract/server.ts';
-import { hashing } from '../../lib/domain/accounts.ts';
 import { newToken, sessionLifeMs } from '../../lib/domain/credentials.ts';
+import { hashing } from '../../lib/domain/passwords.ts';
 import type { TestApi } from './api.ts';
 
 /** Someone who calls: `as` goes in `api.call(…, { as })`. */

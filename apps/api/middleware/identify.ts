@@ -8,6 +8,8 @@ import type { ApiPlatform } from '../../../lib/store/platform.ts';
 import { sha256 } from '../../../lib/store/seal.ts';
 import type { Bucket, GateReply, Verdict } from '../../../lib/store/throttle.ts';
 import type { Route } from '../route.ts';
+import { addressLogins } from './login-limits.ts';
+import { applyVerdict } from './rate-headers.ts';
 import { cookieName, tokenOf } from './session-cookie.ts';
 
 /** Who calls, with what it cost and the id for what it may make. */
@@ -18,32 +20,10 @@ export interface Identified {
   address: string;
 }
 
-/** Says on the answer what a bucket decided. Refuses `rate_limited`. */
-export function tell(ctx: Context, bucketName: string, verdict: Verdict): void {
-  ctx.set('X-RateLimit-Limit', String(verdict.limit));
-  ctx.set('X-RateLimit-Remaining', String(verdict.remaining));
-  ctx.set('X-RateLimit-Reset-After', verdict.resetAfterSecs.toFixed(3));
-  ctx.set('X-RateLimit-Bucket', bucketName);
-  if (!verdict.allowed) {
-    const retryAfter = Math.ceil(verdict.retryAfterSecs * 1000) / 1000;
-    refuse('rate_limited', { seconds: retryAfter }, { retryAfter });
-  }
-}
-
-/** The strict bucket of log-ins and registrations: 10 a minute for `what` (an address or a username). */
-export const loginBucket = (what: string): Bucket => ({ key: `login:${what}`, perSecond: 10 / 60, burst: 10 });
-
-/** Takes one request from `bucket`, outside the request's main trip to the gate. Refuses `rate_limited`. */
-export async function takeFrom(ctx: Context, platform: ApiPlatform, bucket: Bucket, name: string): Promise<void> {
-  if (platform.config.RATE_LIMIT === null) return;
-  const { verdict } = await platform.gate({ bucket, versionsOf: [], wantId: false });
-  if (verdict) tell(ctx, name, verdict);
-}
-
 function bucketFor(platform: ApiPlatform, route: Route, accountId: string | null, address: string): (Bucket & { name: string }) | null {
   const rate = platform.config.RATE_LIMIT;
   if (rate === null || route.rateLimit === 'none') return null;
-  if (route.rateLimit === 'login') return { ...loginBucket(address), name: 'login' };
+  if (route.rateLimit === 'login') return { ...addressLogins(address), name: 'login' };
   if (accountId) return { key: accountId, perSecond: rate.perSecond, burst: rate.burst, name: 'caller' };
   return { key: `address:${address}`, perSecond: (rate.perSecond * 2) / 5, burst: (rate.burst * 2) / 5, name: 'address' };
 }
@@ -77,7 +57,7 @@ export function createIdentify(platform: ApiPlatform): Identify {
     const { count = 0, refusal = null } = wrongByAddress.get(address) ?? {};
     const leftSecs = refusal ? (refusal.untilMs - platform.now()) / 1000 : 0;
     if (!refusal || count < freeLookups || leftSecs <= 0 || provenHashes.get(tokenIdOf(token) ?? '') === sha256(token)) return;
-    tell(ctx, 'address', { ...refusal.verdict, retryAfterSecs: leftSecs });
+    applyVerdict(ctx, 'address', { ...refusal.verdict, retryAfterSecs: leftSecs });
   };
 
   const noteWrong = (address: string, verdict: Verdict | null): void => {
@@ -101,7 +81,7 @@ export function createIdentify(platform: ApiPlatform): Identify {
       if (reply.versions === null) for (const id of versionsOf) known.set(id, null);
       const { verdict } = reply;
       if (accountId === null && token !== null) noteWrong(address, verdict);
-      if (bucket && verdict) tell(ctx, bucket.name, verdict);
+      if (bucket && verdict) applyVerdict(ctx, bucket.name, verdict);
       return reply;
     };
     if (route.auth === 'none') {

@@ -1,0 +1,132 @@
+import { rm } from 'node:fs/promises';
+import { Agent, request } from 'node:http';
+import { makeWorld, type World } from '../../harness/world.ts';
+import { figure, percentile, type Row } from '../report.ts';
+import { type Bench, openSetting, type Setting } from '../setting.ts';
+
+const attackers = 400;
+/** How long an attacker waits after an answer, in milliseconds. */
+const againMs = 1_000;
+const fileBytes = 64 * 1024;
+/** How many times slower a victim may be beside the attack. */
+const mostTimes = 10;
+
+interface Request {
+  path: string;
+  headers: Record<string, string>;
+  body: string | Buffer;
+}
+
+const upload = ({ channelIds, bots }: World): Request => {
+  const head = '--xyz\r\nContent-Disposition: form-data; name="files"; filename="notes.bin"\r\n\r\n';
+  return {
+    path: `/api/channels/${channelIds[0]}/messages`,
+    headers: {
+      Authorization: `Bot ${bots[0]?.token}`,
+      'Content-Type': 'multipart/form-data; boundary=xyz',
+      'X-Forwarded-For': '203.0.113.1',
+    },
+    body: Buffer.concat([Buffer.from(head), Buffer.alloc(fileBytes, 120), Buffer.from('\r\n--xyz--\r\n')]),
+  };
+};
+const post = ({ channelIds, bots }: World): Request => ({
+  path: `/api/channels/${channelIds[1]}/messages`,
+  headers: { Authorization: `Bot ${bots[1]?.token}`, 'Content-Type': 'application/json', 'X-Forwarded-For': '203.0.113.2' },
+  body: JSON.stringify({ content: 'a message of a usual length, as people write them' }),
+});
+/** A try to log in as a name of its own from an address of its own. */
+const login = (at: number): Request => ({
+  path: '/api/auth/login',
+  headers: { 'Content-Type': 'application/json', 'X-Forwarded-For': `198.18.${at >> 8}.${at & 255}` },
+  body: JSON.stringify({ username: `nobody${at}`, password: 'a wrong password' }),
+});
+
+const send = (agent: Agent, url: string, { path, headers, body }: Request): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const sent = request(url + path, { method: 'POST', agent, headers }, (response) => {
+      response.resume();
+      response.once('end', () => resolve(response.statusCode ?? 0));
+    });
+    sent.once('error', reject);
+    sent.end(body);
+  });
+
+/** Latencies of one client that sends `what` again and again for so long, in milliseconds. */
+async function watch(url: string, what: Request, seconds: number): Promise<number[]> {
+  const agent = new Agent({ keepAlive: true });
+  const latencies: number[] = [];
+  const until = performance.now() + seconds * 1000;
+  while (performance.now() < until) {
+    const at = performance.now();
+    const status = await send(agent, url, what);
+    if (status !== 201) throw new Error(`the victim was answered ${status}`);
+    latencies.push(performance.now() - at);
+  }
+  agent.destroy();
+  return latencies;
+}
+
+/** Sends 400 log-ins at once, each from an address of its own, and each again a second after its answer, until `stop`. */
+function attack(url: string): { stop: () => Promise<void> } {
+  const agent = new Agent({ keepAlive: true });
+  let next = 0;
+  let running = true;
+  const one = async (): Promise<void> => {
+    while (running) {
+      await send(agent, url, login(next++ % 65_536)).catch(() => undefined);
+      await new Promise((resolve) => setTimeout(resolve, againMs));
+    }
+  };
+  const all = Promise.all(Array.from({ length: attackers }, one));
+  return {
+    stop: async () => {
+      running = false;
+      await all;
+      agent.destroy();
+    },
+  };
+}
+
+async function round({ stack }: Setting, what: readonly Request[], seconds: number): Promise<number[]> {
+  const latencies = await Promise.all(what.map((one) => watch(stack.apiUrl(), one, seconds)));
+  return latencies.map((one) => percentile(one, 0.99));
+}
+
+/** How long uploads and posts take beside 400 log-ins from 400 addresses, and without them. */
+export async function loginRows(bench: Bench): Promise<Row[]> {
+  const setting = await openSetting(bench, { api: 1, gateway: 0, worker: 0 }, { TRUST_PROXY: '1', STORE_PATIENCE: '20' });
+  const figures: [beside: number[], alone: number[]][] = [
+    [[], []],
+    [[], []],
+  ];
+  try {
+    const world = await makeWorld(setting.platform, { bots: 2, channels: 2 });
+    const what = [upload(world), post(world)];
+    await round(setting, what, 1);
+    for (let i = 0; i < bench.rounds; i++) {
+      const alone = await round(setting, what, bench.seconds);
+      const attacking = attack(setting.stack.apiUrl());
+      const beside = await round(setting, what, bench.seconds).finally(() => attacking.stop());
+      figures.forEach(([one, other], at) => {
+        one.push(beside[at] ?? 0);
+        other.push(alone[at] ?? 0);
+      });
+    }
+  } finally {
+    await setting.close();
+    await rm(setting.config.FILES_DIR, { recursive: true, force: true });
+  }
+  return figures.map(([beside, alone], at) => {
+    const [ours, limit] = [figure(beside), figure(alone)];
+    const times = ours.median / limit.median;
+    return {
+      name: `${at === 0 ? 'upload of 64 KiB' : 'POST message'} beside 400 log-ins, p99`,
+      unit: 'ms',
+      ours,
+      limit,
+      result: `${times.toFixed(1)} ×`,
+      aim: `≤ ${mostTimes} ×`,
+      met: times <= mostTimes,
+    };
+  });
+}
