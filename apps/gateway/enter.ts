@@ -4,6 +4,7 @@ import { botEvents, type EventName, optInEvents } from '../../lib/contract/event
 import { type Credential, credentialOf } from '../../lib/domain/credentials.ts';
 import { faceOf, tagOf } from '../../lib/domain/faces.ts';
 import type { AccountDoc } from '../../lib/store/models/account.ts';
+import { removeSocket } from './address-usage.ts';
 import { joinAccount } from './audience.ts';
 import { op } from './frames.ts';
 import { refreshAccount } from './hear.ts';
@@ -60,17 +61,6 @@ function refuseToken(node: GatewayNode, socket: GatewaySocket): void {
   closeSocket(node, socket, 'badToken', 'the token is not valid');
 }
 
-/** No longer one of its address' unidentified sockets. */
-export function acquaint(node: GatewayNode, socket: GatewaySocket): void {
-  const { address } = socket;
-  if (address === null) return;
-  socket.address = null;
-  const left = (node.strangers.get(address) ?? 1) - 1;
-  if (left > 0) node.strangers.set(address, left);
-  else node.strangers.delete(address);
-  node.metrics.sockets.dec({ kind: 'unidentified' });
-}
-
 /** The session is ready: what is live goes out from now on. */
 function start(node: GatewayNode, session: Session): void {
   const { socket } = session;
@@ -79,7 +69,7 @@ function start(node: GatewayNode, session: Session): void {
   socket.stage = 'live';
   socket.cookie = null;
   socket.deadline = monotonic() + node.platform.config.HEARTBEAT_INTERVAL_MS * 1.5;
-  acquaint(node, socket);
+  removeSocket(node, socket, false);
   node.metrics.sockets.inc({ kind: session.account.bot ? 'bot' : 'person' });
   if (session.account.bot) reach(node, session, session.target);
 }
@@ -175,6 +165,7 @@ export async function enter(node: GatewayNode, socket: GatewaySocket, how: 'iden
     node.platform.log.warn({ err: error, how }, 'a client could not be let in');
     // Whether Redis did what it was asked is not known: giving it up does no harm when it did not.
     if (socket.session) drop(node, socket.session, how === 'identify' ? 'end' : 'wait');
+    removeSocket(node, socket, false);
     closeSocket(node, socket, 'unavailable', 'try again');
   }
 }

@@ -1,6 +1,7 @@
 import type { RawData, WebSocket } from 'ws';
 import { limits } from '../../lib/base/limits.ts';
-import { acquaint, enter, type Login } from './enter.ts';
+import { removeSocket } from './address-usage.ts';
+import { enter, type Login } from './enter.ts';
 import { type closeCode, isSeq, op, plainBytes, readFrame } from './frames.ts';
 import { drop } from './leave.ts';
 import { closeSocket, isOpen } from './outlet.ts';
@@ -10,14 +11,32 @@ import { GatewaySocket, monotonic } from './state.ts';
 const windowMs = 60_000;
 const ackBytes = plainBytes({ op: op.ack, d: null });
 
-/** Counts a frame; past 120 in the 60 s from the first, true. */
-function tooFast(socket: GatewaySocket): boolean {
+/** Counts `frames` more, and all bytes received; true when the socket has sent more in 60 s than it may. Until it has identified it may send little. */
+function isOverLimit(socket: GatewaySocket, frames: number): boolean {
   const now = monotonic();
-  if (socket.frames === 0 || now - socket.windowAt >= windowMs) {
+  if (now - socket.windowAt >= windowMs) {
     socket.windowAt = now;
     socket.frames = 0;
+    socket.bytesBefore = socket.raw.bytesRead;
   }
-  return ++socket.frames > limits.gatewayFramesPerMinute;
+  socket.frames += frames;
+  const live = socket.stage === 'live';
+  const bytes = socket.raw.bytesRead - socket.bytesBefore;
+  return (
+    socket.frames > (live ? limits.gatewayFramesPerMinute : limits.gatewayFramesUnidentified) ||
+    bytes > (live ? limits.gatewayBytesPerMinute : limits.gatewayBytesUnidentified)
+  );
+}
+
+/** How long a socket that sends too much stays open for its close frame to arrive, in milliseconds. */
+const floodClosingMs = 1_000;
+
+/** Closes a socket that sends too much. Nothing more is read from it: what it still sends costs nothing. */
+function stopReading(socket: GatewaySocket): void {
+  fail(socket, 'tooFast', 'too many frames or bytes in 60 s');
+  socket.pause();
+  socket.stage = 'closing';
+  socket.deadline = Math.min(socket.deadline, monotonic() + floodClosingMs);
 }
 
 function fail(socket: GatewaySocket, why: keyof typeof closeCode, reason: string): void {
@@ -43,7 +62,7 @@ function login(socket: GatewaySocket, how: 'identify' | 'resume', d: unknown): v
 
 function onMessage(this: WebSocket, data: RawData, binary: boolean): void {
   if (!(this instanceof GatewaySocket) || !isOpen(this) || !Buffer.isBuffer(data)) return;
-  if (tooFast(this)) return fail(this, 'tooFast', `more than ${limits.gatewayFramesPerMinute} frames in 60 s`);
+  if (isOverLimit(this, 1)) return stopReading(this);
   const frame = readFrame(data, binary);
   if (!frame) return fail(this, 'notObject', 'a frame is a JSON object with an op');
   switch (frame.op) {
@@ -58,16 +77,26 @@ function onMessage(this: WebSocket, data: RawData, binary: boolean): void {
   }
 }
 
-function onPing(this: WebSocket): void {
-  if (this instanceof GatewaySocket && isOpen(this) && tooFast(this))
-    fail(this, 'tooFast', `more than ${limits.gatewayFramesPerMinute} frames in 60 s`);
+function onPing(this: WebSocket, data: Buffer): void {
+  if (!(this instanceof GatewaySocket) || !isOpen(this)) return;
+  if (isOverLimit(this, 1)) stopReading(this);
+  else this.pong(data);
+}
+
+function onPong(this: WebSocket): void {
+  if (this instanceof GatewaySocket && isOpen(this) && isOverLimit(this, 1)) stopReading(this);
+}
+
+/** Counts bytes that belong to no whole frame yet, and those of a socket that is being closed for another reason. */
+function onBytes(socket: GatewaySocket): void {
+  if (!socket.isPaused && isOverLimit(socket, 0)) stopReading(socket);
 }
 
 function onClose(this: WebSocket, code: number): void {
   if (!(this instanceof GatewaySocket)) return;
   const { node, session } = this;
   node.sockets.delete(this);
-  acquaint(node, this);
+  removeSocket(node, this, !node.closing);
   this.stage = 'closing';
   // 1000 and 1001 from the client end its session; anything else leaves it resumable (decisions 7).
   if (session) drop(node, session, code === 1000 || code === 1001 ? 'end' : 'wait');
@@ -76,10 +105,14 @@ function onClose(this: WebSocket, code: number): void {
 // Faults of a peer (a frame too long, broken text) close its socket by themselves.
 const onError = (): void => undefined;
 
-/** Listens to a client. The listeners are shared by all sockets. */
+/** Listens to a client. */
 export function listenTo(socket: GatewaySocket): void {
+  socket.windowAt = monotonic();
+  socket.bytesBefore = socket.raw.bytesRead;
+  socket.raw.on('data', () => onBytes(socket));
   socket.on('message', onMessage);
   socket.on('ping', onPing);
+  socket.on('pong', onPong);
   socket.on('close', onClose);
   socket.on('error', onError);
 }

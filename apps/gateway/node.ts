@@ -5,6 +5,7 @@ import type { Running } from '../../lib/base/process.ts';
 import { createTurns } from '../../lib/base/turns.ts';
 import { presenceTopic } from '../../lib/store/bus/topics.ts';
 import type { GatewayPlatform } from '../../lib/store/platform.ts';
+import { forgetAddresses } from './address-usage.ts';
 import { createDoor } from './door.ts';
 import { op } from './frames.ts';
 import { checkAccount, checkAllPositions, hearAgain, hearControl, hearEvent } from './hear.ts';
@@ -53,7 +54,7 @@ async function openNode(platform: GatewayPlatform, metrics: Metrics, restored: (
     sessions: new Map(),
     accounts: new Map(),
     people: new Map(),
-    strangers: new Map(),
+    addresses: new Map(),
     owed: new Map(),
     behind: new Set(),
     unsure: new Set(),
@@ -95,6 +96,7 @@ function createBeat(node: GatewayNode): { beat: () => Promise<void>; restored: (
       void makeGood();
     },
     async beat() {
+      forgetAddresses(node);
       try {
         await node.platform.sessions.renewLease(node.id);
       } catch {

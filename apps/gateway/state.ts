@@ -15,8 +15,9 @@ export class GatewaySocket extends WebSocket {
   session: Session | null = null;
   /** When it is closed unless identified (new, entering), heard from (live) or gone (closing). */
   deadline = 0;
-  /** Frames received in the window that began at `windowAt`. */
+  /** Frames received in the window that began at `windowAt`, and the value of `raw.bytesRead` at that time. */
   frames = 0;
+  bytesBefore = 0;
   windowAt = 0;
   /** The client's address while it counts as unidentified, else null. */
   address: string | null = null;
@@ -70,6 +71,15 @@ export interface Departure {
   how: 'end' | 'wait';
 }
 
+/** The sockets of one address, or of one /64 of IPv6, that have not identified. */
+export interface AddressUsage {
+  /** How many are open now. */
+  open: number;
+  /** How many closed without having identified, in the window that began at `windowAt`. */
+  failed: number;
+  windowAt: number;
+}
+
 /** All that a gateway node holds. */
 export interface GatewayNode {
   readonly platform: GatewayPlatform;
@@ -86,8 +96,8 @@ export interface GatewayNode {
   readonly accounts: Map<string, LocalAccount>;
   /** The people of each server that have sessions here. */
   readonly people: Map<string, Set<LocalAccount>>;
-  /** Unidentified sockets of each address. */
-  readonly strangers: Map<string, number>;
+  /** The unidentified sockets of each address; of IPv6 by /64. */
+  readonly addresses: Map<string, AddressUsage>;
   /** What Redis or the database could not be asked; each is tried again every second. */
   readonly owed: Map<string, Departure>;
   readonly behind: Set<Session>;

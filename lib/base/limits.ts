@@ -130,5 +130,11 @@ export const limits = {
   gatewayFrameBytes: 16 * 1024,
   gatewayIdentifyMs: 30_000,
   gatewayFramesPerMinute: 120,
+  gatewayBytesPerMinute: 256 * 1024,
+  gatewayFramesUnidentified: 10,
+  gatewayBytesUnidentified: 32 * 1024,
+  gatewayFragments: 16,
+  gatewayUnidentifiedPerAddress: 200,
+  gatewayFailuresPerAddress: 600,
   gatewayBufferBytes: 1024 * 1024,
 } as const;

@@ -10,6 +10,7 @@ import { codehostRenderRows } from './rows/codehost-render.ts';
 import { crosspostRows } from './rows/crosspost.ts';
 import { discoveryRows } from './rows/discovery.ts';
 import { fanOutRows } from './rows/fan-out.ts';
+import { gatewayFloodRow } from './rows/gateway-flood.ts';
 import { interactionRows } from './rows/interactions.ts';
 import { latencyRows } from './rows/latency.ts';
 import { listRows } from './rows/list.ts';
@@ -30,6 +31,7 @@ const suites: Record<string, (bench: Bench) => Promise<Row[]>> = {
   latency: latencyRows,
   interactions: interactionRows,
   'fan-out': fanOutRows,
+  'gateway-flood': gatewayFloodRow,
   resume: resumeRow,
   list: listRows,
   crosspost: crosspostRows,

@@ -32,7 +32,6 @@ describe('gateway: what closes a socket', () => {
     ['a seq as text', 4007, [{ op: 6, d: { token: 'x', sessionId: 'x', seq: '1' } }]],
     ['no seq', 4007, [{ op: 6, d: { token: 'x', sessionId: 'x' } }]],
     ['a heartbeat with a bad seq', 4007, [{ op: 1, d: 'x' }]],
-    ['120 frames and one more', 4008, Array.from({ length: 121 }, () => ({ op: 1, d: null }))],
     ['a frame over 16 KiB', 1009, ['x'.repeat(16 * 1024 + 1)]],
   ];
   for (const [what, code, frames] of refused)
@@ -48,13 +47,6 @@ describe('gateway: what closes a socket', () => {
     await client.until(10);
     client.ws.send(Buffer.from('{"op":1}'));
     expect(await client.closed).to.equal(4002);
-  });
-
-  it('allows 120 frames', async () => {
-    const client = world.connect();
-    await client.until(10);
-    for (let i = 0; i < 120; i++) client.send({ op: 1, d: null });
-    for (let i = 0; i < 120; i++) expect((await client.next()).op).to.equal(11);
   });
 
   it('4005 for a second identify, also while the first is under way, and for a resume after it', async () => {
@@ -171,22 +163,6 @@ describe('gateway: what closes a socket', () => {
     expect(await foreign.closed).to.equal(4004);
   });
 
-  it('takes at most 200 unidentified sockets from one address', async () => {
-    const node = await world.addNode({ TRUST_PROXY: 1 });
-    const at = (address: string): Client => new Client(node.port, '/', { 'x-forwarded-for': `9.9.9.9, ${address}` });
-    const many = Array.from({ length: 200 }, () => at('192.0.2.1'));
-    for (const client of many) await client.until(10);
-    const refusedOne = at('192.0.2.1');
-    expect(await refusedOne.closed).to.equal(1006);
-    const other = at('192.0.2.2');
-    expect((await other.next()).op).to.equal(10);
-    many[0]?.send({ op: 2, d: { token: bot.token } });
-    await many[0]?.until(0, 'READY');
-    const next = at('192.0.2.1');
-    expect((await next.next()).op).to.equal(10);
-    for (const client of [...many, other, next]) client.ws.terminate();
-  });
-
   it('answers GET /healthz, and tells who asks for anything else to upgrade', async () => {
     const base = `http://127.0.0.1:${world.nodes[0]?.port}`;
     expect((await fetch(`${base}/healthz`)).status).to.equal(200);
@@ -198,6 +174,6 @@ describe('gateway: what closes a socket', () => {
     for (const client of world.clients) client.ws.terminate();
     await Promise.all(world.clients.map((client) => client.closed));
     while (node.sockets.size > 0) await new Promise((resolve) => setImmediate(resolve));
-    expect(node.sessions.size + node.accounts.size + node.people.size + node.strangers.size + node.owed.size).to.equal(0);
+    expect(node.sessions.size + node.accounts.size + node.people.size + node.owed.size).to.equal(0);
   });
 });

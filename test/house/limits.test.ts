@@ -143,6 +143,12 @@ const others: Limits = {
   gatewayFrameBytes: 16_384,
   gatewayIdentifyMs: 30_000,
   gatewayFramesPerMinute: 120,
+  gatewayBytesPerMinute: 262_144,
+  gatewayFramesUnidentified: 10,
+  gatewayBytesUnidentified: 32_768,
+  gatewayFragments: 16,
+  gatewayUnidentifiedPerAddress: 200,
+  gatewayFailuresPerAddress: 600,
   gatewayBufferBytes: 1_048_576,
 };
 

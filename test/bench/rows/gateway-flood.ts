@@ -1,0 +1,60 @@
+import { connectBot } from '../../harness/bot-client.ts';
+import { makeWorld } from '../../harness/world.ts';
+import type { FloodAsk } from '../bare/flood.ts';
+import { aboveRow, percentile, type Row } from '../report.ts';
+import { type Bench, openSetting, openSide } from '../setting.ts';
+import { paced } from './latency.ts';
+
+const postsPerSec = 50;
+const floodingSockets = 4;
+
+/** From the request of a message to its event at a bot, p99, while four sockets flood the gateway with pongs, beside the same without them. */
+export async function gatewayFloodRow(bench: Bench): Promise<Row[]> {
+  const setting = await openSetting(bench, { api: 1, gateway: 1, worker: 1 });
+  const world = await makeWorld(setting.platform, { bots: 1, channels: 1 });
+  const flood = await openSide('flood', setting.env);
+  const [bot] = world.bots;
+  if (!bot) throw new Error('no bot');
+  let onContent: (content: string) => void = () => undefined;
+  const client = connectBot({
+    urlOf: () => setting.stack.gatewayUrl(),
+    token: bot.token,
+    onEvent: ({ d }) => onContent(String(d.content)),
+  });
+  const url = `${setting.stack.apiUrl()}/api/channels/${world.channelIds[0]}/messages`;
+  const headers = { 'Content-Type': 'application/json', Authorization: `Bot ${bot.token}` };
+  const round = async (seconds: number): Promise<number> => {
+    const count = postsPerSec * seconds;
+    const latencies: number[] = [];
+    const allReceived = new Promise<void>((resolve) => {
+      onContent = (content) => {
+        latencies.push(performance.now() - Number(content));
+        if (latencies.length === count) resolve();
+      };
+    });
+    await paced(count, postsPerSec, () => {
+      const body = JSON.stringify({ content: String(performance.now()) });
+      void fetch(url, { method: 'POST', headers, body }).then((response) => response.arrayBuffer());
+    });
+    await allReceived;
+    return percentile(latencies, 0.99);
+  };
+  const ask = (sockets: number): Promise<unknown> =>
+    flood.ask({ port: Number(new URL(setting.stack.gatewayUrl()).port), sockets } satisfies FloodAsk);
+  try {
+    await client.ready;
+    await round(1);
+    const [flooded, quiet]: [number[], number[]] = [[], []];
+    for (let i = 0; i < bench.rounds; i++) {
+      quiet.push(await round(bench.seconds));
+      await ask(floodingSockets);
+      flooded.push(await round(bench.seconds));
+      await ask(0);
+    }
+    return [aboveRow(`POST → event while ${floodingSockets} sockets flood pongs, p99`, 'ms', flooded, quiet, 100)];
+  } finally {
+    await flood.close();
+    await client.close();
+    await setting.close();
+  }
+}
