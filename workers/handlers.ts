@@ -1,5 +1,6 @@
 import type { WorkerPlatform } from '../lib/store/platform.ts';
 import type { Handlers } from '../lib/store/queue.ts';
+import { announceReadJob } from './announce-read.ts';
 import { announceTypingJob } from './announce-typing.ts';
 import { convertImageJob } from './convert-image.ts';
 import { crosspostMessageJob } from './crosspost-message.ts';
@@ -19,6 +20,7 @@ export const handlers: Handlers<WorkerPlatform> = {
   'drain-channel': drainChannelJob,
   'drain-server': drainServerJob,
   'announce-typing': announceTypingJob,
+  'announce-read': announceReadJob,
   'deliver-interaction': deliverInteractionJob,
   'post-interaction': postInteractionJob,
   'expire-interaction': expireInteractionJob,

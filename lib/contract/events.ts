@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { Channel } from './channel.ts';
 import { Interaction, InteractionUpdate } from './interaction.ts';
 import { Message } from './message.ts';
+import { ReadUpdate } from './read.ts';
 import { Member, Role, Server, ServerSummary } from './server.ts';
 import { Id, Nullable, Timestamp } from './shared.ts';
 import { SeenStatus } from './user.ts';
@@ -49,6 +50,7 @@ export const events = {
   },
   INTERACTION_CREATE: { data: Interaction, to: 'application', optIn: false },
   INTERACTION_UPDATE: { data: InteractionUpdate, to: 'person', optIn: false },
+  READ_UPDATE: { data: ReadUpdate, to: 'person', optIn: false },
 } as const;
 
 /** The name of a gateway event, as on the wire. */

@@ -46,6 +46,13 @@ export const jobs = {
     unique: 'once',
     key: (data) => `ty-${data.channelId}-${data.userId}`,
   }),
+  'announce-read': job({
+    queue: 'drain',
+    data: Type.Object({ channelId: Id, userId: Id }),
+    attempts: 1,
+    unique: 'once',
+    key: (data) => `rd-${data.channelId}-${data.userId}`,
+  }),
   'deliver-interaction': job({
     queue: 'interactions',
     data: Type.Object({ interactionId: Id }),
@@ -154,7 +161,7 @@ export interface QueueEntry {
 /** Every queue. */
 export const queues: Record<QueueName, QueueEntry> = {
   drain: {
-    about: 'Channels and servers with events that their bots and people have not been told of yet, and who is typing.',
+    about: 'Channels and servers with events that their bots and people have not been told of yet, who is typing, and read marks.',
     normal: 'Nearly empty: a job takes milliseconds, and tells all that its channel owes.',
     grows: 'Everybody hears of everything late. Nothing is lost: add a worker, or see whether Redis is slow.',
     concurrency: 16,

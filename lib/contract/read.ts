@@ -17,3 +17,6 @@ export const ReadState = Type.Object({
   mentions: Type.Integer({ minimum: 0, maximum: limits.mentionsCounted }),
 });
 export type ReadState = Static<typeof ReadState>;
+
+/** `READ_UPDATE`: a person's mark in a channel has moved to this message. */
+export const ReadUpdate = Type.Object({ channelId: Id, messageId: Id });

@@ -19,6 +19,7 @@ import { owes, requireRoom, withRoom } from './owed-events.ts';
 import { inPlace, type Place } from './places.ts';
 import { presentMessage, presentMessages } from './present.ts';
 import { previewsAfterEdit } from './preview-links.ts';
+import { markOwnPost } from './reads.ts';
 import { requireTurn, takeTurn } from './slowmode.ts';
 import { uncountMessage } from './thread-activity.ts';
 
@@ -87,7 +88,9 @@ export async function postMessage(
     });
     return storeMessage(platform, composed, input.nonce);
   });
+  const marked = actor.bot ? undefined : markOwnPost(platform, stored);
   const shown = await presentMessage(platform, stored, actor.account);
+  await marked;
   return input.nonce === undefined ? shown : { ...shown, nonce: input.nonce };
 }
 

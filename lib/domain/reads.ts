@@ -1,10 +1,11 @@
 import { refuseField } from '../base/errors.ts';
 import { idTimeMs } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
+import type { EventData } from '../contract/events.ts';
 import type { ReadState } from '../contract/read.ts';
 import { trusted } from '../store/database.ts';
-import { pingsIndex } from '../store/models/message.ts';
-import type { Platform } from '../store/platform.ts';
+import { type MessageDoc, pingsIndex } from '../store/models/message.ts';
+import type { EnqueuePlatform, Platform, WorkerPlatform } from '../store/platform.ts';
 import type { Actor } from './access.ts';
 import { newestIn } from './dm-activity.ts';
 import { inPlace } from './places.ts';
@@ -17,11 +18,38 @@ const aheadMs = 60_000;
  * Marks a channel, thread or DM as read up to a message (decisions 3). The mark never goes back; the message need not exist any more. Needs View Channel.
  * Refuses an id of the future (400), as such a mark could never be undone.
  */
-export async function markRead(platform: Platform, actor: Actor, channelId: string, messageId: string): Promise<void> {
+export async function markRead(platform: EnqueuePlatform, actor: Actor, channelId: string, messageId: string): Promise<void> {
   await inPlace(platform, actor, channelId);
   if (idTimeMs(messageId) > platform.now() + aheadMs) refuseField('/messageId', 'is of the future');
-  const mark = { $max: { messageId }, $setOnInsert: { userId: actor.id, channelId } };
-  await platform.db.reads.updateOne({ _id: `${actor.id}:${channelId}` }, mark, { upsert: true });
+  if (await raiseMark(platform, actor.id, channelId, messageId)) platform.nudge('announce-read', { channelId, userId: actor.id });
+}
+
+/** Moves a read mark forward, never back. Returns whether it moved. */
+async function raiseMark({ db }: Platform, userId: string, channelId: string, messageId: string): Promise<boolean> {
+  const mark = { $max: { messageId }, $setOnInsert: { userId, channelId } };
+  const { modifiedCount, upsertedCount } = await db.reads.updateOne({ _id: `${userId}:${channelId}` }, mark, { upsert: true });
+  return modifiedCount + upsertedCount > 0;
+}
+
+/**
+ * Marks a channel as read up to a message that its reader posted. Their open pages learn it from the message itself. A failure is logged only: the message is
+ * stored, and the next mark makes up for it.
+ */
+export async function markOwnPost(platform: Platform, { authorId, channelId, _id }: MessageDoc): Promise<void> {
+  await raiseMark(platform, authorId, channelId, _id).catch((error: unknown) =>
+    platform.log.warn({ err: error, channelId }, 'could not mark an own message as read'),
+  );
+}
+
+/** Sends `READ_UPDATE` with the mark as it is now to the open pages of the person. Nothing is stored: a page that misses it reads all marks when it reconnects. */
+export async function announceRead(platform: WorkerPlatform, { channelId, userId }: { channelId: string; userId: string }): Promise<void> {
+  const mark = await platform.db.reads.findOne({ _id: `${userId}:${channelId}` }, { messageId: 1 }).lean();
+  if (!mark) return;
+  const eventId = platform.ids.next();
+  const data: EventData<'READ_UPDATE'> = { channelId, messageId: mark.messageId };
+  const topics = [`user:${userId}`];
+  await platform.append({ eventId, name: 'READ_UPDATE', payload: JSON.stringify(data), bots: [], reach: 'all', topics });
+  void platform.forget([eventId]);
 }
 
 /** How many channels are looked at together. */

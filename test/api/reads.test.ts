@@ -139,8 +139,6 @@ describe('read marks', () => {
       await mark(id, before);
       expect((await stateOf(id))?.mentions).to.equal(5);
       for (const content of ['nobody', `<@${owner.id}>`, `<@&${foreign.id}>`, `\`<@${me.id}>\``]) await post(id, content);
-      await post(id, `<@${me.id}> <@&${role.id}>`, me);
-      await post(id, '@everyone', me);
       await post(id, 'quiet', bot, { replyTo: mine, mentionReply: false });
       const state = await stateOf(id);
       expect(state?.mentions).to.equal(5);
@@ -151,6 +149,16 @@ describe('read marks', () => {
         lastMessageId: state?.lastMessageId,
         mentions: 0,
       });
+    });
+
+    it('an own post is read, and what is before it; a bot has no mark', async () => {
+      const id = await channel();
+      await post(id, `<@${me.id}>`);
+      const own = await post(id, `<@${me.id}> @everyone`, me);
+      expect(await stateOf(id)).to.deep.equal({ channelId: id, readMessageId: own, lastMessageId: own, mentions: 0 });
+      const next = await post(id, 'more');
+      expect(await stateOf(id)).to.deep.equal({ channelId: id, readMessageId: own, lastMessageId: next, mentions: 0 });
+      expect(await api.platform.db.reads.countDocuments({ channelId: id })).to.equal(1);
     });
 
     it('follows edits and deletes, and begins where the person joined', async () => {

@@ -5,7 +5,7 @@ import { addMessage, changeReaction, dropHistory, removeMessage, replaceMessage 
 import { arrived } from './outgoing.ts';
 import { dropMember, dropMembers, putMember, putPresence, takeRole } from './people.ts';
 import { pinsChanged } from './pins.ts';
-import { noteMessage } from './reads.ts';
+import { noteMessage, noteRead } from './reads.ts';
 import {
   changeServer,
   details,
@@ -99,6 +99,8 @@ export function dispatch(event: GatewayEvent): void {
       return putPresence(event.d.userId, event.d);
     case 'INTERACTION_UPDATE':
       return noteUse(event.d.id, event.d.state);
+    case 'READ_UPDATE':
+      return noteRead(event.d.channelId, event.d.messageId);
     case 'INTERACTION_CREATE':
       // Bots only.
       return;

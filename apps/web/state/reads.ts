@@ -29,11 +29,19 @@ const change = (channelId: string, patch: Partial<ReadState>): void => {
 /** Notes a new message: unread, unless it is the person's own. */
 export function noteMessage(channelId: string, messageId: string, mine: boolean, mentionsMe: boolean): void {
   const known = reads.value.get(channelId);
+  const isRead = messageId <= (known?.readMessageId ?? '');
   change(channelId, {
     lastMessageId: messageId,
     ...(mine && { readMessageId: messageId }),
-    mentions: mine ? 0 : (known?.mentions ?? 0) + (mentionsMe ? 1 : 0),
+    mentions: mine ? 0 : (known?.mentions ?? 0) + (mentionsMe && !isRead ? 1 : 0),
   });
+}
+
+/** Notes that the person read a channel up to a message, on this page or another. */
+export function noteRead(channelId: string, messageId: string): void {
+  const known = reads.value.get(channelId);
+  if (messageId <= (known?.readMessageId ?? '')) return;
+  change(channelId, { readMessageId: messageId, ...(messageId >= (known?.lastMessageId ?? '') && { mentions: 0 }) });
 }
 
 /** The last mark that was sent of each channel that was marked within the last second. */
