@@ -1,9 +1,11 @@
 import { signal } from '@preact/signals';
 import { Menu } from 'lucide';
 import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
 import type { ApiError } from '../api/call.ts';
 import { IconButton } from '../ui/button.tsx';
 import { Problem } from '../ui/problem.tsx';
+import { heading } from './page-title.ts';
 
 /** Whether the lists at the side are shown on a narrow page, where they lie over the rest. */
 export const sideOpen = signal(false);
@@ -22,10 +24,14 @@ function SideButton(): JSX.Element {
   );
 }
 
-/** A page's header: its name, and what stands beside it. */
+/** A page's header: its name, which is also the title of the browser's tab, and what stands beside it. */
 export function PageHeader({ children }: { children: ComponentChildren }): JSX.Element {
+  const ref = useRef<HTMLElement>(null);
+  useEffect(() => {
+    heading.value = ref.current?.querySelector('h1')?.textContent ?? '';
+  });
   return (
-    <header class="page-header">
+    <header class="page-header" ref={ref}>
       <SideButton />
       {children}
     </header>

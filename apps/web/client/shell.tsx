@@ -8,6 +8,7 @@ import { Problem } from '../ui/problem.tsx';
 import { ChannelPage } from './chat/channel-page.tsx';
 import { HomePage, ServerPage } from './home.tsx';
 import { NotFound, sideOpen } from './page.tsx';
+import { keepTitle } from './page-title.ts';
 import { ProfileDialog } from './people/profile.tsx';
 import { ChannelList } from './side/channel-list.tsx';
 import { DmList } from './side/dm-list.tsx';
@@ -53,7 +54,11 @@ export function Shell(): JSX.Element {
   const serverId = serverOf(path);
   useEffect(() => {
     start(serverId);
-    return stop;
+    const leaveTitle = keepTitle();
+    return () => {
+      leaveTitle();
+      stop();
+    };
   }, []);
   const side = useRef<HTMLDivElement>(null);
   const wasOpen = useRef(false);

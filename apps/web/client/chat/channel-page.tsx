@@ -1,10 +1,9 @@
-import { useComputed, useSignal } from '@preact/signals';
+import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { useLocation, useRoute } from 'preact-iso';
 import type { Channel } from '../../../../lib/contract/channel.ts';
 import { call, path } from '../../api/call.ts';
-import { reads } from '../../state/reads.ts';
 import { putChannel, servers } from '../../state/servers.ts';
 import { openChannel } from '../../state/start.ts';
 import { useTask } from '../../ui/form.tsx';
@@ -81,7 +80,6 @@ function ChannelOf({ channelId, serverId }: { channelId: string; serverId: strin
   const { query } = useLocation();
   const place = placeOf(channelId);
   const leaving = useLeaving(place, serverId);
-  const mentions = useComputed(() => [...reads.value.values()].reduce((sum, one) => sum + one.mentions, 0));
   useEffect(() => {
     openChannel.value = channelId;
     return () => {
@@ -91,9 +89,6 @@ function ChannelOf({ channelId, serverId }: { channelId: string; serverId: strin
   useEffect(() => {
     if (serverId && place) noteVisit(serverId, channelId);
   }, [place === undefined]);
-  useEffect(() => {
-    document.title = `${mentions.value ? `(${mentions.value}) ` : ''}${place?.name ?? 'Not here'} · Parlance`;
-  }, [place?.name, mentions.value]);
   if (place) return <Talk place={place} jumpTo={query.message} />;
   return leaving ? <p class="spinner">Leaving …</p> : <Unlisted channelId={channelId} />;
 }
