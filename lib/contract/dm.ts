@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Id, Nullable } from './shared.ts';
-import { SeenStatus, UserFace } from './user.ts';
+import { SeenStatus, Tag, UserFace } from './user.ts';
 
 /** A direct message channel, as one of its two sees it (spec, DM channel): `recipient` is the other. */
 export const DmChannel = Type.Object({
@@ -11,6 +11,8 @@ export const DmChannel = Type.Object({
     displayName: UserFace.properties.displayName,
     status: SeenStatus,
     customStatus: Nullable(Type.String()),
+    /** Only when there is one, as in `Author`. A DM with `system` takes no posts. */
+    tag: Type.Optional(Tag),
   }),
   lastMessageId: Nullable(Id),
 });

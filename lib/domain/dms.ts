@@ -6,7 +6,7 @@ import type { AccountDoc } from '../store/models/account.ts';
 import type { DmDoc } from '../store/models/dm.ts';
 import type { Platform } from '../store/platform.ts';
 import type { Actor } from './access.ts';
-import { accountsOf, goneAuthor } from './faces.ts';
+import { accountsOf, goneAuthor, tagOf } from './faces.ts';
 import { connectedOf, seenStatusOf } from './presence.ts';
 import { stillShare } from './shared-servers.ts';
 
@@ -60,7 +60,8 @@ function recipientOf(accounts: ReadonlyMap<string, AccountDoc>, connected: Reado
   const account = accounts.get(id);
   const { username, displayName } = account ?? goneAuthor(id);
   const status = account ? seenStatusOf(account, connected.has(id)) : 'offline';
-  return { id, username, displayName, status, customStatus: account?.customStatus ?? null };
+  const tag = account ? tagOf(account) : null;
+  return { id, username, displayName, status, customStatus: account?.customStatus ?? null, ...(tag && { tag }) };
 }
 
 /**

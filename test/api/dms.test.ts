@@ -55,7 +55,7 @@ describe('direct messages', () => {
       expect(dm).to.deep.equal({ id: dm.id, recipient: seen(member), lastMessageId: null });
       expect(await open(bot, member, 200)).to.deep.equal(dm);
       const { displayName } = await send<{ displayName: string }>(api, 200, bot, 'GET', '/api/auth/me');
-      expect(await open(member, bot, 200)).to.deep.equal({ ...dm, recipient: { ...seen(bot), displayName } });
+      expect(await open(member, bot, 200)).to.deep.equal({ ...dm, recipient: { ...seen(bot), displayName, tag: 'bot' } });
     });
 
     const pairs: [what: string, two: () => Promise<Caller[]>][] = [

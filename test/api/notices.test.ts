@@ -77,7 +77,7 @@ describe('notices', () => {
     await runAll();
     const [dm] = await dmsOf(member);
     const { _id: id, username, displayName } = systemAccount;
-    expect(dm?.recipient).to.deep.equal({ id, username, displayName, status: 'offline', customStatus: null });
+    expect(dm?.recipient).to.deep.equal({ id, username, displayName, status: 'offline', customStatus: null, tag: 'system' });
     const [message, ...rest] = await noticesOf(member);
     expect(rest).to.deep.equal([]);
     expect(message?.author).to.deep.equal({ id, username, displayName, avatarUrl: null, tag: 'system' });

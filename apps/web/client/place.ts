@@ -1,6 +1,6 @@
 import type { Channel } from '../../../lib/contract/channel.ts';
 import { dms } from '../state/dms.ts';
-import { nameOf } from '../state/people.ts';
+import { faceOf, nameOf } from '../state/people.ts';
 import { may } from '../state/rights.ts';
 import { channels, details } from '../state/servers.ts';
 import { lastVisited } from './visited.ts';
@@ -69,5 +69,8 @@ export function orderedChannels(serverId: string): {
   };
 }
 
+/** Whether a place holds the platform's own messages to the person: nobody can reply there. */
+export const isNoticePlace = ({ recipientId }: Place): boolean => recipientId !== undefined && faceOf(recipientId)?.tag === 'system';
+
 /** Whether the person may write in a place. */
-export const mayWrite = ({ serverId, channel }: Place): boolean => may('Send Messages', serverId, channel);
+export const mayWrite = (place: Place): boolean => !isNoticePlace(place) && may('Send Messages', place.serverId, place.channel);

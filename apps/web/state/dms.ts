@@ -7,8 +7,8 @@ import { putFace, putPresence } from './people.ts';
 export const dms = signal<readonly DmChannel[]>([]);
 
 function met({ recipient }: DmChannel): void {
-  const { id, username, displayName, status, customStatus } = recipient;
-  putFace({ id, username, displayName, avatarUrl: null });
+  const { id, username, displayName, status, customStatus, tag } = recipient;
+  putFace({ id, username, displayName, avatarUrl: null, ...(tag && { tag }) });
   putPresence(id, { status, customStatus });
 }
 

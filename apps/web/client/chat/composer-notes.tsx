@@ -9,7 +9,7 @@ import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { spanOf } from '../../ui/times.ts';
-import type { Place } from '../place.ts';
+import { isNoticePlace, type Place } from '../place.ts';
 import type { LineFault } from './composer-drafts.ts';
 
 /** How many whole seconds are left until a moment of this page's clock; counts down by itself. */
@@ -61,6 +61,7 @@ export function Counter({ length }: { length: number }): JSX.Element | null {
 
 /** Why someone cannot write in a place, in words. */
 export function CannotWrite({ place }: { place: Place }): JSX.Element {
+  if (isNoticePlace(place)) return <p class="composer-note">You can’t reply to messages from Parlance.</p>;
   return (
     <p class="composer-note">
       You can read here, but not write: that needs the permission Send Messages in <bdi>{place.name}</bdi>.
