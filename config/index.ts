@@ -40,6 +40,12 @@ const appKey = (value: string): Buffer => {
   if (key.length !== 32) throw new Error('must be 32 random bytes in base64, as `openssl rand -base64 32` prints them');
   return key;
 };
+const appKeys = (value: string): readonly Buffer[] =>
+  value
+    .split(',')
+    .map((one) => one.trim())
+    .filter(Boolean)
+    .map(appKey);
 const rateLimit = (value: string): { perSecond: number; burst: number } | null => {
   if (value === 'off') return null;
   const [, rate, burst] = /^(\d{1,7})\/(\d{1,7})$/.exec(value) ?? [];
@@ -87,6 +93,7 @@ export const settings = {
   S3_ACCESS_KEY: setting('Its access key.', '', text),
   S3_SECRET_KEY: setting('Its secret key.', '', text),
   APP_KEY: setting('32 random bytes in base64. Encrypts what must be readable again and derives interaction tokens.', undefined, appKey),
+  APP_KEYS_OLD: setting('Comma-separated earlier values of APP_KEY. They still decrypt, until `operator rotate-key` has run.', '', appKeys),
   RATE_LIMIT: setting(
     'Requests a second and burst of each caller, or off. Addresses without a caller get two fifths.',
     '50/100',

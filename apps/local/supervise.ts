@@ -26,6 +26,8 @@ export interface Role {
 
 const readyMs = 30_000;
 const stopMs = 25_000;
+/** The exit code of a role whose settings are bad. */
+const badSettings = 78;
 const backoffMs = { first: 500, most: 8_000, steady: 30_000 };
 
 /** The role says `ready`, or `{ ready: true }`, to its parent once it serves. */
@@ -74,6 +76,8 @@ class SupervisedRole implements Role {
       child.once('error', () => done(false));
     });
     clearTimeout(timer);
+    // A fault of the settings: what the role says of it is all there is to say.
+    if (child.exitCode === badSettings) throw new Plain(this.#lastWords.join('\n').replaceAll(/^ *\[\w+\] /gm, ''));
     if (!ready) throw new Plain(`${this.name} did not start:\n${this.#lastWords.join('\n') || '  (it said nothing)'}`);
     this.#wanted = true;
     this.#watch(child, Date.now());

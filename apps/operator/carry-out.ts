@@ -1,4 +1,5 @@
 import { type Grant, grantEarlyAccess, grantServerTypes, grantTag, verifyBot } from '../../lib/domain/grants.ts';
+import { rotateKey } from '../../lib/domain/key-rotation.ts';
 import type { Platform } from '../../lib/store/platform.ts';
 import type { Order } from './commands.ts';
 import { type Ending, exits } from './ending.ts';
@@ -13,8 +14,10 @@ const wordsOf = (held: Held): string => {
   return (typeof held === 'string' ? held : held?.join(', ')) || 'none';
 };
 
+type GrantOrder = Exclude<Order, { command: 'rotate-key' }>;
+
 /** Does what `order` says; answers what is granted, in words, and what came of it. */
-async function grant(platform: Platform, order: Order): Promise<[noun: string, grant: Grant<Held> & { unlisted?: boolean }]> {
+async function grant(platform: Platform, order: GrantOrder): Promise<[noun: string, grant: Grant<Held> & { unlisted?: boolean }]> {
   switch (order.command) {
     case 'server-types':
       return ['types', await grantServerTypes(platform, order.serverId, order.types)];
@@ -27,8 +30,25 @@ async function grant(platform: Platform, order: Order): Promise<[noun: string, g
   }
 }
 
-/** Carries out one order and says what changed. Rejects with the rule's refusal. */
-export async function carryOut(platform: Platform, order: Order): Promise<Ending> {
+const undecryptableShown = 20;
+
+async function rotate(platform: Platform, report: (line: string) => void): Promise<Ending> {
+  const { encrypted, undecryptable } = await rotateKey(platform, ({ what, walked, done }) =>
+    report(`${what}: ${walked} read, ${done} encrypted under APP_KEY`),
+  );
+  const lost = undecryptable.map(({ what, id }) => `${what} ${id}`);
+  const more = lost.length > undecryptableShown ? ` and ${lost.length - undecryptableShown} more` : '';
+  const resets = `${lost.length} cannot be decrypted and must be reset by their owners: ${lost.slice(0, undecryptableShown).join(', ')}${more}.`;
+  return {
+    exit: exits.done,
+    json: { ok: true, command: 'rotate-key', changed: encrypted > 0, encrypted, undecryptable },
+    text: `${encrypted} secrets were encrypted under APP_KEY. APP_KEYS_OLD can be emptied 15 minutes after all processes were restarted with the new APP_KEY.${lost.length ? ` ${resets}` : ''}`,
+  };
+}
+
+/** Carries out one order and says what changed; a long one reports its progress, a line at a time. Rejects with the rule's refusal. */
+export async function carryOut(platform: Platform, order: Order, report: (line: string) => void = () => undefined): Promise<Ending> {
+  if (order.command === 'rotate-key') return rotate(platform, report);
   const [noun, { unlisted, ...granted }] = await grant(platform, order);
   const changed = JSON.stringify(granted.before) !== JSON.stringify(granted.after) || unlisted === true;
   const [before, after] = [wordsOf(granted.before), wordsOf(granted.after)];

@@ -7,7 +7,8 @@ export type Order =
   | { command: 'server-types'; serverId: string; types: ServerType[] }
   | { command: 'verify-bot'; applicationId: string; undo?: boolean }
   | { command: 'tag'; userId: string; tag: 'official' | 'none' }
-  | { command: 'early-access'; userId: string; undo?: boolean };
+  | { command: 'early-access'; userId: string; undo?: boolean }
+  | { command: 'rotate-key' };
 
 /** What a command line asks for; `usage` is one that asks for nothing there is. */
 export type Asked = { kind: 'order'; order: Order } | { kind: 'help'; text: string } | { kind: 'usage'; text: string };
@@ -19,7 +20,7 @@ Exit codes:
   ${exits.usage}  the command line is not right
   ${exits.away}  the database or Redis is away; repeating a command is always safe
   ${exits.fault}  a fault of the program
-  ${exits.configuration}  a setting is missing or bad: MONGODB_URL, REDIS_URL and APP_KEY are those of the other processes`;
+  ${exits.configuration}  a setting is missing or bad, or APP_KEY is not that of the database: take the settings of the other processes`;
 
 function typesOf(text: string): ServerType[] {
   if (text === 'none') return [];
@@ -57,6 +58,10 @@ function programOf(take: (order: Order) => void): Command {
     .description('note that a person joined during early access, for the badge')
     .option('--undo', 'take it back')
     .action((userId: string, options: { undo?: boolean }) => take({ command: 'early-access', userId, ...options }));
+  program
+    .command('rotate-key')
+    .description('encrypt every secret of the database under APP_KEY that is encrypted under a key of APP_KEYS_OLD')
+    .action(() => take({ command: 'rotate-key' }));
   return program;
 }
 

@@ -27,6 +27,7 @@ switch (asked.kind) {
     const config = configOrExit((fault) => end(failed(exits.configuration, 'configuration', fault)));
     // Only now: help and a wrong command line need no stores, and loading what speaks to them takes a second.
     const [{ obey }, { carryOut }] = await Promise.all([import('./obey.ts'), import('./carry-out.ts')]);
-    end(await obey(config, (platform) => carryOut(platform, order)));
+    const report = (line: string): void => void (isJson || process.stderr.write(`${line}\n`));
+    end(await obey(config, (platform) => carryOut(platform, order, report), { isLong: order.command === 'rotate-key' }));
   }
 }

@@ -1,6 +1,7 @@
 import type { Config } from '../../config/index.ts';
 import { Refusal } from '../../lib/base/errors.ts';
 import { createLog } from '../../lib/base/log.ts';
+import { ConfigurationError } from '../../lib/base/process.ts';
 import { isUnavailable } from '../../lib/store/database.ts';
 import { openOperatorPlatform, type Platform } from '../../lib/store/platform.ts';
 import { type Ending, exits, failed } from './ending.ts';
@@ -26,6 +27,7 @@ async function obeyNow(config: Config, work: (platform: Platform) => Promise<End
     platform = await openOperatorPlatform(config, createLog('operator', 'silent'));
   } catch (fault) {
     const { name, message } = fault as Error;
+    if (fault instanceof ConfigurationError) return failed(exits.configuration, 'configuration', message);
     return away(name.startsWith('Mongo') ? database : redis, message);
   }
   try {
@@ -40,10 +42,18 @@ async function obeyNow(config: Config, work: (platform: Platform) => Promise<End
   }
 }
 
-/** Opens the stores, does `work` and closes them; takes no longer than 4 s. Never rejects: whatever happens is an ending. */
-export async function obey(config: Config, work: (platform: Platform) => Promise<Ending>): Promise<Ending> {
+/**
+ * Opens the stores, does `work` and closes them. Takes no longer than 4 s, or, when `work` is long, until its stores are open. Never rejects: whatever happens
+ * is an ending.
+ */
+export async function obey(config: Config, work: (platform: Platform) => Promise<Ending>, { isLong = false } = {}): Promise<Ending> {
+  let timer: NodeJS.Timeout | undefined;
   const late = new Promise<Ending>((done) => {
-    setTimeout(() => done(away(`${database} or ${redis}`, `no answer within ${patienceMs / 1000} s`)), patienceMs);
+    timer = setTimeout(() => done(away(`${database} or ${redis}`, `no answer within ${patienceMs / 1000} s`)), patienceMs);
   });
-  return Promise.race([obeyNow(config, work), late]);
+  const ending = obeyNow(config, (platform) => {
+    if (isLong) clearTimeout(timer);
+    return work(platform);
+  });
+  return Promise.race([ending, late]);
 }

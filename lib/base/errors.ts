@@ -48,6 +48,11 @@ export const catalogue = {
   already_answered: { status: 409, text: 'This interaction was already answered; use a follow-up.', from: 'spec' },
   bot_offline: { status: 409, text: 'The bot is offline, so the command was not sent.', from: 'house' },
   username_taken: { status: 409, text: 'That username is taken.', from: 'house' },
+  secret_unreadable: {
+    status: 409,
+    text: 'The application’s signing secret cannot be decrypted, because the server’s key was replaced. Reset the signing secret first.',
+    from: 'house',
+  },
   idempotency_conflict: { status: 409, text: 'This Idempotency-Key {reason}.', from: 'house' },
   interaction_expired: { status: 410, text: 'The time to answer this interaction is over.', from: 'spec' },
   rate_limited: { status: 429, text: 'Too many requests. Wait {seconds} s.', from: 'house' },

@@ -5,6 +5,9 @@ export interface Running {
   close(): Promise<void>;
 }
 
+/** Settings that do not fit the stores. A process that starts with them says so in one line and ends with code 78. */
+export class ConfigurationError extends Error {}
+
 /** How long a role may take to drain before it is ended, in milliseconds (quality 5, Process). */
 const drainMs = 25_000;
 
@@ -46,6 +49,10 @@ export async function runRole(log: Logger, start: () => Promise<Running>): Promi
   try {
     running = await start();
   } catch (error) {
+    if (error instanceof ConfigurationError) {
+      process.stderr.write(`${error.message}\n`);
+      process.exit(78);
+    }
     log.fatal({ err: error }, 'could not start');
     process.exit(1);
   }

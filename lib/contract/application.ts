@@ -3,7 +3,10 @@ import { limits } from '../base/limits.ts';
 import { Id, Name, Nullable, Permissions, Timestamp } from './shared.ts';
 import { Author } from './user.ts';
 
-/** An application as its owner sees it (decisions 3). */
+/**
+ * An application as its owner sees it (decisions 3). `signingSecret` is null when it cannot be decrypted any more, since the server's key was replaced; it can
+ * be reset then.
+ */
 export const Application = Type.Object({
   id: Id,
   name: Type.String(),
@@ -13,13 +16,13 @@ export const Application = Type.Object({
   inDirectory: Type.Boolean(),
   interactionsEndpointUrl: Nullable(Type.String()),
   bot: Author,
-  signingSecret: Type.String(),
+  signingSecret: Nullable(Type.String()),
   createdAt: Timestamp,
 });
 export type Application = Static<typeof Application>;
 
 /** `POST /api/applications` 201: with the bot's token, which is shown here and by a reset only. */
-export const NewApplication = Type.Object({ ...Application.properties, token: Type.String() });
+export const NewApplication = Type.Object({ ...Application.properties, signingSecret: Type.String(), token: Type.String() });
 export type NewApplication = Static<typeof NewApplication>;
 
 /** `POST /api/applications`. */

@@ -1,19 +1,26 @@
 import { type Static, Type } from 'typebox';
 import { limits } from '../base/limits.ts';
 import { MessageInput } from './message.ts';
-import { Id, Name, Timestamp } from './shared.ts';
+import { Id, Name, Nullable, Timestamp } from './shared.ts';
 
-/** A webhook (spec, Webhook; decisions 4). `url` and `token` are secret: whoever has them can post. */
+/**
+ * A webhook (spec, Webhook; decisions 4). `url` and `token` are secret: whoever has them can post. Both are null when the token cannot be decrypted any more,
+ * since the server's key was replaced; a new token can be made then.
+ */
 export const Webhook = Type.Object({
   id: Id,
   channelId: Id,
   serverId: Id,
   name: Type.String(),
-  token: Type.String(),
-  url: Type.String(),
+  token: Nullable(Type.String()),
+  url: Nullable(Type.String()),
   createdAt: Timestamp,
 });
 export type Webhook = Static<typeof Webhook>;
+
+/** A webhook whose token was made by this very call. */
+export const NewWebhook = Type.Object({ ...Webhook.properties, token: Type.String(), url: Type.String() });
+export type NewWebhook = Static<typeof NewWebhook>;
 
 /** `POST /api/channels/{channelId}/webhooks`. */
 export const WebhookInput = Type.Object({ name: Name(limits.webhookNameChars) });

@@ -46,7 +46,7 @@ async function applicationOf(platform: Platform, doc: ApplicationDoc): Promise<A
     inDirectory: doc.inDirectory,
     interactionsEndpointUrl: doc.interactionsEndpointUrl,
     bot: authorOf(bot ?? botOf(doc)),
-    signingSecret: unseal(platform.config.APP_KEY, doc.signingSecret),
+    signingSecret: unseal(platform.config, doc.signingSecret),
     createdAt: doc.createdAt.toISOString(),
   };
 }
@@ -82,7 +82,10 @@ export async function createApplication(platform: Platform, actor: Actor, input:
   if (inserted.end === 'full') return refuse('too_many_applications', { limit: limits.applicationsPerPerson });
   await insertNew(platform.db.accounts, botOf(inserted.doc));
   const token = await giveToken(platform, newId);
-  return { ...(await applicationOf(platform, inserted.doc)), token };
+  const made = await applicationOf(platform, inserted.doc);
+  // Null for one made before a crash, when the key was replaced since.
+  const signingSecret = made.signingSecret ?? (await resetSigningSecret(platform, actor, newId)).signingSecret;
+  return { ...made, signingSecret, token };
 }
 
 /** The caller's applications, oldest first. */

@@ -98,7 +98,9 @@ async function prepare(
   const application = await platform.db.applications.findOne({ _id: applicationId }).lean();
   const url = application?.interactionsEndpointUrl;
   if (!application || !url) return failed('the application has no Interactions Endpoint any more');
-  const request = { url, secret: unseal(APP_KEY, application.signingSecret), payload };
+  const secret = unseal(platform.config, application.signingSecret);
+  if (secret === null) return failed('the signing secret cannot be decrypted: reset it in the developer portal');
+  const request = { url, secret, payload };
   const flight = { id, group: applicationId, groupMax: limits.requestsPerApplication, lastsMs: leftMs + 1_000 };
   const land = await platform.takeFlight(flight);
   return land ? { interaction, request, endsAt, land } : failed('busy: too many requests of the application wait for their answer');

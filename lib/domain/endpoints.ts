@@ -21,14 +21,14 @@ function testOf(reply: EndpointReply): EndpointTest {
   return { ok: fault === null, status, ms, step: fault?.step ?? null, reason: fault?.reason ?? null, steps };
 }
 
-/** Sends a signed ping to `url` and says what became of it. Refuses `rate_limited` while 3 pings of the application run, `unavailable` while Redis is away. */
+/** Sends a signed ping to `url` and says what became of it. Refuses `secret_unreadable`, `rate_limited` while 3 pings of the application run, `unavailable` while Redis is away. */
 async function ping(platform: EnqueuePlatform, { _id, signingSecret }: ApplicationDoc, url: string): Promise<EndpointTest> {
+  const secret = unseal(platform.config, signingSecret) ?? refuse('secret_unreadable');
   const timeoutMs = limits.answerWindowMs;
   const flight = { id: platform.ids.next(), group: `ping-${_id}`, groupMax: limits.pingsPerApplication, lastsMs: timeoutMs + 1_000 };
   const land = await platform.takeFlight(flight).catch(() => refuse('unavailable', undefined, { retryAfter: 1 }));
   if (!land) return refuse('rate_limited', { seconds: 1 }, { retryAfter: 1 });
   try {
-    const secret = unseal(platform.config.APP_KEY, signingSecret);
     return testOf(await askEndpoint(platform, { url, secret, payload: { type: 'ping' }, timeoutMs }));
   } finally {
     land();

@@ -69,11 +69,13 @@ async function claim(platform: Platform, create: KeyedCreate, holder: string): P
     if (modifiedCount) return { resourceId: create.newId };
   }
   if (bodyHash !== fresh.bodyHash) return refuse('idempotency_conflict', { reason: 'was used with another body' });
-  if (answer) return { status: answer.status, body: answer.sealed ? unseal(platform.config.APP_KEY, answer.body) : answer.body };
-  if (now - held.claimedAt.getTime() >= limits.idempotencyTakeoverMs || platform.cache.has(failedCall(held.holder))) {
+  const body = answer?.sealed ? unseal(platform.config, answer.body) : answer?.body;
+  if (answer && typeof body === 'string') return { status: answer.status, body };
+  // An answer that no key decrypts is lost: the call is run again, with the same id, as after a crash.
+  if (answer || now - held.claimedAt.getTime() >= limits.idempotencyTakeoverMs || platform.cache.has(failedCall(held.holder))) {
     const { modifiedCount } = await platform.db.idempotency.updateOne(
       { _id, holder: held.holder },
-      { $set: { holder, claimedAt: new Date(now) } },
+      { $set: { holder, claimedAt: new Date(now), answer: null } },
     );
     if (modifiedCount) return { resourceId };
   }

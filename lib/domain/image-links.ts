@@ -1,23 +1,23 @@
 import type { Embed, ShownEmbed } from '../contract/message.ts';
 import type { Platform } from '../store/platform.ts';
-import { imageSignatureOf, sameSecret } from '../store/seal.ts';
+import { imageSignatureOf, keysOf, sameSecret } from '../store/seal.ts';
 
 type Config = Platform['config'];
 
-const pathOf = ({ APP_KEY }: Config, url: string): string =>
-  `/images/${imageSignatureOf(APP_KEY, url)}/${Buffer.from(url).toString('base64url')}`;
+const pathOf = (key: Buffer, url: string): string => `/images/${imageSignatureOf(key, url)}/${Buffer.from(url).toString('base64url')}`;
 
 const ownFile = /^\/files\/[0-9a-f]{32}\/[\w.~!*'()%-]+$/;
 
 /** Where a client loads the image at `url` from, always on our own origin: our image proxy (issue 8), or the very `url` when it is a file of ours. */
 export const imageLink = (config: Config, url: string): string =>
-  url.startsWith(config.baseUrl) && ownFile.test(url.slice(config.baseUrl.length)) ? url : config.baseUrl + pathOf(config, url);
+  url.startsWith(config.baseUrl) && ownFile.test(url.slice(config.baseUrl.length)) ? url : config.baseUrl + pathOf(config.APP_KEY, url);
 
-/** The address of the image that a path of the image proxy names; null for a path that we did not make. Which part differs shows in no time. */
+/** The address of the image that a path of the image proxy names; null for a path that we made under no key. Takes as long for a wrong path as for a right one. */
 export function imageAddressOf(config: Config, path: string): string | null {
   const [, , , encoded = ''] = path.split('/');
   const url = Buffer.from(encoded, 'base64url').toString();
-  return sameSecret(path, pathOf(config, url)) ? url : null;
+  const matches = keysOf(config).map((key) => sameSecret(path, pathOf(key, url)));
+  return matches.includes(true) ? url : null;
 }
 
 /** An embed as it is shown: with an address on our own origin beside that of each image. */

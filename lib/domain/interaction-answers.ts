@@ -7,7 +7,7 @@ import type { InteractionDoc } from '../store/models/interaction.ts';
 import type { MessageDoc } from '../store/models/message.ts';
 import type { OutboxEntry } from '../store/models/outbox.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
-import { interactionTokenOf, sameSecret } from '../store/seal.ts';
+import { isInteractionToken } from '../store/seal.ts';
 import { homeOfChannel, loadServerNow, permissionsIn, require } from './access.ts';
 import { accountsOf } from './faces.ts';
 import { expireLazily, isDuring, move, readInteraction, settleState, updateEntry, windows } from './interaction-states.ts';
@@ -25,7 +25,7 @@ export interface InteractionKey {
 /** The interaction that id and token name together; every wrong pair looks the same: 404 (edge case 32). */
 export async function openInteraction(platform: Platform, { id, token }: InteractionKey): Promise<InteractionDoc> {
   // The token is compared for any id, so that the time taken tells nothing about which interactions there are.
-  const right = sameSecret(token, interactionTokenOf(platform.config.APP_KEY, id));
+  const right = isInteractionToken(platform.config, id, token);
   return right && isId(id) ? readInteraction(platform, id) : refuse('not_found', { what: 'interaction' });
 }
 

@@ -1,7 +1,7 @@
 import { Refusal, refuse } from '../base/errors.ts';
 import { isId } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
-import type { Webhook, WebhookInput, WebhookPatch } from '../contract/webhook.ts';
+import type { NewWebhook, Webhook, WebhookInput, WebhookPatch } from '../contract/webhook.ts';
 import { insertInSlot } from '../store/insert.ts';
 import type { ChannelDoc } from '../store/models/server.ts';
 import type { WebhookDoc } from '../store/models/webhook.ts';
@@ -13,11 +13,24 @@ import { expireDeliveries, forgetDeliveries } from './delivery-log.ts';
 import { inAnyPlace } from './places.ts';
 
 /** A webhook as those may see it who manage it: with its secrets. */
-function webhookOf({ config }: Platform, { _id, channelId, serverId, name, token: sealed, createdAt }: WebhookDoc): Webhook {
-  const token = unseal(config.APP_KEY, sealed);
-  const url = `${config.baseUrl}/api/webhooks/${_id}/${token}`;
-  return { id: _id, channelId, serverId, name, token, url, createdAt: createdAt.toISOString() };
+function webhookOf(platform: Platform, doc: WebhookDoc): Webhook {
+  const token = unseal(platform.config, doc.token);
+  return token === null ? { ...shownOf(doc), token, url: null } : withToken(platform, doc, token);
 }
+
+const shownOf = ({ _id, channelId, serverId, name, createdAt }: WebhookDoc): Omit<Webhook, 'token' | 'url'> => ({
+  id: _id,
+  channelId,
+  serverId,
+  name,
+  createdAt: createdAt.toISOString(),
+});
+
+const withToken = ({ config }: Platform, doc: WebhookDoc, token: string): NewWebhook => ({
+  ...shownOf(doc),
+  token,
+  url: `${config.baseUrl}/api/webhooks/${doc._id}/${token}`,
+});
 
 /** A channel in which the caller may manage webhooks. Refuses 400 for channels that have none: all but text and announcement channels (decisions 5). */
 async function hostFor(platform: Platform, actor: Actor, channelId: string): Promise<ChannelDoc> {
@@ -32,6 +45,16 @@ async function hostFor(platform: Platform, actor: Actor, channelId: string): Pro
 const audited = ({ name, channelId }: Pick<WebhookDoc, 'name' | 'channelId'>) => ({ name, channelId });
 const nothing = { name: null, channelId: null };
 
+/** Replaces a webhook's token. Refuses 404 for one that is deleted meanwhile. */
+async function giveToken(platform: Platform, id: string): Promise<NewWebhook> {
+  const token = newSecret();
+  const set = { token: seal(platform.config.APP_KEY, token), tokenHash: sha256(token) };
+  const after: WebhookDoc | null = await platform.db.webhooks
+    .findOneAndUpdate({ _id: id }, { $set: set }, { returnDocument: 'after' })
+    .lean();
+  return after ? withToken(platform, after, token) : refuse('not_found', { what: 'webhook' });
+}
+
 /**
  * Makes a webhook in a text or announcement channel. Needs Manage Webhooks there. Refuses `too_many_webhooks` for the 16th of a channel, and 400 for channels
  * of other kinds.
@@ -42,7 +65,7 @@ export async function createWebhook(
   channelId: string,
   { name }: WebhookInput,
   newId: string,
-): Promise<Webhook> {
+): Promise<NewWebhook> {
   const { serverId } = await hostFor(platform, actor, channelId);
   const { db, config } = platform;
   const token = newSecret();
@@ -66,7 +89,10 @@ export async function createWebhook(
   }
   const changes = changesOf<object>(nothing, audited(inserted.doc));
   await writeAudit(platform, actor, { id: newId, serverId, action: 'webhook_create', targetId: newId, changes });
-  return webhookOf(platform, inserted.doc);
+  if (inserted.end === 'made') return withToken(platform, inserted.doc, token);
+  // Made before a crash: its token stands, unless it cannot be decrypted.
+  const stored = unseal(config, inserted.doc.token);
+  return stored === null ? giveToken(platform, newId) : withToken(platform, inserted.doc, stored);
 }
 
 /** The webhooks of a channel with their URLs, oldest first. Needs Manage Webhooks there. Refuses 400 for channels that have none. */
@@ -109,6 +135,16 @@ export async function renameWebhook(platform: Platform, actor: Actor, id: string
   if (Object.keys(changes).length > 0)
     await writeAudit(platform, actor, { serverId: before.serverId, action: 'webhook_update', targetId: id, changes });
   return webhookOf(platform, { ...before, ...set });
+}
+
+/**
+ * Gives a webhook a new token, and so a new URL; the old URL posts nothing any more. Also for a token that cannot be decrypted. Refuses as `managedWebhook`.
+ */
+export async function resetWebhookToken(platform: Platform, actor: Actor, id: string): Promise<NewWebhook> {
+  const { serverId } = await managedWebhook(platform, actor, id);
+  const reset = await giveToken(platform, id);
+  await writeAudit(platform, actor, { serverId, action: 'webhook_update', targetId: id });
+  return reset;
 }
 
 /** Deletes a webhook: nothing is posted by its URL any more, and what it posted stays. 404 the second time. Refuses as `managedWebhook`. */

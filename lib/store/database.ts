@@ -11,6 +11,7 @@ import { followSchema } from './models/follow.ts';
 import { commandsSchema, idempotencySchema, interactionSchema } from './models/interaction.ts';
 import { loginCodeSchema } from './models/login-code.ts';
 import { messageSchema } from './models/message.ts';
+import { metaSchema } from './models/meta.ts';
 import { auditSchema, banSchema, inviteSchema } from './models/moderation.ts';
 import { noticeSchema } from './models/notice.ts';
 import { readSchema } from './models/read.ts';
@@ -43,6 +44,7 @@ const collections = (connection: Connection) => ({
   commands: connection.model('Commands', commandsSchema),
   interactions: connection.model('Interaction', interactionSchema),
   idempotency: connection.model('Idempotency', idempotencySchema),
+  meta: connection.model('Meta', metaSchema),
 });
 
 /** The collections, one model each. Reads are made with `.lean()`. */

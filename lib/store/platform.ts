@@ -4,6 +4,7 @@ import { createIds, type IdSource } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
 import { createMetrics, type Metrics } from '../base/metrics.ts';
 import { type AccessVersions, createAccessVersions } from './access-versions.ts';
+import { openKeyedDatabase } from './app-key.ts';
 import type { Blobs } from './blobs/store.ts';
 import { openBlobs } from './blobs.ts';
 import { type Appender, createAppender } from './bus/append.ts';
@@ -13,7 +14,7 @@ import { createKeys, type Keys } from './bus/keys.ts';
 import { createPresenceChanged, createPresences, type PresenceChanged, type Presences } from './bus/presence.ts';
 import { createSessions, type Sessions } from './bus/sessions.ts';
 import { createTopics, earOptions, type Listener, type Topics } from './bus/topics.ts';
-import { type Database, openDatabase } from './database.ts';
+import type { Database } from './database.ts';
 import { createTakeFlight, type TakeFlight } from './in-flight.ts';
 import { createMetricsFeeds, type MetricsFeeds } from './metrics-feed.ts';
 import { leaseNode } from './node-lease.ts';
@@ -107,7 +108,10 @@ interface Opened extends Platform, MetricsFeeds {
 async function openCommon(config: Config, log: Logger, role: string): Promise<Opened> {
   const keys = createKeys(config.REDIS_PREFIX, config.REDIS_SHARDS);
   const redis = await openRedis(config, log, role);
-  const db = await openDatabase(config, log);
+  const db = await openKeyedDatabase(config, log).catch((error: unknown) => {
+    redis.disconnect();
+    throw error;
+  });
   const cache = new LRUCache<string, object>({ max: 10_000, ttl: 30_000 });
   redis.on('close', () => cache.clear());
   const beatKey = `${keys.shard(0)}worker-beat`;

@@ -8,21 +8,40 @@ import {
   randomBytes,
   timingSafeEqual,
 } from 'node:crypto';
+import type { Config } from '../../config/index.ts';
 
-/** Encrypts `text` under `key` with AES-256-GCM: base64url of nonce, tag, ciphertext. */
+/** The settings that hold the keys. */
+export type AppKeys = Pick<Config, 'APP_KEY' | 'APP_KEYS_OLD'>;
+
+/** Every key that still decrypts and verifies, the current one first. */
+export const keysOf = ({ APP_KEY, APP_KEYS_OLD }: AppKeys): readonly Buffer[] => [APP_KEY, ...APP_KEYS_OLD];
+
+/** The public name of a key: 22 characters of base64url from which the key cannot be found. */
+export const keyIdOf = (key: Buffer): string => createHmac('sha256', key).update('key id').digest().subarray(0, 16).toString('base64url');
+
+/** Encrypts `text` under `key` with AES-256-GCM: the key's id, a dot, and base64url of nonce, tag, ciphertext. */
 export function seal(key: Buffer, text: string): string {
   const nonce = randomBytes(12);
   const cipher = createCipheriv('aes-256-gcm', key, nonce);
   const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
-  return Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url');
+  return `${keyIdOf(key)}.${Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')}`;
 }
 
-/** Undoes `seal`. Throws when the key is another or the text was changed. */
-export function unseal(key: Buffer, sealed: string): string {
-  const bytes = Buffer.from(sealed, 'base64url');
-  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12), { authTagLength: 16 });
-  decipher.setAuthTag(bytes.subarray(12, 28));
-  return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8');
+/** Decrypts what `seal` made, under the key that it names; every key is tried for a value without a key id. Null when no key can, or the text was changed. */
+export function unseal(keys: AppKeys, sealed: string): string | null {
+  const dot = sealed.indexOf('.');
+  const bytes = Buffer.from(sealed.slice(dot + 1), 'base64url');
+  for (const key of keysOf(keys)) {
+    if (dot >= 0 && keyIdOf(key) !== sealed.slice(0, dot)) continue;
+    try {
+      const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12), { authTagLength: 16 });
+      decipher.setAuthTag(bytes.subarray(12, 28));
+      return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8');
+    } catch {
+      // Another key, or changed: the next one may fit.
+    }
+  }
+  return null;
 }
 
 /** SHA-256 of `text`, in hex. */
@@ -39,9 +58,15 @@ export const newSecret = (): string => randomBytes(32).toString('base64url');
 export const signatureOf = (secret: string, timestamp: string, body: Buffer): string =>
   createHmac('sha256', secret).update(`${timestamp}.`).update(body).digest('hex');
 
-/** The token of interaction `id`: derived from the key, so that it stands in no store (quality 3). */
+/** The token of interaction `id`: derived from the key, so that no store holds it. */
 export const interactionTokenOf = (key: Buffer, id: string): string =>
   createHmac('sha256', key).update(`interaction:${id}`).digest('base64url');
+
+/** Whether `token` is that of interaction `id` under the current key or an old one. Takes as long for a wrong token as for a right one. */
+export const isInteractionToken = (keys: AppKeys, id: string, token: string): boolean =>
+  keysOf(keys)
+    .map((key) => sameSecret(token, interactionTokenOf(key, id)))
+    .includes(true);
 
 const imageKeys = new WeakMap<Buffer, KeyObject>();
 

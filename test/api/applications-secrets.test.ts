@@ -104,7 +104,7 @@ describe('applications: secrets and tokens', () => {
   it('the signing secret is kept by AES-256-GCM under APP_KEY: read here without our code', async () => {
     const made = await makeApplication(whole, owner);
     const stored = (await whole.platform.db.applications.findOne({ _id: made.applicationId }).lean())?.signingSecret ?? '';
-    const bytes = Buffer.from(stored, 'base64url');
+    const bytes = Buffer.from(stored.split('.')[1] ?? '', 'base64url'); // after the key's id
     const key = whole.platform.config.APP_KEY;
     expect(key).to.have.length(32);
     const cipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12), { authTagLength: 16 });
@@ -112,19 +112,24 @@ describe('applications: secrets and tokens', () => {
     expect(Buffer.concat([cipher.update(bytes.subarray(28)), cipher.final()]).toString()).to.equal(made.signingSecret);
   });
 
-  it('two seals of one secret differ; one with any byte changed, cut, or under another key cannot be read', () => {
+  it('two seals of one secret differ; one with any byte changed, cut, or under another key cannot be read; one without a key id can', () => {
     const key = Buffer.alloc(32, 1);
+    const keys = { APP_KEY: key, APP_KEYS_OLD: [] };
     const [one, two] = [seal(key, 'secret'), seal(key, 'secret')];
     expect(one).to.not.equal(two);
-    expect([unseal(key, one), unseal(key, two)]).to.deep.equal(['secret', 'secret']);
-    const bytes = Buffer.from(one, 'base64url');
+    expect([unseal(keys, one), unseal(keys, two)]).to.deep.equal(['secret', 'secret']);
+    const [id, text = ''] = one.split('.');
+    expect(unseal(keys, text)).to.equal('secret');
+    const bytes = Buffer.from(text, 'base64url');
     for (let at = 0; at < bytes.length; at++) {
       const changed = Buffer.from(bytes);
       changed[at] = (changed[at] ?? 0) ^ 1;
-      expect(() => unseal(key, changed.toString('base64url')), `byte ${at}`).to.throw();
-      expect(() => unseal(key, bytes.subarray(0, at).toString('base64url')), `the first ${at} bytes`).to.throw();
+      expect(unseal(keys, `${id}.${changed.toString('base64url')}`), `byte ${at}`).to.equal(null);
+      expect(unseal(keys, `${id}.${bytes.subarray(0, at).toString('base64url')}`), `the first ${at} bytes`).to.equal(null);
     }
-    expect(() => unseal(Buffer.alloc(32, 2), one)).to.throw();
+    const other = Buffer.alloc(32, 2);
+    expect(unseal({ APP_KEY: other, APP_KEYS_OLD: [] }, one)).to.equal(null);
+    expect(unseal({ APP_KEY: other, APP_KEYS_OLD: [key] }, one)).to.equal('secret');
   });
 
   it('of 10 rotations at once one secret is left, that of an answer', async () => {

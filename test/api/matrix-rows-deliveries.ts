@@ -1,11 +1,11 @@
-import type { Webhook } from '../../lib/contract/webhook.ts';
+import type { NewWebhook } from '../../lib/contract/webhook.ts';
 import { send } from '../harness/factories.ts';
 import { anyone, needs, refuseAll, viewers } from './matrix-roles.ts';
 import { type Row, row } from './matrix-row.ts';
 import type { Stage } from './matrix-stage.ts';
 
-const makeWebhook = async (stage: Stage): Promise<Webhook> =>
-  send<Webhook>(stage.api, 201, stage.owner, 'POST', `/api/channels/${await stage.channel()}/webhooks`, { name: 'code host' });
+const makeWebhook = async (stage: Stage): Promise<NewWebhook> =>
+  send<NewWebhook>(stage.api, 201, stage.owner, 'POST', `/api/channels/${await stage.channel()}/webhooks`, { name: 'code host' });
 
 const codehost = 'POST /api/webhooks/{webhook_id}/{webhook_token}/codehost';
 const star = { headers: { 'X-GitHub-Event': 'star' }, body: { action: 'created', repository: { name: 'r' }, sender: { login: 's' } } };

@@ -14,6 +14,7 @@ export const webhookRows: readonly Row[] = [
 export const singleWebhookRows: readonly Row[] = [
   row(`GET ${webhook}`, managers, 200, async (stage) => ({ at: [(await stage.webhook()).id] })),
   row(`PATCH ${webhook}`, managers, 200, async (stage) => ({ at: [(await stage.webhook()).id], body: { name: 'renamed' } })),
+  row(`POST ${webhook}/token`, managers, 200, async (stage) => ({ at: [(await stage.webhook()).id] })),
   row(`DELETE ${webhook}`, managers, 204, async (stage) => ({ at: [(await stage.webhook()).id] })),
   row('POST /api/webhooks/{webhook_id}/{webhook_token}', anyone, 201, async (stage) => {
     const { id, token } = await stage.webhook();

@@ -1,6 +1,6 @@
 import type { Message } from '../../lib/contract/message.ts';
 import type { AuditPage } from '../../lib/contract/server.ts';
-import type { Webhook } from '../../lib/contract/webhook.ts';
+import type { NewWebhook } from '../../lib/contract/webhook.ts';
 import type { WebhookDoc } from '../../lib/store/models/webhook.ts';
 import { type Answer, startTestApi, type TestApi } from '../harness/api.ts';
 import { type Caller, makeMember, makePerson, makeServer, type Place, send, word } from '../harness/factories.ts';
@@ -13,11 +13,11 @@ export interface WebhookFixture {
   member: Caller;
   server: Place;
   /** Makes a webhook, in the server's first channel by default. */
-  make: (channelId?: string, name?: string, as?: Caller) => Promise<Webhook>;
+  make: (channelId?: string, name?: string, as?: Caller) => Promise<NewWebhook>;
   /** Posts by a webhook's URL, whatever comes of it. */
-  post: (webhook: Pick<Webhook, 'id' | 'token'>, body?: unknown, headers?: Record<string, string>) => Promise<Answer>;
+  post: (webhook: Pick<NewWebhook, 'id' | 'token'>, body?: unknown, headers?: Record<string, string>) => Promise<Answer>;
   /** Posts `content`, and answers the message. */
-  say: (webhook: Pick<Webhook, 'id' | 'token'>, content?: string) => Promise<Message>;
+  say: (webhook: Pick<NewWebhook, 'id' | 'token'>, content?: string) => Promise<Message>;
   stored: (id: string) => Promise<WebhookDoc | null>;
   /** Makes the webhook's posts so much older. */
   age: (id: string, ms: number) => Promise<unknown>;

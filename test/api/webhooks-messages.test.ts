@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { permissionBits } from '../../lib/base/permissions.ts';
 import type { Message } from '../../lib/contract/message.ts';
-import type { Webhook } from '../../lib/contract/webhook.ts';
+import type { NewWebhook } from '../../lib/contract/webhook.ts';
 import { around } from '../harness/around.ts';
 import { expectError } from '../harness/expect-error.ts';
 import { makeBot, makeChannel, send } from '../harness/factories.ts';
@@ -11,7 +11,7 @@ describe('messages of webhooks', () => {
   let fixture: WebhookFixture;
   let { api, owner, member, server, make, post, say }: WebhookFixture = {} as never;
   let channelId: string;
-  let webhook: Webhook;
+  let webhook: NewWebhook;
 
   before(async () => {
     fixture = await webhookFixture();

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { permissionBits } from '../../lib/base/permissions.ts';
 import type { Message } from '../../lib/contract/message.ts';
-import type { Webhook } from '../../lib/contract/webhook.ts';
+import type { NewWebhook } from '../../lib/contract/webhook.ts';
 import { storeWebhookMessage } from '../../lib/domain/webhook-posts.ts';
 import type { WebhookDoc } from '../../lib/store/models/webhook.ts';
 import { expectError } from '../harness/expect-error.ts';
@@ -14,7 +14,7 @@ describe('POST /api/webhooks/{webhook_id}/{webhook_token}', () => {
   let fixture: WebhookFixture;
   let { api, owner, member, server, make, post, say }: WebhookFixture = {} as never;
   let channelId: string;
-  let webhook: Webhook;
+  let webhook: NewWebhook;
 
   before(async () => {
     fixture = await webhookFixture();

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Webhook } from '../../lib/contract/webhook.ts';
+import type { NewWebhook } from '../../lib/contract/webhook.ts';
 import { newSecret, sha256, unseal } from '../../lib/store/seal.ts';
 import { makeChannel, send } from '../harness/factories.ts';
 import { type WebhookFixture, webhookFixture } from './webhook-fixture.ts';
@@ -10,7 +10,7 @@ const ownHeaders = new Set(['date', 'x-request-id']);
 describe('secrets of webhooks', () => {
   let fixture: WebhookFixture;
   let { api, owner, server, make, stored }: WebhookFixture = {} as never;
-  let webhook: Webhook;
+  let webhook: NewWebhook;
 
   before(async () => {
     fixture = await webhookFixture();
@@ -29,7 +29,7 @@ describe('secrets of webhooks', () => {
 
   it('the token is encrypted at rest under APP_KEY, differently each time, and stands besides as a hash', async () => {
     const doc = await stored(webhook.id);
-    expect(unseal(api.platform.config.APP_KEY, String(doc?.token))).to.equal(webhook.token);
+    expect(unseal(api.platform.config, String(doc?.token))).to.equal(webhook.token);
     expect(doc?.tokenHash).to.equal(sha256(webhook.token));
     expect(JSON.stringify(doc)).not.to.contain(webhook.token);
     expect((await make()).token).not.to.equal(webhook.token);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { permissionBits } from '../../lib/base/permissions.ts';
-import type { Webhook } from '../../lib/contract/webhook.ts';
+import type { NewWebhook, Webhook } from '../../lib/contract/webhook.ts';
 import { around } from '../harness/around.ts';
 import { type Caller, makeChannel, makeMember, makePerson, refused, send, setOverwrite, tally } from '../harness/factories.ts';
 import { type WebhookFixture, webhookFixture } from './webhook-fixture.ts';
@@ -25,7 +25,7 @@ describe('webhooks of a channel', () => {
   });
 
   const create = (body: unknown, headers: Record<string, string> = {}, as: Caller = owner) =>
-    api.call<Webhook>('POST', pathOf(channelId), { as: as.as, body, headers });
+    api.call<NewWebhook>('POST', pathOf(channelId), { as: as.as, body, headers });
   const list = (as: Caller = owner, id = channelId): Promise<Webhook[]> => send(api, 200, as, 'GET', pathOf(id));
   const openDm = async (): Promise<string> =>
     (await api.call('POST', '/api/users/@me/channels', { as: owner.as, body: { recipientId: member.id } })).body.id as string;

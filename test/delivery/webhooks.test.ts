@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { permissionBits } from '../../lib/base/permissions.ts';
 import type { Message } from '../../lib/contract/message.ts';
-import type { Webhook } from '../../lib/contract/webhook.ts';
+import type { NewWebhook } from '../../lib/contract/webhook.ts';
 import { finishRemoval } from '../../lib/domain/finish-removal.ts';
 import type { Dispatch } from '../harness/bot-client.ts';
 import { page, sendPage } from '../harness/previews.ts';
@@ -42,8 +42,8 @@ describe('webhooks, through all roles', () => {
     expect(answer.status, JSON.stringify(answer.body)).to.equal(status);
     return answer.body;
   };
-  const make = (channel = channelId): Promise<Webhook> => call(201, 'POST', `/api/channels/${channel}/webhooks`, { name: 'Builds' });
-  const say = ({ id, token }: Webhook, content: string): Promise<Message> =>
+  const make = (channel = channelId): Promise<NewWebhook> => call(201, 'POST', `/api/channels/${channel}/webhooks`, { name: 'Builds' });
+  const say = ({ id, token }: NewWebhook, content: string): Promise<Message> =>
     call(201, 'POST', `/api/webhooks/${id}/${token}`, { content }, '');
   const about = (id: string, name: string) => (event: Dispatch) => event.t === name && event.d.id === id;
 

@@ -66,6 +66,16 @@ describe('a role as a process', () => {
       expect(output()).to.not.include('not-a-key').and.not.include('secret@x');
     });
 
+    it(`${role} says on one line that APP_KEY is not that of the database, and ends with 78`, async () => {
+      const first = await ready('api', await ports());
+      first.child.kill('SIGTERM');
+      await once(first.child, 'exit');
+      const { child, output } = run(role, { ...(await ports()), APP_KEY: Buffer.alloc(32).toString('base64') });
+      const [code] = await once(child, 'exit');
+      expect(code).to.equal(78);
+      expect(output()).to.match(/^APP_KEY is not the key of this database\. [^\n]+\n$/);
+    });
+
     it(`${role} drains on SIGTERM and ends with 0`, async () => {
       const { child, output } = await ready(role, await ports());
       child.kill('SIGTERM');

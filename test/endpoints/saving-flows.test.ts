@@ -38,7 +38,7 @@ describe('saving an Interactions Endpoint', () => {
   };
 
   it('sends one ping, signed over its very bytes with the secret of now', async () => {
-    const { body } = await scene.api.call<Application>('POST', path('/signing-secret'), { as: scene.asPerson });
+    const { body } = await scene.api.call<{ signingSecret: string }>('POST', path('/signing-secret'), { as: scene.asPerson });
     const pings = endpoint.pings.length;
     expect(await save(endpoint.url)).to.deep.include({ status: 200 });
     expect([endpoint.pings.length - pings, endpoint.received.length]).to.deep.equal([1, 0]);

@@ -33,6 +33,13 @@ async function empty(db: ApiPlatform['db']): Promise<void> {
   await Promise.all(models.map((model) => (model as Model<object>).deleteMany({}).exec()));
 }
 
+/** Takes away what only this database's APP_KEY fits, so that a test with another key may have it; false when it cannot be reached. */
+const forgetKey = ({ meta, applications, webhooks }: ApiPlatform['db']): Promise<boolean> =>
+  Promise.all([meta.deleteMany({}), applications.deleteMany({}), webhooks.deleteMany({})]).then(
+    () => true,
+    () => false,
+  );
+
 /** Starts the API in this process, with an empty database of its own whose collections and indexes stand. */
 export async function startTestApi(overrides: Record<string, string> = {}): Promise<TestApi> {
   const MONGODB_URL = overrides.MONGODB_URL ?? spareDatabases.take();
@@ -66,8 +73,9 @@ export async function startTestApi(overrides: Record<string, string> = {}): Prom
     },
     async close() {
       await api.close();
+      const isSpare = !overrides.MONGODB_URL && !closed && (await forgetKey(platform.db));
       await platform.close();
-      if (!overrides.MONGODB_URL && !closed) spareDatabases.give(config.MONGODB_URL);
+      if (isSpare) spareDatabases.give(config.MONGODB_URL);
       closed = true;
       await rm(config.FILES_DIR, { recursive: true, force: true });
     },

@@ -39,6 +39,7 @@ const decided = {
     bot_offline: 409,
     username_taken: 409,
     idempotency_conflict: 409,
+    secret_unreadable: 409,
     interaction_expired: 410,
     payload_too_large: 413,
     unsupported_media_type: 415,

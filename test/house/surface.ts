@@ -131,6 +131,7 @@ export const surface: readonly Endpoint[] = [
      DELETE /api/applications/{id}/icon
      POST /api/applications/{id}/interactions-endpoint/test
      GET /api/webhooks/{id}
+     POST /api/webhooks/{id}/token
      GET /api/webhooks/{id}/deliveries`,
   ),
 ];

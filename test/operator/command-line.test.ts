@@ -171,6 +171,7 @@ describe('npm run operator', function () {
         'verify-bot [options] <applicationId>',
         'tag <userId> <tag>',
         'early-access [options] <userId>',
+        'rotate-key',
       ];
       for (const command of commands) expect(stdout.split('\n').filter((line) => line.startsWith(`  ${command}  `))).to.have.length(1);
       expect(
@@ -191,7 +192,7 @@ describe('npm run operator', function () {
     it('the README tells of the same commands and exit codes', () => {
       const readme = readFileSync('README.md', 'utf8').split('## Operators')[1]?.split('## Settings')[0] ?? '';
       const rows = [...readme.matchAll(/^\| `([a-z-]+)[ `](?!run)/gm)].map(([, command]) => command);
-      expect(rows).to.deep.equal(['server-types', 'verify-bot', 'tag', 'early-access', 'help']);
+      expect(rows).to.deep.equal(['server-types', 'verify-bot', 'tag', 'early-access', 'rotate-key', 'help']);
       for (const name of rows)
         expect(readCommand(['help']), name)
           .to.have.property('text')

@@ -93,7 +93,7 @@ describe('web: the developer portal', function () {
     await section.getByText('HTTP status 401').waitFor();
     await stop();
 
-    await run('endpoint.mjs', code, { ...env, SIGNING_SECRET: signingSecret }, 'Listening');
+    await run('endpoint.mjs', code, { ...env, SIGNING_SECRET: signingSecret ?? '' }, 'Listening');
     await saveUrl(url);
     await step('The answer is {"type":"pong"}', 'passed').waitFor();
     await section.getByRole('button', { name: 'Send a test ping' }).click();

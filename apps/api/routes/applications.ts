@@ -90,7 +90,7 @@ export const applicationsRoutes: readonly Route[] = [
       'Changes an application; renaming it renames its bot and the bot’s own roles. An `interactionsEndpointUrl` is saved once it has answered a signed ping.',
     body: ApplicationPatch,
     reply: { status: 200, body: Application },
-    errors: ['invalid_request', 'not_public', 'endpoint_unverified', ...owned, 'unavailable'],
+    errors: ['invalid_request', 'not_public', 'endpoint_unverified', 'secret_unreadable', ...owned, 'unavailable'],
     run: (platform, actor, { params, body }) => updateApplication(platform, actor, params.id, body),
   }),
   route({
@@ -126,7 +126,7 @@ export const applicationsRoutes: readonly Route[] = [
     auth: 'person',
     about: 'Sends a signed ping to the saved Interactions Endpoint and says what happened, step by step.',
     reply: { status: 200, body: EndpointTest },
-    errors: ['invalid_request', ...owned, 'unavailable'],
+    errors: ['invalid_request', 'secret_unreadable', ...owned, 'unavailable'],
     run: (platform, actor, { params }) => testEndpoint(platform, actor, params.id),
   }),
   route({

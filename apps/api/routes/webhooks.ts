@@ -1,7 +1,7 @@
 import { Message } from '../../../lib/contract/message.ts';
-import { Webhook, WebhookInput, WebhookPatch, WebhookPost } from '../../../lib/contract/webhook.ts';
+import { NewWebhook, Webhook, WebhookInput, WebhookPatch, WebhookPost } from '../../../lib/contract/webhook.ts';
 import { postByWebhook } from '../../../lib/domain/webhook-posts.ts';
-import { createWebhook, deleteWebhook, getWebhook, listWebhooks, renameWebhook } from '../../../lib/domain/webhooks.ts';
+import { createWebhook, deleteWebhook, getWebhook, listWebhooks, renameWebhook, resetWebhookToken } from '../../../lib/domain/webhooks.ts';
 import { List, type Route, route } from '../route.ts';
 
 /** Spec, Webhooks; decisions 3 for the single read. Whoever has a webhook's URL posts by it, without any other credential. */
@@ -12,7 +12,7 @@ export const webhooksRoutes: readonly Route[] = [
     auth: 'account',
     about: 'Makes a webhook in a text or announcement channel, up to 15 in each. Needs Manage Webhooks. Its URL is secret.',
     body: WebhookInput,
-    reply: { status: 201, body: Webhook },
+    reply: { status: 201, body: NewWebhook },
     creates: 'secret',
     errors: ['invalid_request', 'too_many_webhooks', 'missing_permission', 'not_found', 'idempotency_conflict'],
     run: (platform, actor, { params, body, newId }) => createWebhook(platform, actor, params.channelId, body, newId),
@@ -44,6 +44,15 @@ export const webhooksRoutes: readonly Route[] = [
     reply: { status: 200, body: Webhook },
     errors: ['invalid_request', 'missing_permission', 'not_found'],
     run: (platform, actor, { params, body }) => renameWebhook(platform, actor, params.id, body),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/webhooks/{id}/token',
+    auth: 'account',
+    about: 'Gives a webhook a new token and URL; the old URL stops at once. Needs Manage Webhooks in its channel.',
+    reply: { status: 200, body: NewWebhook },
+    errors: ['missing_permission', 'not_found'],
+    run: (platform, actor, { params }) => resetWebhookToken(platform, actor, params.id),
   }),
   route({
     method: 'DELETE',

@@ -127,7 +127,7 @@ function Run({ application, sample }: { application: Application; sample: Sample
       <>
         <Code
           text={commandLine(sample, undefined)}
-          copied={commandLine(sample, application.signingSecret)}
+          copied={commandLine(sample, application.signingSecret ?? undefined)}
           what="the command that runs it, with the signing secret filled in"
         />
         <p class="hint">What is copied holds your signing secret. It listens on port 3000, or on the one that PORT names.</p>

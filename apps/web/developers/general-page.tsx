@@ -78,12 +78,21 @@ function Secrets({ application }: { application: Application }): JSX.Element {
   return (
     <>
       <CopyField label="Application ID" value={application.id} what="the application ID" />
-      <CopyField label="Signing secret" value={application.signingSecret} what="the signing secret" hidden={!shown.value}>
-        <Button aria-pressed={shown.value} onClick={() => (shown.value = !shown.value)}>
-          {shown.value ? 'Hide' : 'Reveal'}
-        </Button>
-        <Button onClick={() => (asking.value = true)}>Rotate</Button>
-      </CopyField>
+      {application.signingSecret === null ? (
+        <>
+          <p>
+            The signing secret can’t be read any more, because the server’s key was replaced. Interactions are not sent until you reset it.
+          </p>
+          <Button onClick={() => (asking.value = true)}>Reset the signing secret</Button>
+        </>
+      ) : (
+        <CopyField label="Signing secret" value={application.signingSecret} what="the signing secret" hidden={!shown.value}>
+          <Button aria-pressed={shown.value} onClick={() => (shown.value = !shown.value)}>
+            {shown.value ? 'Hide' : 'Reveal'}
+          </Button>
+          <Button onClick={() => (asking.value = true)}>Rotate</Button>
+        </CopyField>
+      )}
       <p class="hint">
         Every request to your Interactions Endpoint is signed with it; check the signature, so that nobody else is believed.
       </p>

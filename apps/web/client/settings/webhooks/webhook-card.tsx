@@ -41,8 +41,10 @@ export function WebhookCard({
   const shown = useSignal(false);
   const logOpen = useSignal(false);
   const deleting = useSignal(false);
+  const resetting = useSignal(false);
   const { draft, task } = useDraftTask({ name });
   const save = async (): Promise<void> => onChanged(await call<Webhook>('PATCH', path`/api/webhooks/${id}`, draft.patch));
+  const reset = async (): Promise<void> => onChanged(await call<Webhook>('POST', path`/api/webhooks/${id}/token`));
   const remove = async (): Promise<void> => {
     await call('DELETE', path`/api/webhooks/${id}`);
     onDeleted();
@@ -51,11 +53,22 @@ export function WebhookCard({
     <section class="settings-card" aria-labelledby={heading}>
       <h3 id={heading}>{name}</h3>
       <p class="hint">Made {momentOf(createdAt)}</p>
-      <Secret label="Address" text={url} shown={shown.value} />
-      <Secret label="Address for code hosts" text={`${url}/codehost`} shown={shown.value} />
+      {url === null ? (
+        <p>The addresses can’t be shown any more, because the server’s key was replaced. They still work. Reset them to get new ones.</p>
+      ) : (
+        <>
+          <Secret label="Address" text={url} shown={shown.value} />
+          <Secret label="Address for code hosts" text={`${url}/codehost`} shown={shown.value} />
+        </>
+      )}
       <div>
-        <Button aria-pressed={shown.value} onClick={() => (shown.value = !shown.value)}>
-          {shown.value ? 'Hide the addresses' : 'Show the addresses'}
+        {url !== null && (
+          <Button aria-pressed={shown.value} onClick={() => (shown.value = !shown.value)}>
+            {shown.value ? 'Hide the addresses' : 'Show the addresses'}
+          </Button>
+        )}
+        <Button aria-label={`Reset the addresses of ${name}`} onClick={() => (resetting.value = true)}>
+          Reset addresses
         </Button>
       </div>
       <p class="hint">
@@ -85,6 +98,11 @@ export function WebhookCard({
           Delete
         </Button>
       </div>
+      {resetting.value && (
+        <Confirm title={`Reset the addresses of ${name}?`} action="Reset" run={reset} onClose={() => (resetting.value = false)}>
+          <p>The old addresses stop at once. Enter the new ones wherever the old ones are used.</p>
+        </Confirm>
+      )}
       {deleting.value && (
         <Confirm title={`Delete ${name}?`} action="Delete" run={remove} onClose={() => (deleting.value = false)}>
           <p>Its addresses post nothing from then on. Its messages stay.</p>

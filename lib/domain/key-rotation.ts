@@ -1,0 +1,81 @@
+import { noteOnlyKey } from '../store/app-key.ts';
+import type { Platform } from '../store/platform.ts';
+import { keyIdOf, seal, unseal } from '../store/seal.ts';
+
+/** How many documents are read and written at once. */
+const batchSize = 200;
+
+/** A secret that no key decrypts. */
+export interface Undecryptable {
+  what: string;
+  id: string;
+}
+
+/** How far a rotation has come in one collection. */
+export interface RotationProgress {
+  what: string;
+  walked: number;
+  done: number;
+}
+
+interface Place {
+  what: string;
+  model: Pick<Platform['db']['meta'], 'collection'>;
+  field: string;
+  only: object;
+}
+
+/** Every place of the database that holds encrypted text. */
+const placesOf = ({ db }: Platform): Place[] => [
+  { what: 'signing secret of application', model: db.applications, field: 'signingSecret', only: {} },
+  { what: 'token of webhook', model: db.webhooks, field: 'token', only: {} },
+  { what: 'kept answer', model: db.idempotency, field: 'answer.body', only: { 'answer.sealed': true } },
+];
+
+const valueAt = (doc: unknown, field: string): string =>
+  field.split('.').reduce((value: unknown, name) => (value as Record<string, unknown>)[name], doc) as string;
+
+/**
+ * Encrypts every secret under the current key that an old key encrypted, in batches by id, and notes that the current key is the only one in use. Does nothing
+ * to what is under the current key already, so an interrupted rotation is finished by the next. Answers how many were encrypted, and those that no key decrypts.
+ */
+export async function rotateKey(
+  platform: Platform,
+  report: (progress: RotationProgress) => void,
+): Promise<{ encrypted: number; undecryptable: Undecryptable[] }> {
+  const { config } = platform;
+  const current = `${keyIdOf(config.APP_KEY)}.`;
+  const undecryptable: Undecryptable[] = [];
+  let encrypted = 0;
+  for (const { what, model, field, only } of placesOf(platform)) {
+    let [walked, done] = [0, 0];
+    for (let after = ''; ; ) {
+      const filter = { ...only, _id: { $gt: after } };
+      const found = await model.collection
+        .find(filter as never)
+        .project({ [field]: 1 })
+        .sort({ _id: 1 })
+        .limit(batchSize)
+        .toArray();
+      const writes = found.flatMap((doc) => {
+        const sealed = valueAt(doc, field);
+        if (sealed.startsWith(current)) return [];
+        const text = unseal(config, sealed);
+        if (text === null) {
+          undecryptable.push({ what, id: String(doc._id) });
+          return [];
+        }
+        // Not over a secret that was reset meanwhile.
+        return [{ updateOne: { filter: { _id: doc._id, [field]: sealed }, update: { $set: { [field]: seal(config.APP_KEY, text) } } } }];
+      });
+      if (writes.length > 0) done += (await model.collection.bulkWrite(writes, { ordered: false })).modifiedCount;
+      walked += found.length;
+      if (found.length > 0) report({ what, walked, done });
+      if (found.length < batchSize) break;
+      after = String(found.at(-1)?._id);
+    }
+    encrypted += done;
+  }
+  await noteOnlyKey(platform.db, config);
+  return { encrypted, undecryptable };
+}
