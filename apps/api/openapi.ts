@@ -19,7 +19,8 @@ export function codesOf(route: Route): ErrorCode[] {
   if (route.auth === 'person') codes.add('bots_not_allowed');
   if (route.rateLimit !== 'none') codes.add('rate_limited');
   if (route.body || route.query || route.creates || route.admitPicture) codes.add('invalid_request');
-  if (route.body || route.admitPicture) codes.add('payload_too_large').add('unsupported_media_type');
+  if (route.body || route.admitPicture) codes.add('payload_too_large').add('unsupported_media_type').add('body_too_slow');
+  if (route.admitUpload || route.admitPicture || route.admitDelivery) codes.add('rate_limited');
   if (route.creates) codes.add('idempotency_conflict');
   return [...codes];
 }

@@ -70,9 +70,10 @@ export interface Route<
    */
   admitPicture?: (platform: ApiPlatform, actor: Actor, params: Record<Holes<P>, string>) => Promise<unknown>;
   /**
-   * Its body is a delivery of a code host, and comes to `run` as the `Arrival` that it was read as. Called before any of it is read; refuses who may not send it.
+   * Its body is a delivery of a code host, and comes to `run` as the `Arrival` that it was read as. Called before any of it is read;
+   * refuses who may not send it, and answers whose webhook it goes to.
    */
-  admitDelivery?: (platform: ApiPlatform, params: Record<Holes<P>, string>) => Promise<unknown>;
+  admitDelivery?: (platform: ApiPlatform, params: Record<Holes<P>, string>) => Promise<{ serverId: string }>;
   /** Whether the body may be left out altogether. */
   bodyOptional?: true;
   reply: { status: 200 | 201 | 202 | 204; body?: R };

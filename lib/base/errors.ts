@@ -45,6 +45,11 @@ export const catalogue = {
   method_not_allowed: { status: 405, text: 'This path takes {allowed}.', from: 'house' },
   payload_too_large: { status: 413, text: 'The body is larger than {limit}.', from: 'house' },
   unsupported_media_type: { status: 415, text: 'Send the body as {expected}.', from: 'house' },
+  body_too_slow: {
+    status: 408,
+    text: 'The body came too slowly: it must come at {rate} bytes a second at least. Send it again.',
+    from: 'house',
+  },
   already_answered: { status: 409, text: 'This interaction was already answered; use a follow-up.', from: 'spec' },
   bot_offline: { status: 409, text: 'The bot is offline, so the command was not sent.', from: 'house' },
   username_taken: { status: 409, text: 'That username is taken.', from: 'house' },

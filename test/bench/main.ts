@@ -22,6 +22,7 @@ import { postRows } from './rows/post.ts';
 import { resumeRow } from './rows/resume.ts';
 import { roleChangeRows } from './rows/role-change.ts';
 import { serverRows } from './rows/servers.ts';
+import { slowBodyRows } from './rows/slow-bodies.ts';
 import { uploadRow } from './rows/upload.ts';
 import { webpRows } from './rows/webp.ts';
 import type { Bench } from './setting.ts';
@@ -38,6 +39,7 @@ const suites: Record<string, (bench: Bench) => Promise<Row[]>> = {
   archive: archiveRows,
   memory: memoryRow,
   upload: uploadRow,
+  'slow-bodies': slowBodyRows,
   webp: webpRows,
   servers: serverRows,
   discovery: discoveryRows,

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { limits } from '../../lib/base/limits.ts';
 import { type Hook, issue, range, type Scene, startDeliveries } from './fixture.ts';
 
-const { deliveriesReadPerWebhook: perWebhook, deliveriesReadAtOnce: atOnce } = limits;
+const { deliveriesReadPerWebhook: perWebhook, deliveriesReadPerServer: perServer } = limits;
 const body = JSON.stringify(issue(1));
 
 describe('bodies of deliveries that are slow to come', () => {
@@ -63,8 +63,8 @@ describe('bodies of deliveries that are slow to come', () => {
     expect(await Promise.all(slow.map(({ status }) => status))).to.deep.equal(range(1, perWebhook).map(() => 202));
   });
 
-  it('only some of all are read at once; one whose sender leaves gives its place to the next', async () => {
-    const hooks = await Promise.all(range(1, atOnce / perWebhook).map(() => scene.make()));
+  it('only some of one server are read at once; one whose sender leaves gives its place to the next', async () => {
+    const hooks = await Promise.all(range(1, perServer / perWebhook).map(() => scene.make()));
     const slow = hooks.flatMap((one) => range(1, perWebhook).map(() => begin(one)));
     await others();
     const next = whole(hook);
@@ -73,6 +73,6 @@ describe('bodies of deliveries that are slow to come', () => {
     slow[0]?.sent.destroy();
     expect(await next.status).to.equal(202);
     for (const { sent } of slow.slice(1)) sent.end(body.at(-1));
-    expect(await Promise.all(slow.slice(1).map(({ status }) => status))).to.deep.equal(range(2, atOnce).map(() => 202));
+    expect(await Promise.all(slow.slice(1).map(({ status }) => status))).to.deep.equal(range(2, perServer).map(() => 202));
   });
 });

@@ -4,6 +4,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { defaultPace, watchPace } from '../../apps/api/middleware/pace.ts';
 import { readUpload, removeLocal } from '../../apps/api/middleware/upload.ts';
 import { Refusal } from '../../lib/base/errors.ts';
 import { type MessageFixture, messageFixture } from '../api/message-fixture.ts';
@@ -81,9 +82,11 @@ describe('readUpload', () => {
         paths.push(join(folder, String(paths.length)));
         return String(paths.at(-1));
       };
-      void readUpload(message, { tempPath, beforeFile: () => undefined, stallMs: 150 })
+      const pace = watchPace(message, { ...defaultPace, windowMs: 150, tickMs: 50 });
+      void readUpload(message, { tempPath, beforeFile: () => undefined, failed: pace.failed })
         .catch((error: unknown) => error)
         .then(async (outcome) => {
+          pace.stop();
           await removeLocal(paths);
           response.statusCode = outcome instanceof Refusal ? outcome.status : 200;
           response.end();
@@ -98,7 +101,7 @@ describe('readUpload', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('400 for a sender that is silent, in the middle of a file and before the first part; nothing stays', async () => {
+  it('408 for a sender that is silent, in the middle of a file and before the first part; nothing stays', async () => {
     for (const begun of ['', head, `${head}${'x'.repeat(100_000)}`]) {
       const outcome = new Promise((resolve) => {
         ended = resolve;
@@ -113,8 +116,8 @@ describe('readUpload', () => {
       if (begun) sent.write(begun);
       const refusal = (await outcome) as Refusal;
       expect([refusal.code, refusal.message]).to.deep.equal([
-        'invalid_request',
-        'The request is not valid: nothing more of the body came.',
+        'body_too_slow',
+        'The body came too slowly: it must come at 1024 bytes a second at least. Send it again.',
       ]);
       expect(await readdir(folder)).to.deep.equal([]);
       sent.destroy();

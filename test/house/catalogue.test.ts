@@ -43,6 +43,7 @@ const decided = {
     interaction_expired: 410,
     payload_too_large: 413,
     unsupported_media_type: 415,
+    body_too_slow: 408,
     rate_limited: 429,
     slowmode: 429,
     unavailable: 503,

@@ -3,6 +3,7 @@ import { koaBody } from 'koa-body';
 import { refuse } from '../../../lib/base/errors.ts';
 import { limits } from '../../../lib/base/limits.ts';
 import { tooDeep } from '../../../lib/contract/check.ts';
+import { readAtPace } from './pace.ts';
 
 const parse: Middleware = koaBody({
   json: true,
@@ -24,7 +25,7 @@ export const hasBody = (ctx: Context): boolean => ctx.get('Transfer-Encoding') !
 
 /**
  * The JSON body of a request; undefined when there is none and `optional`. Refuses another content type (415, naming what is `expected`), more than 1 MiB (413), broken JSON and
- * nesting deeper than 32 (400).
+ * nesting deeper than 32 (400), and a body that comes too slowly (408).
  */
 export async function readBody(ctx: Context, optional: boolean, expected = 'application/json'): Promise<unknown> {
   if (!hasBody(ctx)) {
@@ -32,7 +33,7 @@ export async function readBody(ctx: Context, optional: boolean, expected = 'appl
     return refuse('invalid_request', { reason: 'a JSON body is required' });
   }
   if (!ctx.is('application/json')) return refuse('unsupported_media_type', { expected });
-  await parse(ctx, async () => undefined);
+  await readAtPace(ctx.req, () => parse(ctx, async () => undefined));
   const { body } = ctx.request as unknown as { body: unknown };
   if (tooDeep(body)) return refuse('invalid_request', { reason: `the body is nested deeper than ${limits.bodyDepth}` });
   return body;

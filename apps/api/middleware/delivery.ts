@@ -5,10 +5,11 @@ import type { Context } from 'koa';
 import { newRefusal, refuse } from '../../../lib/base/errors.ts';
 import { limits } from '../../../lib/base/limits.ts';
 import { cut } from '../../../lib/base/text.ts';
-import { createTurns, type Turns } from '../../../lib/base/turns.ts';
 import { readDelivery } from '../../../lib/domain/codehost/index.ts';
 import type { Arrival } from '../../../lib/domain/deliveries.ts';
 import { hasBody } from './body.ts';
+import { tooSlow } from './pace.ts';
+import { createSlotPool, type Share } from './slot-pool.ts';
 import { drain, feed } from './upload.ts';
 
 /** The type in which a form holds its payload. */
@@ -23,8 +24,8 @@ const invalid = (reason: string): never => refuse('invalid_request', { reason })
 const headerOf = (ctx: Context, kind: 'Event' | 'Delivery'): string =>
   hosts.map((host) => ctx.get(`X-${host}-${kind}`).trim()).find((value) => value !== '') ?? '';
 
-/** The bytes of a body, unpacked. Refuses more than 5 MiB (413) as soon as it is passed, another coding than gzip and deflate, what is broken and what takes more than 30 s (400). */
-async function takeBytes(ctx: Context): Promise<Buffer> {
+/** The bytes of a body, unpacked. Refuses more than 5 MiB (413) as soon as it is passed, another coding than gzip and deflate and what is broken (400), and what takes more than 30 s (408); rejects when `slow` does. */
+async function takeBytes(ctx: Context, slow: Promise<never>): Promise<Buffer> {
   const tooLarge = newRefusal('payload_too_large', { limit: '5 MiB' });
   if (Number(ctx.get('Content-Length') || 0) > limits.deliveryBytes) throw tooLarge;
   const chunks: Buffer[] = [];
@@ -44,9 +45,10 @@ async function takeBytes(ctx: Context): Promise<Buffer> {
   const unpack = unpackerOf(ctx.get('Content-Encoding').toLowerCase());
   const taken = (unpack ? pipeline(unpack, sink) : finished(sink)).catch(() => invalid('the body cannot be read'));
   taken.catch(fail);
-  const timer = setTimeout(() => fail(newRefusal('invalid_request', { reason: 'the body took too long' })), limits.deliveryReadMs);
+  slow.catch(fail);
+  const timer = setTimeout(() => fail(tooSlow()), limits.deliveryReadMs);
   try {
-    await feed(ctx.req, unpack ?? sink, limits.deliveryReadMs, failed);
+    await feed(ctx.req, unpack ?? sink, failed);
     await Promise.race([taken, failed]);
     return Buffer.concat(chunks);
   } finally {
@@ -79,33 +81,51 @@ function parse(text: string): unknown {
   }
 }
 
-async function read(ctx: Context): Promise<Arrival> {
-  const event = cut(headerOf(ctx, 'Event'), limits.deliveryEventChars);
-  if (event === '') return invalid(`no header says which event this is: ${hosts.map((host) => `X-${host}-Event`).join(', ')}`);
-  if (!hasBody(ctx)) return invalid('there is no payload');
-  const type = ctx.is('application/json', formType);
-  if (!type) return refuse('unsupported_media_type', { expected: `application/json or ${formType}` });
-  const text = new TextDecoder().decode(await takeBytes(ctx));
+/** Reads the body of a delivery. `slow` rejects when it comes too slowly. */
+async function read(ctx: Context, event: string, type: string, slow: Promise<never>): Promise<Arrival> {
+  const text = new TextDecoder().decode(await takeBytes(ctx, slow));
   const payload = parse(type === formType ? payloadOf(text) : text);
   const deliveryId = headerOf(ctx, 'Delivery');
   const named = deliveryId !== '' && deliveryId.length <= limits.deliveryIdChars;
   return { event, deliveryId: named ? deliveryId : null, reading: readDelivery(event, payload) };
 }
 
+/** For whom a delivery is read: its webhook, the webhook's server, and the address that sent it. */
+export interface DeliveryFrom {
+  webhookId: string;
+  serverId: string;
+  address: string;
+}
+
+/** The bounds that a delivery counts in while its body is read. */
+const sharesOf = ({ webhookId, serverId, address }: DeliveryFrom): Share[] => [
+  { key: `server:${serverId}`, most: limits.deliveriesReadPerServer, spare: 0 },
+  { key: `webhook:${webhookId}`, most: limits.deliveriesReadPerWebhook, spare: 0 },
+  { key: `address:${address}`, most: limits.deliveriesReadPerAddress, spare: 4 },
+  { key: 'all', most: limits.deliveriesReadAtOnce, spare: 4 },
+];
+
 /** Takes the deliveries of code hosts in. */
-export type TakeDelivery = (ctx: Context, webhookId: string) => Promise<Arrival>;
+export type TakeDelivery = (ctx: Context, from: DeliveryFrom) => Promise<Arrival>;
 
 /**
- * Takes the body of a delivery in and reads it: JSON, or a form with JSON in its field `payload`, to 5 MiB, however deep (decisions 8). At most 16 bodies at
- * once, 4 of them of one webhook, are in memory; others wait, unread, and what a body comes to is small. Refuses by 400 without an event's header or a
- * payload, by 413 and 415; what the sender goes on to send is then read and thrown away, so that it sees the answer.
+ * Takes the body of a delivery in and reads it: JSON, or a form with JSON in its field `payload`, to 5 MiB, however deep. At most 16 bodies at once are in memory,
+ * fewer of one server, webhook and address; others wait, unread. Refuses by 400 without an event's header or a payload, by 408 a body that comes too slowly, by 413,
+ * 415 and 429; what the sender goes on to send is then read and thrown away, so that it sees the answer.
  */
 export function createTakeDelivery(): TakeDelivery {
-  const ofWebhook: Turns = createTurns(limits.deliveriesReadPerWebhook);
-  const ofAll: Turns = createTurns(limits.deliveriesReadAtOnce);
-  return (ctx, webhookId) =>
-    ofWebhook(webhookId, () => ofAll('', () => read(ctx))).catch((error: unknown) => {
+  const pool = createSlotPool({ waitMs: limits.deliveryWaitMs });
+  return async (ctx, from) => {
+    try {
+      const event = cut(headerOf(ctx, 'Event'), limits.deliveryEventChars);
+      if (event === '') return invalid(`no header says which event this is: ${hosts.map((host) => `X-${host}-Event`).join(', ')}`);
+      if (!hasBody(ctx)) return invalid('there is no payload');
+      const type = ctx.is('application/json', formType);
+      if (!type) return refuse('unsupported_media_type', { expected: `application/json or ${formType}` });
+      return await pool.run(ctx.req, sharesOf(from), (slow) => read(ctx, event, type, slow));
+    } catch (error) {
       drain(ctx.req);
       throw error;
-    });
+    }
+  };
 }

@@ -13,10 +13,10 @@ const bound = { bytes: limits.pictureBytes, limit: '2 MiB' };
 
 /**
  * Takes a body that is one image into the local file `path`, which is the caller's to delete, whatever comes of it. Refuses another type
- * (415), more than 2 MiB (413), none, one that ends early, and a sender that is silent for 30 s (400); what the sender goes on to send is
- * read and thrown away, so that it sees the answer.
+ * (415), more than 2 MiB (413), none, and one that ends early (400); rejects when `failed` does. What the sender goes on to send is read and
+ * thrown away, so that it sees the answer.
  */
-export async function readPicture(ctx: Context, path: string): Promise<ReceivedFile> {
+export async function readPicture(ctx: Context, path: string, failed: Promise<never>): Promise<ReceivedFile> {
   const { req } = ctx;
   try {
     if (!hasBody(ctx)) refuse('invalid_request', { reason: 'the body must be an image' });
@@ -25,8 +25,8 @@ export async function readPicture(ctx: Context, path: string): Promise<ReceivedF
     if (Number(ctx.get('Content-Length') || 0) > bound.bytes) refuse('payload_too_large', { limit: bound.limit });
     const body = new PassThrough();
     const taking = takeFile(body, path, bound);
-    const failed = new Promise<never>((_, reject) => void taking.catch(reject));
-    await feed(req, body, limits.uploadStallMs, failed).catch(async (error: unknown) => {
+    const refused = new Promise<never>((_, reject) => void taking.catch(reject));
+    await feed(req, body, Promise.race([refused, failed])).catch(async (error: unknown) => {
       body.destroy(new Error('the body was refused'));
       // What the taking refuses ends the body, which the feeding may see first.
       await taking.catch((refusal: unknown) => {

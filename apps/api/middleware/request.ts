@@ -45,6 +45,7 @@ export function requests(platform: ApiPlatform, metrics: Metrics): Middleware<St
       });
       if (retryAfter !== undefined) ctx.set('Retry-After', String(Math.ceil(retryAfter)));
       if (allow) ctx.set('Allow', allow.join(', '));
+      if (ctx.status === 408) ctx.set('Connection', 'close');
       if (ctx.status === 401) ctx.set('WWW-Authenticate', 'Bot, Bearer');
     }
     const ms = performance.now() - began;

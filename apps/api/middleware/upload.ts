@@ -25,8 +25,8 @@ export interface UploadOptions {
   tempPath: () => Promise<string>;
   /** Asked before each file is taken in; refuses by throwing. */
   beforeFile: () => void;
-  /** How long the sender may be silent, in milliseconds. */
-  stallMs?: number;
+  /** Rejects when the body is to be given up. */
+  failed: Promise<never>;
 }
 
 const mediaType = /^[a-z0-9][\w!#$&^.+-]{0,126}\/[a-z0-9][\w!#$&^.+-]{0,126}$/;
@@ -94,18 +94,10 @@ async function takeJson(part: Readable): Promise<unknown> {
   return value;
 }
 
-/** Feeds `request` to `parser` until that has taken all of it; rejects when the body is broken, ends early or is silent for `stallMs`, or when `failed` does. */
-export function feed(request: IncomingMessage, parser: Writable, stallMs: number, failed: Promise<never>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  let wait = (): void => undefined;
+/** Feeds `request` to `parser` until that has taken all of it; rejects when the body is broken or ends early, or when `failed` does. */
+export function feed(request: IncomingMessage, parser: Writable, failed: Promise<never>): Promise<void> {
   const fed = new Promise<void>((resolve, reject) => {
     const fail = (reason: string): void => reject(newRefusal('invalid_request', { reason }));
-    wait = () => {
-      clearTimeout(timer);
-      timer = setTimeout(() => fail('nothing more of the body came'), stallMs);
-    };
-    wait();
-    request.on('data', wait);
     const gone = (): unknown => request.complete || fail('the body ended early');
     request.once('close', gone);
     if (request.destroyed) gone(); // its sender left before this listened
@@ -115,9 +107,7 @@ export function feed(request: IncomingMessage, parser: Writable, stallMs: number
     failed.catch(reject);
   });
   return fed.finally(() => {
-    clearTimeout(timer);
     request.unpipe(parser);
-    request.off('data', wait);
     parser.on('error', () => undefined);
   });
 }
@@ -147,8 +137,8 @@ const partsSeen = (parser: BusboyInstance): number => (parser as unknown as { _p
 
 /**
  * Takes a `multipart/form-data` body in: parts `files` go to local files while they come, at most 10, and one part `payload_json`, in any order (spec, Messages).
- * Nothing but a few chunks is held in memory. Refuses broken bodies, other parts, an eleventh file, and a sender that is silent for 30 s (400), and a file over
- * 10 MiB (413), at once; what the sender goes on to send is then read and thrown away, so that it sees the answer.
+ * Nothing but a few chunks is held in memory. Refuses broken bodies, other parts and an eleventh file (400), and a file over 10 MiB (413), at once, and
+ * rejects when `options.failed` does; what the sender goes on to send is then read and thrown away, so that it sees the answer.
  */
 export async function readUpload(request: IncomingMessage, options: UploadOptions): Promise<Upload> {
   const parser = newParser(request);
@@ -183,7 +173,8 @@ export async function readUpload(request: IncomingMessage, options: UploadOption
     }
   });
   try {
-    await feed(request, parser, options.stallMs ?? limits.uploadStallMs, failed);
+    options.failed.catch(fail);
+    await feed(request, parser, failed);
     if (partsSeen(parser) !== parts.length) invalid('a part does not say what it is');
     const [value = {}] = await Promise.all(fields);
     return { fields: value, files: await Promise.all(files) };

@@ -1,0 +1,139 @@
+import { type ClientRequest, request } from 'node:http';
+import type { Webhook } from '../../../lib/contract/webhook.ts';
+import { makeWorld, type World } from '../../harness/world.ts';
+import { multipleRow, percentile, type Row } from '../report.ts';
+import { type Bench, openSetting, type Setting } from '../setting.ts';
+
+const multipart = 'multipart/form-data; boundary=xyz';
+const part = '--xyz\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\n';
+/** How long the victim is measured at most in one round; a request that is not done by then counts with this time. */
+const mostMs = 60_000;
+
+/** A request: where to, what it sends, and from which address. */
+interface Sent {
+  url: string;
+  headers: Record<string, string>;
+  body: string;
+  from: string;
+}
+
+/** Sends a whole request again until it is taken, as a client that follows Retry-After does. Answers after how many milliseconds it was. */
+async function timeOf({ url, headers, body, from }: Sent): Promise<number> {
+  const began = performance.now();
+  const passed = (): number => performance.now() - began;
+  const once = (): Promise<{ status: number; retryAfterSecs: number }> =>
+    new Promise((resolve, reject) => {
+      const sent = request(url, { method: 'POST', headers, localAddress: from, agent: false }, (response) => {
+        response.resume();
+        resolve({ status: response.statusCode ?? 0, retryAfterSecs: Number(response.headers['retry-after'] ?? 1) });
+      });
+      sent.once('error', reject);
+      sent.setTimeout(mostMs, () => sent.destroy(new Error('no answer')));
+      sent.end(body);
+    });
+  while (passed() < mostMs) {
+    const { status, retryAfterSecs } = await once().catch(() => ({ status: 0, retryAfterSecs: 1 }));
+    if (status >= 200 && status < 300) return passed();
+    await new Promise((resolve) => setTimeout(resolve, retryAfterSecs * 1000));
+  }
+  return mostMs;
+}
+
+/** Requests whose body never ends: one byte at once, and one more each 10 s. Each that ends is begun again, until `stop`. */
+function attack(all: readonly Omit<Sent, 'body'>[]): { stop: () => void } {
+  let running = true;
+  const open = new Set<ClientRequest>();
+  const begin = (one: Omit<Sent, 'body'>): void => {
+    if (!running) return;
+    const headers = { ...one.headers, 'Content-Length': '1000000' };
+    const sent = request(one.url, { method: 'POST', headers, localAddress: one.from, agent: false }, (response) => response.resume());
+    const trickle = setInterval(() => sent.write('x'), 10_000);
+    sent.once('error', () => undefined);
+    sent.once('close', () => {
+      clearInterval(trickle);
+      open.delete(sent);
+      setTimeout(() => begin(one), 100);
+    });
+    open.add(sent);
+    sent.write('-');
+  };
+  for (const one of all) begin(one);
+  return {
+    stop: () => {
+      running = false;
+      for (const sent of open) sent.destroy();
+    },
+  };
+}
+
+/** 99 of 100 of the victim's requests, one after another for `bench.seconds`, without and with the attack beside them. */
+async function row(bench: Bench, name: string, victim: Sent, attackers: readonly Omit<Sent, 'body'>[]): Promise<Row> {
+  const measure = async (): Promise<number> => {
+    const until = performance.now() + bench.seconds * 1000;
+    const times: number[] = [];
+    while (performance.now() < until) times.push(await timeOf(victim));
+    return percentile(times, 0.99);
+  };
+  await measure();
+  const [ours, limit]: [number[], number[]] = [[], []];
+  for (let round = 0; round < bench.rounds; round++) {
+    limit.push(await measure());
+    const { stop } = attack(attackers);
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    ours.push(await measure());
+    stop();
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    bench.say(`  ${name}: ${ours.at(-1)?.toFixed(1)} ms with the attack, ${limit.at(-1)?.toFixed(1)} ms without`);
+  }
+  return multipleRow(name, 'ms', ours, limit, 3);
+}
+
+async function hooksOf({ stack }: Setting, world: World, count: number): Promise<string[]> {
+  const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${world.ownerToken}` };
+  const urls: string[] = [];
+  for (let n = 0; n < count; n++) {
+    const url = `${stack.apiUrl()}/api/channels/${world.channelIds[n % world.channelIds.length]}/webhooks`;
+    const made = (await (await fetch(url, { method: 'POST', headers, body: '{"name":"code host"}' })).json()) as Webhook;
+    urls.push(`${stack.apiUrl()}/api/webhooks/${made.id}/${made.token}/codehost`);
+  }
+  return urls;
+}
+
+/**
+ * A victim's code-host deliveries beside 48 one-byte bodies to 12 webhooks of another server, and a victim's uploads beside 40 one-byte uploads of four
+ * accounts. Victim and attackers have addresses of their own.
+ */
+export async function slowBodyRows(bench: Bench): Promise<Row[]> {
+  const setting = await openSetting(bench, { api: 1, gateway: 0, worker: 0 });
+  try {
+    const [attacker, victim] = [
+      await makeWorld(setting.platform, { bots: 4, channels: 12 }),
+      await makeWorld(setting.platform, { bots: 1, channels: 1 }),
+    ];
+    const delivery = { 'Content-Type': 'application/json', 'X-GitHub-Event': 'star' };
+    const [own = ''] = await hooksOf(setting, victim, 1);
+    const hooks = await hooksOf(setting, attacker, 12);
+    const slowDeliveries = Array.from({ length: 48 }, (_, n) => ({ url: hooks[n % 12] as string, headers: delivery, from: '127.0.0.2' }));
+    const upload = (world: World, bot: number) => ({
+      url: `${setting.stack.apiUrl()}/api/channels/${world.channelIds[0]}/messages`,
+      headers: { 'Content-Type': multipart, Authorization: `Bot ${world.bots[bot]?.token}` },
+    });
+    const slowUploads = Array.from({ length: 40 }, (_, n) => ({ ...upload(attacker, n % 4), from: '127.0.0.2' }));
+    return [
+      await row(
+        bench,
+        'code-host delivery beside 48 one-byte bodies, p99',
+        { url: own, headers: delivery, body: '{"action":"created"}', from: '127.0.0.3' },
+        slowDeliveries,
+      ),
+      await row(
+        bench,
+        'upload beside 40 one-byte uploads of four accounts, p99',
+        { ...upload(victim, 0), body: `${part}x\r\n--xyz--\r\n`, from: '127.0.0.3' },
+        slowUploads,
+      ),
+    ];
+  } finally {
+    await setting.close();
+  }
+}
