@@ -41,6 +41,7 @@ async function runRoute(
       files,
       newId,
       address: who.address,
+      client: { address: who.address, userAgent: ctx.get('User-Agent') },
       tokenId: who.tokenId,
       takeLogin: (username: string) => takeLogin(ctx, platform, username, who.address),
       tellRate: (bucket: string, verdict: Verdict) => applyVerdict(ctx, bucket, verdict),

@@ -2,6 +2,7 @@ import { type Static, type TArray, type TObject, type TSchema, Type } from 'type
 import type { ErrorCode } from '../../lib/base/errors.ts';
 import type { Actor } from '../../lib/domain/access.ts';
 import type { ReceivedFile } from '../../lib/domain/attachments.ts';
+import type { Client } from '../../lib/domain/sessions.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
 import type { Verdict } from '../../lib/store/throttle.ts';
 
@@ -34,6 +35,8 @@ export interface Input<P extends string, Q, B> {
   /** The id that a create gives to its resource; the same again when the request is taken up after a crash (decisions 1). */
   newId: string;
   address: string;
+  /** Where the request comes from, for a session that it opens. */
+  client: Client;
   /** Counts a try of a username's password: by username and address, beside the address; and slows down when many addresses try it. Refuses `rate_limited`. */
   takeLogin: (username: string) => Promise<void>;
   /** Says on the answer what a bucket of the route's own decided, by the bucket's name. Refuses `rate_limited` (decisions 1). */

@@ -114,3 +114,18 @@ export type LoginCodeInput = Static<typeof LoginCodeInput>;
 /** A fresh session: the account and the token that is shown this once. */
 export const Session = Type.Object({ user: Me, token: Type.String() });
 export type Session = Static<typeof Session>;
+
+/** One of the caller's sessions: `GET /api/users/@me/sessions`. `lastUsedAt` is right to within five minutes, and `address` is the one of then. */
+export const OwnSession = Type.Object({
+  id: Id,
+  createdAt: Timestamp,
+  lastUsedAt: Timestamp,
+  device: Type.String(),
+  address: Nullable(Type.String()),
+  current: Type.Boolean(),
+});
+export type OwnSession = Static<typeof OwnSession>;
+
+/** `PUT /api/users/@me/password`. */
+export const PasswordInput = Type.Object({ currentPassword: Type.String({ maxLength: 256 }), newPassword: Password });
+export type PasswordInput = Static<typeof PasswordInput>;

@@ -4,9 +4,9 @@ import { insertNew } from '../store/insert.ts';
 import type { AccountDoc } from '../store/models/account.ts';
 import type { Platform } from '../store/platform.ts';
 import type { Actor } from './access.ts';
-import { newToken, sessionLifeMs } from './credentials.ts';
 import { faceOf, tagOf } from './faces.ts';
 import { hashPassword, isPassword, takeHashTurn } from './passwords.ts';
+import { type Client, createSession } from './sessions.ts';
 import { systemAccount } from './system-account.ts';
 
 /** An account as itself sees it: `GET /api/auth/me` (decisions 3). */
@@ -20,32 +20,20 @@ export const meOf = (account: AccountDoc): Me => ({
   createdAt: account.createdAt.toISOString(),
 });
 
-/** Opens a session of a person: a new token, good for 90 days. */
-export async function openSession(platform: Platform, account: AccountDoc): Promise<Session> {
-  const now = platform.now();
-  const _id = platform.ids.next();
-  const { token, hash: tokenHash } = newToken(_id);
-  const expiresAt = new Date(now + sessionLifeMs);
-  await insertNew(platform.db.tokens, {
-    _id,
-    accountId: account._id,
-    kind: 'session',
-    hash: tokenHash,
-    createdAt: new Date(now),
-    expiresAt,
-  });
-  return { user: meOf(account), token };
+/** Opens a session of a person and answers it as a login does. Refuses as `createSession`. */
+export async function openSession(platform: Platform, account: AccountDoc, client: Client): Promise<Session> {
+  return { user: meOf(account), token: await createSession(platform, account, client) };
 }
 
 /**
  * Makes a person's account with the id `newId` and opens its first session. Refuses `username_taken`, before the password is hashed where the name is known to be
  * taken, also when two register one name at once, and for the platform's own; else as `takeHashTurn`.
  */
-export async function register(platform: Platform, input: RegisterInput, newId: string, address: string): Promise<Session> {
+export async function register(platform: Platform, input: RegisterInput, newId: string, client: Client): Promise<Session> {
   const { accounts } = platform.db;
   if (input.username === systemAccount.username) refuse('username_taken');
   const taken = await accounts.findOne({ username: input.username, kind: 'person' }).lean();
-  if (taken) return taken._id === newId ? openSession(platform, taken) : refuse('username_taken');
+  if (taken) return taken._id === newId ? openSession(platform, taken, client) : refuse('username_taken');
   const account: AccountDoc = {
     _id: newId,
     kind: 'person',
@@ -53,31 +41,24 @@ export async function register(platform: Platform, input: RegisterInput, newId: 
     displayName: input.displayName?.trim() ?? input.username,
     avatarUrl: null,
     tag: null,
-    passwordHash: await takeHashTurn(address, () => hashPassword(input.password)),
+    passwordHash: await takeHashTurn(client.address, () => hashPassword(input.password)),
     applicationId: null,
     status: 'online',
     customStatus: null,
     createdAt: new Date(platform.now()),
   };
-  if (await insertNew(accounts, account)) return openSession(platform, account);
+  if (await insertNew(accounts, account)) return openSession(platform, account, client);
   const own = await accounts.findOne({ _id: newId, username: input.username }).lean();
-  return own ? openSession(platform, own) : refuse('username_taken');
+  return own ? openSession(platform, own, client) : refuse('username_taken');
 }
 
 /** Opens a session for a username and its password. Refuses 401, alike and after the same time for an unknown name and a wrong password; else as `takeHashTurn`. */
-export async function login(platform: Platform, input: LoginInput, address: string): Promise<Session> {
-  const account = await takeHashTurn(address, async () => {
+export async function login(platform: Platform, input: LoginInput, client: Client): Promise<Session> {
+  const account = await takeHashTurn(client.address, async () => {
     const found = await platform.db.accounts.findOne({ username: input.username, kind: 'person' }).lean();
     return (await isPassword(found?.passwordHash ?? null, input.password)) ? found : null;
   });
-  return account ? openSession(platform, account) : refuse('unauthorized', { hint: 'a username and its password' });
-}
-
-/** Ends the session that `tokenId` belongs to, on every node at once. */
-export async function logout(platform: Platform, actor: Actor, tokenId: string): Promise<void> {
-  await platform.versions.changing({ accounts: [actor.id], credentials: true }, () =>
-    platform.db.tokens.deleteOne({ _id: tokenId, accountId: actor.id }),
-  );
+  return account ? openSession(platform, account, client) : refuse('unauthorized', { hint: 'a username and its password' });
 }
 
 /**

@@ -30,6 +30,26 @@ const profileRows: readonly Row[] = [
   row('PATCH /api/users/@me', account, 200, () => ({ body: { pronouns: 'they' } })),
 ];
 
+/** Where people are logged in, and their password. */
+const sessionRows: readonly Row[] = [
+  row('GET /api/users/@me/sessions', peopleOnly, 200, () => ({})),
+  row('DELETE /api/users/@me/sessions', peopleOnly, 204, () => ({}), { own: true }),
+  row(
+    'DELETE /api/users/@me/sessions/{id}',
+    peopleOnly,
+    204,
+    async (stage, caller) => ({ at: [(await stage.session(caller)).split('.')[0] as string] }),
+    { own: true },
+  ),
+  row(
+    'PUT /api/users/@me/password',
+    [...peopleOnly, refuseAll('400 invalid_request')],
+    204,
+    () => ({ body: { currentPassword: 'not the password', newPassword: 'a new password' } }),
+    { case: 'with a wrong one' },
+  ),
+];
+
 /** A new server of the owner's that is listed in Discovery. */
 async function listed(stage: Stage): Promise<Call> {
   const id = await stage.server();
@@ -76,4 +96,4 @@ const pictureRows: readonly Row[] = [
 ];
 
 /** The rows of bans, people, Community, Discovery and pictures. */
-export const peopleRows: readonly Row[] = [...banRows, ...profileRows, ...communityRows, ...pictureRows];
+export const peopleRows: readonly Row[] = [...banRows, ...profileRows, ...sessionRows, ...communityRows, ...pictureRows];

@@ -106,6 +106,10 @@ export const surface: readonly Endpoint[] = [
      PUT /api/channels/{id}/read
      GET /api/users/@me/reads
      PATCH /api/users/@me
+     GET /api/users/@me/sessions
+     DELETE /api/users/@me/sessions
+     DELETE /api/users/@me/sessions/{id}
+     PUT /api/users/@me/password
      POST /api/channels/{id}/followers
      GET /api/channels/{id}/followers
      DELETE /api/channels/{id}/followers/{targetId}

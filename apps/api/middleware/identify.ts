@@ -4,6 +4,7 @@ import { clientAddress } from '../../../lib/base/client-address.ts';
 import { refuse } from '../../../lib/base/errors.ts';
 import { type Actor, serverOfChannelHint } from '../../../lib/domain/access.ts';
 import { actorOf, type Credential, checkToken, tokenIdOf } from '../../../lib/domain/credentials.ts';
+import { noteSessionUse } from '../../../lib/domain/sessions.ts';
 import type { ApiPlatform } from '../../../lib/store/platform.ts';
 import { sha256 } from '../../../lib/store/seal.ts';
 import type { Bucket, GateReply, Verdict } from '../../../lib/store/throttle.ts';
@@ -99,6 +100,7 @@ export function createIdentify(platform: ApiPlatform): Identify {
     if (!credential) await pass(null);
     if (!credential || (credential.account.kind === 'bot') !== presented?.bot)
       return refuse('unauthorized', { hint: `\`Authorization: Bot <token>\`, \`Bearer <token>\`, or the cookie ${cookieName}` });
+    noteSessionUse(platform, credential.token, address);
     provenHashes.set(credential.token._id, credential.token.hash);
     const actor = actorOf(platform, credential.account, known);
     if (route.auth === 'person' && actor.bot) refuse('bots_not_allowed');

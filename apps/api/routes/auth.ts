@@ -1,6 +1,7 @@
 import { LoginCode, LoginCodeInput, LoginInput, Me, RegisterInput, Session } from '../../../lib/contract/user.ts';
-import { login, logout, meOf, register } from '../../../lib/domain/accounts.ts';
+import { login, meOf, register } from '../../../lib/domain/accounts.ts';
 import { logInByCode, makeLoginCode } from '../../../lib/domain/login-codes.ts';
+import { endSession } from '../../../lib/domain/sessions.ts';
 import { type Route, route } from '../route.ts';
 
 /** Spec, Users (`GET /api/auth/me`) and decisions 3: how people register, log in, by a password or a code, and log out. */
@@ -15,8 +16,8 @@ export const authRoutes: readonly Route[] = [
     creates: 'secret',
     rateLimit: 'login',
     errors: ['invalid_request', 'username_taken', 'idempotency_conflict', 'rate_limited', 'unavailable'],
-    run: async (platform, _actor, { body, newId, address, setSession }) => {
-      const session = await register(platform, body, newId, address);
+    run: async (platform, _actor, { body, newId, client, setSession }) => {
+      const session = await register(platform, body, newId, client);
       setSession(session.token);
       return session;
     },
@@ -31,9 +32,9 @@ export const authRoutes: readonly Route[] = [
     reply: { status: 200, body: Session },
     rateLimit: 'login',
     errors: ['invalid_request', 'unauthorized', 'rate_limited', 'unavailable'],
-    run: async (platform, _actor, { body, address, takeLogin, setSession }) => {
+    run: async (platform, _actor, { body, client, takeLogin, setSession }) => {
       await takeLogin(body.username);
-      const session = await login(platform, body, address);
+      const session = await login(platform, body, client);
       setSession(session.token);
       return session;
     },
@@ -57,8 +58,8 @@ export const authRoutes: readonly Route[] = [
     reply: { status: 200, body: Session },
     rateLimit: 'login',
     errors: ['invalid_request', 'unauthorized', 'rate_limited', 'unavailable'],
-    run: async (platform, _actor, { body, setSession }) => {
-      const session = await logInByCode(platform, body.code);
+    run: async (platform, _actor, { body, client, setSession }) => {
+      const session = await logInByCode(platform, body.code, client);
       setSession(session.token);
       return session;
     },
@@ -71,7 +72,7 @@ export const authRoutes: readonly Route[] = [
     reply: { status: 204 },
     errors: ['unauthorized', 'bots_not_allowed', 'rate_limited'],
     run: async (platform, actor, { tokenId, setSession }) => {
-      if (tokenId !== null) await logout(platform, actor, tokenId);
+      if (tokenId !== null) await endSession(platform, actor, tokenId);
       setSession(null);
     },
   }),

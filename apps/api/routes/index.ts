@@ -21,6 +21,7 @@ import { reactionsRoutes } from './reactions.ts';
 import { readsRoutes } from './reads.ts';
 import { rolesRoutes } from './roles.ts';
 import { serversRoutes } from './servers.ts';
+import { sessionsRoutes } from './sessions.ts';
 import { threadsRoutes } from './threads.ts';
 import { typingRoutes } from './typing.ts';
 import { usersRoutes } from './users.ts';
@@ -37,6 +38,7 @@ const sections: readonly Route[] = [
   ...interactionsRoutes,
   ...commandsRoutes,
   ...usersRoutes,
+  ...sessionsRoutes,
   ...dmsRoutes,
   ...serversRoutes,
   ...membersRoutes,

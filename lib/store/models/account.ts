@@ -56,13 +56,32 @@ export interface TokenDoc {
   createdAt: Date;
   /** When a session ends; null for bots. */
   expiresAt: Date | null;
+  /** Place among a person's sessions, 0-49: the unique index on it is the cap of 50. Absent for bots. */
+  slot?: number;
+  /** When a session was last used, to within some minutes, and from which address. Absent for bots. */
+  lastUsedAt?: Date;
+  address?: string;
+  /** What a session is used with, in plain words, such as `Firefox on Windows`. Absent for bots. */
+  device?: string;
 }
 
 export const tokenSchema = new Schema<TokenDoc>(
-  { _id: String, accountId: String, kind: String, hash: String, createdAt: Date, expiresAt: Date },
+  {
+    _id: String,
+    accountId: String,
+    kind: String,
+    hash: String,
+    createdAt: Date,
+    expiresAt: Date,
+    slot: Number,
+    lastUsedAt: Date,
+    address: String,
+    device: String,
+  },
   { collection: 'tokens', versionKey: false },
 );
 tokenSchema.index({ accountId: 1 });
+tokenSchema.index({ accountId: 1, slot: 1 }, { unique: true, partialFilterExpression: { slot: { $exists: true } } });
 tokenSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });
 
 /** An application and its settings. `signingSecret` is encrypted under APP_KEY. */

@@ -105,8 +105,9 @@ export async function loginRows(bench: Bench): Promise<Row[]> {
     await round(setting, what, 1);
     for (let i = 0; i < bench.rounds; i++) {
       const alone = await round(setting, what, bench.seconds);
-      const attacking = attack(setting.stack.apiUrl());
-      const beside = await round(setting, what, bench.seconds).finally(() => attacking.stop());
+      const { stop } = attack(setting.stack.apiUrl());
+      const beside = await round(setting, what, bench.seconds);
+      await stop();
       figures.forEach(([one, other], at) => {
         one.push(beside[at] ?? 0);
         other.push(alone[at] ?? 0);

@@ -1,0 +1,54 @@
+import { refuse } from '../../../lib/base/errors.ts';
+import { OwnSession, PasswordInput } from '../../../lib/contract/user.ts';
+import { changePassword, endOtherSessions, endSession, listSessions } from '../../../lib/domain/sessions.ts';
+import { List, type Route, route } from '../route.ts';
+
+/** Where a person is logged in, and their password. */
+export const sessionsRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/users/@me/sessions',
+    auth: 'person',
+    about:
+      'Where the caller is logged in, last used first. An account has at most 50 sessions: a new login ends the one that was unused for longest.',
+    reply: { status: 200, body: List(OwnSession) },
+    errors: ['unauthorized', 'bots_not_allowed', 'rate_limited'],
+    run: (platform, actor, { tokenId }) => listSessions(platform, actor, tokenId),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/api/users/@me/sessions/{id}',
+    auth: 'person',
+    about: 'Ends one of the caller’s sessions at once, and closes its gateway connections with 4004. Ending the current one logs out.',
+    reply: { status: 204 },
+    errors: ['unauthorized', 'bots_not_allowed', 'not_found', 'rate_limited'],
+    run: async (platform, actor, { params, tokenId, setSession }) => {
+      if (!(await endSession(platform, actor, params.id))) refuse('not_found', { what: 'session' });
+      if (params.id === tokenId) setSession(null);
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/api/users/@me/sessions',
+    auth: 'person',
+    about:
+      'Ends all of the caller’s sessions except the current one at once, and closes their gateway connections with 4004. Unused login codes stop working.',
+    reply: { status: 204 },
+    errors: ['unauthorized', 'bots_not_allowed', 'rate_limited'],
+    run: (platform, actor, { tokenId }) => endOtherSessions(platform, actor, tokenId),
+  }),
+  route({
+    method: 'PUT',
+    path: '/api/users/@me/password',
+    auth: 'person',
+    about:
+      'Changes the caller’s password and ends all other sessions at once, with their gateway connections (4004). Unused login codes stop working. A wrong current password is 400 and counts as a login does.',
+    body: PasswordInput,
+    reply: { status: 204 },
+    errors: ['invalid_request', 'unauthorized', 'bots_not_allowed', 'rate_limited', 'unavailable'],
+    run: async (platform, actor, { body, tokenId, client, takeLogin }) => {
+      await takeLogin(actor.account.username);
+      await changePassword(platform, actor, body, tokenId, client);
+    },
+  }),
+];

@@ -1,0 +1,36 @@
+const unknown = 'Unknown device';
+
+/** What tells a browser, each before those whose names it carries too. */
+const browsers: readonly [RegExp, string][] = [
+  [/\bEdg(?:A|iOS)?\//, 'Edge'],
+  [/\bOPR\//, 'Opera'],
+  [/\bSamsungBrowser\//, 'Samsung Internet'],
+  [/\b(?:Firefox|FxiOS)\//, 'Firefox'],
+  [/\b(?:HeadlessChrome|Chrome|CriOS)\//, 'Chrome'],
+  [/\bVersion\/\S+ (?:Mobile\/\S+ )?Safari\//, 'Safari'],
+];
+
+/** What tells a system, each before those whose names it carries too. */
+const systems: readonly [RegExp, string][] = [
+  [/\bWindows\b/, 'Windows'],
+  [/\bAndroid\b/, 'Android'],
+  [/\biPhone\b/, 'iPhone'],
+  [/\biPad\b/, 'iPad'],
+  [/\bMac OS X\b|\bMacintosh\b/, 'macOS'],
+  [/\bCrOS\b/, 'ChromeOS'],
+  [/\bLinux\b/, 'Linux'],
+];
+
+const nameIn = (userAgent: string, table: readonly [RegExp, string][]): string | undefined =>
+  table.find(([pattern]) => pattern.test(userAgent))?.[1];
+
+/** What a `User-Agent` header says in plain words: `Firefox on Windows`, or the name of a program, such as `curl`. At most 64 characters are shown of it. */
+export function deviceNameOf(userAgent: string): string {
+  const text = userAgent.slice(0, 512);
+  const browser = nameIn(text, browsers);
+  const system = nameIn(text, systems);
+  if (browser) return system ? `${browser} on ${system}` : browser;
+  const [, program] = /^([A-Za-z][A-Za-z0-9_.-]{0,31})(?:\/|$|\s)/.exec(text) ?? [];
+  if (program && program !== 'Mozilla') return system ? `${program} on ${system}` : program;
+  return system ? `A browser on ${system}` : unknown;
+}
