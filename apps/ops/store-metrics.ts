@@ -4,6 +4,8 @@ import type { OpsPlatform } from '../../lib/store/platform.ts';
 
 /** The states of a job that are counted. */
 const states = ['waiting', 'active', 'delayed', 'failed'] as const;
+/** Where BullMQ keeps jobs that wait: without a priority, and with one. */
+const waitingStates = ['waiting', 'prioritized'] as const;
 
 type Labels = Record<string, string>;
 type Measure = (name: string, help: string, values: readonly (readonly [value: number, labels?: Labels])[]) => void;
@@ -12,10 +14,11 @@ async function measureQueues(platform: OpsPlatform, measure: Measure): Promise<v
   const all = await Promise.all(
     platform.queues.map(async (queue) => {
       // A queue that takes the newest first has its oldest job at the other end.
-      const ends = [true, false].map((oldestFirst) => queue.getJobs(['waiting'], 0, 0, oldestFirst));
-      const [counts, ...found] = await Promise.all([queue.getJobCounts(...states), ...ends]);
+      const ends = [true, false].flatMap((oldestFirst) => waitingStates.map((state) => queue.getJobs([state], 0, 0, oldestFirst)));
+      const [counts, ...found] = await Promise.all([queue.getJobCounts(...states, ...waitingStates), ...ends]);
       const waitedMs = Math.max(0, ...found.flat().map((job) => platform.now() - job.timestamp));
-      return { queue: queue.name, counts, waitedMs };
+      const counted: Record<string, number> = { ...counts, waiting: (counts.waiting ?? 0) + (counts.prioritized ?? 0) };
+      return { queue: queue.name, counts: counted, waitedMs };
     }),
   );
   measure(

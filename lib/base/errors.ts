@@ -61,6 +61,11 @@ export const catalogue = {
   idempotency_conflict: { status: 409, text: 'This Idempotency-Key {reason}.', from: 'house' },
   interaction_expired: { status: 410, text: 'The time to answer this interaction is over.', from: 'spec' },
   rate_limited: { status: 429, text: 'Too many requests. Wait {seconds} s.', from: 'house' },
+  images_waiting: {
+    status: 429,
+    text: 'Too many of your images wait to be converted: at most {limit} megapixels may. Wait {seconds} s.',
+    from: 'house',
+  },
   slowmode: { status: 429, text: 'Slow mode is on in this channel. Wait {seconds} s.', from: 'house' },
   unavailable: {
     status: 503,

@@ -10,6 +10,7 @@ import type { MessageDoc, StoredAttachment } from '../store/models/message.ts';
 import type { FilesPlatform } from '../store/platform.ts';
 import { attachmentOfFile, showStoredFile } from './attachment-updates.ts';
 import { decideFiles, dropLateBlobs } from './files.ts';
+import { reserveConversions } from './image-queue.ts';
 
 /** A file as it was taken in, still in a local file. */
 export interface ReceivedFile {
@@ -24,6 +25,8 @@ export interface ReceivedFile {
   sha256: string;
   /** Its first `magicBytes`. */
   head: Buffer;
+  /** What its conversion costs if it is an image, as its first bytes say. */
+  megapixels: number;
 }
 
 /** The message that files are, or shall be, attached to. */
@@ -32,11 +35,19 @@ export interface FileOwner {
   channelId: string;
 }
 
+/** The same with who uploads them. */
+export interface Uploader extends FileOwner {
+  accountId: string;
+}
+
 /** A new name of a blob, or a new key of a file: 128 random bits. */
 export const newFileKey = (): string => randomBytes(16).toString('hex');
 
+const waits = ({ state }: FileDoc): boolean => state === 'waiting';
+
 /** The document of a file that arrives now: an image waits for its conversion, under the name and type that it will most likely have. */
-function documentOf(platform: FilesPlatform, owner: FileOwner, { filename, contentType, size, head }: ReceivedFile, now: Date): FileDoc {
+function documentOf(platform: FilesPlatform, owner: Uploader, file: ReceivedFile, now: Date): FileDoc {
+  const { filename, contentType, size, head, megapixels } = file;
   const format = sniffImage(head);
   const base = { _id: platform.ids.next(), key: newFileKey(), blob: newFileKey(), ...owner, size, width: null, height: null };
   const moments = { openAt: now, createdAt: now };
@@ -45,11 +56,17 @@ function documentOf(platform: FilesPlatform, owner: FileOwner, { filename, conte
   }
   const uploadedAs = { filename, contentType: `image/${format}` };
   const expected = format === 'gif' ? uploadedAs : { filename: webpFilename(filename), contentType: 'image/webp' };
-  return { ...base, original: newFileKey(), ...expected, uploadedAs, state: 'waiting', ...moments };
+  return { ...base, original: newFileKey(), ...expected, uploadedAs, megapixels, state: 'waiting', ...moments };
 }
 
-/** Stores files that are about to be shown, as of a message that is about to be made: documents first, so that no blob is ever without one. */
+/**
+ * Stores one account's files that are about to be shown, as of a message that is about to be made: documents first, so that no blob is ever without one.
+ * Refuses `images_waiting` before anything is stored.
+ */
 export async function storeBlobs(platform: FilesPlatform, docs: readonly FileDoc[], files: readonly ReceivedFile[]): Promise<void> {
+  const images = docs.filter(waits);
+  const costs = images.map(({ megapixels = 1 }) => megapixels);
+  const priorities = await reserveConversions(platform, docs[0]?.accountId ?? '', costs);
   await platform.db.files.collection.insertMany(docs as never[]);
   failpoint(platform.config, 'after-file-write');
   const puts = await Promise.allSettled(
@@ -60,7 +77,7 @@ export async function storeBlobs(platform: FilesPlatform, docs: readonly FileDoc
   const failed = puts.find((one) => one.status === 'rejected');
   if (failed) throw failed.reason;
   failpoint(platform.config, 'after-blob-write');
-  for (const { _id: fileId, state } of docs) if (state === 'waiting') platform.nudge('convert-image', { fileId });
+  images.forEach(({ _id: fileId }, at) => platform.nudge('convert-image', { fileId }, priorities[at]));
 }
 
 /** `docs` as they stand now, in their order; one that is gone as freed, which nobody waits for. */
@@ -70,8 +87,6 @@ async function asTheyStand({ db }: FilesPlatform, docs: readonly FileDoc[]): Pro
   const byId = new Map(found.map((doc) => [doc._id, doc]));
   return docs.map((doc) => byId.get(doc._id) ?? { ...doc, state: 'freed' as const });
 }
-
-const waits = ({ state }: FileDoc): boolean => state === 'waiting';
 
 /** `docs` once their images are converted, or as they stand after 10 s (decisions 5, Images). */
 export async function converted(platform: FilesPlatform, docs: readonly FileDoc[]): Promise<FileDoc[]> {
@@ -90,7 +105,7 @@ export async function converted(platform: FilesPlatform, docs: readonly FileDoc[
  */
 export async function postWithFiles(
   platform: FilesPlatform,
-  owner: FileOwner,
+  owner: Uploader,
   files: readonly ReceivedFile[],
   post: (attachments: StoredAttachment[]) => Promise<MessageDoc>,
 ): Promise<MessageDoc> {

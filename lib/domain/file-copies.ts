@@ -5,6 +5,7 @@ import type { FilesPlatform } from '../store/platform.ts';
 import { attachmentOfFile } from './attachment-updates.ts';
 import { type FileOwner, newFileKey } from './attachments.ts';
 import { decideFiles, dropFiles } from './files.ts';
+import { nudgeConversions } from './image-queue.ts';
 
 const notFreed = { state: trusted({ $ne: 'freed' as const }) };
 
@@ -25,7 +26,7 @@ async function followSource(platform: FilesPlatform, source: FileDoc, copies: re
     const left = blob === original ? promised : original;
     await platform.db.files.updateOne(
       { _id, state: 'waiting' },
-      { $set: { ...form, ...(left ? { original: left } : {}) }, $unset: { uploadedAs: 1, begun: 1 } },
+      { $set: { ...form, ...(left ? { original: left } : {}) }, $unset: { uploadedAs: 1, megapixels: 1, begun: 1 } },
     );
   }
 }
@@ -62,7 +63,7 @@ export async function copyFiles(
     if (!standing) continue;
     const final = one.state === 'waiting' && standing.state === 'stored';
     if (final) await followSource(platform, standing, copies);
-    if (one.state === 'waiting') for (const { _id: fileId } of copies) platform.nudge('convert-image', { fileId });
+    if (one.state === 'waiting') await nudgeConversions(platform, copies);
     const { filename, contentType, size, width, height } = standing;
     for (const copy of copies) {
       const shown = attachmentOfFile(final ? { ...copy, filename, contentType, size, width, height } : copy);

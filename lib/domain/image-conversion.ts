@@ -6,6 +6,7 @@ import type { FileDoc } from '../store/models/file.ts';
 import type { EnqueuePlatform, WorkerPlatform } from '../store/platform.ts';
 import { showStoredFile } from './attachment-updates.ts';
 import { dropFiles, unheld } from './files.ts';
+import { nudgeConversions } from './image-queue.ts';
 
 /**
  * What an image became. `webp`: it stands converted at the path asked for; `kept`: it moves, and stays as it is; `plain`: it cannot be shown as an image,
@@ -49,7 +50,7 @@ async function convert(platform: WorkerPlatform, file: Marked, encode: EncodeIma
   try {
     const image = await imageOf(platform, file, encode);
     if (image.outcome === 'plain') platform.log.info({ fileId: file._id, why: image.why }, 'an image stays a plain file');
-    const final = { $set: finalForm(file, image), $unset: { uploadedAs: 1, begun: 1 } };
+    const final = { $set: finalForm(file, image), $unset: { uploadedAs: 1, megapixels: 1, begun: 1 } };
     const done: FileDoc | null = await files.findOneAndUpdate({ _id: file._id, ...waiting }, final, { returnDocument: 'after' }).lean();
     if (!done && image.outcome === 'webp') await deleteUnheld(platform, file.blob);
     failpoint(platform.config, 'after-image-stored');
@@ -114,9 +115,12 @@ const sweepMax = 200;
 export async function sweepImages(platform: EnqueuePlatform): Promise<void> {
   const before = new Date(platform.now() - sweepAfterMs);
   const left = await platform.db.files
-    .find({ original: trusted({ $exists: true }), createdAt: trusted({ $lt: before }) }, { _id: 1 })
+    .find({ original: trusted({ $exists: true }), createdAt: trusted({ $lt: before }) })
     .sort({ createdAt: 1 })
     .limit(sweepMax)
     .lean();
-  for (const { _id: fileId } of left) platform.nudge('convert-image', { fileId });
+  // What is on the queue already keeps its place there.
+  const isLost = async ({ _id: fileId }: FileDoc): Promise<boolean> => !(await platform.isQueued('convert-image', { fileId }));
+  const lost = await Promise.all((left as FileDoc[]).map(async (file) => ((await isLost(file)) ? [file] : [])));
+  await nudgeConversions(platform, lost.flat());
 }

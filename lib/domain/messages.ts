@@ -76,7 +76,7 @@ export async function postMessage(
   const draft = checkDraft({ content: input.content ?? '', embeds: input.embeds ?? [], files: files.length });
   const replyTo = input.replyTo ? await originalIn(platform, channelId, input.replyTo) : null;
   await takeTurn(platform, place, actor.id, newId);
-  const stored = await postWithFiles(platform, { messageId: newId, channelId }, files, async (attachments) => {
+  const stored = await postWithFiles(platform, { messageId: newId, channelId, accountId: actor.id }, files, async (attachments) => {
     const composed = await composeMessage(platform, {
       id: newId,
       place,

@@ -78,7 +78,8 @@ async function swap(platform: FilesPlatform, spot: Spot, to: string | null): Pro
 }
 
 /** The document of a picture that arrives now, waiting for its conversion; its fate is open. */
-function documentOf(platform: FilesPlatform, subjectId: string, filename: string, { contentType, size }: ReceivedFile): FileDoc {
+function documentOf(platform: FilesPlatform, accountId: string, subjectId: string, filename: string, file: ReceivedFile): FileDoc {
+  const { contentType, size, megapixels } = file;
   const now = new Date(platform.now());
   return {
     _id: platform.ids.next(),
@@ -87,6 +88,8 @@ function documentOf(platform: FilesPlatform, subjectId: string, filename: string
     original: newFileKey(),
     messageId: subjectId,
     channelId: subjectId,
+    accountId,
+    megapixels,
     picture: true,
     filename,
     contentType: 'image/webp',
@@ -103,6 +106,7 @@ function documentOf(platform: FilesPlatform, subjectId: string, filename: string
 /** Stores a picture as a square WebP and gives its address to `show`. When that fails, nothing of it is left. */
 async function keepPicture(
   platform: FilesPlatform,
+  actor: Actor,
   subjectId: string,
   filename: string,
   file: ReceivedFile,
@@ -110,7 +114,7 @@ async function keepPicture(
 ): Promise<Picture> {
   if (file.contentType !== `image/${sniffImage(file.head)}`)
     refuse('invalid_request', { reason: 'the body is no image of the declared type' });
-  const doc = documentOf(platform, subjectId, filename, file);
+  const doc = documentOf(platform, actor.id, subjectId, filename, file);
   const url = fileUrl(platform.config.baseUrl, doc);
   try {
     await storeBlobs(platform, [doc], [file]);
@@ -141,7 +145,7 @@ const discard = (platform: FilesPlatform, doc: FileDoc): Promise<void> =>
  * is done in 10 s.
  */
 export const setAvatar = (platform: FilesPlatform, actor: Actor, file: ReceivedFile): Promise<Picture> =>
-  keepPicture(platform, actor.id, 'avatar.webp', file, async (url) => {
+  keepPicture(platform, actor, actor.id, 'avatar.webp', file, async (url) => {
     if ((await swap(platform, avatarOf(platform, actor.id), url)) === undefined) refuse('not_found', { what: 'account' });
   });
 
@@ -165,7 +169,7 @@ export const admitServerIcon = (platform: FilesPlatform, actor: Actor, serverId:
 /** Gives a server an icon. Needs Manage Server; refuses as `setAvatar` does. */
 export async function setServerIcon(platform: FilesPlatform, actor: Actor, serverId: string, file: ReceivedFile): Promise<Picture> {
   await admitServerIcon(platform, actor, serverId);
-  return keepPicture(platform, serverId, 'icon.webp', file, (url) => showServerIcon(platform, actor, serverId, url));
+  return keepPicture(platform, actor, serverId, 'icon.webp', file, (url) => showServerIcon(platform, actor, serverId, url));
 }
 
 /** Takes a server's icon away. Needs Manage Server. */
@@ -191,7 +195,7 @@ async function showApplicationIcon(platform: FilesPlatform, id: string, botId: s
 /** Gives an application an icon, which becomes its bot's avatar; its owner only. Refuses as `setAvatar` does. */
 export async function setApplicationIcon(platform: FilesPlatform, actor: Actor, id: string, file: ReceivedFile): Promise<Picture> {
   const { _id, botId } = await ownApplication(platform, actor, id);
-  return keepPicture(platform, _id, 'icon.webp', file, (url) => showApplicationIcon(platform, _id, botId, url));
+  return keepPicture(platform, actor, _id, 'icon.webp', file, (url) => showApplicationIcon(platform, _id, botId, url));
 }
 
 /** Takes an application's icon and its bot's avatar away; its owner only. */

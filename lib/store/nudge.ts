@@ -15,7 +15,7 @@ export type Nudge = (...job: Parameters<Enqueue>) => void;
 /** Nudges by `enqueue`; those of one job that come close together become one more, at the end of the spacing. */
 export function createNudge(enqueue: Enqueue): Nudge {
   const spaced = new Map<string, { again: boolean }>();
-  const nudge: Nudge = (name, data) => {
+  const nudge: Nudge = (name, data, priority) => {
     const key = `${name} ${Object.values(data).join(' ')}`;
     const recent = spaced.get(key);
     if (recent) {
@@ -24,11 +24,11 @@ export function createNudge(enqueue: Enqueue): Nudge {
     }
     const mine = { again: false };
     spaced.set(key, mine);
-    const added = enqueue(name, data).catch(() => undefined);
+    const added = enqueue(name, data, priority).catch(() => undefined);
     setTimeout(() => {
       void added.then(() => {
         spaced.delete(key);
-        if (mine.again) nudge(name, data);
+        if (mine.again) nudge(name, data, priority);
       });
     }, spacingOf(name));
   };

@@ -16,12 +16,13 @@ import { createSessions, type Sessions } from './bus/sessions.ts';
 import { createTopics, earOptions, type Listener, type Topics } from './bus/topics.ts';
 import type { Database } from './database.ts';
 import { createTakeFlight, type TakeFlight } from './in-flight.ts';
+import { createJobPriorities, type JobPriorities, type ReservePriorities } from './job-priorities.ts';
 import { createMetricsFeeds, type MetricsFeeds } from './metrics-feed.ts';
 import { leaseNode } from './node-lease.ts';
 import { createNudge } from './nudge.ts';
 import { createOutbound, type Outbound } from './outbound.ts';
 import type { Handlers, JobEnded } from './queue.ts';
-import { type Enqueue, openConsumers, openProducer, type Producer, type Waiting } from './queue.ts';
+import { type Enqueue, openConsumers, openProducer, type Producer } from './queue.ts';
 import { impatient, openRedis } from './redis.ts';
 import { type RedisFacts, readRedisFacts } from './redis-facts.ts';
 import { createGate, type Gate } from './throttle.ts';
@@ -51,11 +52,11 @@ export interface Platform extends Connections {
 }
 
 /** What may also ask for work to be done. */
-export interface EnqueuePlatform extends Platform {
+export interface EnqueuePlatform extends Platform, Pick<Producer, 'enqueue' | 'isQueued' | 'waiting'> {
   /** Puts a job on its queue; a failure is swallowed, as a sweep finds what was not nudged. */
   nudge: (...job: Parameters<Enqueue>) => void;
-  /** Puts a job on its queue and waits for it; rejects while Redis is away. */
-  enqueue: Enqueue;
+  /** Shares a queue between accounts: priorities for `enqueue` and `nudge`. */
+  readonly reservePriorities: ReservePriorities;
   /** The one way to addresses outside: public ones, and those of OUTBOUND_ALLOW. */
   readonly outbound: Outbound;
   /** Takes a place among the requests that go out, which all processes count together. */
@@ -72,8 +73,6 @@ export interface FilesPlatform extends EnqueuePlatform {
 /** The API's powers: it asks the gate, keeps files and enqueues; it cannot publish. */
 export interface ApiPlatform extends FilesPlatform {
   readonly gate: Gate;
-  /** How many jobs of a queue wait to be taken: whether the workers keep up. Rejects while Redis is away. */
-  readonly waiting: Waiting;
   /** Lets the workers tell of a presence that was changed. */
   readonly presenceChanged: PresenceChanged;
 }
@@ -146,14 +145,18 @@ async function openCommon(config: Config, log: Logger, role: string): Promise<Op
   };
 }
 
-function withQueue(common: Opened): EnqueuePlatform & Pick<ApiPlatform, 'gate' | 'waiting' | 'presenceChanged'> {
+function withQueue(common: Opened): EnqueuePlatform & Pick<ApiPlatform, 'gate' | 'presenceChanged'> & { jobPriorities: JobPriorities } {
   const { config, log, redis, keys, ids } = common;
   const producer = openProducer(config, log, redis);
+  const jobPriorities = createJobPriorities(redis, keys);
   const gate = createGate(redis, keys, ids, common.now);
   return {
     ...common,
     enqueue: producer.enqueue,
+    isQueued: producer.isQueued,
     waiting: producer.waiting,
+    jobPriorities,
+    reservePriorities: jobPriorities.reserve,
     nudge: createNudge(producer.enqueue),
     outbound: createOutbound({ allow: config.OUTBOUND_ALLOW }),
     takeFlight: createTakeFlight(redis, keys),
@@ -200,7 +203,7 @@ export async function openWorkerPlatform(config: Config, log: Logger, metrics = 
     beat: async () => {
       await common.redis.set(`${common.keys.shard(0)}worker-beat`, String(Date.now()), 'EX', 60);
     },
-    consume: (handlers, ended) => openConsumers(config, log, platform, handlers, ended),
+    consume: (handlers, ended) => openConsumers(config, log, queue.jobPriorities, platform, handlers, ended),
     close: async () => {
       bus.disconnect();
       blobs.close();

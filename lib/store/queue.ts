@@ -4,13 +4,20 @@ import type { Redis } from 'ioredis';
 import type { Config } from '../../config/index.ts';
 import type { Logger } from '../base/log.ts';
 import { type JobData, type JobEntry, type JobName, jobs, type QueueName, queues } from '../contract/jobs.ts';
+import type { JobPriorities } from './job-priorities.ts';
 import { impatient } from './redis.ts';
 
 const ajv = new Ajv2020();
 const checks = new Map(Object.entries(jobs).map(([name, entry]) => [name, ajv.compile(entry.data)]));
 
-/** Puts a job on its queue. Rejects at once while Redis is away: the document is the truth, the job only a nudge. */
-export type Enqueue = <N extends JobName>(name: N, data: JobData<N>) => Promise<void>;
+/**
+ * Puts a job on its queue; of those that wait the lowest priority goes first. Rejects at once while Redis is away: the document is the truth, the job only a
+ * nudge.
+ */
+export type Enqueue = <N extends JobName>(name: N, data: JobData<N>, priority?: number) => Promise<void>;
+
+/** Whether a job of this key is on its queue; only for jobs whose key is their id. Rejects at once while Redis is away. */
+export type IsQueued = <N extends JobName>(name: N, data: JobData<N>) => Promise<boolean>;
 
 /** How many jobs of a queue wait to be taken. Rejects at once while Redis is away. */
 export type Waiting = (name: QueueName) => Promise<number>;
@@ -30,11 +37,16 @@ export type BesideQueue = (() => Promise<void>) | null;
 /** What each kind of job does; complete, or it does not compile. */
 export type Handlers<P> = { [N in JobName]: (platform: P, data: JobData<N>) => Promise<void | BesideQueue> };
 
+const keyOf = (entry: JobEntry, data: unknown): string => (entry.key as (data: unknown) => string)(data);
 const prefixOf = (config: Config): string => `{${config.REDIS_PREFIX}-queue}`;
 
 /** The queues that a process may put jobs on. */
 export interface Producer {
+  /** Puts a job on its queue and waits for it; rejects while Redis is away. */
   enqueue: Enqueue;
+  /** Whether a job is on its queue; only for jobs whose key is their id. Rejects while Redis is away. */
+  isQueued: IsQueued;
+  /** How many jobs of a queue wait to be taken: whether the workers keep up. Rejects while Redis is away. */
   waiting: Waiting;
   /** The queues themselves, for the operators' pages. */
   queues: Queue[];
@@ -55,20 +67,25 @@ export function openProducer(config: Config, log: Logger, redis: Redis): Produce
     }),
   );
   return {
-    async enqueue(name, data) {
+    async enqueue(name, data, priority) {
       const entry = jobs[name] as unknown as JobEntry;
-      const key = (entry.key as (data: unknown) => string)(data);
+      const key = keyOf(entry, data);
       await open.get(entry.queue)?.add(name, data, {
         attempts: entry.attempts,
         removeOnComplete: true,
         removeOnFail: true, // a kept job blocks its id; failures are counted and logged
         ...(entry.newestFirst ? { lifo: true } : {}),
+        ...(priority === undefined ? {} : { priority }),
         ...(entry.delayMs ? { delay: entry.delayMs } : {}),
         ...(entry.backoffMs ? { backoff: { type: 'grow' } } : {}),
         ...(entry.unique === 'id' ? { jobId: key } : { deduplication: { id: key, keepLastIfActive: true } }),
       });
     },
-    waiting: async (name) => (await open.get(name)?.getWaitingCount()) ?? 0,
+    async isQueued(name, data) {
+      const entry = jobs[name] as unknown as JobEntry;
+      return (await open.get(entry.queue)?.getJob(keyOf(entry, data))) !== undefined;
+    },
+    waiting: async (name) => (await open.get(name)?.getJobCountByTypes('wait', 'prioritized')) ?? 0,
     queues: [...open.values()],
     close: async () => {
       await Promise.all([...open.values()].map((queue) => queue.close()));
@@ -83,6 +100,7 @@ export type JobEnded = (name: string, outcome: 'done' | 'failed', ms: number) =>
 export function openConsumers<P>(
   config: Config,
   log: Logger,
+  priorities: Pick<JobPriorities, 'started' | 'drained'>,
   platform: P,
   handlers: Handlers<P>,
   ended: JobEnded,
@@ -104,6 +122,7 @@ export function openConsumers<P>(
     const run = handlers[job.name as JobName] as ((platform: P, data: unknown) => Promise<void | BesideQueue>) | undefined;
     if (!check || !run || !check(job.data)) throw new UnrecoverableError(`bad data for ${job.name}: ${ajv.errorsText(check?.errors)}`);
     const began = performance.now();
+    if (job.priority) priorities.started(job.queueName as QueueName, job.priority).catch(() => undefined);
     try {
       const rest = await run(platform, job.data);
       if (rest) goOn(job, began, rest);
@@ -140,6 +159,7 @@ export function openConsumers<P>(
       loggedAt = performance.now();
       log.warn({ queue: name, err: error.message }, 'worker connection');
     });
+    worker.on('drained', () => void priorities.drained(name).catch(() => undefined));
     worker.on('failed', (job, error) =>
       log.error({ job: job?.name, jobId: job?.id, attempt: job?.attemptsMade, err: error }, 'job failed'),
     );

@@ -9,6 +9,7 @@ import { codehostAcceptRows } from './rows/codehost-accept.ts';
 import { codehostRenderRows } from './rows/codehost-render.ts';
 import { crosspostRows } from './rows/crosspost.ts';
 import { discoveryRows } from './rows/discovery.ts';
+import { fairImageRows } from './rows/fair-images.ts';
 import { fanOutRows } from './rows/fan-out.ts';
 import { gatewayFloodRow } from './rows/gateway-flood.ts';
 import { interactionRows } from './rows/interactions.ts';
@@ -41,6 +42,7 @@ const suites: Record<string, (bench: Bench) => Promise<Row[]>> = {
   upload: uploadRow,
   'slow-bodies': slowBodyRows,
   webp: webpRows,
+  'fair-images': fairImageRows,
   servers: serverRows,
   discovery: discoveryRows,
   permissions: permissionRows,

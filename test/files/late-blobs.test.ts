@@ -25,11 +25,11 @@ describe('files whose process was paused while it wrote them, for longer than th
   const received = async (): Promise<ReceivedFile> => {
     const path = await worker.blobs.tempPath();
     await writeFile(path, 'bytes');
-    return { path, filename: 'a.txt', contentType: 'text/plain', size: 5, sha256: '', head: Buffer.from('bytes') };
+    return { path, filename: 'a.txt', contentType: 'text/plain', size: 5, sha256: '', head: Buffer.from('bytes'), megapixels: 50 };
   };
   /** Posts with files, the sweep 16 minutes later coming before their blobs are written. */
   const postLate = async (post: (message: MessageDoc) => Promise<MessageDoc>): Promise<MessageDoc> => {
-    const owner = { messageId: worker.ids.next(), channelId: fixture.world.channelIds[0] as string };
+    const owner = { messageId: worker.ids.next(), channelId: fixture.world.channelIds[0] as string, accountId: fixture.world.ownerId };
     const put: typeof worker.blobs.put = async (...blob) => {
       await worker.db.files.updateMany({ messageId: owner.messageId }, { $set: { openAt: new Date(Date.now() - 16 * 60_000) } });
       await sweepFiles(worker);

@@ -45,6 +45,7 @@ const decided = {
     unsupported_media_type: 415,
     body_too_slow: 408,
     rate_limited: 429,
+    images_waiting: 429,
     slowmode: 429,
     unavailable: 503,
   },

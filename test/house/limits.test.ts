@@ -116,6 +116,8 @@ const others: Limits = {
   uploadsPerAddress: 24,
   uploadWaitMs: 3_000,
   imagePixels: 50_000_000,
+  imageMegapixelsWaiting: 1000,
+  imagesWaiting: 5000,
   imageWaitMs: 10_000,
   imageEncodeMs: 15_000,
   imageEncodeBytes: 1536 * 1024 * 1024,

@@ -8,6 +8,7 @@ import { finished } from 'node:stream/promises';
 import { Busboy, type BusboyHeaders, type BusboyInstance } from '@fastify/busboy';
 import { newRefusal, refuse } from '../../../lib/base/errors.ts';
 import { cleanFilename } from '../../../lib/base/filenames.ts';
+import { megapixelsOf, sidesBytes } from '../../../lib/base/image-sides.ts';
 import { limits } from '../../../lib/base/limits.ts';
 import { magicBytes } from '../../../lib/base/magic.ts';
 import { tooDeep } from '../../../lib/contract/check.ts';
@@ -47,7 +48,7 @@ export async function takeFile(
   part: Readable,
   path: string,
   bound: FileBound = attachmentBound,
-): Promise<Pick<ReceivedFile, 'size' | 'sha256' | 'head'>> {
+): Promise<Pick<ReceivedFile, 'size' | 'sha256' | 'head' | 'megapixels'>> {
   const hash = createHash('sha256');
   const target = createWriteStream(path, { flags: 'wx' });
   const written = finished(target);
@@ -58,7 +59,7 @@ export async function takeFile(
     for await (const chunk of part as AsyncIterable<Buffer>) {
       size += chunk.length;
       if (size > bound.bytes) refuse('payload_too_large', { limit: bound.limit });
-      if (head.length < magicBytes) head = Buffer.concat([head, chunk.subarray(0, magicBytes - head.length)]);
+      if (head.length < sidesBytes) head = Buffer.concat([head, chunk.subarray(0, sidesBytes - head.length)]);
       hash.update(chunk);
       if (!target.write(chunk)) await Promise.race([once(target, 'drain'), written]);
     }
@@ -69,7 +70,7 @@ export async function takeFile(
     await written.catch(() => undefined); // closed: a file that is still being opened would outlive its deletion
     throw error;
   }
-  return { size, sha256: hash.digest('hex'), head };
+  return { size, sha256: hash.digest('hex'), head: Buffer.from(head.subarray(0, magicBytes)), megapixels: megapixelsOf(head) };
 }
 
 /** The value of a `payload_json` part. Refuses more than 1 MiB, what is no JSON in UTF-8, a field `__proto__`, and nesting deeper than 32. */

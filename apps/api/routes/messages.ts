@@ -25,7 +25,15 @@ export const messageRoutes: readonly Route[] = [
     reply: { status: 201, body: Message },
     creates: 'resource',
     makesMessage: true,
-    errors: ['invalid_request', 'missing_permission', 'no_shared_server', 'not_found', 'slowmode', 'idempotency_conflict'],
+    errors: [
+      'invalid_request',
+      'missing_permission',
+      'no_shared_server',
+      'not_found',
+      'slowmode',
+      'images_waiting',
+      'idempotency_conflict',
+    ],
     run: (platform, actor, { params, body, newId, files }) => postMessage(platform, actor, params.channelId, body, newId, files),
   }),
   route({

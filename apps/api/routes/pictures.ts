@@ -14,7 +14,15 @@ import { type Route, route } from '../route.ts';
 
 const sent = (files: readonly ReceivedFile[]): ReceivedFile => files[0] as ReceivedFile;
 const what = 'One PNG, JPEG, WebP or GIF image of up to 2 MiB as the body; it is cropped to a square WebP of 256 pixels.';
-const refusals = ['invalid_request', 'unauthorized', 'payload_too_large', 'unsupported_media_type', 'rate_limited', 'unavailable'] as const;
+const refusals = [
+  'invalid_request',
+  'unauthorized',
+  'payload_too_large',
+  'unsupported_media_type',
+  'rate_limited',
+  'images_waiting',
+  'unavailable',
+] as const;
 
 /** Decisions 3: avatars of accounts, icons of servers and applications. */
 export const picturesRoutes: readonly Route[] = [

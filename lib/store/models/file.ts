@@ -16,6 +16,10 @@ export interface FileDoc {
   /** The message it is, or shall be, attached to. For a picture this and `channelId` are the id of whom it shows. */
   messageId: string;
   channelId: string;
+  /** Who uploaded it, or the original of a copy: whose share of the encoder it takes. Absent in files of older versions. */
+  accountId?: string;
+  /** What its conversion costs, while it waits for that. */
+  megapixels?: number;
   /** An avatar or icon: whom it shows says so, by its address. */
   picture?: true;
   filename: string;
@@ -47,6 +51,8 @@ export const fileSchema = new Schema<FileDoc>(
     original: String,
     messageId: String,
     channelId: String,
+    accountId: String,
+    megapixels: Number,
     picture: Boolean,
     filename: String,
     contentType: String,
