@@ -1,6 +1,6 @@
 import { X } from 'lucide';
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { Button, IconButton } from './button.tsx';
 import { useTask } from './form.tsx';
 import { Problem } from './problem.tsx';
@@ -19,7 +19,8 @@ export function Dialog({
 }): JSX.Element {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  // Before it is painted: a key may come at once.
+  useLayoutEffect(() => {
     const dialog = ref.current;
     const before = document.activeElement;
     dialog?.showModal();

@@ -30,13 +30,23 @@ export function useAutoGrow(ref: RefObject<HTMLTextAreaElement | null>, text: st
   }, [text]);
 }
 
-/** Gives a text area the focus when someone begins to type while nothing has it. */
+/** Whether keys have another use than the composer now: a field has the focus, or something is open over the page. */
+const isTakingKeys = (): boolean =>
+  document.activeElement?.matches('input, textarea, select, [contenteditable]') === true ||
+  document.querySelector('dialog[open], [popover]:popover-open') !== null;
+
+/**
+ * Gives a text area the focus when its channel is opened, and when someone begins to type outside of a field. Not by touch, where the focus would open the
+ * keyboard.
+ */
 export function useTypeAnywhere(ref: RefObject<HTMLTextAreaElement | null>): void {
   useEffect(() => {
+    if (isTouch()) return undefined;
+    if (!isTakingKeys()) ref.current?.focus();
     const onKey = (event: KeyboardEvent): void => {
       const { key, ctrlKey, metaKey, altKey, defaultPrevented } = event;
       if (defaultPrevented || ctrlKey || metaKey || altKey || Array.from(key).length !== 1 || key === ' ') return;
-      if (document.activeElement === document.body && !document.querySelector('dialog[open]')) ref.current?.focus();
+      if (!isTakingKeys()) ref.current?.focus();
     };
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);

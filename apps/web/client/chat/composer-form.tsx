@@ -15,7 +15,7 @@ import { CompletionCount, useCompletion } from './completion.tsx';
 import { queryAt } from './completion-query.ts';
 import { type Suggestion, writtenAs } from './completion-sources.tsx';
 import { useOffer } from './completion-suggest.ts';
-import { isSendKey, isTouch, replaceIn, useAutoGrow, useTypeAnywhere } from './composer-area.ts';
+import { isSendKey, replaceIn, useAutoGrow, useTypeAnywhere } from './composer-area.ts';
 import { type ChannelDraft, startFilling } from './composer-drafts.ts';
 import { Counter, LineNote, SlowNote, useSlowSeconds } from './composer-notes.tsx';
 import { stopReplying } from './composer-reply.tsx';
@@ -82,7 +82,7 @@ export function ComposerForm({
   useTypeAnywhere(area);
   const original = replying.value.get(channelId);
   useEffect(() => {
-    if (takesFocus || original || (document.activeElement === document.body && !isTouch())) area.current?.focus();
+    if (takesFocus || original) area.current?.focus();
   }, [takesFocus, original?.id]);
 
   const query = focused.value ? queryAt(text.value, caret.value, tokens.keys()) : null;
