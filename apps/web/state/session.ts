@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import type { Me, Session } from '../../../lib/contract/user.ts';
 import { ApiError, call } from '../api/call.ts';
+import { forgetDrafts } from './stored-drafts.ts';
 
 /** Who is logged in: null when nobody is, undefined while that is not known yet. */
 export const me = signal<Me | null | undefined>(undefined);
@@ -38,5 +39,6 @@ export async function logout(): Promise<void> {
   await call('POST', '/api/auth/logout').catch((fault: unknown) => {
     if (!(fault instanceof ApiError) || fault.status !== 401) throw fault;
   });
+  forgetDrafts(myId());
   location.assign('/login');
 }

@@ -18,5 +18,14 @@ export function keep(key: string, value: string, where: Where = 'localStorage'):
   }
 }
 
+/** Has this browser no longer keep a value. */
+export function forget(key: string): void {
+  try {
+    localStorage.removeItem(key);
+  } catch {
+    // It keeps nothing.
+  }
+}
+
 /** A list of words without spaces that was kept by `keep`, joined by them. */
 export const keptWords = (key: string, where?: Where): string[] => (kept(key, where) ?? '').split(' ').filter(Boolean);

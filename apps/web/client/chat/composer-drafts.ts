@@ -2,6 +2,8 @@ import { type Signal, signal } from '@preact/signals';
 import type { CommandOption, PickerCommand } from '../../../../lib/contract/command.ts';
 import type { ApiError } from '../../api/call.ts';
 import { newKey } from '../../api/key.ts';
+import { myId } from '../../state/session.ts';
+import { storedDraft, storeSoon } from '../../state/stored-drafts.ts';
 import type { Meaning } from './composer-tokens.ts';
 
 /** A file to be sent; `id` tells two of one name apart. */
@@ -34,7 +36,7 @@ export type LineFault =
   | { kind: 'unknown'; name: string }
   | { kind: 'several'; commands: readonly PickerCommand[] };
 
-/** What is being written in a channel. Kept while the page lives. */
+/** What is being written in a channel. The browser keeps the text; the rest goes with the page. */
 export interface ChannelDraft {
   text: Signal<string>;
   files: Signal<readonly Picked[]>;
@@ -53,18 +55,30 @@ const drafts = new Map<string, ChannelDraft>();
 
 /** What is being written in a channel, empty at first. Those not looked at for the longest are forgotten past fifty. */
 export function draftOf(channelId: string): ChannelDraft {
-  const draft = drafts.get(channelId) ?? {
-    text: signal(''),
+  const draft = drafts.get(channelId) ?? beginDraft(channelId);
+  drafts.delete(channelId);
+  drafts.set(channelId, draft);
+  if (drafts.size > mostDrafts) drafts.delete(drafts.keys().next().value ?? '');
+  return draft;
+}
+
+function beginDraft(channelId: string): ChannelDraft {
+  const stored = storedDraft(myId(), channelId);
+  const draft: ChannelDraft = {
+    text: signal(stored?.text ?? ''),
     files: signal<readonly Picked[]>([]),
-    tokens: new Map<string, Meaning>(),
+    tokens: new Map<string, Meaning>(stored?.tokens),
     pings: signal(true),
     filling: signal<Filling | null>(null),
     lineFault: signal<LineFault | null>(null),
     lastUse: null,
   };
-  drafts.delete(channelId);
-  drafts.set(channelId, draft);
-  if (drafts.size > mostDrafts) drafts.delete(drafts.keys().next().value ?? '');
+  const { text, tokens } = draft;
+  let isFirst = true;
+  text.subscribe(() => {
+    if (!isFirst) storeSoon(myId(), channelId, () => ({ text: text.peek(), tokens: [...tokens] }));
+    isFirst = false;
+  });
   return draft;
 }
 
