@@ -23,6 +23,7 @@ import { contentOf, lastOwnMessage, obstacleOf, sendDraft, sendMessage } from '.
 import { tokenFor } from './composer-tokens.ts';
 import { editing, replying } from './composing.ts';
 import type { EmojiPicker } from './emoji-picker.tsx';
+import { shortcodeBefore } from './emoji-shortcodes.ts';
 import { TypingLine } from './typing-line.tsx';
 import { pastedFiles } from './upload-drop.ts';
 
@@ -132,10 +133,12 @@ export function ComposerForm({
   const look = (): void => {
     caret.value = area.current?.selectionStart ?? 0;
   };
-  const onInput = (): void => {
+  const onInput = ({ data }: InputEvent): void => {
     text.value = area.current?.value ?? '';
     draft.lineFault.value = null;
     look();
+    const typed = data === ':' ? shortcodeBefore(text.value, caret.value) : null;
+    if (typed && area.current) replaceIn(area.current, typed.start, caret.value, typed.emoji);
     if (text.value.trim() !== '' && !text.value.startsWith('/')) tellTyping(channelId);
   };
   const onKey = (event: KeyboardEvent): void => {
@@ -153,7 +156,7 @@ export function ComposerForm({
   };
   return (
     <>
-      <LineNote fault={draft.lineFault.value} onCommand={sendOne} onMessage={() => sendMessage(place, draft)} />
+      <LineNote fault={draft.lineFault.value} onCommand={sendOne} onMessage={() => void sendMessage(place, draft)} />
       <form
         class="composer-form"
         onSubmit={(event) => {

@@ -13,6 +13,7 @@ import { type ChannelDraft, draftOf, picked } from './composer-drafts.ts';
 import { stopReplying } from './composer-reply.tsx';
 import { readableOf, wireOf } from './composer-tokens.ts';
 import { replying } from './composing.ts';
+import { withEmojis } from './emoji-shortcodes.ts';
 import { mentionNames } from './markup-text.ts';
 import { fileFaults } from './upload-checks.ts';
 
@@ -39,9 +40,13 @@ function clear(draft: ChannelDraft): void {
 }
 
 /** Sends a draft as a message, whatever it begins with. */
-export function sendMessage({ channelId }: Place, draft: ChannelDraft): void {
+export async function sendMessage({ channelId }: Place, draft: ChannelDraft): Promise<void> {
+  const written = draft.text.value;
+  const content = await withEmojis(contentOf(draft));
+  // Writing went on while the emoji were loaded: it is sent when Enter is pressed again.
+  if (draft.text.value !== written) return;
   send(channelId, {
-    content: contentOf(draft),
+    content,
     files: draft.files.value.map(({ file }) => file),
     replyTo: replying.value.get(channelId) ?? null,
     mentionReply: draft.pings.value,
@@ -80,7 +85,7 @@ export async function sendDraft(place: Place, draft: ChannelDraft, secondsLeft: 
   // What was written on while the command was looked for stays.
   if (draft.text.value !== written) return;
   if (outcome === 'sent') clear(draft);
-  if (outcome === 'message') sendMessage(place, draft);
+  if (outcome === 'message') await sendMessage(place, draft);
 }
 
 /** The person's last message in a place that they can edit: what ↑ edits; undefined when none is loaded. */

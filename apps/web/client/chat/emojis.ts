@@ -35,6 +35,11 @@ interface Entry {
   skins?: { unicode: string }[];
 }
 
+const byName = new Map<string, Emoji>();
+
+/** The emoji of a shortcode, without its colons; undefined when there is none, or the emoji are not loaded yet. */
+export const emojiNamed = (shortcode: string): Emoji | undefined => byName.get(shortcode);
+
 let loading: Promise<readonly Emoji[]> | undefined;
 
 async function load(): Promise<readonly Emoji[]> {
@@ -42,7 +47,7 @@ async function load(): Promise<readonly Emoji[]> {
     import('emojibase-data/en/compact.json').then((file) => file.default as Entry[]),
     import('emojibase-data/en/shortcodes/github.json').then((file) => file.default as Record<string, string | string[]>),
   ]);
-  return entries.flatMap(({ unicode, label, hexcode, tags = [], group, skins = [] }) => {
+  const emojis = entries.flatMap(({ unicode, label, hexcode, tags = [], group, skins = [] }) => {
     // Letters that make flags, and bare skin tones, are no emoji of their own.
     if (group === undefined || group === 2) return [];
     const codes = shortcodes[hexcode] ?? [];
@@ -58,6 +63,8 @@ async function load(): Promise<readonly Emoji[]> {
       },
     ];
   });
+  for (const emoji of emojis) for (const code of emoji.shortcodes) byName.set(code, emoji);
+  return emojis;
 }
 
 /**

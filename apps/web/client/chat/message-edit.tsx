@@ -9,6 +9,7 @@ import { useTask } from '../../ui/form.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { readableOf, wireOf } from './composer-tokens.ts';
 import { editing } from './composing.ts';
+import { withEmojis } from './emoji-shortcodes.ts';
 import { mentionNames } from './markup-text.ts';
 
 /** Edits an own message in its place, its mentions by name as in `serverId`: Enter saves, Escape leaves it as it was. The focus goes back to where it came from. */
@@ -35,7 +36,7 @@ export function MessageEdit({ message: { id, channelId, content }, serverId }: {
     editing.value = null;
   };
   const save = async (): Promise<void> => {
-    const next = wireOf(text.value, readable.tokens, 'content');
+    const next = await withEmojis(wireOf(text.value, readable.tokens, 'content'));
     if (next === content) return close();
     const done = await task.run(async () => {
       const edited = await call<Message>('PATCH', path`/api/channels/${channelId}/messages/${id}`, { content: next });
