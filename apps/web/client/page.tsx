@@ -5,6 +5,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { ApiError } from '../api/call.ts';
 import { IconButton } from '../ui/button.tsx';
 import { Problem } from '../ui/problem.tsx';
+import { isPassing } from '../ui/use-retry.ts';
 import { heading } from './page-title.ts';
 
 /** Whether the lists at the side are shown on a narrow page, where they lie over the rest. */
@@ -38,15 +39,19 @@ export function PageHeader({ children }: { children: ComponentChildren }): JSX.E
   );
 }
 
-/** A path that leads nowhere, or to what the person may not know of; `error` says it in the service's words. */
-export function NotFound({ error }: { error?: ApiError }): JSX.Element {
+/** A path that leads nowhere, or to what the person may not know of; `error` says it in the service's words; one that passes is read `again`. */
+export function NotFound({ error, again }: { error?: ApiError; again?: () => void }): JSX.Element {
   return (
     <main id="main">
       <PageHeader>
         <h1>Not here</h1>
       </PageHeader>
       <div class="home">
-        {error ? <Problem error={error} /> : <p>This page does not exist, or you cannot see it.</p>}
+        {error ? (
+          <Problem error={error} {...(again && isPassing(error) && { again })} />
+        ) : (
+          <p>This page does not exist, or you cannot see it.</p>
+        )}
         <a href="/">To the start</a>
       </div>
     </main>

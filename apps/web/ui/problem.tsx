@@ -1,8 +1,12 @@
 import type { JSX } from 'preact';
 import type { ApiError } from '../api/call.ts';
 import { Button } from './button.tsx';
+import { useRetry } from './use-retry.ts';
 
-/** A refusal in its own words: what the API said, the permissions that are missing and the fields that no control of the page shows. Nothing without one. */
+/**
+ * A refusal in its own words: what the API said, the permissions that are missing and the fields that no control of the page shows. Nothing without one.
+ * `again` reads again: by a button, and by itself when the failure is one that passes.
+ */
 export function Problem({
   error,
   shown = [],
@@ -12,6 +16,7 @@ export function Problem({
   shown?: readonly string[];
   again?: () => void;
 }): JSX.Element | null {
+  useRetry(error, again);
   if (!error) return null;
   const others = error.errors.filter(({ path }) => !shown.includes(path));
   return (

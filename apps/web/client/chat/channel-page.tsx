@@ -23,10 +23,9 @@ const wide = (): boolean => window.matchMedia('(min-width: 1100px)').matches;
 /** A channel that no list holds: an archived thread is read by its id; for anything else the service says why it is not here. */
 function Unlisted({ channelId }: { channelId: string }): JSX.Element {
   const task = useTask();
-  useEffect(() => {
-    void task.run(async () => putChannel(await call<Channel>('GET', path`/api/channels/${channelId}`)));
-  }, [channelId]);
-  return task.error ? <NotFound error={task.error} /> : <p class="spinner">Loading …</p>;
+  const read = (): void => void task.run(async () => putChannel(await call<Channel>('GET', path`/api/channels/${channelId}`)));
+  useEffect(read, [channelId]);
+  return task.error ? <NotFound error={task.error} again={read} /> : <p class="spinner">Loading …</p>;
 }
 
 /** Leaves a place that went away while it was looked at: deleted, hidden, or the person was removed. */

@@ -121,6 +121,7 @@ export class ListModel {
     batch(() => {
       this.frame.value = next;
       const { messages, status } = next;
+      if (status === 'ready' && !next.hasNewer && this.failed.peek()?.edge === 'newer') this.failed.value = null;
       if (status === 'loading' || !messages.length) return;
       const { from, to } = rangeOf(messages, this.slice.peek());
       const shown = this.wanted !== null && this.wanted !== 'newest' && this.show(this.wanted, 'middle');

@@ -1,0 +1,119 @@
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { until } from '../harness/scene.ts';
+import { useScreens } from './browser.ts';
+import { type Harbour, startHarbour } from './harbour.ts';
+
+describe('web: writing', function () {
+  this.timeout(180_000);
+  let site: Harbour['site'];
+  let bob: Harbour['bob'];
+  let home: Harbour['home'];
+  let newChannel: Harbour['newChannel'];
+  let messagesIn: Harbour['messagesIn'];
+  let page: Page;
+  const screen = useScreens();
+
+  const open = async (channelId: string): Promise<void> => {
+    page = await screen(site, bob);
+    await page.goto(`/servers/${home.id}/${channelId}`);
+  };
+  const field = (name: string) => page.getByRole('textbox', { name: `Message ${name}` });
+  const sent = async (channelId: string): Promise<string | undefined> => {
+    await until(async () => (await messagesIn(channelId)).length > 0, 'a message');
+    return (await messagesIn(channelId)).at(-1)?.content;
+  };
+
+  before(async () => {
+    ({ site, bob, home, newChannel, messagesIn } = await startHarbour());
+  });
+  after(() => site?.close());
+
+  it('after a change of channel by keyboard, what is typed goes to its composer', async () => {
+    const [first] = [await newChannel('first'), await newChannel('second')];
+    await open(first);
+    await field('first').waitFor();
+    await page.getByRole('link', { name: 'second', exact: true }).focus();
+    await page.keyboard.press('Enter');
+    await field('second').waitFor();
+    await page.keyboard.type('by link');
+    expect(await field('second').inputValue()).to.equal('by link');
+    await page.getByRole('link', { name: 'second', exact: true }).focus();
+    await page.keyboard.press('Alt+ArrowUp');
+    await field('first').waitFor();
+    await page.keyboard.type('by key');
+    expect(await field('first').inputValue()).to.equal('by key');
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('second');
+    await page.keyboard.press('Enter');
+    await field('second').waitFor();
+    await page.keyboard.type(' and name');
+    expect(await field('second').inputValue()).to.equal('by link and name');
+  });
+
+  it('what is typed outside of a field goes to the composer, and into a field of its own stays there', async () => {
+    await open(await newChannel('anywhere'));
+    await field('anywhere').waitFor();
+    await page.getByRole('button', { name: 'Pinned messages' }).click();
+    await page.keyboard.type('to all');
+    expect(await field('anywhere').inputValue()).to.equal('to all');
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('any');
+    expect(await field('anywhere').inputValue()).to.equal('to all');
+  });
+
+  it('names of emoji between colons become emoji, at the closing colon and when sent, not in code', async () => {
+    const channelId = await newChannel('codes');
+    await open(channelId);
+    await field('codes').pressSequentially('good :tada');
+    await page.getByRole('option', { name: /:tada:/ }).waitFor();
+    await field('codes').pressSequentially(':');
+    expect(await field('codes').inputValue()).to.equal('good 🎉');
+    await field('codes').fill(
+      ':smile: at 10:30:45 `:tada:` <:party:123456789012345678> \\:tada: :nothing_such: https://example.org/:tada:/',
+    );
+    await page.keyboard.press('Enter');
+    expect(await sent(channelId)).to.equal(
+      '😄 at 10:30:45 `:tada:` <:party:123456789012345678> \\:tada: :nothing_such: https://example.org/:tada:/',
+    );
+  });
+
+  it('a channel that could not be read while offline is read when the connection is back', async () => {
+    const [first] = [await newChannel('online'), await newChannel('offline')];
+    await open(first);
+    await field('online').waitFor();
+    await page.context().setOffline(true);
+    await page.getByRole('link', { name: 'offline', exact: true }).click();
+    const message = page.getByRole('alert').filter({ hasText: 'cannot be reached' });
+    await message.waitFor();
+    await message.getByRole('button', { name: 'Try again' }).waitFor();
+    await page.context().setOffline(false);
+    await page.getByText('The history begins here.').waitFor();
+    expect(await message.count()).to.equal(0);
+    // A failure that no event announces the end of: the service answers again after a while.
+    let failures = 0;
+    await page.route(`**/api/channels/${first}/messages*`, (route) => (failures++ < 2 ? route.fulfill({ status: 502 }) : route.continue()));
+    await page.goto(`/servers/${home.id}/${first}`);
+    await page.getByText('The history begins here.').waitFor();
+    expect(failures).to.equal(3);
+  });
+
+  // Last, as it logs out.
+  it('a draft is there after a reload with its mention, goes when it is sent, and at logout', async () => {
+    const channelId = await newChannel('draft');
+    await open(channelId);
+    await field('draft').pressSequentially('for @ada');
+    await page.getByRole('option', { name: /Ada Lovelace/ }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.reload();
+    expect(await field('draft').inputValue()).to.equal('for @Ada Lovelace ');
+    await field('draft').press('Enter');
+    expect(await sent(channelId)).to.match(/^for <@\d+>$/);
+    await page.reload();
+    expect(await field('draft').inputValue()).to.equal('');
+    await field('draft').fill('secret');
+    await page.getByRole('button', { name: 'Log out' }).click();
+    await page.waitForURL('**/login');
+    expect(await page.evaluate('JSON.stringify(localStorage)')).not.to.contain('secret');
+  });
+});
