@@ -2,6 +2,7 @@ import { configOrExit } from '../config/index.ts';
 import { createLog } from '../lib/base/log.ts';
 import { createMetrics } from '../lib/base/metrics.ts';
 import { runRole } from '../lib/base/process.ts';
+import { markUnnamedMembers } from '../lib/domain/member-names.ts';
 import { startMetricsFeed } from '../lib/store/metrics-feed.ts';
 import { openWorkerPlatform } from '../lib/store/platform.ts';
 import { warnOfRedis } from '../lib/store/redis-facts.ts';
@@ -14,6 +15,7 @@ await runRole(log, async () => {
   const metrics = createMetrics('worker');
   const platform = await openWorkerPlatform(config, log, metrics);
   await platform.db.prepare();
+  await markUnnamedMembers(platform);
   await warnOfRedis(platform);
   const worker = startWorker(platform, metrics);
   const feed = startMetricsFeed(platform, 'worker', metrics.registry);

@@ -8,6 +8,7 @@ import { finishRemoval } from '../lib/domain/finish-removal.ts';
 import { sweepHeld } from '../lib/domain/held-channels.ts';
 import { sweepImages } from '../lib/domain/image-conversion.ts';
 import { sweepInteractions, sweepUnposted } from '../lib/domain/interaction-sweeps.ts';
+import { nameMarkedMembers } from '../lib/domain/member-names.ts';
 import { recountMembers } from '../lib/domain/membership.ts';
 import { sweepNotices } from '../lib/domain/notices.ts';
 import { announcePresences } from '../lib/domain/presence-watch.ts';
@@ -94,6 +95,7 @@ export function startSweeps(platform: WorkerPlatform, everyMs = 1_000): { close(
     repeat(() => once('counts', () => recountThreads(platform)), everyMs),
     repeat(() => once('directory', () => recountServers(platform)), everyMs),
     repeat(() => once('members', () => recountMembers(platform)), everyMs),
+    repeat(() => once('names', () => nameMarkedMembers(platform)), everyMs),
     repeat(() => once('servers', () => sweepServers(platform)), everyMs),
     repeat(() => once('removals', () => sweepRemovals(platform)), everyMs),
     repeat(() => once('held', () => sweepHeld(platform)), heldEveryMs),

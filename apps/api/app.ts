@@ -8,6 +8,7 @@ import { prepare } from '../../lib/contract/check.ts';
 import { type KeptAnswer, runOnce } from '../../lib/domain/idempotency.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
 import type { Verdict } from '../../lib/store/throttle.ts';
+import { createCostlyReads, type RunCostlyRead } from './costly-reads.ts';
 import { serveFiles } from './files.ts';
 import { serveImages } from './images.ts';
 import { createPlaces, type Intake, type Places, takeBody } from './intake.ts';
@@ -17,12 +18,18 @@ import { applyVerdict } from './middleware/rate-headers.ts';
 import { requests } from './middleware/request.ts';
 import { setSession } from './middleware/session-cookie.ts';
 import { servePages } from './pages.ts';
-import { readQuery } from './query.ts';
-import { OrElse, type Route } from './route.ts';
+import { readQuery, setNext } from './query.ts';
+import { OrElse, Prepared, type Route } from './route.ts';
 import type { State } from './state.ts';
 
 /** How many segments a path has: routes are looked up by method and this, so that the router matches few of them. */
 const segmentsOf = (path: string): number => path.split('/').length - 1;
+
+/** An answer of a route: a text, or the bytes of a prepared reply. */
+interface Answer {
+  status: number;
+  body: string | Buffer;
+}
 
 async function runRoute(
   platform: ApiPlatform,
@@ -31,9 +38,9 @@ async function runRoute(
   who: Identified,
   params: Record<string, string>,
   { body, files, identity }: Intake,
-): Promise<KeptAnswer> {
+): Promise<Answer> {
   const query = route.query ? readQuery(route.query, ctx.query) : {};
-  const answer = async (newId: string): Promise<KeptAnswer> => {
+  const answer = async (newId: string): Promise<Answer> => {
     const input = {
       params,
       query,
@@ -45,9 +52,11 @@ async function runRoute(
       tokenId: who.tokenId,
       takeLogin: (username: string) => takeLogin(ctx, platform, username, who.address),
       tellRate: (bucket: string, verdict: Verdict) => applyVerdict(ctx, bucket, verdict),
+      setNext: (next: Record<string, string> | null) => setNext(ctx, platform.config.baseUrl, next),
       setSession: (token: string | null) => setSession(ctx, platform.config.baseUrl, token),
     };
     const result = await route.run(platform, who.actor, input);
+    if (result instanceof Prepared) return { status: route.reply.status, body: result.json };
     const usual = !(result instanceof OrElse);
     const value = usual ? result : result.body;
     return { status: usual ? route.reply.status : (route.orElse?.status ?? 200), body: value === undefined ? '' : JSON.stringify(value) };
@@ -65,7 +74,7 @@ async function runRoute(
     newId: who.newId,
     secret: route.creates === 'secret',
   };
-  return runOnce(platform, create, answer);
+  return runOnce(platform, create, (id) => answer(id) as Promise<KeptAnswer>); // no route that creates has a prepared reply
 }
 
 function serve(
@@ -73,6 +82,7 @@ function serve(
   route: Route,
   places: Places,
   identify: Identify,
+  runCostlyRead: RunCostlyRead,
 ): (ctx: Koa.ParameterizedContext<State> & { params: unknown }) => Promise<void> {
   for (const schema of [route.body, route.query]) if (schema) prepare(schema);
   return async (ctx) => {
@@ -81,11 +91,12 @@ function serve(
     const who = await identify(ctx, route, params);
     ctx.state.actor = who.actor;
     const intake = await takeBody(ctx, platform, route, who, params, places);
-    let answer: KeptAnswer;
+    let answer: Answer;
     try {
       // A body may take its time: who sends it, and what they may do, is asked again, and its message is as new as its end.
       const now = intake.files.length ? await identify(ctx, { ...route, rateLimit: 'none' }, params) : who;
-      answer = await runRoute(platform, route, ctx, now, params, intake);
+      const run = () => runRoute(platform, route, ctx, now, params, intake);
+      answer = await (route.costly ? runCostlyRead(who.actor?.id ?? who.address, ctx.res, run) : run());
     } finally {
       await intake.discard();
     }
@@ -107,11 +118,13 @@ export function createApp(platform: ApiPlatform, metrics: Metrics, routes: reado
   const groups = new Map<string, Router<State>>();
   const places = createPlaces();
   const identify = createIdentify(platform);
+  const runCostlyRead = createCostlyReads();
   for (const route of routes) {
     const group = `${route.method} ${segmentsOf(route.path)}`;
     const router = groups.get(group) ?? new Router<State>({ sensitive: true, strict: true });
     groups.set(group, router);
-    router.register(route.path.replace(/\{(\w+)\}/g, ':$1'), [route.method], serve(platform, route, places, identify) as never);
+    const handle = serve(platform, route, places, identify, runCostlyRead);
+    router.register(route.path.replace(/\{(\w+)\}/g, ':$1'), [route.method], handle as never);
   }
   const layers = new Map([...groups].map(([name, router]) => [name, router.routes()]));
   const methods = [...new Set(routes.map((route) => route.method))];

@@ -12,6 +12,8 @@ const shapeOf = (path: string): string => path.replace(/\{\w+\}/g, '{}');
 const header = (name: string): Json => ({ $ref: `#/components/headers/${name}` });
 const rateLimitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset-After', 'X-RateLimit-Bucket'];
 
+const pageHeaders = ['X-Has-More', 'Link'];
+
 /** Every code that `route` can answer: its own, and those that the layers around it give. */
 export function codesOf(route: Route): ErrorCode[] {
   const codes = new Set<ErrorCode>([...route.errors, 'unavailable']);
@@ -52,7 +54,11 @@ function refusals(route: Route): Json {
 }
 
 function success(route: Route, schemas: SchemaWriter): Json {
-  const headers = ['X-Request-Id', ...(codesOf(route).includes('rate_limited') ? rateLimitHeaders : [])];
+  const headers = [
+    'X-Request-Id',
+    ...(codesOf(route).includes('rate_limited') ? rateLimitHeaders : []),
+    ...(route.paged ? pageHeaders : []),
+  ];
   const answer = (description: string, hasBody: boolean): Json => ({
     description,
     headers: Object.fromEntries(headers.map((name) => [name, header(name)])),
@@ -177,6 +183,8 @@ const components: Json = {
   headers: {
     'X-Request-Id': named('string', 'The request’s id, for support.'),
     'Retry-After': named('integer', 'Whole seconds to wait.'),
+    'X-Has-More': named('boolean', 'Whether the list goes on.'),
+    Link: named('string', 'Where the list goes on: `<URL>; rel="next"`. Absent on the last page.'),
     'X-RateLimit-Limit': named('integer', 'How many requests the bucket holds.'),
     'X-RateLimit-Remaining': named('integer', 'How many pass now.'),
     'X-RateLimit-Reset-After': named('number', 'Seconds until the bucket is full.'),

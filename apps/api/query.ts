@@ -1,3 +1,4 @@
+import type { Context } from 'koa';
 import type { TObject } from 'typebox';
 import { checkFit } from '../../lib/contract/check.ts';
 
@@ -12,4 +13,13 @@ export function readQuery(schema: TObject, given: Record<string, string | string
   }
   checkFit(schema, query, 'query');
   return query;
+}
+
+/** Says on an answer whether there is another page, and where: at the caller's own query with the values of `next`. Null on the last page. */
+export function setNext(ctx: Context, baseUrl: string, next: Record<string, string> | null): void {
+  ctx.set('X-Has-More', String(next !== null));
+  if (next === null) return;
+  const query = new URLSearchParams(ctx.querystring);
+  for (const [name, value] of Object.entries(next)) query.set(name, value);
+  ctx.set('Link', `<${baseUrl}${ctx.path}?${query.toString()}>; rel="next"`);
 }

@@ -1,5 +1,6 @@
 import { type Static, type TArray, type TObject, type TSchema, Type } from 'typebox';
 import type { ErrorCode } from '../../lib/base/errors.ts';
+import { limits } from '../../lib/base/limits.ts';
 import type { Actor } from '../../lib/domain/access.ts';
 import type { ReceivedFile } from '../../lib/domain/attachments.ts';
 import type { Client } from '../../lib/domain/sessions.ts';
@@ -25,6 +26,14 @@ export class OrElse {
   }
 }
 
+/** A reply whose body is JSON already. */
+export class Prepared {
+  readonly json: Buffer;
+  constructor(json: Buffer) {
+    this.json = json;
+  }
+}
+
 /** What a route is given beside the platform and the actor. */
 export interface Input<P extends string, Q, B> {
   params: Record<Holes<P>, string>;
@@ -41,6 +50,8 @@ export interface Input<P extends string, Q, B> {
   takeLogin: (username: string) => Promise<void>;
   /** Says on the answer what a bucket of the route's own decided, by the bucket's name. Refuses `rate_limited` (decisions 1). */
   tellRate: (bucket: string, verdict: Verdict) => void;
+  /** Says on the answer by `X-Has-More` whether there is another page, and by `Link` where: `next` is what its query has instead of the caller's. */
+  setNext: (next: Record<string, string> | null) => void;
   /** Sets the cookie of a fresh session, or clears it. */
   setSession: (token: string | null) => void;
   /** The credential's token id, for logging out. */
@@ -80,6 +91,10 @@ export interface Route<
   /** Whether the body may be left out altogether. */
   bodyOptional?: true;
   reply: { status: 200 | 201 | 202 | 204; body?: R };
+  /** Its answer says whether there is another page, by `X-Has-More` and `Link`. */
+  paged?: true;
+  /** It reads so much that only a few run at once, shared fairly among callers. */
+  costly?: true;
   orElse?: { status: 200 | 201 | 204; about: string };
   /** It makes something, so it takes an Idempotency-Key. `secret`: its answer holds one. */
   creates?: 'resource' | 'secret';
@@ -91,7 +106,7 @@ export interface Route<
     platform: ApiPlatform,
     actor: A extends 'none' ? null : Actor,
     input: Input<P, Static<Q>, Static<B>>,
-  ) => Promise<(R extends TSchema ? Static<R> : void) | OrElse>;
+  ) => Promise<(R extends TSchema ? Static<R> : void) | OrElse | Prepared>;
 }
 
 /** Declares a route. The holes of the path type the params, the schemas type query, body and reply, `errors` are catalogue codes. */
@@ -105,5 +120,6 @@ export const route = <
   entry: Route<P, Q, B, R, A>,
 ): Route => entry;
 
-/** A list of `schema`. */
-export const List = <S extends TSchema>(schema: S): TArray<S> => Type.Array(schema);
+/** A list of `schema`, of at most so many as the limit says. */
+export const List = <S extends TSchema>(schema: S, most: keyof typeof limits): TArray<S> =>
+  Type.Array(schema, { maxItems: limits[most] as number });

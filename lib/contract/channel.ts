@@ -37,7 +37,7 @@ export const Channel = Type.Object({
   threadOwnerId: Nullable(Id),
   threadStarterId: Nullable(Id),
   messageCount: Nullable(Type.Integer()),
-  overwrites: Type.Array(ChannelOverwrite),
+  overwrites: Type.Array(ChannelOverwrite, { maxItems: limits.overwritesPerChannel }),
 });
 export type Channel = Static<typeof Channel>;
 

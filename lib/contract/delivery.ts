@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { limits } from '../base/limits.ts';
 import { Id, Nullable, Timestamp } from './shared.ts';
 
 /** `POST /api/webhooks/{webhook_id}/{webhook_token}/codehost` when the delivery will post (decisions 4). */
@@ -26,5 +27,8 @@ export const WebhookDelivery = Type.Object({
 export type WebhookDelivery = Static<typeof WebhookDelivery>;
 
 /** `GET /api/webhooks/{id}/deliveries`: newest first. */
-export const WebhookDeliveryPage = Type.Object({ items: Type.Array(WebhookDelivery), hasMore: Type.Boolean() });
+export const WebhookDeliveryPage = Type.Object({
+  items: Type.Array(WebhookDelivery, { maxItems: limits.webhookDeliveriesListed }),
+  hasMore: Type.Boolean(),
+});
 export type WebhookDeliveryPage = Static<typeof WebhookDeliveryPage>;

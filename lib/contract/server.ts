@@ -55,11 +55,18 @@ export const ServerSummary = Type.Object({
   id: Id,
   name: Type.String(),
   iconUrl: Nullable(Type.String()),
-  types: Type.Array(ServerType),
+  types: Type.Array(ServerType, { maxItems: serverTypes.length }),
   community: Type.Boolean(),
   listed: Type.Boolean(),
 });
 export type ServerSummary = Static<typeof ServerSummary>;
+
+/** Query of a page of the caller's servers. `after` is a server id, exclusive. */
+export const ServerPage = Type.Object({
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.serversListed })),
+  after: Type.Optional(Id),
+});
+export type ServerPage = Static<typeof ServerPage>;
 
 /** A server in full, as its caller sees it (spec, Server). */
 export const Server = Type.Object({
@@ -67,11 +74,11 @@ export const Server = Type.Object({
   name: Type.String(),
   iconUrl: Nullable(Type.String()),
   ownerId: Id,
-  channels: Type.Array(Channel),
-  roles: Type.Array(Role),
-  myRoles: Type.Array(Id),
+  channels: Type.Array(Channel, { maxItems: limits.channelsPerServer + limits.threadsListed }),
+  roles: Type.Array(Role, { maxItems: limits.rolesInAll }),
+  myRoles: Type.Array(Id, { maxItems: limits.rolesPerServer }),
   invitesPaused: Type.Boolean(),
-  types: Type.Array(ServerType),
+  types: Type.Array(ServerType, { maxItems: serverTypes.length }),
   community: Type.Boolean(),
   listed: Type.Boolean(),
 });
@@ -95,9 +102,17 @@ export const Member = Type.Object({
   status: SeenStatus,
   customStatus: Nullable(Type.String()),
   isOwner: Type.Boolean(),
-  roles: Type.Array(Id),
+  roles: Type.Array(Id, { maxItems: limits.rolesPerServer }),
 });
 export type Member = Static<typeof Member>;
+
+/** Query of a page of members. `after` is a user id, exclusive; `query` is the beginning of a username or display name, in any case. */
+export const MemberPage = Type.Object({
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.membersListed })),
+  after: Type.Optional(Id),
+  query: Type.Optional(Type.String({ minLength: 1, maxLength: limits.nameChars })),
+});
+export type MemberPage = Static<typeof MemberPage>;
 
 /** `PUT /api/servers/{id}/bans/{userId}`. */
 export const BanInput = Type.Object({ reason: Type.Optional(Nullable(Type.String({ maxLength: limits.banReasonChars }))) });

@@ -81,8 +81,10 @@ export const Profile = Type.Object({
   bio: Nullable(Type.String()),
   pronouns: Nullable(Type.String()),
   createdAt: Timestamp,
-  mutualServers: Type.Array(Type.Object({ id: Id, name: Type.String(), iconUrl: Nullable(Type.String()) })),
-  badges: Type.Array(Badge),
+  mutualServers: Type.Array(Type.Object({ id: Id, name: Type.String(), iconUrl: Nullable(Type.String()) }), {
+    maxItems: limits.mutualServersListed,
+  }),
+  badges: Type.Array(Badge, { maxItems: badges.length }),
   tag: Nullable(Tag),
   serverJoinedAt: Type.Optional(Timestamp),
 });

@@ -5,6 +5,7 @@ import type { AccountDoc } from '../store/models/account.ts';
 import type { Platform } from '../store/platform.ts';
 import type { Actor } from './access.ts';
 import { faceOf, tagOf } from './faces.ts';
+import { renaming } from './member-names.ts';
 import { hashPassword, isPassword, takeHashTurn } from './passwords.ts';
 import { type Client, createSession } from './sessions.ts';
 import { systemAccount } from './system-account.ts';
@@ -73,9 +74,11 @@ export async function updateMe(platform: Platform, actor: Actor, { displayName, 
     ...(bio === undefined ? {} : { bio: { $literal: bio || null } }),
     ...(pronouns === undefined ? {} : { pronouns: { $literal: pronouns || null } }),
   };
-  const after = await platform.versions.changing({ accounts: [actor.id] }, () =>
-    platform.db.accounts.collection.findOneAndUpdate({ _id: actor.id as never }, [{ $set: set }], { returnDocument: 'after' }),
-  );
+  const write = () =>
+    platform.versions.changing({ accounts: [actor.id] }, () =>
+      platform.db.accounts.collection.findOneAndUpdate({ _id: actor.id as never }, [{ $set: set }], { returnDocument: 'after' }),
+    );
+  const after = displayName === undefined ? await write() : await renaming(platform, actor.id, write);
   const account = (after as unknown as AccountDoc | null) ?? refuse('unauthorized', { hint: 'an account that is there' });
   return { ...meOf(account), bio: account.bio ?? null, pronouns: account.pronouns ?? null };
 }

@@ -11,6 +11,7 @@ import { ownApplication } from './applications-owned.ts';
 import { newToken } from './credentials.ts';
 import { requirePong } from './endpoints.ts';
 import { authorOf } from './faces.ts';
+import { renaming } from './member-names.ts';
 import { eachOwes } from './owed-events.ts';
 import { removeApplication } from './removals.ts';
 
@@ -143,8 +144,10 @@ async function renameBot(platform: EnqueuePlatform, { _id, botId, name }: Pick<A
   const fresh = { $literal: name };
   // A display name that the bot chose for itself stays.
   const shown = { $cond: [{ $eq: ['$displayName', '$username'] }, fresh, '$displayName'] };
-  await platform.versions.changing({ accounts: [botId] }, () =>
-    accounts.collection.updateOne({ _id: botId as never }, [{ $set: { username: fresh, displayName: shown } }]),
+  await renaming(platform, botId, () =>
+    platform.versions.changing({ accounts: [botId] }, () =>
+      accounts.collection.updateOne({ _id: botId as never }, [{ $set: { username: fresh, displayName: shown } }]),
+    ),
   );
   const servers = await serversOf(platform, botId);
   const renamed = { $mergeObjects: ['$$role', { name: fresh }] };

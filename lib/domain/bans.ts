@@ -86,10 +86,15 @@ export async function liftBan(platform: Platform, actor: Actor, serverId: string
 const olderThan = ({ createdAt, _id }: BanDoc): object => ({ $or: [{ createdAt: { $lt: createdAt } }, { createdAt, _id: { $lt: _id } }] });
 
 /**
- * A server's bans, newest first, 1,000 unless `limit` says fewer; `before`, exclusive, is the account where the last page ended, and 400
+ * A page of a server's bans, newest first, and the account that the next one goes on from. 1,000 unless `limit` says fewer; `before`, exclusive, is the account where the last page ended, and 400
  * when its ban was lifted since. Needs Ban Members.
  */
-export async function listBans(platform: Platform, actor: Actor, serverId: string, page: BanPage): Promise<Ban[]> {
+export async function listBans(
+  platform: Platform,
+  actor: Actor,
+  serverId: string,
+  page: BanPage,
+): Promise<{ items: Ban[]; next: string | null }> {
   await inServer(platform, actor, serverId, 'Ban Members');
   const { bans } = platform.db;
   const { before, limit = limits.bansListed } = page;
@@ -98,15 +103,16 @@ export async function listBans(platform: Platform, actor: Actor, serverId: strin
   const found = await bans.collection
     .find({ serverId, ...(from ? olderThan(from) : {}) })
     .sort({ createdAt: -1, _id: -1 })
-    .limit(limit)
+    .limit(limit + 1)
     .toArray();
-  const shown = found as unknown as BanDoc[];
+  const shown = found.slice(0, limit) as unknown as BanDoc[];
   const accounts = await accountsOf(
     platform,
     shown.map((one) => one.userId),
   );
-  return shown.map(({ userId, reason, createdAt: at }) => {
+  const items = shown.map(({ userId, reason, createdAt: at }) => {
     const account = accounts.get(userId);
     return { user: account ? faceOf(account) : goneAuthor(userId), reason, createdAt: at.toISOString() };
   });
+  return { items, next: found.length > limit ? (shown.at(-1)?.userId ?? null) : null };
 }

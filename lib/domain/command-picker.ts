@@ -1,14 +1,12 @@
 import { refuse } from '../base/errors.ts';
 import { isId } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
 import type { Command, PickerCommand } from '../contract/command.ts';
 import { trusted } from '../store/database.ts';
 import type { ApplicationDoc } from '../store/models/account.ts';
 import type { Platform } from '../store/platform.ts';
 import { type Actor, botsThatView } from './access.ts';
 import { inAnyPlace, type Place } from './places.ts';
-
-/** How many commands the picker lists at most, so that an answer has a bound; `q` narrows it down. */
-const pickerMax = 500;
 
 /** A slash or prefix command that can be used in a channel, with the application it belongs to. */
 export interface UsableCommand {
@@ -63,9 +61,9 @@ export async function pickCommands(
     const { _id: id, name, iconUrl } = application;
     for (const command of list.commands)
       if (command.name.toLowerCase().includes(wanted)) found.push({ ...command, application: { id, name, iconUrl } });
-    if (found.length > 2 * pickerMax) found = found.sort(order).slice(0, pickerMax);
+    if (found.length > 2 * limits.commandsPicked) found = found.sort(order).slice(0, limits.commandsPicked);
   }
-  return found.sort(order).slice(0, pickerMax);
+  return found.sort(order).slice(0, limits.commandsPicked);
 }
 
 /**

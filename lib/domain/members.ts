@@ -1,6 +1,6 @@
 import { refuse } from '../base/errors.ts';
 import { isId } from '../base/ids.ts';
-import { rankOf } from '../base/permissions.ts';
+import { type MemberRules, rankOf } from '../base/permissions.ts';
 import type { Member } from '../contract/server.ts';
 import type { AccountDoc } from '../store/models/account.ts';
 import type { MemberDoc, RoleDoc, ServerDoc } from '../store/models/server.ts';
@@ -19,7 +19,7 @@ import { roleIdsOf } from './server-view.ts';
 const batch = 1_000;
 
 /** A member as others see it: offline unless connected, and when invisible (spec, Bot presence). */
-function memberOf(server: ServerDoc, member: MemberDoc, account: AccountDoc, connected: boolean): Member {
+export function memberOf(server: ServerDoc, member: MemberRules, account: AccountDoc, connected: boolean): Member {
   return {
     user: authorOf(account),
     status: seenStatusOf(account, connected),
@@ -30,7 +30,7 @@ function memberOf(server: ServerDoc, member: MemberDoc, account: AccountDoc, con
 }
 
 /** Members as others see them, in their order; those whose account is gone are left out. */
-export async function membersOf(platform: Platform, server: ServerDoc, members: readonly MemberDoc[]): Promise<Member[]> {
+export async function membersOf(platform: Platform, server: ServerDoc, members: readonly MemberRules[]): Promise<Member[]> {
   const shown: Member[] = [];
   for (let start = 0; start < members.length; start += batch) {
     const part = members.slice(start, start + batch);
@@ -42,12 +42,6 @@ export async function membersOf(platform: Platform, server: ServerDoc, members: 
     }
   }
   return shown;
-}
-
-/** Everyone in the server, in the order of their ids. */
-export async function listMembers(platform: Platform, actor: Actor, serverId: string): Promise<Member[]> {
-  const { server } = await inServer(platform, actor, serverId);
-  return membersOf(platform, server, await platform.db.members.find({ serverId }).sort({ userId: 1 }).lean());
 }
 
 /** The member `userId` of a server; 404 for who is not in it. */

@@ -7,10 +7,11 @@ import type { OutboxEntry } from '../store/models/outbox.ts';
 import type { MemberDoc } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { countServers } from './app-directory.ts';
+import { nameMember } from './member-names.ts';
 import { eachOwes, owes, requireRoom, withRoom } from './owed-events.ts';
 import { recountMarked } from './recounts.ts';
 
-/** A fresh member without roles; it owes the news of its joining. */
+/** A fresh member without roles; it owes the news of its joining, and its names are yet to be written. */
 export const newMember = (platform: Platform, serverId: string, userId: string, bot: boolean): MemberDoc => ({
   _id: `${serverId}:${userId}`,
   serverId,
@@ -18,6 +19,7 @@ export const newMember = (platform: Platform, serverId: string, userId: string, 
   bot,
   roles: [],
   joinedAt: new Date(platform.now()),
+  renameId: platform.ids.next(),
   ob: [
     { id: platform.ids.next(), name: 'SERVER_CREATE' },
     { id: platform.ids.next(), name: 'MEMBER_ADD' },
@@ -36,6 +38,7 @@ export async function settleJoin(platform: EnqueuePlatform, member: MemberDoc, w
   const { _id, serverId } = member;
   const { matchedCount } = await platform.db.servers.updateOne({ _id: serverId }, counting(platform, 1));
   if (member.bot) await countServers(platform, [member.userId], 1);
+  await nameMember(platform, member);
   const banned = await platform.db.bans.exists({ _id });
   platform.nudge('drain-server', { serverId });
   if (matchedCount === 1 && !banned) return;

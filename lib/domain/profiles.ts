@@ -1,5 +1,6 @@
 import { refuse } from '../base/errors.ts';
 import { isId } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
 import { type Badge, badges, type Profile, type ProfileQuery } from '../contract/user.ts';
 import { trusted } from '../store/database.ts';
 import type { AccountDoc } from '../store/models/account.ts';
@@ -41,6 +42,7 @@ async function inCommon({ db }: Platform, account: AccountDoc, callerId: string)
   const servers = await db.servers
     .find({ _id: trusted({ $in }) })
     .sort({ _id: 1 })
+    .limit(limits.serversPerPerson)
     .lean();
   return {
     servers,

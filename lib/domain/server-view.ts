@@ -1,5 +1,5 @@
 import { limits } from '../base/limits.ts';
-import { holds } from '../base/permissions.ts';
+import { holds, type MemberRules } from '../base/permissions.ts';
 import type { Channel } from '../contract/channel.ts';
 import type { Role, Server, ServerSummary } from '../contract/server.ts';
 import { trusted } from '../store/database.ts';
@@ -36,7 +36,7 @@ export const rolesOf = (server: ServerDoc): Role[] =>
   server.roles.map(({ id, name, color, hoist, permissions }, position) => ({ id, name, color, hoist, position, permissions })).toReversed();
 
 /** The ids of a member's roles, highest first; `@everyone` is never listed (edge case 51), nor is a role that is gone. */
-export const roleIdsOf = (server: ServerDoc, member: MemberDoc): string[] =>
+export const roleIdsOf = (server: ServerDoc, member: MemberRules): string[] =>
   server.roles
     .filter((role, position) => position > 0 && member.roles.includes(role.id))
     .map((role) => role.id)

@@ -2,7 +2,7 @@ import { refuse, refuseField } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { everyoneDefault } from '../base/permissions.ts';
 import { folded } from '../base/text.ts';
-import type { Server, ServerInput, ServerPatch, ServerSummary } from '../contract/server.ts';
+import type { Server, ServerInput, ServerPage, ServerPatch, ServerSummary } from '../contract/server.ts';
 import { trusted } from '../store/database.ts';
 import { insertInSlot, insertNew } from '../store/insert.ts';
 import type { MemberDoc, ServerDoc } from '../store/models/server.ts';
@@ -10,6 +10,7 @@ import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { type Actor, inServer, loadServerNow } from './access.ts';
 import { changesOf, writeAudit } from './audit.ts';
 import { newChannel } from './channels.ts';
+import { nameMember } from './member-names.ts';
 import { newMember } from './membership.ts';
 import { owes, requireRoom, withRoom } from './owed-events.ts';
 import { removeServer } from './removals.ts';
@@ -51,7 +52,7 @@ export async function createServer(platform: EnqueuePlatform, actor: Actor, inpu
     const general = newChannel({ _id: platform.ids.next(), serverId: newId, kind: 'text', name: 'general', position: 0, createdAt: now });
     await insertNew(db.channels, { ...general, slot: 0 });
     const { end } = await insertInSlot(db.members, { userId: actor.id }, limits.serversPerPerson, member);
-    if (end !== 'full') return;
+    if (end !== 'full') return nameMember(platform, member);
     await db.channels.deleteMany({ serverId: newId });
     await db.servers.deleteOne({ _id: newId });
     refuse('too_many_servers', { limit: limits.serversPerPerson });
@@ -60,15 +61,23 @@ export async function createServer(platform: EnqueuePlatform, actor: Actor, inpu
   return serverNow(platform, newId, actor.id);
 }
 
-/** The caller's servers, oldest first. */
-export async function listServers(platform: Platform, actor: Actor): Promise<ServerSummary[]> {
-  const places = await platform.db.members.find({ userId: actor.id }, { serverId: 1 }).sort({ serverId: 1 }).lean();
-  const ids = places.map((place) => place.serverId);
+/** A page of the caller's servers, oldest first, and the id that the next one comes after: a person is in 100 at most, a bot in any number. */
+export async function listServers(
+  platform: Platform,
+  actor: Actor,
+  { after = '', limit = limits.serversListed }: ServerPage,
+): Promise<{ items: ServerSummary[]; next: string | null }> {
+  const places = await platform.db.members
+    .find({ userId: actor.id, serverId: trusted({ $gt: after }) }, { serverId: 1 })
+    .sort({ userId: 1, serverId: 1 })
+    .limit(limit + 1)
+    .lean();
+  const ids = places.slice(0, limit).map((place) => place.serverId);
   const servers = await platform.db.servers
     .find({ _id: trusted({ $in: ids }) })
     .sort({ _id: 1 })
     .lean();
-  return servers.map(summaryOf);
+  return { items: servers.map(summaryOf), next: places.length > limit ? (ids.at(-1) ?? null) : null };
 }
 
 /** A server in full. */

@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import type { Config } from '../../config/index.ts';
 import { createIds, type IdSource } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
@@ -14,6 +13,7 @@ import { createKeys, type Keys } from './bus/keys.ts';
 import { createPresenceChanged, createPresences, type PresenceChanged, type Presences } from './bus/presence.ts';
 import { createSessions, type Sessions } from './bus/sessions.ts';
 import { createTopics, earOptions, type Listener, type Topics } from './bus/topics.ts';
+import { type Caches, createCaches } from './caches.ts';
 import type { Database } from './database.ts';
 import { createTakeFlight, type TakeFlight } from './in-flight.ts';
 import { createJobPriorities, type JobPriorities, type ReservePriorities } from './job-priorities.ts';
@@ -28,14 +28,12 @@ import { type RedisFacts, readRedisFacts } from './redis-facts.ts';
 import { createGate, type Gate } from './throttle.ts';
 
 /** What every process may do: read and write the database, make ids, know versions, ask who is connected. */
-export interface Platform extends Connections {
+export interface Platform extends Connections, Caches {
   readonly config: Config;
   readonly log: Logger;
   readonly db: Database;
   readonly ids: IdSource;
   readonly versions: AccessVersions;
-  /** Cached access data by server and account id, each entry with its version; emptied when Redis was away. Entries live 30 s. */
-  readonly cache: LRUCache<string, object>;
   /** The process' clock, in Unix milliseconds. */
   now: () => number;
   /** Whether Redis answers now. */
@@ -111,8 +109,6 @@ async function openCommon(config: Config, log: Logger, role: string): Promise<Op
     redis.disconnect();
     throw error;
   });
-  const cache = new LRUCache<string, object>({ max: 10_000, ttl: 30_000 });
-  redis.on('close', () => cache.clear());
   const beatKey = `${keys.shard(0)}worker-beat`;
   const now = (): number => Date.now();
   const lease = await leaseNode(redis, keys, log);
@@ -122,7 +118,7 @@ async function openCommon(config: Config, log: Logger, role: string): Promise<Op
     db,
     keys,
     redis,
-    cache,
+    ...createCaches(redis),
     now,
     ids: createIds(lease.node, now),
     versions: createAccessVersions(redis, keys, log),

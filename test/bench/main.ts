@@ -16,6 +16,7 @@ import { interactionRows } from './rows/interactions.ts';
 import { latencyRows } from './rows/latency.ts';
 import { listRows } from './rows/list.ts';
 import { loginRows } from './rows/logins.ts';
+import { memberRows } from './rows/members.ts';
 import { memoryRow } from './rows/memory.ts';
 import { pageRows } from './rows/pages.ts';
 import { permissionRows } from './rows/permissions.ts';
@@ -44,6 +45,7 @@ const suites: Record<string, (bench: Bench) => Promise<Row[]>> = {
   webp: webpRows,
   'fair-images': fairImageRows,
   servers: serverRows,
+  members: memberRows,
   discovery: discoveryRows,
   permissions: permissionRows,
   'codehost-accept': codehostAcceptRows,

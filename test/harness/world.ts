@@ -1,3 +1,4 @@
+import { folded } from '../../lib/base/text.ts';
 import { newToken } from '../../lib/domain/credentials.ts';
 import type { Platform } from '../../lib/store/platform.ts';
 import { newSecret, seal } from '../../lib/store/seal.ts';
@@ -105,4 +106,34 @@ export async function makeWorld(platform: Platform, counts: { bots: number; chan
     channelIds,
     bots: bots.map(({ id: botId, applicationId, credential: own }) => ({ id: botId, applicationId, token: own.token })),
   };
+}
+
+/** Puts so many people into a server by direct writes; answers their ids, in order. Person `n` has the username `<name><n>`, and `<Name> <n>` as display name. */
+export async function fillServer({ db, ids }: Platform, serverId: string, count: number, name = 'person'): Promise<string[]> {
+  const userIds = Array.from({ length: count }, () => ids.next());
+  const createdAt = new Date();
+  const none = { avatarUrl: null, tag: null, passwordHash: null, applicationId: null, customStatus: null };
+  for (let start = 0; start < count; start += 1_000) {
+    const part = userIds.slice(start, start + 1_000).map((userId, at) => ({
+      userId,
+      username: `${name}${start + at}`,
+      displayName: `${name.charAt(0).toUpperCase()}${name.slice(1)} ${start + at}`,
+    }));
+    await db.accounts.collection.insertMany(
+      part.map(({ userId, ...names }) => ({ _id: userId, kind: 'person', ...names, ...none, status: 'online', createdAt })) as never,
+    );
+    await db.members.collection.insertMany(
+      part.map(({ userId, username, displayName }) => ({
+        _id: `${serverId}:${userId}`,
+        serverId,
+        userId,
+        bot: false,
+        roles: [],
+        joinedAt: createdAt,
+        search: { username, displayName: folded(displayName) },
+      })) as never,
+    );
+  }
+  await db.servers.collection.updateOne({ _id: serverId as never }, { $inc: { memberCount: count } });
+  return userIds;
 }

@@ -69,7 +69,7 @@ export const applicationsRoutes: readonly Route[] = [
     path: '/api/applications',
     auth: 'person',
     about: 'The caller’s applications, oldest first.',
-    reply: { status: 200, body: List(Application) },
+    reply: { status: 200, body: List(Application, 'applicationsPerPerson') },
     errors: ['unauthorized', 'bots_not_allowed', 'rate_limited'],
     run: (platform, actor) => listApplications(platform, actor),
   }),

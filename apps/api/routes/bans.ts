@@ -30,8 +30,13 @@ export const bansRoutes: readonly Route[] = [
     auth: 'account',
     about: 'The server’s bans, newest first, at most 1,000; `before`, the id of a banned account, goes on from there. Needs Ban Members.',
     query: BanPage,
-    reply: { status: 200, body: List(Ban) },
+    paged: true,
+    reply: { status: 200, body: List(Ban, 'bansListed') },
     errors: ['invalid_request', 'unauthorized', 'missing_permission', 'not_found', 'rate_limited'],
-    run: (platform, actor, { params, query }) => listBans(platform, actor, params.serverId, query),
+    run: async (platform, actor, { params, query, setNext }) => {
+      const { items, next } = await listBans(platform, actor, params.serverId, query);
+      setNext(next === null ? null : { before: next });
+      return items;
+    },
   }),
 ];

@@ -36,7 +36,7 @@ export const crosspostsRoutes: readonly Route[] = [
     path: '/api/channels/{id}/followers',
     auth: 'account',
     about: 'The followers of an announcement channel, oldest first: all with Manage Webhooks there, else those where the caller has it.',
-    reply: { status: 200, body: List(Follower) },
+    reply: { status: 200, body: List(Follower, 'followersPerChannel') },
     errors: ['invalid_request', 'missing_permission', 'not_found'],
     run: (platform, actor, { params }) => listFollowers(platform, actor, params.id),
   }),

@@ -24,7 +24,7 @@ export const dmsRoutes: readonly Route[] = [
     path: '/api/users/@me/channels',
     auth: 'account',
     about: 'The caller’s direct message channels, newest activity first, at most 1,000.',
-    reply: { status: 200, body: List(DmChannel) },
+    reply: { status: 200, body: List(DmChannel, 'dmsListed') },
     errors: ['unauthorized', 'rate_limited'],
     run: (platform, actor) => listDms(platform, actor),
   }),

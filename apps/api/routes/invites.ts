@@ -29,7 +29,7 @@ export const invitesRoutes: readonly Route[] = [
     path: '/api/servers/{serverId}/invites',
     auth: 'account',
     about: 'The server’s live invites, oldest first. Needs Manage Server.',
-    reply: { status: 200, body: List(Invite) },
+    reply: { status: 200, body: List(Invite, 'invitesPerServer') },
     errors: ['unauthorized', 'missing_permission', 'not_found', 'rate_limited'],
     run: (platform, actor, { params }) => listInvites(platform, actor, params.serverId),
   }),

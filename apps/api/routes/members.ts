@@ -1,8 +1,9 @@
-import { AuditPage, Member } from '../../../lib/contract/server.ts';
+import { AuditPage, Member, MemberPage } from '../../../lib/contract/server.ts';
 import { BackPage } from '../../../lib/contract/shared.ts';
 import { listAudit } from '../../../lib/domain/audit.ts';
-import { getMember, kickMember, leaveServer, listMembers, setMemberRole } from '../../../lib/domain/members.ts';
-import { List, type Route, route } from '../route.ts';
+import { listMembers } from '../../../lib/domain/member-pages.ts';
+import { getMember, kickMember, leaveServer, setMemberRole } from '../../../lib/domain/members.ts';
+import { List, Prepared, type Route, route } from '../route.ts';
 
 const changing = ['invalid_request', 'unauthorized', 'missing_permission', 'role_hierarchy', 'not_found', 'rate_limited'] as const;
 
@@ -12,10 +13,18 @@ export const membersRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/servers/{serverId}/members',
     auth: 'account',
-    about: 'Everyone in the server.',
-    reply: { status: 200, body: List(Member) },
-    errors: ['unauthorized', 'not_found', 'rate_limited'],
-    run: (platform, actor, { params }) => listMembers(platform, actor, params.serverId),
+    about:
+      'The members of a server by user id, a page at a time: the first 1,000 without parameters, else 100 unless `limit` says otherwise. `query` finds those whose username or display name begins with it, in any case, by that name; of each kind of name it looks at the first 1,000.',
+    query: MemberPage,
+    reply: { status: 200, body: List(Member, 'membersListed') },
+    paged: true,
+    costly: true,
+    errors: ['invalid_request', 'unauthorized', 'not_found', 'rate_limited'],
+    run: async (platform, actor, { params, query, setNext }) => {
+      const { json, next } = await listMembers(platform, actor, params.serverId, query);
+      setNext(next === null ? null : { after: next });
+      return new Prepared(json);
+    },
   }),
   route({
     method: 'GET',

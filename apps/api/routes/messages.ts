@@ -11,7 +11,7 @@ export const messageRoutes: readonly Route[] = [
     auth: 'account',
     about: 'A page of messages, oldest first: the newest, those before an id, or those after one.',
     query: MessagePage,
-    reply: { status: 200, body: List(Message) },
+    reply: { status: 200, body: List(Message, 'pageMax') },
     errors: ['invalid_request', 'missing_permission', 'not_found'],
     run: (platform, actor, { params, query }) => listMessages(platform, actor, params.channelId, query),
   }),

@@ -9,7 +9,7 @@ export const pinsRoutes: readonly Route[] = [
     path: '/api/channels/{channelId}/pins',
     auth: 'account',
     about: 'The pinned messages, newest pin first.',
-    reply: { status: 200, body: List(Message) },
+    reply: { status: 200, body: List(Message, 'pinsPerChannel') },
     errors: ['invalid_request', 'missing_permission', 'not_found'],
     run: (platform, actor, { params }) => listPins(platform, actor, params.channelId),
   }),

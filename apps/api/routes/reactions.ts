@@ -9,7 +9,7 @@ export const reactionsRoutes: readonly Route[] = [
     path: '/api/channels/{channelId}/messages/{messageId}/reactions/{emoji}',
     auth: 'account',
     about: 'The first 100 who reacted with an emoji, oldest reaction first.',
-    reply: { status: 200, body: List(UserFace) },
+    reply: { status: 200, body: List(UserFace, 'reactorsShown') },
     errors: ['invalid_request', 'missing_permission', 'not_found'],
     run: (platform, actor, { params }) => listReactors(platform, actor, params.channelId, params.messageId, params.emoji),
   }),

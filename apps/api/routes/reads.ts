@@ -20,7 +20,7 @@ export const readsRoutes: readonly Route[] = [
     auth: 'person',
     about:
       'How far one has read, newest message first: visible text and announcement channels, DMs, and threads marked once, unless archived.',
-    reply: { status: 200, body: List(ReadState) },
+    reply: { status: 200, body: List(ReadState, 'readsListed') },
     errors: [],
     run: (platform, actor) => listReads(platform, actor),
   }),

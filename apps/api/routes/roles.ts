@@ -11,7 +11,7 @@ export const rolesRoutes: readonly Route[] = [
     path: '/api/servers/{serverId}/roles',
     auth: 'account',
     about: 'The server’s roles, highest first, `@everyone` last.',
-    reply: { status: 200, body: List(Role) },
+    reply: { status: 200, body: List(Role, 'rolesInAll') },
     errors: ['unauthorized', 'not_found', 'rate_limited'],
     run: (platform, actor, { params }) => listRoles(platform, actor, params.serverId),
   }),

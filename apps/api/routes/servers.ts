@@ -1,4 +1,4 @@
-import { Server, ServerInput, ServerPatch, ServerSummary } from '../../../lib/contract/server.ts';
+import { Server, ServerInput, ServerPage, ServerPatch, ServerSummary } from '../../../lib/contract/server.ts';
 import { createServer, deleteServer, getServer, listServers, updateServer } from '../../../lib/domain/servers.ts';
 import { List, type Route, route } from '../route.ts';
 
@@ -19,10 +19,16 @@ export const serversRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/servers',
     auth: 'account',
-    about: 'The servers that the caller is in, oldest first.',
-    reply: { status: 200, body: List(ServerSummary) },
-    errors: ['unauthorized', 'rate_limited'],
-    run: (platform, actor) => listServers(platform, actor),
+    about: 'The servers that the caller is in, oldest first; 1,000 unless `limit` says fewer.',
+    query: ServerPage,
+    paged: true,
+    reply: { status: 200, body: List(ServerSummary, 'serversListed') },
+    errors: ['invalid_request', 'unauthorized', 'rate_limited'],
+    run: async (platform, actor, { query, setNext }) => {
+      const { items, next } = await listServers(platform, actor, query);
+      setNext(next === null ? null : { after: next });
+      return items;
+    },
   }),
   route({
     method: 'GET',

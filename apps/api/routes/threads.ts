@@ -22,7 +22,7 @@ export const threadsRoutes: readonly Route[] = [
     path,
     auth: 'account',
     about: 'The threads of a channel, newest activity first, archived ones too.',
-    reply: { status: 200, body: List(Channel) },
+    reply: { status: 200, body: List(Channel, 'threadsListed') },
     errors: ['invalid_request', 'missing_permission', 'not_found'],
     run: (platform, actor, { params }) => listThreads(platform, actor, params.channelId),
   }),

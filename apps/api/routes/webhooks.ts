@@ -22,7 +22,7 @@ export const webhooksRoutes: readonly Route[] = [
     path: '/api/channels/{channelId}/webhooks',
     auth: 'account',
     about: 'The webhooks of a channel with their URLs, oldest first. Needs Manage Webhooks.',
-    reply: { status: 200, body: List(Webhook) },
+    reply: { status: 200, body: List(Webhook, 'webhooksPerChannel') },
     errors: ['invalid_request', 'missing_permission', 'not_found'],
     run: (platform, actor, { params }) => listWebhooks(platform, actor, params.channelId),
   }),

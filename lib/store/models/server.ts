@@ -175,7 +175,16 @@ export interface MemberDoc extends Outbox {
   /** Role ids, `@everyone` left out. */
   roles: string[];
   joinedAt: Date;
+  /** What a search for members compares: the account's names as `folded` makes them. Absent until they are written for the first time. */
+  search?: { username: string; displayName: string };
+  /** A unique id that a join or a rename sets: `search` has to be written again. A write of `search` removes it only if it is still the same. */
+  renameId?: string;
 }
+
+/** The indexes that a search for members reads, by the field they order: named in the query, so that it never reads or sorts all members. */
+export const memberNameIndexes = { username: 'member_usernames', displayName: 'member_display_names' } as const;
+/** The index of members whose `search` has to be written. */
+export const renamedMembersIndex = 'renamed_members';
 
 export const memberSchema = new Schema<MemberDoc>(
   {
@@ -186,6 +195,8 @@ export const memberSchema = new Schema<MemberDoc>(
     slot: Number,
     roles: [String],
     joinedAt: Date,
+    search: { type: new Schema({ username: String, displayName: String }, { _id: false, id: false }), default: undefined },
+    renameId: String,
     ob: { type: [Schema.Types.Mixed], default: undefined },
     obAt: Date,
   },
@@ -196,3 +207,6 @@ memberSchema.index({ userId: 1, serverId: 1 });
 memberSchema.index({ serverId: 1, userId: 1 });
 memberSchema.index({ userId: 1, slot: 1 }, { unique: true, partialFilterExpression: { slot: { $exists: true } } });
 memberSchema.index({ serverId: 1 }, { name: 'bots_of_server', partialFilterExpression: { bot: true } });
+memberSchema.index({ serverId: 1, 'search.username': 1, userId: 1 }, { name: memberNameIndexes.username });
+memberSchema.index({ serverId: 1, 'search.displayName': 1, userId: 1 }, { name: memberNameIndexes.displayName });
+memberSchema.index({ renameId: 1 }, { name: renamedMembersIndex, partialFilterExpression: { renameId: { $exists: true } } });

@@ -6,7 +6,8 @@ export interface Load {
   method: 'GET' | 'POST';
   /** Requests go to these in turn. */
   urls: string[];
-  authorization: string;
+  /** Of all clients, or of each in turn. */
+  authorization: string | readonly string[];
   body?: string;
   /** Sent besides. */
   headers?: Record<string, string>;
@@ -27,10 +28,10 @@ async function run(load: Load): Promise<LoadResult> {
   const latencies: number[] = [];
   let failed = 0;
   let turn = 0;
-  const once = (): Promise<number> =>
+  const once = (authorization: string): Promise<number> =>
     new Promise((resolve, reject) => {
       const url = load.urls[turn++ % load.urls.length] as string;
-      const headers = { Authorization: load.authorization, ...(load.body ? { 'Content-Type': 'application/json' } : {}), ...load.headers };
+      const headers = { Authorization: authorization, ...(load.body ? { 'Content-Type': 'application/json' } : {}), ...load.headers };
       const sent = request(url, { method: load.method, agent, headers }, (response) => {
         response.resume();
         response.once('end', () => resolve(response.statusCode ?? 0));
@@ -40,14 +41,15 @@ async function run(load: Load): Promise<LoadResult> {
     });
   const began = performance.now();
   const until = began + load.seconds * 1000;
-  const client = async (): Promise<void> => {
+  const client = async (authorization: string): Promise<void> => {
     while (performance.now() < until) {
       const at = performance.now();
-      if ((await once()) >= 300) failed++;
+      if ((await once(authorization)) >= 300) failed++;
       latencies.push(performance.now() - at);
     }
   };
-  await Promise.all(Array.from({ length: load.clients }, client));
+  const authorizations = [load.authorization].flat();
+  await Promise.all(Array.from({ length: load.clients }, (_, at) => client(authorizations[at % authorizations.length] as string)));
   const seconds = (performance.now() - began) / 1000;
   agent.destroy();
   return { perSecond: latencies.length / seconds, p50: percentile(latencies, 0.5), p99: percentile(latencies, 0.99), failed };

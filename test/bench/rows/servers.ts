@@ -1,6 +1,6 @@
 import { permissionBits } from '../../../lib/base/permissions.ts';
 import type { RoleDoc } from '../../../lib/store/models/server.ts';
-import { makeWorld, type World } from '../../harness/world.ts';
+import { fillServer, makeWorld, type World } from '../../harness/world.ts';
 import { readRow } from '../reads.ts';
 import type { Row } from '../report.ts';
 import { type Bench, openSetting, openSide, type Setting } from '../setting.ts';
@@ -25,28 +25,7 @@ async function furnish({ platform: { db, ids } }: Setting, world: World): Promis
     await db.channels.collection.updateOne({ _id: _id as never }, { $set: { overwrites: overwrites(at) } });
 }
 
-/** So many more members, by direct writes. */
-async function fill({ platform: { db, ids } }: Setting, serverId: string): Promise<void> {
-  const now = new Date();
-  for (let at = 0; at < members; at += 1_000) {
-    const userIds = Array.from({ length: 1_000 }, () => ids.next());
-    const account = (_id: string) => ({
-      _id,
-      kind: 'person',
-      username: `person_${_id}`,
-      displayName: `Person ${_id}`,
-      avatarUrl: null,
-      tag: null,
-    });
-    const rest = { passwordHash: null, applicationId: null, status: 'online', customStatus: null, createdAt: now };
-    await db.accounts.collection.insertMany(userIds.map((_id) => ({ ...account(_id), ...rest })) as never);
-    const member = (userId: string) => ({ _id: `${serverId}:${userId}`, serverId, userId, bot: false, roles: [], joinedAt: now });
-    await db.members.collection.insertMany(userIds.map(member) as never);
-  }
-  await db.servers.collection.updateOne({ _id: serverId as never }, { $inc: { memberCount: members } });
-}
-
-/** The full Server with 200 channels and 100 roles, and the members of 10,000, beside the bare finds of the documents that each is made of and their JSON. */
+/** The full Server with 200 channels and 100 roles, and a page of 1,000 members of 10,000, beside the bare finds of the documents that each is made of and their JSON. */
 export async function serverRows(bench: Bench): Promise<Row[]> {
   const setting = await openSetting(bench, { api: 1, gateway: 0, worker: 0 });
   const load = await openSide('load', {});
@@ -71,13 +50,13 @@ export async function serverRows(bench: Bench): Promise<Row[]> {
       const name = `full Server, ${channels} channels, ${roles} roles`;
       rows.push(await readRow(bench, load, { name, urls: [base], authorization, bare: fullServer, clients, least: 0.6 }));
     }
-    await fill(setting, serverId);
+    await fillServer(setting.platform, serverId, members);
     const everyone = async (): Promise<string> => {
-      const found = await db.members.collection.find({ serverId }).sort({ userId: 1 }).toArray();
+      const found = await db.members.collection.find({ serverId }).sort({ serverId: 1, userId: 1 }).limit(1_000).toArray();
       const accounts = await db.accounts.collection.find({ _id: { $in: found.map((one) => one.userId as never) } }).toArray();
       return JSON.stringify([found, accounts]);
     };
-    const name = 'members of a server of 10,000';
+    const name = '1,000 of 10,000 members';
     rows.push(await readRow(bench, load, { name, urls: [`${base}/members`], authorization, bare: everyone, clients: 1, least: 0.5 }));
     return rows;
   } finally {

@@ -1,0 +1,33 @@
+import type { Redis } from 'ioredis';
+import { LRUCache } from 'lru-cache';
+import { limits } from '../base/limits.ts';
+
+/** An answer that is kept in memory, and about how much it takes there. */
+export interface CachedAnswer {
+  readonly sizeBytes: number;
+}
+
+/** What a process keeps of what it has read, under access versions. Both are emptied when Redis was away; entries live 30 s. */
+export interface Caches {
+  /** Cached access data by server and account id, each entry with its version. */
+  readonly cache: LRUCache<string, object>;
+  /** Cached answers, each under the versions of what is in it: 64 MiB by their own `sizeBytes`. */
+  readonly answers: LRUCache<string, CachedAnswer>;
+}
+
+const ttl = 30_000;
+
+/** Empty caches that are emptied again whenever the connection to `redis` is lost. */
+export function createCaches(redis: Redis): Caches {
+  const cache = new LRUCache<string, object>({ max: 10_000, ttl });
+  const answers = new LRUCache<string, CachedAnswer>({
+    maxSize: limits.cachedAnswersBytes,
+    sizeCalculation: ({ sizeBytes }) => sizeBytes,
+    ttl,
+  });
+  redis.on('close', () => {
+    cache.clear();
+    answers.clear();
+  });
+  return { cache, answers };
+}

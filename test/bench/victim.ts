@@ -1,0 +1,39 @@
+import { readFile } from 'node:fs/promises';
+import type { Load, LoadResult } from './bare/load.ts';
+import { multipleRow, type Row } from './report.ts';
+import type { Bench, Setting, Side } from './setting.ts';
+
+/** Requests of others, and the requests that may slow them down. */
+export interface Attack {
+  name: string;
+  victim: Omit<Load, 'seconds'>;
+  attack: Omit<Load, 'seconds'>;
+  /** The most that the victims' p99 may be of the one without the attack. */
+  most: number;
+}
+
+const peakMb = async (setting: Setting): Promise<number> =>
+  Number(/VmHWM:\s+(\d+)/.exec(await readFile(`/proc/${setting.stack.apis[0]?.pid()}/status`, 'utf8'))?.[1] ?? 0) / 1024;
+
+/** The victims' p99 under the attack, beside the one without it, round by round. Also prints the peak memory of the first api. Linux only. */
+export async function victimRow(
+  bench: Bench,
+  setting: Setting,
+  [own, other]: readonly [own: Side, other: Side],
+  { name, victim, attack, most }: Attack,
+): Promise<Row> {
+  const round = (side: Side, load: Omit<Load, 'seconds'>): Promise<LoadResult> => side.ask({ ...load, seconds: bench.seconds });
+  await round(own, victim);
+  const [attacked, alone]: [number[], number[]] = [[], []];
+  for (let i = 0; i < bench.rounds; i++) {
+    const without = await round(own, victim);
+    const [withAttack, attackers] = await Promise.all([round(own, victim), round(other, attack)]);
+    alone.push(without.p99);
+    attacked.push(withAttack.p99);
+    bench.say(
+      `  ${name}: p50 ${without.p50.toFixed(1)} → ${withAttack.p50.toFixed(1)} ms, p99 ${without.p99.toFixed(1)} → ${withAttack.p99.toFixed(1)} ms, ` +
+        `${withAttack.failed} failed; attackers ${attackers.perSecond.toFixed(0)}/s, ${attackers.failed} refused; api's peak ${(await peakMb(setting)).toFixed(0)} MB`,
+    );
+  }
+  return multipleRow(name, 'ms', attacked, alone, most);
+}
