@@ -75,7 +75,6 @@ export const limits = {
   costlyReadsPerCaller: 8,
   costlyReadsInAll: 512,
   costlyReadsAtOnce: 2,
-  costlyReadsAtOncePerCaller: 1,
   followersPerChannel: 1000,
   threadsListed: 1000,
   dmsListed: 1000,

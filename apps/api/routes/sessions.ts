@@ -11,7 +11,7 @@ export const sessionsRoutes: readonly Route[] = [
     auth: 'person',
     about:
       'Where the caller is logged in, last used first. An account has at most 50 sessions: a new login ends the one that was unused for longest.',
-    reply: { status: 200, body: List(OwnSession) },
+    reply: { status: 200, body: List(OwnSession, 'sessionsPerPerson') },
     errors: ['unauthorized', 'bots_not_allowed', 'rate_limited'],
     run: (platform, actor, { tokenId }) => listSessions(platform, actor, tokenId),
   }),
