@@ -19,7 +19,8 @@ await runRole(log, async () => {
   const metrics = createMetrics('api');
   const api = await startApi(platform, metrics);
   // With S3 they lie on this machine, where there may be no worker to do it.
-  const sweepLocal = (): void => void sweepLocalFiles(platform).catch((error: unknown) => log.warn({ err: error }, 'local files are left'));
+  const sweepLocal = (): void =>
+    void sweepLocalFiles(platform).catch((error: unknown) => log.warn({ err: error }, 'local files could not be removed'));
   sweepLocal();
   const sweeping = setInterval(sweepLocal, localFilesEveryMs);
   const feed = startMetricsFeed(platform, 'api', metrics.registry);

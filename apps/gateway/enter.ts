@@ -162,7 +162,7 @@ export async function enter(node: GatewayNode, socket: GatewaySocket, how: 'iden
   try {
     await (how === 'identify' ? identify : resume)(node, socket, login);
   } catch (error) {
-    node.platform.log.warn({ err: error, how }, 'a client could not be let in');
+    node.platform.log.warn({ err: error, how }, 'a client could not identify');
     // Whether Redis did what it was asked is not known: giving it up does no harm when it did not.
     if (socket.session) drop(node, socket.session, how === 'identify' ? 'end' : 'wait');
     removeSocket(node, socket, false);

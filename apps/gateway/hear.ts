@@ -72,7 +72,7 @@ export async function checkAccount(node: GatewayNode, account: LocalAccount, tok
     await refreshAccount(node, account);
   } catch (error) {
     if (node.accounts.get(account.id) === account) node.unsure.add(account);
-    node.platform.log.debug({ err: error, accountId: account.id }, 'an account is checked again');
+    node.platform.log.debug({ err: error, accountId: account.id }, 'checking an account failed; retrying');
   }
 }
 
@@ -81,8 +81,8 @@ export function hearControl(node: GatewayNode, message: Control): void {
   switch (message.kind) {
     case 'generation':
       for (const session of node.sessions.values())
-        if (session.account.bot) sendAway(node, session, 'lost', 'all sessions begin anew');
-        else invalidate(node, session, 'all sessions begin anew');
+        if (session.account.bot) sendAway(node, session, 'lost', 'all sessions must start again');
+        else invalidate(node, session, 'all sessions must start again');
       break;
     case 'access': {
       const account = node.accounts.get(message.accountId);

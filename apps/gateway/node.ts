@@ -87,12 +87,12 @@ function createBeat(node: GatewayNode): { beat: () => Promise<void>; restored: (
       await hearAgain(node);
     } catch (error) {
       missed = true;
-      node.platform.log.warn({ err: error }, 'what was missed is looked for again');
+      node.platform.log.warn({ err: error }, 'reading missed events failed; retrying');
     }
   };
   return {
     restored: () => {
-      node.platform.log.info('the subscription is back');
+      node.platform.log.info('the Redis subscription was restored');
       void makeGood();
     },
     async beat() {

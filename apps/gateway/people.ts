@@ -143,8 +143,8 @@ export function createPeople(node: GatewayNode): People {
         if (due.only) await tellInTurn(serverId, due, due.only);
         else await deliver(serverId, due.event);
       } catch (error) {
-        node.platform.log.warn({ err: error, serverId }, 'who may see an event is not known: its people begin anew');
-        giveUp(serverId, 'events were lost', [due]);
+        node.platform.log.warn({ err: error, serverId }, 'could not determine who may see an event; clients must reconnect');
+        giveUp(serverId, 'events may have been lost; clients must reconnect', [due]);
       }
     queues.delete(serverId);
   };

@@ -92,7 +92,7 @@ async function catchUp(node: GatewayNode, session: Session): Promise<void> {
   } catch (error) {
     session.busy = false;
     if (session.open) node.behind.add(session);
-    node.platform.log.debug({ err: error, session: session.id }, 'catching up is tried again');
+    node.platform.log.debug({ err: error, session: session.id }, 'catching up failed; retrying');
   }
 }
 

@@ -20,7 +20,7 @@ type GrantOrder = Exclude<Order, { command: 'rotate-key' }>;
 async function grant(platform: Platform, order: GrantOrder): Promise<[noun: string, grant: Grant<Held> & { unlisted?: boolean }]> {
   switch (order.command) {
     case 'server-types':
-      return ['types', await grantServerTypes(platform, order.serverId, order.types)];
+      return ['server types', await grantServerTypes(platform, order.serverId, order.types)];
     case 'verify-bot':
       return ['tag', await verifyBot(platform, order.applicationId, order)];
     case 'tag':
@@ -52,10 +52,10 @@ export async function carryOut(platform: Platform, order: Order, report: (line: 
   const [noun, { unlisted, ...granted }] = await grant(platform, order);
   const changed = JSON.stringify(granted.before) !== JSON.stringify(granted.after) || unlisted === true;
   const [before, after] = [wordsOf(granted.before), wordsOf(granted.after)];
-  const news = changed ? `${noun} ${after}, before: ${before}.` : `${noun} ${after} as before; nothing changed.`;
+  const news = before === after ? `${noun}: ${after}, unchanged.` : `${noun}: ${after}, previously ${before}.`;
   return {
     exit: exits.done,
     json: { ok: true, command: order.command, changed, ...granted, ...(unlisted === undefined ? {} : { unlisted }) },
-    text: `${quoted(granted.name)} (${granted.id}): ${news}${unlisted ? ' It left Discovery.' : ''}`,
+    text: `${quoted(granted.name)} (${granted.id}): ${news}${unlisted ? ' The server was removed from Discovery.' : ''}`,
   };
 }

@@ -26,14 +26,14 @@ function typesOf(text: string): ServerType[] {
   if (text === 'none') return [];
   return text.split(',').map((one) => {
     const type = serverTypes.find((known) => known === one.trim());
-    if (!type) throw new InvalidArgumentError(`Types are ${serverTypes.join(', ')}, with commas between them, or none.`);
+    if (!type) throw new InvalidArgumentError(`Types are ${serverTypes.join(', ')}, separated by commas, or none.`);
     return type;
   });
 }
 
 function programOf(take: (order: Order) => void): Command {
   const program = new Command('operator')
-    .description('Grants what only the team that runs the platform can. Everybody sees it at once.')
+    .description('Grants server types, tags and badges. Changes are visible to everyone at once.')
     .option('--json', 'print one JSON object: { "ok": true, … } or { "ok": false, "error": { "code", "message" } }')
     .configureHelp({ helpWidth: 160 }) // one line each
     .addHelpText('after', after)
@@ -41,7 +41,7 @@ function programOf(take: (order: Order) => void): Command {
   program
     .command('server-types <serverId>')
     .description(`give a server these types in place of those it has: ${serverTypes.join(', ')}; or none`)
-    .argument('<type,…>', 'the types, with commas between them, or none', typesOf)
+    .argument('<type,…>', 'the types, separated by commas, or none', typesOf)
     .action((serverId: string, types: ServerType[]) => take({ command: 'server-types', serverId, types }));
   program
     .command('verify-bot <applicationId>')
@@ -55,7 +55,7 @@ function programOf(take: (order: Order) => void): Command {
     .action((userId: string, tag: 'official' | 'none') => take({ command: 'tag', userId, tag }));
   program
     .command('early-access <userId>')
-    .description('note that a person joined during early access, for the badge')
+    .description('give a person the early access badge')
     .option('--undo', 'take it back')
     .action((userId: string, options: { undo?: boolean }) => take({ command: 'early-access', userId, ...options }));
   program

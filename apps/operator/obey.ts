@@ -12,7 +12,7 @@ const patienceMs = 4_000;
 const database = 'The database (MONGODB_URL)';
 const redis = 'Redis (REDIS_URL)';
 const away = (what: string, why: string): Ending =>
-  failed(exits.away, 'unavailable', `${what} cannot be reached: ${why.replace(/\.$/, '')}. Repeat the command when it can.`);
+  failed(exits.away, 'unavailable', `${what} cannot be reached: ${why.replace(/\.$/, '')}. Try again when it is available.`);
 
 function endingOf(fault: Error): Ending {
   if (fault instanceof Refusal) return failed(exits.refused, fault.code, fault.message);
@@ -35,7 +35,7 @@ async function obeyNow(config: Config, work: (platform: Platform) => Promise<End
     if (!ending.json.ok) return ending;
     return await platform.pingRedis().then(
       () => ending,
-      (fault: Error) => away(`It is stored, but ${redis}, by which all nodes hear of it at once,`, fault.message),
+      (fault: Error) => away(`The change is stored, but ${redis}, which announces it to all nodes,`, fault.message),
     );
   } finally {
     await platform.close();
@@ -49,7 +49,7 @@ async function obeyNow(config: Config, work: (platform: Platform) => Promise<End
 export async function obey(config: Config, work: (platform: Platform) => Promise<Ending>, { isLong = false } = {}): Promise<Ending> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<Ending>((done) => {
-    timer = setTimeout(() => done(away(`${database} or ${redis}`, `no answer within ${patienceMs / 1000} s`)), patienceMs);
+    timer = setTimeout(() => done(away(`${database} or ${redis}`, `no response within ${patienceMs / 1000} s`)), patienceMs);
   });
   const ending = obeyNow(config, (platform) => {
     if (isLong) clearTimeout(timer);

@@ -40,7 +40,7 @@ export function dashboard(platform: OpsPlatform): Middleware {
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') {
       ctx.status = 405;
       ctx.set('Allow', 'GET, HEAD');
-      ctx.body = 'Queues can only be looked at here.\n';
+      ctx.body = 'This page is read-only.\n';
       return;
     }
     ctx.set('Content-Security-Policy', policy);

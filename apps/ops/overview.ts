@@ -2,31 +2,21 @@ import { queues } from '../../lib/contract/jobs.ts';
 
 /** The tables of the page, in its order: the script fills those of these ids. */
 const groups = [
-  ['messages', 'Messages', 'Messages told to the gateway, and how soon bots had them on their sockets.', 'No figures yet.'],
+  ['messages', 'Messages', 'Messages sent to the gateway, and how long they took to reach bots’ sockets.', 'No figures yet.'],
   ['sockets', 'Sockets', 'Open gateway sockets by node.', 'No figures yet.'],
-  [
-    'queues',
-    'Queues',
-    'Jobs that wait, and the age of the oldest. What each is for stands <a href="#about-queues">below</a>.',
-    'No figures yet.',
-  ],
-  [
-    'outbox',
-    'Outbox',
-    'Events that are stored and that nobody has been told of yet: messages are never lost, but may be late.',
-    'No figures yet.',
-  ],
+  ['queues', 'Queues', 'Waiting jobs and the age of the oldest. See <a href="#about-queues">what each queue does</a>.', 'No figures yet.'],
+  ['outbox', 'Outbox', 'Stored events that have not been delivered yet. They are never lost, but may be late.', 'No figures yet.'],
   [
     'slowest',
     'Slowest endpoints',
-    'The API’s slowest routes and applications’ slowest Interactions Endpoints of the last 5 minutes: the time that 95 of 100 kept to.',
-    'No request in the last 5 minutes, or since the page was opened.',
+    'The API’s slowest routes and applications’ slowest Interactions Endpoints of the last 5 minutes: 95th percentile (p95).',
+    'No requests in the last 5 minutes, or since this page was opened.',
   ],
-  ['errors', 'Errors', 'Parts of the last 5 minutes, or of the time since the page was opened.', 'No figures yet.'],
-  ['stores', 'Stores and workers', 'What everything else stands on.', 'No figures yet.'],
+  ['errors', 'Errors', 'Shares of the last 5 minutes, or of the time since this page was opened.', 'No figures yet.'],
+  ['stores', 'Stores and workers', 'The database, Redis and the workers.', 'No figures yet.'],
 ] as const;
 
-const columns = ['What', 'Now', 'Last 5 minutes', 'State', 'What is normal, and what to do'];
+const columns = ['What', 'Now', 'Last 5 minutes', 'State', 'Normal values, and what to do'];
 
 // The roles are said, as small screens lay the cells out otherwise than as a table.
 const table = ([id, heading, about, none]: (typeof groups)[number]): string => `
@@ -77,14 +67,14 @@ export const overview = `<!doctype html>
 <main>
 <div class="top">
 <span id="state"></span>
-<p id="summary" role="status">Reading the measurements.</p>
+<p id="summary" role="status">Loading metrics…</p>
 <p class="reading"><span id="read-at"></span> <button id="pause" type="button" aria-pressed="false" hidden>Pause</button></p>
-<noscript><p>The figures need JavaScript. Without it, <a href="/metrics">the metrics</a> tell the same.</p></noscript>
+<noscript><p>This page needs JavaScript. Without it, see <a href="/metrics">the metrics</a>.</p></noscript>
 </div>
 ${groups.map(table).join('')}
 <section id="about-queues" aria-labelledby="about-queues-heading">
-<h2 id="about-queues-heading">What the queues are for</h2>
-<p>Losing a job loses nothing: what is to be done stands in the database, and a sweep finds what nobody was nudged about.</p>
+<h2 id="about-queues-heading">What the queues do</h2>
+<p>A lost job loses no work: the work is stored in the database, and a periodic sweep finds it.</p>
 <dl>${queueTexts.join('')}
 </dl>
 </section>

@@ -39,9 +39,9 @@ async function check(run: () => Promise<void>, todo: string): Promise<Check> {
 
 async function checkBeat(platform: OpsPlatform): Promise<void> {
   const at = await platform.workerBeatAt();
-  if (at === null) throw new Error('no worker has said in the last minute that it lives');
+  if (at === null) throw new Error('no worker sent a heartbeat in the last minute');
   const age = platform.now() - at;
-  if (age > beatAgeMaxMs) throw new Error(`the last sign of life of a worker is ${Math.round(age / 1000)} s old`);
+  if (age > beatAgeMaxMs) throw new Error(`the last heartbeat of a worker is ${Math.round(age / 1000)} s old`);
 }
 
 /** Writes to the database, asks Redis, looks for a worker that lives. Never rejects; takes 2 s at most. */
@@ -49,7 +49,7 @@ export async function checkReadiness(platform: OpsPlatform): Promise<Readiness> 
   const [database, redis, worker, warnings] = await Promise.all([
     check(() => platform.db.probe(), 'Check that MongoDB runs, that MONGODB_URL names it, and that its disk is not full.'),
     check(() => platform.pingRedis(), 'Check that Redis runs and that REDIS_URL names it. Posts still work; events come late.'),
-    check(() => checkBeat(platform), 'Start a worker (npm run worker), or look at its log. Posts still work; nobody hears of them.'),
+    check(() => checkBeat(platform), 'Start a worker (npm run worker), or check its log. Posts still work, but they are not delivered.'),
     Promise.race([platform.redisFacts().then(redisWarnings), late(checkMs)]).catch((): string[] => []),
   ]);
   return { ready: database.ok && redis.ok && worker.ok, checks: { database, redis, worker }, warnings };

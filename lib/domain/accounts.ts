@@ -59,7 +59,7 @@ export async function login(platform: Platform, input: LoginInput, client: Clien
     const found = await platform.db.accounts.findOne({ username: input.username, kind: 'person' }).lean();
     return (await isPassword(found?.passwordHash ?? null, input.password)) ? found : null;
   });
-  return account ? openSession(platform, account, client) : refuse('unauthorized', { hint: 'a username and its password' });
+  return account ? openSession(platform, account, client) : refuse('unauthorized', { hint: 'Wrong username or password' });
 }
 
 /**
@@ -79,6 +79,6 @@ export async function updateMe(platform: Platform, actor: Actor, { displayName, 
       platform.db.accounts.collection.findOneAndUpdate({ _id: actor.id as never }, [{ $set: set }], { returnDocument: 'after' }),
     );
   const after = displayName === undefined ? await write() : await renaming(platform, actor.id, write);
-  const account = (after as unknown as AccountDoc | null) ?? refuse('unauthorized', { hint: 'an account that is there' });
+  const account = (after as unknown as AccountDoc | null) ?? refuse('unauthorized', { hint: 'This account no longer exists' });
   return { ...meOf(account), bio: account.bio ?? null, pronouns: account.pronouns ?? null };
 }

@@ -116,7 +116,7 @@ export async function postWithFiles(
   const discard = (): Promise<void> =>
     dropLateBlobs(platform, docs)
       .then(() => decideFiles(platform, docs))
-      .catch((error: unknown) => platform.log.warn({ err: error }, 'files are left to the sweep'));
+      .catch((error: unknown) => platform.log.warn({ err: error }, 'files could not be removed; the sweep will remove them'));
   try {
     await storeBlobs(platform, docs, files);
     const ready = await converted(platform, docs);

@@ -29,7 +29,8 @@ function optionFaults(options: NonNullable<CommandInput['options']>, path: strin
   let optional = false;
   return options.flatMap((option, at) => {
     const faults: FieldError[] = [];
-    if (names.has(option.name)) faults.push({ path: `${path}/${at}/name`, message: 'is the name of another option of this command' });
+    if (names.has(option.name))
+      faults.push({ path: `${path}/${at}/name`, message: 'is already the name of another option of this command' });
     names.add(option.name);
     if (isBlank(option.description)) faults.push({ path: `${path}/${at}/description`, message: 'is empty' });
     if (option.required && optional) faults.push({ path: `${path}/${at}/required`, message: 'must come before the optional options' });
@@ -40,18 +41,19 @@ function optionFaults(options: NonNullable<CommandInput['options']>, path: strin
 
 function slashFaults(command: CommandInput, path: string): FieldError[] {
   const faults: FieldError[] = [];
-  if (!/^[a-z0-9_-]+$/.test(command.name)) faults.push({ path: `${path}/name`, message: 'holds only lowercase letters, digits, - and _' });
+  if (!/^[a-z0-9_-]+$/.test(command.name))
+    faults.push({ path: `${path}/name`, message: 'can contain only lowercase letters, digits, - and _' });
   if (command.description === undefined) faults.push({ path: `${path}/description`, message: 'is required' });
   else if (isBlank(command.description)) faults.push({ path: `${path}/description`, message: 'is empty' });
-  if (command.prefix !== undefined) faults.push({ path: `${path}/prefix`, message: 'belongs to prefix commands only' });
+  if (command.prefix !== undefined) faults.push({ path: `${path}/prefix`, message: 'is only for prefix commands' });
   return [...faults, ...optionFaults(command.options ?? [], `${path}/options`)];
 }
 
 function prefixFaults(command: CommandInput, path: string): FieldError[] {
   const faults: FieldError[] = [];
-  if (/\s/.test(command.name)) faults.push({ path: `${path}/name`, message: 'holds no spaces' });
+  if (/\s/.test(command.name)) faults.push({ path: `${path}/name`, message: 'cannot contain spaces' });
   if (command.prefix === undefined) faults.push({ path: `${path}/prefix`, message: 'is required for a prefix command' });
-  if (command.options !== undefined) faults.push({ path: `${path}/options`, message: 'belong to slash commands only' });
+  if (command.options !== undefined) faults.push({ path: `${path}/options`, message: 'are only for slash commands' });
   return faults;
 }
 
@@ -63,7 +65,7 @@ function faultsOfCommands(list: readonly CommandInput[]): FieldError[] {
     const kind = command.kind ?? 'slash';
     const faults = kind === 'slash' ? slashFaults(command, path) : prefixFaults(command, path);
     const key = `${kind} ${wellFormed(command.name)}`; // as the database keeps it: half a surrogate pair becomes U+FFFD
-    if (names.has(key)) faults.push({ path: `${path}/name`, message: `is the name of another ${kind} command here` });
+    if (names.has(key)) faults.push({ path: `${path}/name`, message: `is already the name of another ${kind} command` });
     names.add(key);
     return faults;
   });

@@ -17,7 +17,7 @@ export interface Arrival {
   reading: Reading;
 }
 
-const dropped = { outcome: 'ignored', reason: 'the webhook was connected before' } as const;
+const dropped = { outcome: 'ignored', reason: 'the webhook was already connected' } as const;
 
 /** Lets a delivery be sent again that came more than 24 hours ago: it posts as a new one (decisions 8). Answers whether there was such a one. */
 async function freeOld(platform: Platform, webhookId: string, deliveryId: string): Promise<boolean> {

@@ -139,7 +139,7 @@ async function itemsOf(platform: Platform, actor: Actor, servers: readonly Serve
 }
 
 /** The one refusal without a code (spec, Errors): alike for what is not listed and what does not exist. */
-const notListed = (): never => refuse('not_found', { what: 'server in Discovery' }, { codeless: true });
+const notListed = (): never => refuse('not_found', { what: 'Discovery listing' }, { codeless: true });
 
 /**
  * Joins the caller to a listed server without an invite, by the rules of `joinServer`, and answers the server in full. People only. 404 without a code comes

@@ -49,7 +49,7 @@ export async function testEndpoint(platform: EnqueuePlatform, actor: Actor, appl
   const application = await ownApplication(platform, actor, applicationId);
   const url = application.interactionsEndpointUrl;
   return url === null
-    ? refuse('invalid_request', { reason: 'the application has no interactionsEndpointUrl' })
+    ? refuse('invalid_request', { reason: 'the application has no interactionsEndpointUrl; save one first' })
     : ping(platform, application, url);
 }
 
@@ -59,7 +59,7 @@ const lost = {
   status: null,
   ms: 0,
   outcome: 'failed',
-  reason: 'the outcome was never noted: the worker ended, or a store was away',
+  reason: 'the outcome is unknown because a worker stopped or a store was unavailable',
 } as const;
 
 /**

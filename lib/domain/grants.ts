@@ -51,7 +51,7 @@ export async function grantServerTypes(
 async function grantee(platform: Platform, id: string): Promise<AccountDoc> {
   const account = await platform.db.accounts.findOne({ _id: id }).lean();
   if (!account) return refuse('not_found', { what: 'account' });
-  if (account.kind === 'system') refuse('invalid_request', { reason: 'the account of the platform itself stays as it is' });
+  if (account.kind === 'system') refuse('invalid_request', { reason: 'the platform’s own account cannot be changed' });
   return account;
 }
 
@@ -94,7 +94,7 @@ export async function verifyBot(platform: Platform, applicationId: string, { und
 /** Notes that a person joined during early access, or takes that back (spec, Badge). People only. 404 for an unknown account. */
 export async function grantEarlyAccess(platform: Platform, userId: string, { undo = false } = {}): Promise<Grant<boolean>> {
   const { kind } = await grantee(platform, userId);
-  if (kind === 'bot') refuse('invalid_request', { reason: 'only people can have early access' });
+  if (kind === 'bot') refuse('invalid_request', { reason: 'only people can have the early access badge' });
   const { before } = await changeAccount(platform, userId, {}, { earlyAccess: !undo });
   return { id: userId, name: before.username, before: before.earlyAccess ?? false, after: !undo };
 }

@@ -62,13 +62,13 @@ async function claim(platform: Platform, create: KeyedCreate, holder: string): P
     if (!isDuplicate(error)) throw error;
   }
   const held = await platform.db.idempotency.findOne({ _id }).lean();
-  if (!held) return refuse('idempotency_conflict', { reason: 'was just released; send the request again' });
+  if (!held) return refuse('idempotency_conflict', { reason: 'was just released. Send the request again' });
   const { resourceId, answer, bodyHash } = held;
   if (held.expiresAt.getTime() <= now) {
     const { modifiedCount } = await platform.db.idempotency.replaceOne({ _id, holder: held.holder }, fresh);
     if (modifiedCount) return { resourceId: create.newId };
   }
-  if (bodyHash !== fresh.bodyHash) return refuse('idempotency_conflict', { reason: 'was used with another body' });
+  if (bodyHash !== fresh.bodyHash) return refuse('idempotency_conflict', { reason: 'was already used with a different body' });
   const body = answer?.sealed ? unseal(platform.config, answer.body) : answer?.body;
   if (answer && typeof body === 'string') return { status: answer.status, body };
   // An answer that no key decrypts is lost: the call is run again, with the same id, as after a crash.
@@ -79,7 +79,7 @@ async function claim(platform: Platform, create: KeyedCreate, holder: string): P
     );
     if (modifiedCount) return { resourceId };
   }
-  return refuse('idempotency_conflict', { reason: 'belongs to a call that still runs' });
+  return refuse('idempotency_conflict', { reason: 'belongs to a request that is still running' });
 }
 
 /**

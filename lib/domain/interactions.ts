@@ -92,7 +92,7 @@ export interface UseOfCommand {
 export async function useCommand(platform: ApiPlatform, actor: Actor, { id, channelId, commandId, given }: UseOfCommand): Promise<Invoked> {
   const place = await inPlace(platform, actor, channelId, 'Send Messages');
   const { command, application } = await usableCommand(platform, actor, place, commandId);
-  if (command.kind === 'prefix') refuse('invalid_request', { reason: 'a prefix command is used by posting it as a message' });
+  if (command.kind === 'prefix') refuse('invalid_request', { reason: 'prefix commands are used by posting them as a message' });
   const options = await readOptions(place, actor, command.options ?? [], given);
   await requireReachable(platform, application);
   const endpoint = application.interactionsEndpointUrl !== null;

@@ -32,5 +32,5 @@ export async function logInByCode(platform: Platform, code: string, client: Clie
   const account = used && (await platform.db.accounts.findOne({ _id: used.accountId, kind: 'person' }).lean());
   return account
     ? openSession(platform, account, client)
-    : refuse('unauthorized', { hint: 'a login code, which works once and for 15 minutes' });
+    : refuse('unauthorized', { hint: 'This login link has expired or was already used' });
 }

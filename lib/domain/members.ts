@@ -60,8 +60,8 @@ export async function getMember(platform: Platform, actor: Actor, serverId: stri
 function requireAssignable({ server, member }: InServer, roleId: string): void {
   const position = positionOf(server, roleId);
   const role = server.roles[position] as RoleDoc;
-  if (position === 0) refuse('invalid_request', { reason: 'everyone has @everyone' });
-  if (role.botId !== null) refuse('invalid_request', { reason: 'the own role of a bot is given and taken by nobody' });
+  if (position === 0) refuse('invalid_request', { reason: '@everyone cannot be given or taken: every member has it' });
+  if (role.botId !== null) refuse('invalid_request', { reason: 'a bot’s own role cannot be given or taken' });
   if (position >= rankOf(server, member)) refuse('role_hierarchy');
 }
 
@@ -110,6 +110,6 @@ export async function kickMember(platform: EnqueuePlatform, actor: Actor, server
 export async function leaveServer(platform: EnqueuePlatform, actor: Actor, serverId: string): Promise<void> {
   const { server } = await inServer(platform, actor, serverId);
   const end = server.ownerId === actor.id ? 'owner' : await expel(platform, serverId, actor.id);
-  if (end === 'owner') refuse('invalid_request', { reason: 'the owner cannot leave a server: hand it over or delete it' });
+  if (end === 'owner') refuse('invalid_request', { reason: 'the owner cannot leave the server; transfer or delete it first' });
   if (end === 'gone') refuse('not_found', { what: 'server' });
 }

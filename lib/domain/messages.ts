@@ -34,7 +34,8 @@ export async function messageIn(platform: Platform, channelId: string, messageId
 /** A page of messages, oldest first: the newest, those before an id, or those after one, both exclusive (edge case 10). Needs View Channel. */
 export async function listMessages(platform: ApiPlatform, actor: Actor, channelId: string, page: MessagePage): Promise<Message[]> {
   await inPlace(platform, actor, channelId);
-  if (page.before !== undefined && page.after !== undefined) refuse('invalid_request', { reason: 'before and after exclude one another' });
+  if (page.before !== undefined && page.after !== undefined)
+    refuse('invalid_request', { reason: 'before and after cannot be used together' });
   const limit = page.limit ?? limits.pageDefault;
   const bound = page.before !== undefined ? { $lt: page.before } : page.after !== undefined ? { $gt: page.after } : null;
   const filter = { channelId, ...(bound ? { _id: bound } : {}), deleted: { $exists: false } };
@@ -131,7 +132,7 @@ export async function applyEdit(
   const embeds = given && checkEmbeds(given);
   if (content === undefined && embeds === undefined) return message;
   const nothingLeft = isBlank(content ?? message.content) && (embeds ?? message.embeds).length === 0 && message.attachments.length === 0;
-  if (nothingLeft) refuse('invalid_request', { reason: 'nothing would be left of the message' });
+  if (nothingLeft) refuse('invalid_request', { reason: 'the message would be empty' });
   requireRoom(message.ob?.length ?? 0);
   const now = new Date(platform.now());
   const mentions =

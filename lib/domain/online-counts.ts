@@ -66,7 +66,7 @@ async function countsNow(platform: Platform): Promise<ReadonlyMap<string, number
   if (made && age < Math.max(freshMs, made.took * 10)) return made.byServer;
   const making = make(platform, counts);
   if (!made || age > Math.max(staleMs, made.took * 20)) return making;
-  making.catch((error: unknown) => platform.log.debug({ err: error }, 'online counts are made later'));
+  making.catch((error: unknown) => platform.log.debug({ err: error }, 'online counts could not be updated; retrying later'));
   return made.byServer;
 }
 

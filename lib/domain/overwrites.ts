@@ -25,7 +25,7 @@ async function placeOf(
 ): Promise<InChannel & { standing: Overwrite | undefined }> {
   const place = await inChannel(platform, actor, channelId, 'Manage Roles');
   const { access, server, member, channel } = place;
-  if (channel.kind === 'thread') refuse('invalid_request', { reason: 'a thread uses the overwrites of its channel' });
+  if (channel.kind === 'thread') refuse('invalid_request', { reason: 'a thread uses the permission overwrites of its parent channel' });
   const standing = channel.overwrites.find((one) => one.id === targetId);
   const position = server.roles.findIndex((role) => role.id === targetId);
   const target = position < 0 && isId(targetId) ? await access.member(targetId) : null;

@@ -113,7 +113,7 @@ async function keepPicture(
   show: (url: string) => Promise<void>,
 ): Promise<Picture> {
   if (file.contentType !== `image/${sniffImage(file.head)}`)
-    refuse('invalid_request', { reason: 'the body is no image of the declared type' });
+    refuse('invalid_request', { reason: 'the body is not an image of the declared content type' });
   const doc = documentOf(platform, actor.id, subjectId, filename, file);
   const url = fileUrl(platform.config.baseUrl, doc);
   try {
@@ -138,7 +138,7 @@ async function keepPicture(
 const discard = (platform: FilesPlatform, doc: FileDoc): Promise<void> =>
   dropLateBlobs(platform, [doc])
     .then(() => decideFiles(platform, [doc]))
-    .catch((error: unknown) => platform.log.warn({ err: error }, 'a picture is left to the sweep'));
+    .catch((error: unknown) => platform.log.warn({ err: error }, 'a picture could not be removed; the sweep will remove it'));
 
 /**
  * Gives the caller an avatar. Refuses what is no image of the declared type and what cannot be decoded (400); `unavailable` when no worker

@@ -27,7 +27,7 @@ export const dmPermissions =
 
 /** Refuses channels that hold no messages: categories and voice (decisions 5). */
 function requireMessages({ kind }: ChannelDoc): void {
-  if (kind === 'category' || kind === 'voice') refuse('invalid_request', { reason: `a ${kind} channel holds no messages` });
+  if (kind === 'category' || kind === 'voice') refuse('invalid_request', { reason: `a ${kind} channel cannot contain messages` });
 }
 
 /**

@@ -31,7 +31,7 @@ export async function setPresence(platform: ApiPlatform, actor: Actor, { status,
   const account = await platform.versions.changing({ accounts: [actor.id] }, () =>
     platform.db.accounts.findOneAndUpdate({ _id: actor.id }, { $set: set }, { returnDocument: 'after' }).lean(),
   );
-  if (!account) return refuse('unauthorized', { hint: 'an account that is there' });
+  if (!account) return refuse('unauthorized', { hint: 'This account no longer exists' });
   await platform.presenceChanged(actor.id, account.customStatus !== actor.account.customStatus).catch(() => undefined);
   return meOf(account);
 }

@@ -21,7 +21,8 @@ async function reactionAt(
 ): Promise<{ place: Place; reaction: Reaction }> {
   const place = await inPlace(platform, actor, channelId);
   if (!isId(messageId)) refuse('not_found', { what: 'message' });
-  const emoji = readEmoji(text) ?? refuse('invalid_request', { reason: 'the path names no emoji: send one, or a custom one as name:id' });
+  const emoji =
+    readEmoji(text) ?? refuse('invalid_request', { reason: 'the path contains no emoji; send one, or a custom emoji as name:id' });
   return { place, reaction: { channelId, messageId, userId: actor.id, ...emoji } };
 }
 

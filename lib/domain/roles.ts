@@ -204,7 +204,7 @@ export async function deleteRole(platform: EnqueuePlatform, actor: Actor, server
   const role = server.roles[standing] as RoleDoc;
   if (roleId === serverId) refuse('invalid_request', { reason: '@everyone cannot be deleted' });
   if (role.botId !== null && (await access.member(role.botId)))
-    refuse('invalid_request', { reason: 'the own role of a bot goes when the bot leaves' });
+    refuse('invalid_request', { reason: 'a bot’s own role cannot be deleted; it is removed when the bot leaves' });
   if (standing >= rankOf(server, member)) refuse('role_hierarchy');
   const gone = { name: { from: role.name, to: null }, permissions: { from: role.permissions, to: null } };
   await intendRole(platform, serverId, roleId);

@@ -60,7 +60,7 @@ export async function createSession(platform: Platform, account: AccountDoc, { a
   const now = await accounts.findOne({ _id: account._id }, { passwordHash: 1 }).lean();
   if (now?.passwordHash === account.passwordHash) return token;
   await ending(platform, account._id, () => tokens.deleteOne({ _id }));
-  return refuse('unauthorized', { hint: 'the new password, as it was changed a moment ago' });
+  return refuse('unauthorized', { hint: 'The password was changed a moment ago. Use the new password' });
 }
 
 /** Notes that a session is used, at most every five minutes. Never waits and never fails. */

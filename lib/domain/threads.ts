@@ -17,7 +17,7 @@ const archiveMinutesDefault = 1_440;
 /** The channel that threads are under; 400 for a thread and a DM, as for what holds no messages. */
 function parentOf({ channel }: Place): ChannelDoc {
   const holds = channel?.kind === 'text' || channel?.kind === 'announcement';
-  return holds ? channel : refuse('invalid_request', { reason: 'threads are under text and announcement channels' });
+  return holds ? channel : refuse('invalid_request', { reason: 'threads can only be created in text and announcement channels' });
 }
 
 /**

@@ -36,7 +36,7 @@ const withToken = ({ config }: Platform, doc: WebhookDoc, token: string): NewWeb
 async function hostFor(platform: Platform, actor: Actor, channelId: string): Promise<ChannelDoc> {
   const { channel, permissions } = await inAnyPlace(platform, actor, channelId);
   if (channel?.kind !== 'text' && channel?.kind !== 'announcement')
-    return refuse('invalid_request', { reason: 'only text and announcement channels have webhooks' });
+    return refuse('invalid_request', { reason: 'only text and announcement channels can have webhooks' });
   require(permissions, 'Manage Webhooks');
   return channel;
 }

@@ -64,7 +64,7 @@ export function createAccessVersions(redis: Redis, keys: Keys, log: Logger): Acc
       } finally {
         await bump(ids, say).catch((error: unknown) => {
           for (const id of ids) owed.add(id);
-          log.warn({ err: error }, 'access versions are bumped when Redis is back');
+          log.warn({ err: error }, 'access versions could not be bumped; retrying when Redis is back');
         });
       }
     },

@@ -21,7 +21,7 @@ async function connectTo(address: string, target: Target, signal: AbortSignal): 
   const remote = socket.remoteAddress ?? '';
   if (isSameAddress(remote, address) && (target.allowed || isPublicAddress(remote))) return socket;
   socket.destroy();
-  throw new OutboundFault('connect', 'was connected to an address that is not public');
+  throw new OutboundFault('connect', 'the connection went to an address that is not public');
 }
 
 /**

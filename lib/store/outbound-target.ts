@@ -56,9 +56,9 @@ export function targetOf(address: string, allow: ReadonlySet<string>, http: bool
   if (!secure && url.protocol !== 'http:') throw new OutboundFault('url', 'is not an https URL');
   const allowed = allow.has(pairOf(url));
   if (!secure && !http && !allowed) throw new OutboundFault('url', 'is not an https URL');
-  if (url.username !== '' || url.password !== '') throw new OutboundFault('url', 'names a user');
+  if (url.username !== '' || url.password !== '') throw new OutboundFault('url', 'must not contain a username or password');
   const host = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname.replace(/\.$/, '');
-  if (host === '') throw new OutboundFault('url', 'names no host');
+  if (host === '') throw new OutboundFault('url', 'has no host name');
   if (!allowed && isIP(host) !== 0 && !isPublicAddress(host)) throw new OutboundFault('url', 'is not a public address');
   url.hash = '';
   return { url, host, port: portOf(url), secure, allowed };

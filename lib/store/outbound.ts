@@ -70,7 +70,7 @@ function clientOn(socket: Socket, { url }: Target): Client {
     connect: (_options, callback) => {
       const first = !given && !socket.destroyed;
       given = true;
-      queueMicrotask(() => (first ? callback(null, socket) : callback(new Error('the connection is gone'), null)));
+      queueMicrotask(() => (first ? callback(null, socket) : callback(new Error('the connection was closed'), null)));
     },
     maxHeaderSize: headerBytes,
     headersTimeout: 0, // the deadline is the signal's
@@ -146,7 +146,7 @@ async function exchange(
     enter(course, 'body');
     if (request.wants?.(head) === false) return { ...head, body: Buffer.alloc(0) };
     const encoding = head.headers['content-encoding'] ?? 'identity';
-    if (encoding.toLowerCase() !== 'identity') throw new OutboundFault('body', 'is compressed, which was not asked for');
+    if (encoding.toLowerCase() !== 'identity') throw new OutboundFault('body', 'is compressed although no compression was requested');
     const body = await readBody(answer.body as AsyncIterable<Buffer>, request);
     // A body that ends with its connection is whole for undici when the deadline ends that.
     if (course.signal.aborted) throw new OutboundFault('body', 'timed out');
@@ -185,11 +185,11 @@ export function createOutbound({ allow, resolve, ca }: OutboundOptions): Outboun
       const socket = await dial(target, addresses, { signal, endsAt, trust, securing: () => enter(course, 'tls') });
       const answer = await exchange(target, socket, request, course);
       if (!isRedirect(answer, request)) return answer;
-      if (course.redirects <= 0) throw new OutboundFault('status', 'redirects too often');
+      if (course.redirects <= 0) throw new OutboundFault('status', 'redirects too many times');
       const location = answer.headers.location ?? '';
       if (!URL.canParse(location, target.url.href)) {
         enter(course, 'url');
-        throw new OutboundFault('url', 'redirects to what is not a URL');
+        throw new OutboundFault('url', 'redirects to an address that is not a URL');
       }
       address = new URL(location, target.url).href;
     }

@@ -185,7 +185,9 @@ export async function openApiPlatform(config: Config, log: Logger): Promise<ApiP
 export async function openWorkerPlatform(config: Config, log: Logger, metrics = createMetrics('worker')): Promise<WorkerPlatform> {
   const common = await openCommon(config, log, 'worker');
   const bus = await openRedis(config, log, 'bus', { ...impatient, commandTimeout: 2_000 });
-  const generation = createGeneration(bus, common.keys, () => log.error('redis lost acknowledged data: all sessions begin anew'));
+  const generation = createGeneration(bus, common.keys, () =>
+    log.error('Redis lost acknowledged data; all gateway sessions must start again'),
+  );
   await generation.boot();
   bus.on('ready', () => void generation.boot().catch(() => undefined));
   const queue = withQueue(common);
@@ -212,7 +214,9 @@ export async function openWorkerPlatform(config: Config, log: Logger, metrics = 
 /** Opens a gateway node's platform. */
 export async function openGatewayPlatform(config: Config, log: Logger): Promise<GatewayPlatform> {
   const common = await openCommon(config, log, 'gateway');
-  const generation = createGeneration(common.redis, common.keys, () => log.error('redis lost acknowledged data: all sessions begin anew'));
+  const generation = createGeneration(common.redis, common.keys, () =>
+    log.error('Redis lost acknowledged data; all gateway sessions must start again'),
+  );
   await generation.boot();
   common.redis.on('ready', () => void generation.boot().catch(() => undefined));
   return {

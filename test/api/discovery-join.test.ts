@@ -54,7 +54,7 @@ describe('POST /api/discovery/servers/{serverId}/join', () => {
   const expectUnlisted = (answer: Answer): void => {
     expect(answer.status, JSON.stringify(answer.body)).to.equal(404);
     expect(answer.body).to.deep.equal({
-      message: 'There is no such server in Discovery, or you may not know of it.',
+      message: 'This Discovery listing doesn’t exist or you don’t have access.',
       requestId: answer.headers.get('X-Request-Id'),
     });
   };

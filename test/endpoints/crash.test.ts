@@ -11,7 +11,7 @@ import { type OwnProcess, startOwn } from '../harness/own-process.ts';
 import { until } from '../harness/scene.ts';
 import { type RaceScene, startRaceScene } from './race-scene.ts';
 
-const lost = [null, 'failed', 'the outcome was never noted: the worker ended, or a store was away'];
+const lost = [null, 'failed', 'the outcome is unknown because a worker stopped or a store was unavailable'];
 
 describe('Interactions Endpoint: processes that die (P6, P7, P8)', function () {
   this.timeout(180_000); // processes start, and a dead worker's job is found after seconds

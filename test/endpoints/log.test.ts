@@ -138,7 +138,7 @@ describe('GET /api/applications/{id}/deliveries', () => {
     expect(items[1]).to.deep.include({
       status: null,
       outcome: 'failed',
-      reason: 'the outcome was never noted: the worker ended, or a store was away',
+      reason: 'the outcome is unknown because a worker stopped or a store was unavailable',
     });
   });
 

@@ -85,7 +85,7 @@ describe('error catalogue', () => {
     it(`${code}: a sentence whose holes are filled`, () => {
       const { text, status } = catalogue[code];
       expect(code).to.match(/^[a-z]+(_[a-z]+)*$/);
-      expect(text).to.match(/^[A-Z].*\.$/);
+      expect(text).to.match(/^([A-Z].*|\{\w+\})\.$/);
       expect(text.replace(/\{\w+\}/g, '')).not.to.match(/[{}]/);
       const fill = Object.fromEntries(holesOf(text).map((hole) => [hole, `<${hole}>`]));
       const fault = (() => {

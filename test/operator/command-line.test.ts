@@ -49,12 +49,10 @@ describe('npm run operator', function () {
     expect(await typesNow()).to.deep.equal([]);
     const { exit, stdout, stderr } = await run('server-types', server.id, 'verified, official,verified');
     expect([exit, stderr]).to.deep.equal([0, '']);
-    expect(stdout).to.equal(`“${server.name}” (${server.id}): types official, verified, before: none.\n`);
+    expect(stdout).to.equal(`“${server.name}” (${server.id}): server types: official, verified, previously none.\n`);
     expect(await typesNow()).to.deep.equal(['official', 'verified']);
-    expect(await textOf('server-types', server.id, 'official,verified')).to.match(
-      /: types official, verified as before; nothing changed\.$/,
-    );
-    expect(await textOf('server-types', server.id, 'none')).to.match(/: types none, before: official, verified\.$/);
+    expect(await textOf('server-types', server.id, 'official,verified')).to.match(/: server types: official, verified, unchanged\.$/);
+    expect(await textOf('server-types', server.id, 'none')).to.match(/: server types: none, previously official, verified\.$/);
     expect(await typesNow()).to.deep.equal([]);
   });
 
@@ -66,7 +64,9 @@ describe('npm run operator', function () {
     const base = { ok: true, command: 'server-types', id, name };
     expect(granted).to.deep.equal({ ...base, changed: true, before: [], after: ['staff'], unlisted: true });
     await list();
-    expect(await textOf('server-types', id, 'staff')).to.match(/: types staff, before: staff\. It left Discovery\.$/);
+    expect(await textOf('server-types', id, 'staff')).to.match(
+      /: server types: staff, unchanged\. The server was removed from Discovery\.$/,
+    );
   });
 
   it('verify-bot, and --undo', async () => {
@@ -74,7 +74,7 @@ describe('npm run operator', function () {
     const base = { ok: true, command: 'verify-bot', id, name };
     expect(await json(0, 'verify-bot', applicationId)).to.deep.equal({ ...base, changed: true, before: 'bot', after: 'verified_bot' });
     expect(await send(api, 200, bot, 'GET', '/api/auth/me')).to.include({ tag: 'verified_bot' });
-    expect(await textOf('verify-bot', applicationId)).to.equal(`“${name}” (${id}): tag verified_bot as before; nothing changed.`);
+    expect(await textOf('verify-bot', applicationId)).to.equal(`“${name}” (${id}): tag: verified_bot, unchanged.`);
     expect(await json(0, 'verify-bot', '--undo', applicationId)).to.include({ changed: true, after: 'bot' });
     expect(await send(api, 200, bot, 'GET', '/api/auth/me')).to.include({ tag: 'bot' });
   });
@@ -83,14 +83,14 @@ describe('npm run operator', function () {
     const { id, username: name } = person;
     const base = { ok: true, command: 'tag', changed: true, id, name };
     expect(await send(api, 200, person, 'GET', '/api/auth/me')).to.include({ tag: null });
-    expect((await run('tag', id, 'official')).stdout).to.equal(`“${name}” (${id}): tag official, before: none.\n`);
+    expect((await run('tag', id, 'official')).stdout).to.equal(`“${name}” (${id}): tag: official, previously none.\n`);
     expect(await send(api, 200, person, 'GET', '/api/auth/me')).to.include({ tag: 'official' });
     expect(await json(0, 'tag', id, 'none')).to.deep.equal({ ...base, before: 'official', after: null });
   });
 
   it('early-access, and --undo', async () => {
     const { id, username: name } = person;
-    expect((await run('early-access', id)).stdout).to.equal(`“${name}” (${id}): early access yes, before: no.\n`);
+    expect((await run('early-access', id)).stdout).to.equal(`“${name}” (${id}): early access: yes, previously no.\n`);
     expect(await json(0, 'early-access', id, '--undo')).to.include({ command: 'early-access', changed: true, before: true, after: false });
   });
 
@@ -122,7 +122,7 @@ describe('npm run operator', function () {
       it(`for ${what}`, async () => {
         const { exit, stdout, stderr } = await run(...args);
         expect([exit, stdout]).to.deep.equal([1, '']);
-        expect(stderr).to.match(/^There is no such (server|application|account).*\.\n$/);
+        expect(stderr).to.match(/^This (server|application|account) doesn’t exist.*\.\n$/);
       });
 
     it('for the account of the platform; with --json the code is that of the API', async () => {

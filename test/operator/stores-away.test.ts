@@ -96,7 +96,7 @@ describe('npm run operator, when it cannot', function () {
       return { exit: exits.done, json: { ok: true }, text: '' };
     });
     expect(exit).to.equal(exits.away);
-    expect(text).to.match(/^It is stored, but Redis/);
+    expect(text).to.match(/^The change is stored, but Redis/);
     const repeat = await runOperator(['tag', person.id, 'official', '--json'], env);
     expect(JSON.parse(repeat.stdout)).to.include({ ok: true, changed: false });
     expect((await read()).tag).to.equal('official');
@@ -124,7 +124,7 @@ describe('npm run operator, when it cannot', function () {
     release(); // so that it closes what it opened: the process would have ended
     expect([never.exit, never.text]).to.deep.equal([
       exits.away,
-      'The database (MONGODB_URL) or Redis (REDIS_URL) cannot be reached: no answer within 4 s. Repeat the command when it can.',
+      'The database (MONGODB_URL) or Redis (REDIS_URL) cannot be reached: no response within 4 s. Try again when it is available.',
     ]);
     const broken = await obey(config, () => Promise.reject(new TypeError('oops')));
     expect([broken.exit, broken.text]).to.deep.equal([exits.fault, 'TypeError: oops']);

@@ -28,7 +28,7 @@ const requests = (status: number, count: number): string =>
 
 describe('what the overview makes of the measurements', () => {
   it('knows no rate from one reading', () => {
-    const row = rowOf(after(messages(100)), 'messages', 'Messages a second');
+    const row = rowOf(after(messages(100)), 'messages', 'Messages per second');
     expect([row.now, row.verdict.state]).to.deep.equal(['not known', 'unknown']);
   });
 
@@ -41,7 +41,7 @@ describe('what the overview makes of the measurements', () => {
     ['a mean over half a minute', [messages(0), messages(0), messages(10)], '1'],
     ['events that are no messages', ['', 'parlance_events_total{event="X",process="worker:1"} 9\n'], '0'],
   ] as [string, string[], string][])
-    it(`messages a second: ${what}`, () => expect(rowOf(after(...texts), 'messages', 'Messages a second').now).to.equal(now));
+    it(`messages a second: ${what}`, () => expect(rowOf(after(...texts), 'messages', 'Messages per second').now).to.equal(now));
 
   it('says what a read without Redis cannot tell', () => {
     const read = createReader();
@@ -51,7 +51,7 @@ describe('what the overview makes of the measurements', () => {
     expect(rowOf(groups, 'stores', 'Workers').verdict.state).to.equal('unknown');
     expect(rowOf(groups, 'sockets', 'All nodes').verdict.state).to.equal('unknown');
     expect(rowOf(groups, 'queues', 'All queues').verdict.state).to.equal('unknown');
-    expect(rowOf(groups, 'outbox', 'Oldest event that nobody was told of').verdict.state).to.equal('fine');
+    expect(rowOf(groups, 'outbox', 'Oldest undelivered event').verdict.state).to.equal('fine');
   });
 
   it('Redis that answered too late once is worth a look, and twice is to be acted on', () => {
@@ -69,7 +69,7 @@ describe('what the overview makes of the measurements', () => {
 
   it('a worker that nobody heard of for a minute is to be acted on', () =>
     expect(rowOf(after(''), 'stores', 'Workers'))
-      .to.deep.include({ now: 'no sign of life for a minute' })
+      .to.deep.include({ now: 'no heartbeat for a minute' })
       .and.nested.include({ 'verdict.state': 'act' }));
 
   it('sockets by node, also of one without any', () => {
@@ -79,8 +79,8 @@ describe('what the overview makes of the measurements', () => {
     );
     expect(groups.sockets.map(({ name, now }) => [name, now])).to.deep.equal([
       ['All nodes', '3 sockets on 2 nodes'],
-      ['gateway:a', '0 bots, 0 people, 0 not logged in'],
-      ['gateway:b', '2 bots, 1 person, 0 not logged in'],
+      ['gateway:a', '0 bots, 0 people, 0 not identified'],
+      ['gateway:b', '2 bots, 1 person, 0 not identified'],
     ]);
   });
 
@@ -95,14 +95,14 @@ describe('what the overview makes of the measurements', () => {
     const queue = (name: string): string =>
       `parlance_queue_jobs{queue="${name}",state="waiting"} 1\nparlance_queue_oldest_waiting_seconds{queue="${name}"} 4\n`;
     const groups = after(queue('drain') + queue('media'));
-    expect(rowOf(groups, 'queues', 'drain')).to.nested.include({ now: '1 waits, the oldest for 4 s', 'verdict.state': 'act' });
+    expect(rowOf(groups, 'queues', 'drain')).to.nested.include({ now: '1 waiting, the oldest for 4 s', 'verdict.state': 'act' });
     expect(rowOf(groups, 'queues', 'media').verdict.state).to.equal('fine');
   });
 
   it('errors and slowest routes are of what grew, not of all time', () => {
     const groups = after(requests(200, 1_000) + requests(500, 900), requests(200, 1_180) + requests(500, 920));
-    expect(rowOf(groups, 'errors', 'Faults of ours (5xx)')).to.nested.include({ now: '10 % of 200 requests', 'verdict.state': 'act' });
-    expect(rowOf(groups, 'errors', 'Requests refused (4xx)').verdict.state).to.equal('fine');
+    expect(rowOf(groups, 'errors', 'Server errors (5xx)')).to.nested.include({ now: '10 % of 200 requests', 'verdict.state': 'act' });
+    expect(rowOf(groups, 'errors', 'Refused requests (4xx)').verdict.state).to.equal('fine');
     expect(rowOf(groups, 'slowest', 'GET /x')).to.nested.include({ now: '955 ms, mean 500 ms, 200 requests', 'verdict.state': 'look' });
   });
 
@@ -112,7 +112,7 @@ describe('what the overview makes of the measurements', () => {
         .map(([name, value]) => `parlance_endpoint_${name}{application="7",process="${process}"} ${value}\n`)
         .join('');
     const row = rowOf(after(of('worker:1', 10, 0, 0.1) + of('worker:2', 30, 2, 0.3)), 'slowest', 'Endpoint of application 7');
-    expect(row.now).to.equal('600 ms, mean 250 ms, 40 requests, 2 without a good reply');
+    expect(row.now).to.equal('600 ms, mean 250 ms, 40 requests, 2 without a valid response');
   });
 
   it('looks back 5 minutes, and no more readings than these hold', () => {

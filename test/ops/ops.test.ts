@@ -70,7 +70,7 @@ describe('operators’ pages', () => {
     expect(ready).to.equal(false);
     expect(checks.database.ok).to.equal(true);
     expect(checks.redis.ok).to.equal(true);
-    expect(checks.worker).to.include({ ok: false, reason: 'no worker has said in the last minute that it lives' });
+    expect(checks.worker).to.include({ ok: false, reason: 'no worker sent a heartbeat in the last minute' });
     expect(checks.worker.todo).to.contain('npm run worker');
   });
 

@@ -52,39 +52,39 @@ describe('operators’ overview in a browser', function () {
     const page = await open(site(), undefined, look);
     await page.clock.install();
     await page.goto('/');
-    await page.getByText('Last read at').waitFor();
+    await page.getByText('Last updated at').waitFor();
     return page;
   }
 
   it('reads by itself, and says what is to be done in words, at the figure and at the top', async () => {
     const page = await openOverview();
-    await says(page, 'All that is known is fine.');
+    await says(page, 'Everything is normal.');
     await owe();
     await pass(page);
-    await says(page, 'Act now: Oldest event that nobody was told of.');
-    const row = page.getByRole('table', { name: 'Outbox' }).getByRole('row', { name: 'Oldest event' });
-    expect(await row.innerText()).to.match(/\d (s|min) old[\s\S]+Act[\s\S]+Check that a worker runs/);
+    await says(page, 'Act now: Oldest undelivered event.');
+    const row = page.getByRole('table', { name: 'Outbox' }).getByRole('row', { name: 'Oldest undelivered event' });
+    expect(await row.innerText()).to.match(/\d (s|min) old[\s\S]+Act[\s\S]+Check that a worker is running/);
     expect(await page.title()).to.equal('Act · Parlance operations');
     await worker.db.messages.collection.deleteMany({});
     await pass(page);
-    await says(page, 'All that is known is fine.');
+    await says(page, 'Everything is normal.');
   });
 
   it('says when it cannot read, keeps what it knew, and goes on when it can again', async () => {
     const page = await openOverview();
-    await says(page, 'fine');
+    await says(page, 'normal');
     await page.route('**/metrics', (route) => route.abort());
     await pass(page);
-    await says(page, 'The measurements cannot be read');
+    await says(page, 'The metrics cannot be loaded');
     expect(await page.getByRole('table', { name: 'Sockets' }).innerText()).to.contain('7 bots');
     await page.unroute('**/metrics');
     await pass(page);
-    await says(page, 'fine');
+    await says(page, 'normal');
   });
 
   it('reads nothing while it is hidden or paused, and at once when it is seen again', async () => {
     const page = await openOverview();
-    await says(page, 'fine');
+    await says(page, 'normal');
     let asked = 0;
     page.on('request', (request) => {
       asked += Number(request.url().endsWith('/metrics'));
@@ -127,7 +127,7 @@ describe('operators’ overview in a browser', function () {
     try {
       const page = await open({ origin: `http://127.0.0.1:${locked.port}` });
       await page.goto(`http://ops:secret@127.0.0.1:${locked.port}/`);
-      await says(page, 'fine');
+      await says(page, 'normal');
     } finally {
       await locked.close();
     }

@@ -99,7 +99,9 @@ export function createIdentify(platform: ApiPlatform): Identify {
       : null;
     if (!credential) await pass(null);
     if (!credential || (credential.account.kind === 'bot') !== presented?.bot)
-      return refuse('unauthorized', { hint: `\`Authorization: Bot <token>\`, \`Bearer <token>\`, or the cookie ${cookieName}` });
+      return refuse('unauthorized', {
+        hint: `Missing or invalid credentials. Send \`Authorization: Bot <token>\` or \`Bearer <token>\`, or the cookie ${cookieName}`,
+      });
     noteSessionUse(platform, credential.token, address);
     provenHashes.set(credential.token._id, credential.token.hash);
     const actor = actorOf(platform, credential.account, known);

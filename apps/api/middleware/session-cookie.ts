@@ -25,7 +25,7 @@ export function tokenOf(ctx: Context, baseUrl: string): Presented | null {
   }
   const cookie = ctx.cookies.get(cookieName) ?? null;
   if (cookie && !safeMethods.has(ctx.method) && ctx.get('Origin') !== new URL(baseUrl).origin)
-    return refuse('unauthorized', { hint: 'with the cookie, an Origin header that names this service' });
+    return refuse('unauthorized', { hint: 'A request that uses the session cookie needs an Origin header that names this service' });
   return cookie ? { token: cookie, bot: false } : null;
 }
 

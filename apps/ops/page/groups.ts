@@ -44,14 +44,14 @@ function messages(history: History): Row[] {
   const lately = growthOver(history, historyMs);
   return [
     row(
-      'Messages a second',
+      'Messages per second',
       text(rate(now), numberText),
       series(history, ({ growth }) => rate(growth)),
       { name: 'messages', value: rate(now) },
     ),
     row(
-      'From a message to bots’ sockets, 95 of 100',
-      lately && lately.delivery.count === 0 ? 'no bot was told of one' : text(late(lately), timeText),
+      'Delivery time to bots (p95)',
+      lately && lately.delivery.count === 0 ? 'no message was delivered to a bot' : text(late(lately), timeText),
       series(history, ({ growth }) => late(growth)),
       { name: 'message-time', value: lately?.delivery.count === 0 ? 0 : late(lately) },
     ),
@@ -74,7 +74,7 @@ function sockets(history: History): Row[] {
     ...(nodes ?? []).map(({ name, bots, people, strangers }) =>
       row(
         name,
-        `${countText(bots, 'bot')}, ${countText(people, 'person', 'people')}, ${numberText(strangers)} not logged in`,
+        `${countText(bots, 'bot')}, ${countText(people, 'person', 'people')}, ${numberText(strangers)} not identified`,
         series(history, (reading) => {
           const node = reading.nodes?.find((one) => one.name === name);
           return node ? node.bots + node.people + node.strangers : null;
@@ -92,9 +92,9 @@ function queues(history: History): Row[] {
     row(
       name,
       [
-        waiting ? `${countText(waiting, 'waits', 'wait')}, the oldest for ${timeText(oldestSecs)}` : 'nothing waits',
-        ...(active ? [`${numberText(active)} under way`] : []),
-        ...(delayed ? [`${numberText(delayed)} for later`] : []),
+        waiting ? `${numberText(waiting)} waiting, the oldest for ${timeText(oldestSecs)}` : 'none waiting',
+        ...(active ? [`${numberText(active)} active`] : []),
+        ...(delayed ? [`${numberText(delayed)} delayed`] : []),
       ].join('; '),
       series(history, (reading) => reading.queues.get(name)?.waiting ?? null),
       { name: promptQueues.includes(name) ? 'prompt-queue-age' : 'queue-age', value: oldestSecs },
@@ -107,8 +107,8 @@ function outbox(history: History): Row[] {
   const age = history.at(-1)?.outboxSecs ?? null;
   return [
     row(
-      'Oldest event that nobody was told of',
-      text(age, (secs) => (secs === 0 ? 'nothing is owed' : `${timeText(secs)} old`)),
+      'Oldest undelivered event',
+      text(age, (secs) => (secs === 0 ? 'none pending' : `${timeText(secs)} old`)),
       series(history, ({ outboxSecs }) => outboxSecs),
       { name: 'outbox-age', value: age },
     ),
@@ -125,7 +125,7 @@ function slowest(history: History): Row[] {
   return [
     ...routes.map(({ name, times: { count, sum }, p95 }) =>
       row(
-        name.endsWith(' none') ? `${name.slice(0, -5)} of no route` : name,
+        name.endsWith(' none') ? `${name.slice(0, -5)} (unknown path)` : name,
         `${timeText(p95)}, mean ${timeText(count ? sum / count : 0)}, ${countText(count, 'request')}`,
         series(history, ({ growth }) => {
           const times = growth?.routes.get(name);
@@ -137,7 +137,7 @@ function slowest(history: History): Row[] {
     ...endpoints.map(([application, { posts, failed, meanSecs, p95Secs }]) =>
       row(
         `Endpoint of application ${application}`,
-        `${timeText(p95Secs)}, mean ${timeText(meanSecs)}, ${countText(posts, 'request')}${failed ? `, ${numberText(failed)} without a good reply` : ''}`,
+        `${timeText(p95Secs)}, mean ${timeText(meanSecs)}, ${countText(posts, 'request')}${failed ? `, ${numberText(failed)} without a valid response` : ''}`,
         series(history, (reading) => reading.endpoints.get(application)?.p95Secs ?? null),
         { name: 'endpoint-failures', value: posts ? failed / posts : 0, of: posts },
         { name: 'endpoint-time', value: p95Secs, of: posts },
@@ -180,10 +180,10 @@ function errors(history: History): Row[] {
     return sum && sum.all ? sum.failed / sum.all : null;
   };
   return [
-    requests('Faults of ours (5xx)', 'server-errors', '5'),
-    requests('Requests refused (4xx)', 'caller-errors', '4'),
+    requests('Server errors (5xx)', 'server-errors', '5'),
+    requests('Refused requests (4xx)', 'caller-errors', '4'),
     row(
-      'Jobs that failed',
+      'Failed jobs',
       jobs && (jobs.all ? [`${shareText(jobs.failed / jobs.all)} of ${countText(jobs.all, 'job')}`, ...failing].join(', ') : 'no jobs'),
       series(history, ({ growth }) => jobShare(growth)),
       { name: 'job-failures', value: lately && (jobShare(lately) ?? 0), of: jobs?.all ?? 0 },
@@ -197,7 +197,7 @@ function stores(history: History): Row[] {
   const { database, redis, redisFull, redisKeeps, beatSecs } = last;
   const lastTwo = history.slice(-2);
   const answered = (of: 'database' | 'redis'): number => lastTwo.filter((reading) => reading[of]).length / lastTwo.length;
-  const answers = (up: boolean): string => (up ? 'answers' : 'does not answer');
+  const answers = (up: boolean): string => (up ? 'responding' : 'not responding');
   const beat = beatSecs ?? (redis ? Infinity : null);
   return [
     row('Database', answers(database), [], { name: 'database', value: answered('database') }),
@@ -209,14 +209,14 @@ function stores(history: History): Row[] {
       { name: 'redis-memory', value: redisFull },
     ),
     row(
-      'What Redis keeps',
-      text(redisKeeps === null ? null : Number(redisKeeps), (keeps) => (keeps ? 'everything' : 'it may lose something')),
+      'Redis persistence',
+      text(redisKeeps === null ? null : Number(redisKeeps), (keeps) => (keeps ? 'on' : 'data may be lost')),
       [],
       { name: 'redis-keeps', value: redisKeeps === null ? null : Number(redisKeeps) },
     ),
     row(
       'Workers',
-      text(beat, (secs) => (Number.isFinite(secs) ? `one lived ${timeText(secs)} ago` : 'no sign of life for a minute')),
+      text(beat, (secs) => (Number.isFinite(secs) ? `last heartbeat ${timeText(secs)} ago` : 'no heartbeat for a minute')),
       series(history, (reading) => reading.beatSecs),
       { name: 'worker-beat', value: beat },
     ),

@@ -45,10 +45,10 @@ const markState = (into: HTMLElement, state: State): void => {
 /** What stands at the top, in one sentence. It is read out when it changes: so it names figures, and no values. */
 function summary(rows: readonly Row[]): [State, string] {
   const named = (state: State): string => rows.flatMap((row) => (row.verdict.state === state ? [row.name] : [])).join(', ');
-  if (fault !== null) return ['unknown', `The measurements cannot be read: ${fault}. What stands below is old.`];
+  if (fault !== null) return ['unknown', `The metrics cannot be loaded: ${fault}. The values below are old.`];
   const [act, look] = [named('act'), named('look')];
-  const parts = [...(act ? [`Act now: ${act}.`] : []), ...(look ? [`Worth a look: ${look}.`] : [])];
-  return [worstOf(rows.map(({ verdict }) => verdict.state)), parts.join(' ') || 'All that is known is fine.'];
+  const parts = [...(act ? [`Act now: ${act}.`] : []), ...(look ? [`Check: ${look}.`] : [])];
+  return [worstOf(rows.map(({ verdict }) => verdict.state)), parts.join(' ') || 'Everything is normal.'];
 }
 
 function show(): void {
@@ -67,7 +67,7 @@ function show(): void {
 }
 
 function tellTime(): void {
-  const last = lastAt === null ? 'Not read yet' : `Last read at ${clock.format(lastAt)}`;
+  const last = lastAt === null ? 'Not loaded yet' : `Last updated at ${clock.format(lastAt)}`;
   write(place('read-at'), `${last}; ${pause.getAttribute('aria-pressed') === 'true' ? 'paused' : `every ${everyMs / 1000} seconds`}.`);
 }
 
@@ -79,7 +79,9 @@ async function readOnce(): Promise<void> {
     // From the origin alone: the address of the page may hold a password, which fetch refuses.
     const answer = await fetch(new URL('/metrics', location.origin), { signal });
     if (answer.status !== 200)
-      throw new Error(answer.status === 401 ? 'the password is asked for again; load the page anew' : `the answer is ${answer.status}`);
+      throw new Error(
+        answer.status === 401 ? 'the password is required again; reload the page' : `the server responded with ${answer.status}`,
+      );
     const text = await answer.text();
     lastAt = Date.now();
     history = remember(history, read(text, lastAt));
@@ -87,9 +89,9 @@ async function readOnce(): Promise<void> {
   } catch (error) {
     if (document.hidden) return;
     fault = signal.aborted
-      ? `no answer within ${patienceMs / 1000} seconds`
+      ? `no response within ${patienceMs / 1000} seconds`
       : error instanceof TypeError
-        ? 'the ops process does not answer'
+        ? 'the ops process does not respond'
         : (error as Error).message;
   } finally {
     clearTimeout(late);
