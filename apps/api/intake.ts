@@ -89,10 +89,8 @@ export async function takeBody(
   params: Record<string, string>,
   { uploads, takeDelivery }: Places,
 ): Promise<Intake> {
-  if (route.admitDelivery) {
-    const { serverId } = await route.admitDelivery(platform, params);
-    return plain(await takeDelivery(ctx, { webhookId: params.webhook_id ?? '', serverId, address: who.address }));
-  }
+  if (route.takesDelivery)
+    return plain(await takeDelivery(ctx, { webhookId: params.webhook_id ?? '', serverId: who.pathServerId ?? '', address: who.address }));
   if (route.admitPicture && who.actor) {
     await route.admitPicture(platform, who.actor, params);
     return uploads.run(ctx.req, uploadSharesOf(who.actor.id, who.address), (failed) => takePicture(ctx, platform, failed));

@@ -22,7 +22,7 @@ export function codesOf(route: Route): ErrorCode[] {
   if (route.rateLimit !== 'none') codes.add('rate_limited');
   if (route.body || route.query || route.creates || route.admitPicture) codes.add('invalid_request');
   if (route.body || route.admitPicture) codes.add('payload_too_large').add('unsupported_media_type').add('body_too_slow');
-  if (route.admitUpload || route.admitPicture || route.admitDelivery) codes.add('rate_limited');
+  if (route.admitUpload || route.admitPicture || route.checkPath) codes.add('rate_limited');
   if (route.creates) codes.add('idempotency_conflict');
   return [...codes];
 }
@@ -105,7 +105,7 @@ function requestBody(route: Route, body: TSchema, schemas: SchemaWriter): Json {
   const content = {
     'application/json': { schema },
     ...(route.admitUpload ? { 'multipart/form-data': form } : {}),
-    ...(route.admitDelivery ? { [formType]: payload } : {}),
+    ...(route.takesDelivery ? { [formType]: payload } : {}),
   };
   return { required: !route.bodyOptional, content };
 }

@@ -84,10 +84,15 @@ export interface Route<
    */
   admitPicture?: (platform: ApiPlatform, actor: Actor, params: Record<Holes<P>, string>) => Promise<unknown>;
   /**
-   * Its body is a delivery of a code host, and comes to `run` as the `Arrival` that it was read as. Called before any of it is read;
-   * refuses who may not send it, and answers whose webhook it goes to.
+   * Its body is a delivery of a code host, and comes to `run` as the `Arrival` that it was read as.
+   * `checkPath` answers its webhook's server.
    */
-  admitDelivery?: (platform: ApiPlatform, params: Record<Holes<P>, string>) => Promise<{ serverId: string }>;
+  takesDelivery?: true;
+  /**
+   * Checks the id and the token in the path, which are the credential, before any of the body is read. Refuses `not_found` for a wrong pair, which is charged to
+   * the address; a right one is never charged or refused for that.
+   */
+  checkPath?: (platform: ApiPlatform, params: Record<Holes<P>, string>) => Promise<{ serverId: string } | void>;
   /** Whether the body may be left out altogether. */
   bodyOptional?: true;
   reply: { status: 200 | 201 | 202 | 204; body?: R };

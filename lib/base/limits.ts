@@ -16,6 +16,8 @@ export const limits = {
   typingMs: 9_000,
   answerWindowMs: 3_000,
   followupWindowMs: 15 * 60_000,
+  followups: 5,
+  followupRateMs: 5_000,
   signatureAgeSecs: 300,
   commandsPerScope: 100,
   optionsPerCommand: 25,

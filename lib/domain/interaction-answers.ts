@@ -6,10 +6,11 @@ import type { CallbackInput, FollowupInput, Message } from '../contract/message.
 import type { InteractionDoc } from '../store/models/interaction.ts';
 import type { MessageDoc } from '../store/models/message.ts';
 import type { OutboxEntry } from '../store/models/outbox.ts';
-import type { EnqueuePlatform, Platform } from '../store/platform.ts';
+import type { ApiPlatform, EnqueuePlatform, Platform } from '../store/platform.ts';
 import { isInteractionToken } from '../store/seal.ts';
 import { homeOfChannel, loadServerNow, permissionsIn, require } from './access.ts';
 import { accountsOf } from './faces.ts';
+import { countFollowUp, type TellRate } from './interaction-limits.ts';
 import { expireLazily, isDuring, move, readInteraction, settleState, updateEntry, windows } from './interaction-states.ts';
 import { checkDraft, composeMessage, storeMessage } from './message-draft.ts';
 import { requireRoom } from './owed-events.ts';
@@ -22,11 +23,17 @@ export interface InteractionKey {
   token: string;
 }
 
-/** The interaction that id and token name together; every wrong pair looks the same: 404 (edge case 32). */
-export async function openInteraction(platform: Platform, { id, token }: InteractionKey): Promise<InteractionDoc> {
+/** Refuses (404) a token that does not belong to the id, without a read of the database. An interaction of that id need not exist. */
+export function checkInteractionKey({ config }: Pick<Platform, 'config'>, { id, token }: InteractionKey): void {
   // The token is compared for any id, so that the time taken tells nothing about which interactions there are.
-  const right = isInteractionToken(platform.config, id, token);
-  return right && isId(id) ? readInteraction(platform, id) : refuse('not_found', { what: 'interaction' });
+  const isRight = isInteractionToken(config, id, token);
+  if (!isRight || !isId(id)) refuse('not_found', { what: 'interaction' });
+}
+
+/** The interaction that id and token name together; every wrong pair looks the same: 404 (edge case 32). */
+export async function openInteraction(platform: Platform, key: InteractionKey): Promise<InteractionDoc> {
+  checkInteractionKey(platform, key);
+  return readInteraction(platform, key.id);
 }
 
 /**
@@ -168,14 +175,17 @@ async function ownAnswer(platform: EnqueuePlatform, interaction: InteractionDoc,
 
 /**
  * A follow-up (spec, Interactions; edge cases 35 and 36): the first after a defer is the answer, hidden if the defer was unless it says otherwise; any other is
- * one more message. Refuses `not_answered` before any answer, `interaction_expired` after 15 minutes or when there never was one, else as a callback does.
+ * one more message. Refuses `rate_limited`, `not_answered` before any answer, `interaction_expired` after 15 minutes or when there never was one, else as a
+ * callback does.
  */
 export async function followUp(
-  platform: EnqueuePlatform,
-  input: InteractionKey & { newId: string; answer: FollowupInput },
+  platform: ApiPlatform,
+  input: InteractionKey & { newId: string; answer: FollowupInput; tellRate: TellRate },
 ): Promise<Message> {
   const { answer, newId } = input;
-  const interaction = await settleState(platform, await openInteraction(platform, input));
+  const opened = await openInteraction(platform, input);
+  await countFollowUp(platform, opened, input.tellRate);
+  const interaction = await settleState(platform, opened);
   const { _id: id, state } = interaction;
   checkDraft({ content: answer.content ?? '', embeds: answer.embeds ?? [] });
   if (state === 'created') refuse('not_answered');

@@ -4,16 +4,22 @@ import type { InteractionDoc } from '../store/models/interaction.ts';
 import type { MessageDoc } from '../store/models/message.ts';
 import type { ApiPlatform } from '../store/platform.ts';
 import { finishAnswer, type InteractionKey, openInteraction, stageOf } from './interaction-answers.ts';
+import { countFollowUp, type TellRate } from './interaction-limits.ts';
 import { isDuring, settleState, windows } from './interaction-states.ts';
 import { applyEdit, buryMessage, messageIn } from './messages.ts';
 import { presentMessage } from './present.ts';
 
+/** What a change of an original names, and what is told how its buckets decided. */
+export type OriginalKey = InteractionKey & { tellRate: TellRate };
+
 /**
- * The first answer of an interaction while the 15 minutes run (decisions 3). Refuses `not_answered` while there is none, `interaction_expired`, and 404 for an
+ * The first answer of an interaction while the 15 minutes run (decisions 3). Refuses `rate_limited`, `not_answered` while there is none, `interaction_expired`, and 404 for an
  * answer that was ephemeral or is deleted.
  */
-async function originalOf(platform: ApiPlatform, key: InteractionKey): Promise<{ interaction: InteractionDoc; message: MessageDoc }> {
-  const interaction = await settleState(platform, await openInteraction(platform, key));
+async function originalOf(platform: ApiPlatform, key: OriginalKey): Promise<{ interaction: InteractionDoc; message: MessageDoc }> {
+  const opened = await openInteraction(platform, key);
+  await countFollowUp(platform, opened, key.tellRate);
+  const interaction = await settleState(platform, opened);
   if (interaction.state === 'created') refuse('not_answered');
   if (interaction.state === 'expired' || !(await isDuring(platform, interaction._id, windows.following))) refuse('interaction_expired');
   if (interaction.state === 'deferred') refuse('not_answered');
@@ -22,13 +28,13 @@ async function originalOf(platform: ApiPlatform, key: InteractionKey): Promise<{
 }
 
 /** Edits the first answer as a message is edited. Refuses as `originalOf`, 404 when the channel is gone, 400 when nothing would be left. */
-export async function editOriginal(platform: ApiPlatform, input: InteractionKey & { edit: MessageEdit }): Promise<Message> {
+export async function editOriginal(platform: ApiPlatform, input: OriginalKey & { edit: MessageEdit }): Promise<Message> {
   const { interaction, message } = await originalOf(platform, input);
   return presentMessage(platform, await applyEdit(platform, await stageOf(platform, interaction), message, input.edit), null);
 }
 
 /** Deletes the first answer. Refuses as `originalOf`; a second time is 404. */
-export async function deleteOriginal(platform: ApiPlatform, key: InteractionKey): Promise<void> {
+export async function deleteOriginal(platform: ApiPlatform, key: OriginalKey): Promise<void> {
   const { interaction, message } = await originalOf(platform, key);
   await stageOf(platform, interaction);
   if (!(await buryMessage(platform, message))) refuse('not_found', { what: 'message' });

@@ -70,10 +70,10 @@ describe('bodies that come slowly', () => {
       sent.on('error', () => resolve(null));
       sent.on('response', (response) => {
         answered = true;
-        const { statusCode: status = 0, headers } = response;
+        const { statusCode: status = 0 } = response;
         void readText(response).then((text) => {
           const { code = '' } = text ? (JSON.parse(text) as { code?: string }) : {};
-          resolve({ status, code, retryAfter: headers['retry-after'], connection: headers.connection });
+          resolve({ status, code, retryAfter: response.headers['retry-after'], connection: response.headers.connection });
         });
       });
     });

@@ -97,6 +97,8 @@ const others: Limits = {
   deliveryBytes: 5_242_880,
   deliveryReadMs: 30_000,
   deliveriesReadAtOnce: 16,
+  followups: 5,
+  followupRateMs: 5_000,
   deliveriesReadPerServer: 8,
   deliveriesReadPerWebhook: 4,
   deliveriesReadPerAddress: 12,

@@ -217,14 +217,13 @@ describe('Interaction: answers', () => {
 });
 
 describe('Interaction: rate limits', () => {
-  it('callbacks and follow-ups are exempt, as no other route without a login is', async () => {
+  it('callbacks are exempt, as no other route without a login is', async () => {
     const scene = await startScene({ RATE_LIMIT: '1/5' });
     try {
       const id = await scene.use();
       const sends = Array.from({ length: 20 }, () => scene.send('callback', id, { type: 'message', content: 'x' }));
       const statuses = (await Promise.all(sends)).map(({ status }) => status);
       expect(statuses).to.have.members([201, ...Array.from({ length: 19 }, () => 409)]);
-      expect((await scene.send('followup', id, { content: 'x' })).headers.get('X-RateLimit-Limit')).to.equal(null);
       const others = await Promise.all(Array.from({ length: 20 }, () => scene.api.call('GET', '/api/gateway')));
       expect(others.map(({ status }) => status)).to.include(429);
     } finally {

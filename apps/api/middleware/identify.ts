@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 import { clientAddress } from '../../../lib/base/client-address.ts';
-import { refuse } from '../../../lib/base/errors.ts';
+import { Refusal, refuse } from '../../../lib/base/errors.ts';
 import { type Actor, serverOfChannelHint } from '../../../lib/domain/access.ts';
 import { actorOf, type Credential, checkToken, tokenIdOf } from '../../../lib/domain/credentials.ts';
 import { noteSessionUse } from '../../../lib/domain/sessions.ts';
@@ -19,15 +19,26 @@ export interface Identified {
   tokenId: string | null;
   newId: string;
   address: string;
+  /** The server of what the path's id and token name, where the route's `checkPath` answers it. */
+  pathServerId: string | null;
 }
+
+type Rate = Pick<Bucket, 'perSecond' | 'burst'>;
 
 function bucketFor(platform: ApiPlatform, route: Route, accountId: string | null, address: string): (Bucket & { name: string }) | null {
   const rate = platform.config.RATE_LIMIT;
   if (rate === null || route.rateLimit === 'none') return null;
   if (route.rateLimit === 'login') return { ...addressLogins(address), name: 'login' };
   if (accountId) return { key: accountId, perSecond: rate.perSecond, burst: rate.burst, name: 'caller' };
-  return { key: `address:${address}`, perSecond: (rate.perSecond * 2) / 5, burst: (rate.burst * 2) / 5, name: 'address' };
+  return { ...addressBucket(rate, address), name: 'address' };
 }
+
+/** The bucket of an address: two fifths of what a caller has. */
+const addressBucket = ({ perSecond, burst }: Rate, address: string): Bucket => ({
+  key: `address:${address}`,
+  perSecond: (perSecond * 2) / 5,
+  burst: (burst * 2) / 5,
+});
 
 /** How many addresses and tokens a process remembers for `createIdentify`. */
 const remembered = 10_000;
@@ -68,6 +79,16 @@ export function createIdentify(platform: ApiPlatform): Identify {
     if (wrong.count === 1) wrongByAddress.set(address, wrong);
   };
 
+  /** Charges a wrong id and token in a path to the address. Refuses `rate_limited` while its bucket is empty, else as `error` says. */
+  const chargeFailure = async (ctx: Context, address: string, error: unknown): Promise<never> => {
+    const rate = platform.config.RATE_LIMIT;
+    if (rate && error instanceof Refusal && error.code === 'not_found') {
+      const { verdict } = await platform.gate({ bucket: addressBucket(rate, address), versionsOf: [], wantId: false });
+      if (verdict) applyVerdict(ctx, 'address', verdict);
+    }
+    throw error;
+  };
+
   return async (ctx, route, params) => {
     const address = clientAddress(ctx.get('X-Forwarded-For'), ctx.req.socket.remoteAddress, platform.config.TRUST_PROXY);
     const presented = route.auth === 'none' ? null : tokenOf(ctx, platform.config.baseUrl);
@@ -86,8 +107,9 @@ export function createIdentify(platform: ApiPlatform): Identify {
       return reply;
     };
     if (route.auth === 'none') {
+      const owner = await route.checkPath?.(platform, params).catch((error: unknown) => chargeFailure(ctx, address, error));
       const reply = await pass(null);
-      return { actor: null, tokenId: null, newId: reply.id ?? platform.ids.next(), address };
+      return { actor: null, tokenId: null, newId: reply.id ?? platform.ids.next(), address, pathServerId: owner?.serverId ?? null };
     }
     let reply: GateReply | null = null;
     const versionOf = async (accountId: string): Promise<string | null> => {
@@ -106,6 +128,12 @@ export function createIdentify(platform: ApiPlatform): Identify {
     provenHashes.set(credential.token._id, credential.token.hash);
     const actor = actorOf(platform, credential.account, known);
     if (route.auth === 'person' && actor.bot) refuse('bots_not_allowed');
-    return { actor, tokenId: credential.token._id, newId: (reply as GateReply | null)?.id ?? platform.ids.next(), address };
+    return {
+      actor,
+      tokenId: credential.token._id,
+      newId: (reply as GateReply | null)?.id ?? platform.ids.next(),
+      address,
+      pathServerId: null,
+    };
   };
 }

@@ -14,7 +14,8 @@ export const deliveriesRoutes: readonly Route[] = [
     about:
       'Takes a delivery of a code host (GitHub, Gitea, Forgejo, Gogs), whose event a header names (`X-GitHub-Event` and alike). What is to be seen of it is posted by a worker, in order and at the pace of the webhook.',
     body: Type.Unknown({ description: 'The payload as the code host sends it, up to 5 MiB. A form holds it in its field `payload`.' }),
-    admitDelivery: (platform, params) => webhookByToken(platform, params.webhook_id, params.webhook_token),
+    takesDelivery: true,
+    checkPath: (platform, params) => webhookByToken(platform, params.webhook_id, params.webhook_token),
     reply: { status: 202, body: DeliveryAccepted },
     orElse: { status: 204, about: 'It posts nothing: its event or action is none that is shown, or it came before.' },
     makesMessage: true,

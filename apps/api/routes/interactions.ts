@@ -1,8 +1,9 @@
 import { InteractionView } from '../../../lib/contract/interaction.ts';
 import { CallbackInput, FollowupInput, Message, MessageEdit } from '../../../lib/contract/message.ts';
-import { answerInteraction, followUp } from '../../../lib/domain/interaction-answers.ts';
+import { answerInteraction, checkInteractionKey, followUp, type InteractionKey } from '../../../lib/domain/interaction-answers.ts';
 import { deleteOriginal, editOriginal } from '../../../lib/domain/interaction-originals.ts';
 import { viewInteraction } from '../../../lib/domain/interactions.ts';
+import type { ApiPlatform } from '../../../lib/store/platform.ts';
 import { OrElse, type Route, route } from '../route.ts';
 
 const answering = [
@@ -14,6 +15,8 @@ const answering = [
   'unavailable',
 ] as const;
 
+const checkPath = async (platform: ApiPlatform, key: InteractionKey): Promise<void> => checkInteractionKey(platform, key);
+
 /** Spec, Interactions; decisions 3 for the original and the person's view. The path's id and token are the credential of all but the last. */
 export const interactionsRoutes: readonly Route[] = [
   route({
@@ -21,6 +24,7 @@ export const interactionsRoutes: readonly Route[] = [
     path: '/api/interactions/{id}/{token}/callback',
     auth: 'none',
     rateLimit: 'none',
+    checkPath,
     about: 'The first answer to an interaction, within 3 seconds: a message, or a defer that gives 15 minutes for follow-ups.',
     body: CallbackInput,
     reply: { status: 201, body: Message },
@@ -36,34 +40,38 @@ export const interactionsRoutes: readonly Route[] = [
     path: '/api/interactions/{id}/{token}/followup',
     auth: 'none',
     rateLimit: 'none',
-    about: 'A further message, within 15 minutes of the answer or the defer; the first after a defer is the answer.',
+    checkPath,
+    about:
+      'A further message, within 15 minutes of the answer or the defer; the first after a defer is the answer. 5 requests pass at once for each interaction and one more each second, changes of the original included.',
     body: FollowupInput,
     reply: { status: 201, body: Message },
     creates: 'resource',
     makesMessage: true,
-    errors: [...answering, 'not_answered'],
-    run: (platform, _actor, { params, body, newId }) => followUp(platform, { id: params.id, token: params.token, newId, answer: body }),
+    errors: [...answering, 'not_answered', 'rate_limited'],
+    run: (platform, _actor, { params, body, newId, tellRate }) => followUp(platform, { ...params, newId, answer: body, tellRate }),
   }),
   route({
     method: 'PATCH',
     path: '/api/interactions/{id}/{token}/original',
     auth: 'none',
     rateLimit: 'none',
+    checkPath,
     about: 'Edits the first answer, as a message is edited, within the 15 minutes.',
     body: MessageEdit,
     reply: { status: 200, body: Message },
-    errors: ['invalid_request', 'not_found', 'missing_permission', 'interaction_expired', 'not_answered', 'unavailable'],
-    run: (platform, _actor, { params, body }) => editOriginal(platform, { id: params.id, token: params.token, edit: body }),
+    errors: ['invalid_request', 'not_found', 'missing_permission', 'interaction_expired', 'not_answered', 'rate_limited', 'unavailable'],
+    run: (platform, _actor, { params, body, tellRate }) => editOriginal(platform, { ...params, edit: body, tellRate }),
   }),
   route({
     method: 'DELETE',
     path: '/api/interactions/{id}/{token}/original',
     auth: 'none',
     rateLimit: 'none',
+    checkPath,
     about: 'Deletes the first answer, within the 15 minutes.',
     reply: { status: 204 },
-    errors: ['not_found', 'missing_permission', 'interaction_expired', 'not_answered', 'unavailable'],
-    run: (platform, _actor, { params }) => deleteOriginal(platform, { id: params.id, token: params.token }),
+    errors: ['not_found', 'missing_permission', 'interaction_expired', 'not_answered', 'rate_limited', 'unavailable'],
+    run: (platform, _actor, { params, tellRate }) => deleteOriginal(platform, { ...params, tellRate }),
   }),
   route({
     method: 'GET',

@@ -1,7 +1,15 @@
 import { Message } from '../../../lib/contract/message.ts';
 import { NewWebhook, Webhook, WebhookInput, WebhookPatch, WebhookPost } from '../../../lib/contract/webhook.ts';
 import { postByWebhook } from '../../../lib/domain/webhook-posts.ts';
-import { createWebhook, deleteWebhook, getWebhook, listWebhooks, renameWebhook, resetWebhookToken } from '../../../lib/domain/webhooks.ts';
+import {
+  createWebhook,
+  deleteWebhook,
+  getWebhook,
+  listWebhooks,
+  renameWebhook,
+  resetWebhookToken,
+  webhookByToken,
+} from '../../../lib/domain/webhooks.ts';
 import { List, type Route, route } from '../route.ts';
 
 /** Spec, Webhooks; decisions 3 for the single read. Whoever has a webhook's URL posts by it, without any other credential. */
@@ -68,6 +76,7 @@ export const webhooksRoutes: readonly Route[] = [
     path: '/api/webhooks/{webhook_id}/{webhook_token}',
     auth: 'none',
     rateLimit: 'none',
+    checkPath: (platform, params) => webhookByToken(platform, params.webhook_id, params.webhook_token),
     about: 'Posts into the webhook’s channel under its name with the tag `bot`. 5 posts pass in any 5 seconds.',
     body: WebhookPost,
     reply: { status: 201, body: Message },
