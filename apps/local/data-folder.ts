@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { join, relative, resolve } from 'node:path';
 import { Plain } from './say.ts';
@@ -7,15 +7,16 @@ import { Plain } from './say.ts';
 /** The folder that everything local is kept in: `DATA_DIR`, else `.data` of this clone. Made when it is missing. */
 export function dataFolder(): string {
   const folder = resolve(process.env.DATA_DIR || '.data');
-  mkdirSync(folder, { recursive: true });
+  mkdirSync(folder, { recursive: true, mode: 0o711 });
   return folder;
 }
 
 /** Writes a file that only its owner may read, whole or not at all. */
 export function writeSecret(path: string, text: string): void {
   const draft = `${path}.${process.pid}`;
-  writeFileSync(draft, text, { mode: 0o600 });
-  chmodSync(draft, 0o600);
+  // A new file, so that no link which lies there is followed.
+  rmSync(draft, { force: true });
+  writeFileSync(draft, text, { mode: 0o600, flag: 'wx' });
   renameSync(draft, path);
 }
 

@@ -34,7 +34,7 @@ export async function reachableFolder(folder: string, elsewhere: string, owner: 
     if ((mode & 0o001) === 0) await chmod(wanted, (mode & 0o777) | 0o011);
     return wanted;
   }
-  const other = join(elsewhere, digest(wanted));
+  const other = standIn(wanted, elsewhere);
   await mkdir(other, { recursive: true, mode: 0o711 });
   if (!(await isSearchable(other)))
     throw new Error(`Postgres cannot run as root, and others cannot enter ${wanted}: set DATA_DIR to a folder everybody may enter`);
@@ -42,10 +42,13 @@ export async function reachableFolder(folder: string, elsewhere: string, owner: 
   return other;
 }
 
-/** A folder for a unix socket: `run` in `folder`, or a short one of the same meaning in the folder for temporary files. */
-export function socketFolder(folder: string): string {
-  const near = join(folder, 'run');
-  return Buffer.byteLength(near) <= maxSocketDirBytes ? near : join(tmpdir(), `parlance-${digest(folder)}`);
+/** The folder below `elsewhere` that stands for `folder`. */
+export const standIn = (folder: string, elsewhere: string): string => join(elsewhere, digest(resolve(folder)));
+
+/** A folder for a unix socket: `name` in `folder`, or a short one of the same meaning in the folder for temporary files. */
+export function socketFolder(folder: string, name = 'run'): string {
+  const near = join(folder, name);
+  return Buffer.byteLength(near) <= maxSocketDirBytes ? near : join(tmpdir(), `parlance-${digest(near)}`);
 }
 
 async function isSearchable(folder: string): Promise<boolean> {

@@ -7,12 +7,14 @@ import { MongoBinaryDownloadUrl } from 'mongodb-memory-server-core/lib/util/Mong
 import { type Child, type Owner, startChild } from './child.ts';
 import { debianRuntime, debianRuntimeFolder, findOnPath, hasDebianTools, type Report } from './debian.ts';
 import { clusterCommand, copyTemplate, makeTemplate, probeCluster, templateRevision } from './documentdb/cluster.ts';
+import { makeOwnFolder } from './documentdb/own-folder.ts';
 import { probeGateway } from './documentdb/probe.ts';
-import { documentdbRecipe } from './documentdb/recipe.ts';
+import { documentdbRecipe, runtimeLayout } from './documentdb/recipe.ts';
 import { gatewayUrl } from './documentdb/server.ts';
-import { cacheFolder, reachableFolder, socketFolder, unprivilegedOwner } from './folders.ts';
+import { cacheFolder, reachableFolder, socketFolder, standIn, unprivilegedOwner } from './folders.ts';
 import { withLock } from './lock.ts';
-import { freePort, probePort } from './probe.ts';
+import { probe } from './probe.ts';
+import { isOlder, readVersion, readWriters, recognizeDatabase, unavailable, type Writer } from './written-by.ts';
 
 /** A MongoDB to use; the processes are absent when they are not ours. */
 export interface MongoStore {
@@ -21,6 +23,8 @@ export interface MongoStore {
   mongod?: Child;
   postgres?: Child;
   gateway?: Child;
+  /** What writes the data; absent when the processes are not ours. */
+  writer?: Writer;
 }
 
 /** How to start a database of ours. */
@@ -42,36 +46,53 @@ const sharedData = '/var/lib/parlance';
 
 /**
  * Finds or starts a MongoDB: `MONGODB_URL`; a `mongod` on the PATH; one that mongodb-memory-server has or can download; DocumentDB out of
- * Debian's packages. `PARLANCE_MONGO=mongod|download|documentdb` forces one of the latter three. Throws one error that names the choices.
+ * Debian's packages. `PARLANCE_MONGO=mongod|download|documentdb` forces one of the latter three. Data is only given to the program that wrote it, in no older
+ * version. Throws one error that says what to do.
  */
 export async function openMongo(options: MongoOptions): Promise<MongoStore> {
   const forced = process.env.PARLANCE_MONGO;
   if (forced && !choices.some((choice) => choice === forced))
     throw new Error(`PARLANCE_MONGO is one of ${choices.join(', ')}, not ${forced}.`);
   if (process.env.MONGODB_URL && !forced && !options.own) return { url: process.env.MONGODB_URL };
+  const writer = await writerOf(options.dataDir, forced);
   const reasons: string[] = [];
   const attempt = async (choice: (typeof choices)[number], start: () => Promise<MongoStore>) => {
     if (forced && forced !== choice) return undefined;
+    if (writer && (writer.program === 'documentdb') !== (choice === 'documentdb')) return undefined;
     return start().catch((error: Error) => void reasons.push(error.message));
   };
   const store =
-    (await attempt('mongod', () => startFromPath(options))) ??
-    (await attempt('download', () => startDownloaded(options))) ??
-    (await attempt('documentdb', () => startDocumentdb(options)));
+    (await attempt('mongod', () => startFromPath(options, writer))) ??
+    (await attempt('download', () => startDownloaded(options, writer))) ??
+    (await attempt('documentdb', () => startDocumentdb(options, writer)));
   if (store) return store;
+  if (writer) throw unavailable(options.dataDir, writer, reasons.length > 0 ? reasons : [`PARLANCE_MONGO is ${forced}`], 'MONGODB_URL');
   throw new Error(`No MongoDB: ${reasons.join('; ')}. Set MONGODB_URL, run "docker compose up", or install mongod.`);
 }
 
-async function startFromPath(options: MongoOptions): Promise<MongoStore> {
-  const program = await findOnPath(['mongod']);
-  if (!program) throw new Error('no mongod on the PATH');
-  return startMongod(program, options);
+/** What wrote the database of a data folder, as noted, else as its content tells; undefined when there is none. `forced` decides where two databases lie. */
+async function writerOf(dataDir: string, forced: string | undefined): Promise<Writer | undefined> {
+  const { mongo } = await readWriters(dataDir);
+  if (mongo) return mongo;
+  const homes = [join(dataDir, 'documentdb'), join(standIn(dataDir, sharedData), 'documentdb')];
+  const found = await recognizeDatabase(join(dataDir, 'mongod'), homes);
+  if (found !== 'both') return found;
+  if (forced) return undefined;
+  throw new Error(
+    `${dataDir} holds data of mongod and of DocumentDB: set PARLANCE_MONGO to mongod or documentdb once, to say which one to use, or use another DATA_DIR.`,
+  );
 }
 
-async function startDownloaded(options: MongoOptions): Promise<MongoStore> {
+async function startFromPath(options: MongoOptions, writer: Writer | undefined): Promise<MongoStore> {
+  const program = await findOnPath(['mongod']);
+  if (!program) throw new Error('no mongod on the PATH');
+  return startMongod(program, options, writer);
+}
+
+async function startDownloaded(options: MongoOptions, writer: Writer | undefined): Promise<MongoStore> {
   const binary = await DryMongoBinary.generateOptions({ downloadDir: join(cacheFolder(), 'mongod') });
   const cached = await DryMongoBinary.locateBinary(binary);
-  if (cached) return startMongod(cached, options);
+  if (cached) return startMongod(cached, options, writer);
   // Data and programs of an earlier start are used again, without asking the network first.
   const isForced = process.env.PARLANCE_MONGO === 'download';
   if (!isForced && (await isDocumentdbPrepared(options))) throw new Error('no mongod downloaded');
@@ -79,7 +100,7 @@ async function startDownloaded(options: MongoOptions): Promise<MongoStore> {
   const answer = await fetch(url, { method: 'HEAD', signal: AbortSignal.timeout(downloadProbeMs) }).catch(() => undefined);
   if (!answer?.ok) throw new Error('no mongod to download');
   options.report(`downloading mongod ${binary.version}`);
-  return startMongod(await MongoBinary.getPath(binary), options);
+  return startMongod(await MongoBinary.getPath(binary), options, writer);
 }
 
 async function isDocumentdbPrepared({ dataDir }: MongoOptions): Promise<boolean> {
@@ -88,28 +109,35 @@ async function isDocumentdbPrepared({ dataDir }: MongoOptions): Promise<boolean>
 }
 
 /** A standalone mongod acknowledges `w: majority, j: true` once the write is in its journal. */
-async function startMongod(command: string, options: MongoOptions): Promise<MongoStore> {
+async function startMongod(command: string, options: MongoOptions, writer: Writer | undefined): Promise<MongoStore> {
+  const { version } = await readVersion(command);
+  if (version && writer?.version && isOlder(version, writer.version)) throw new Error(`${command} is ${version}`);
   const folder = join(options.dataDir, 'mongod');
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const port = await freePort();
+  await makeOwnFolder(folder, 0o700);
+  // Without passwords: who may enter the folder of the socket may use the database, so nobody else may.
+  const socketDir = socketFolder(options.dataDir, 'mongod-run');
+  await makeOwnFolder(socketDir, 0o700);
+  const socket = join(socketDir, 'mongod.sock');
   const mongod = await startChild({
     name: 'mongod',
     command,
-    args: ['--dbpath', folder, '--port', String(port), '--bind_ip', '127.0.0.1', '--nounixsocket'],
+    args: ['--dbpath', folder, '--bind_ip', socket, '--nounixsocket', '--filePermissions', '0700'],
     supervise: options.supervise,
-    ready: () => probePort(port),
+    ready: () => probe(socket),
   });
-  return { url: `mongodb://127.0.0.1:${port}/?directConnection=true`, mongod };
+  return { url: `mongodb://${encodeURIComponent(socket)}/?directConnection=true`, mongod, writer: { program: 'mongod', version } };
 }
 
-async function startDocumentdb(options: MongoOptions): Promise<MongoStore> {
+async function startDocumentdb(options: MongoOptions, writer: Writer | undefined): Promise<MongoStore> {
   const { report, durable, supervise } = options;
   if (!(await hasDebianTools())) throw new Error('no Debian packages here (apt-get and dpkg-deb)');
   const owner = await unprivilegedOwner();
   const cache = await reachableFolder(cacheFolder(), sharedCache, owner, report);
   const runtime = await debianRuntime(documentdbRecipe, cache, (line) => report(`documentdb: ${line}`));
+  const { major } = runtimeLayout(runtime);
+  if (writer?.version && writer.version !== major) throw new Error(`PostgreSQL ${major} is here`);
   const home = join(await reachableFolder(options.dataDir, sharedData, owner, report), 'documentdb');
-  await mkdir(home, { recursive: true, mode: 0o711 });
+  await makeOwnFolder(home, 0o711);
   const folder = join(home, 'data');
   if (!(await exists(folder))) {
     const template = await templateFolder(runtime, owner, report);
@@ -129,9 +157,16 @@ async function startDocumentdb(options: MongoOptions): Promise<MongoStore> {
     ready: () => probeCluster(socketDir),
   });
   try {
-    const port = await freePort();
-    const gateway = await startChild({ ...gatewayCommand(socketDir, port), name: 'gateway', supervise, ready: () => probeGateway(port) });
-    return { url: gatewayUrl('127.0.0.1', port), postgres, gateway };
+    const gatewayDir = socketFolder(home, 'gateway');
+    await makeOwnFolder(gatewayDir, 0o700);
+    const socket = join(gatewayDir, 'gateway.sock');
+    const gateway = await startChild({
+      ...gatewayCommand(socketDir, socket),
+      name: 'gateway',
+      supervise,
+      ready: () => probeGateway(socket),
+    });
+    return { url: gatewayUrl(socket), postgres, gateway, writer: { program: 'documentdb', version: major } };
   } catch (error) {
     await postgres.stop();
     throw error;
@@ -139,11 +174,11 @@ async function startDocumentdb(options: MongoOptions): Promise<MongoStore> {
 }
 
 /** From source the gateway needs the loader of TypeScript, compiled it needs none. */
-function gatewayCommand(socketDir: string, port: number): { command: string; args: string[]; cwd: string } {
+function gatewayCommand(socketDir: string, path: string): { command: string; args: string[]; cwd: string } {
   const here = fileURLToPath(import.meta.url);
   const isSource = here.endsWith('.ts');
   const main = join(dirname(here), 'documentdb', isSource ? 'main.ts' : 'main.js');
-  return { command: process.execPath, args: [...(isSource ? ['--import', 'tsx'] : []), main, socketDir, String(port)], cwd: dirname(here) };
+  return { command: process.execPath, args: [...(isSource ? ['--import', 'tsx'] : []), main, socketDir, path], cwd: dirname(here) };
 }
 
 async function templateFolder(runtime: string, owner: Owner | undefined, report: Report): Promise<string> {

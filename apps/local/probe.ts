@@ -14,10 +14,14 @@ export function freePort(): Promise<number> {
   });
 }
 
-/** Resolves when a loopback port accepts a connection and, with `say`, answers it with a text that begins with `hear`. Rejects within 500 ms. */
-export function probePort(port: number, say?: string, hear = ''): Promise<void> {
+/**
+ * Resolves when a loopback port, or a unix socket, accepts a connection and, with `request`, answers it with a text that begins with `answer`. Rejects within
+ * 500 ms.
+ */
+export function probe(at: number | string, request?: string, answer = ''): Promise<void> {
   return new Promise((done, failed) => {
-    const socket = connect(port, '127.0.0.1');
+    const socket = typeof at === 'number' ? connect(at, '127.0.0.1') : connect(at);
+    let answered = '';
     const finish = (error?: Error) => {
       socket.destroy();
       if (error) failed(error);
@@ -27,9 +31,13 @@ export function probePort(port: number, say?: string, hear = ''): Promise<void> 
     socket.once('error', finish);
     socket.once('close', () => finish(new Error('closed')));
     socket.once('connect', () => {
-      if (say) socket.write(say);
+      if (request) socket.write(request);
       else finish();
     });
-    socket.once('data', (data) => finish(data.toString().startsWith(hear) ? undefined : new Error(data.toString().trim())));
+    socket.on('data', (data) => {
+      answered += data.toString();
+      if (answered.startsWith(answer)) finish();
+      else if (!answer.startsWith(answered)) finish(new Error(answered.trim()));
+    });
   });
 }

@@ -1,11 +1,15 @@
-import { mkdir, readFile } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Child, startChild } from './child.ts';
+import { writeSecret } from './data-folder.ts';
 import { debianRuntime, findOnPath, hasDebianTools, type Recipe, type Report } from './debian.ts';
+import { makeOwnFolder } from './documentdb/own-folder.ts';
 import { cacheFolder } from './folders.ts';
 import { isAlive } from './lock.ts';
-import { freePort, probePort } from './probe.ts';
+import { freePort, probe } from './probe.ts';
+import { isOlder, readVersion, readWriters, unavailable, type Writer } from './written-by.ts';
 
 const formerMs = 5000;
 
@@ -13,6 +17,8 @@ const formerMs = 5000;
 export interface RedisStore {
   url: string;
   child?: Child;
+  /** What writes the data; absent when the process is not ours. */
+  writer?: Writer;
 }
 
 /** How to start a Redis of ours. */
@@ -49,36 +55,75 @@ const redisRecipe: Recipe = {
   }),
 };
 
+/** The oldest version that Parlance works with. Valkey began at this one. */
+const oldestVersion = '7.0';
+
 /**
  * Finds or starts a Redis: `REDIS_URL`, a `redis-server` or `valkey-server` on the PATH, or one of Debian's packages. `PARLANCE_REDIS=path|package`
- * forces one of the latter two. Throws one error that names the choices.
+ * forces one of the latter two. One that is older than 7.0, or than the one that wrote the data, is passed over. Throws one error that says what to do.
  */
 export async function openRedis(options: RedisOptions): Promise<RedisStore> {
   const forced = process.env.PARLANCE_REDIS;
   if (process.env.REDIS_URL && !forced && !options.own) return { url: process.env.REDIS_URL };
+  const { redis: writer } = await readWriters(options.dataDir);
   const reasons: string[] = [];
-  if (forced !== 'package') {
-    const program = await findOnPath(['redis-server', 'valkey-server']);
-    if (program) return startRedis(program, options);
-    reasons.push('no redis-server on the PATH');
+  const programs = [
+    ...(forced === 'package' ? [] : await onPath(reasons)),
+    ...(forced === 'path' ? [] : [() => fetched(options, reasons)]),
+  ];
+  for (const find of programs) {
+    const command = await find();
+    if (!command) continue;
+    const own = await writerOf(command);
+    const fault = faultOf(own, writer);
+    if (fault === undefined) return { ...(await startRedis(command, options)), writer: own };
+    reasons.push(`${command} is ${fault}`);
   }
-  if (forced !== 'path') {
-    const runtime = (await hasDebianTools())
-      ? await debianRuntime(redisRecipe, cacheFolder(), (line) => options.report(`redis: ${line}`)).catch(
-          (error: Error) => void reasons.push(error.message),
-        )
-      : void reasons.push('no Debian packages here (apt-get and dpkg-deb)');
-    if (runtime) return startRedis(join(runtime, 'bin/redis-server'), options);
-  }
-  throw new Error(`No Redis: ${reasons.join('; ')}. Set REDIS_URL, run "docker compose up", or install redis-server.`);
+  if (writer) throw unavailable(options.dataDir, writer, reasons, 'REDIS_URL');
+  throw new Error(
+    `No Redis: ${reasons.join('; ')}. Set REDIS_URL, run "docker compose up", or install redis-server ${oldestVersion} or newer.`,
+  );
+}
+
+async function onPath(reasons: string[]): Promise<(() => Promise<string>)[]> {
+  const found = await Promise.all(['redis-server', 'valkey-server'].map((name) => findOnPath([name])));
+  const programs = found.filter((program) => program !== undefined);
+  if (programs.length === 0) reasons.push('no redis-server on the PATH');
+  return programs.map((program) => async () => program);
+}
+
+async function fetched({ report }: RedisOptions, reasons: string[]): Promise<string | undefined> {
+  if (!(await hasDebianTools())) return void reasons.push('no Debian packages here (apt-get and dpkg-deb)');
+  const runtime = await debianRuntime(redisRecipe, cacheFolder(), (line) => report(`redis: ${line}`)).catch(
+    (error: Error) => void reasons.push(error.message),
+  );
+  return runtime && join(runtime, 'bin/redis-server');
+}
+
+/** A program as a writer of data. One named redis-server may be Valkey. */
+async function writerOf(command: string): Promise<Writer> {
+  const { text, version } = await readVersion(command);
+  return { program: /valkey/i.test(text) ? 'valkey' : 'redis', version };
+}
+
+/** Why a program must not be given the data; undefined when it may. */
+function faultOf({ program, version }: Writer, writer: Writer | undefined): string | undefined {
+  if (version !== null && isOlder(version, oldestVersion)) return `${version}, and ${oldestVersion} or newer is needed`;
+  if (!writer) return undefined;
+  if (program !== writer.program) return `${program} ${version ?? ''}`.trim();
+  return version !== null && writer.version !== null && isOlder(version, writer.version) ? version : undefined;
 }
 
 async function startRedis(command: string, options: RedisOptions): Promise<RedisStore> {
   const folder = join(options.dataDir, 'redis');
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeOwnFolder(folder, 0o700);
   const pidFile = join(folder, 'redis.pid');
   await formerGone(pidFile);
   const port = await freePort();
+  const password = randomBytes(24).toString('base64url');
+  // In a file, as every user of the machine sees the arguments of a process.
+  const settingsFile = join(folder, 'redis.conf');
+  writeSecret(settingsFile, `requirepass ${password}\n`);
   const settings: Record<string, string> = {
     bind: '127.0.0.1',
     port: String(port),
@@ -93,12 +138,12 @@ async function startRedis(command: string, options: RedisOptions): Promise<Redis
   const child = await startChild({
     name: 'redis',
     command,
-    args: Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]),
+    args: [settingsFile, ...Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])],
     cwd: folder,
     supervise: options.supervise,
-    ready: () => probePort(port, 'PING\r\n', '+PONG'),
+    ready: () => probe(port, `AUTH ${password}\r\nPING\r\n`, '+OK\r\n+PONG'),
   });
-  return { url: `redis://127.0.0.1:${port}`, child };
+  return { url: `redis://:${password}@127.0.0.1:${port}`, child };
 }
 
 /** After its parent was killed a Redis still ends in order; two must not write one log. */

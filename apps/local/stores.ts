@@ -4,6 +4,7 @@ import type { Child } from './child.ts';
 import { tryLock } from './lock.ts';
 import { type MongoStore, openMongo } from './mongo.ts';
 import { openRedis, type RedisStore } from './redis.ts';
+import { noteWriters } from './written-by.ts';
 
 /** The process ids of what runs for a {@link Stores}; absent for what is down, not needed, or not ours. */
 export interface StoreProcesses {
@@ -57,6 +58,7 @@ export async function startStores(options: StoreOptions): Promise<Stores> {
   try {
     const [mongo, redis] = await Promise.all(opening);
     if (childrenOf(mongo).length + childrenOf(redis).length === 0) await release();
+    else await noteWriters(shared.dataDir, { ...(mongo.writer && { mongo: mongo.writer }), ...(redis.writer && { redis: redis.writer }) });
     return new RunningStores(mongo, redis, release);
   } catch (error) {
     for (const result of await Promise.allSettled(opening)) if (result.status === 'fulfilled') await stop(result.value);

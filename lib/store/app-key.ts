@@ -29,9 +29,12 @@ async function checkAppKey(db: Database, config: AppKeys): Promise<void> {
       if (!noted.keys.every((id) => known.includes(id))) throw wrongKey;
       if (noted.keys.includes(current)) return;
       // Only while the note is as it was read: another process may note a key that this one lacks.
-      const { modifiedCount } = await db.meta.collection.updateOne({ _id: 'app-key' as never, keys: noted.keys } as never, {
-        $set: { keys: [...noted.keys, current] },
-      });
+      const { modifiedCount } = await db.meta.collection.updateOne(
+        { _id: 'app-key' as never, keys: noted.keys },
+        {
+          $set: { keys: [...noted.keys, current] },
+        },
+      );
       if (modifiedCount === 1) return;
     } else {
       const secret = await someSecret(db);

@@ -9,6 +9,7 @@ import { openApiPlatform } from '../../lib/store/platform.ts';
 import { connectBot } from '../harness/bot-client.ts';
 import { freePort } from '../harness/stack.ts';
 import { testConfig } from '../harness/stores.ts';
+import { connectTo } from '../harness/tcp-proxy.ts';
 import { makeWorld } from '../harness/world.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -98,6 +99,7 @@ describe('a role as a process', () => {
     it(`the API waits for ${store} that is starting too`, async () => {
       const real = new URL(config[name]);
       const here = new URL(real);
+      here.hostname = '127.0.0.1';
       here.port = String(await freePort());
       const early = createServer((socket) => socket.destroy()); // it listens, and is not ready
       await new Promise<void>((done) => early.listen(Number(here.port), '127.0.0.1', done));
@@ -106,7 +108,7 @@ describe('a role as a process', () => {
       await refused;
       early.close();
       const awake = createServer((socket) => {
-        const onward = createConnection(Number(real.port), real.hostname);
+        const onward = connectTo(real, 0);
         socket.pipe(onward).pipe(socket);
         for (const end of [socket, onward]) end.on('error', () => undefined);
       });

@@ -14,6 +14,10 @@ export interface TcpProxy {
   close(): Promise<void>;
 }
 
+/** Connects to the store that `url` names: a unix socket, as MongoDB's drivers write one, or a host and port. */
+export const connectTo = ({ hostname, port }: URL, fallbackPort: number): Socket =>
+  hostname.endsWith('.sock') ? connect(decodeURIComponent(hostname)) : connect(Number(port || fallbackPort), hostname);
+
 /** Starts a proxy to the host and port of `url`, or to `fallbackPort` where it names none. */
 export async function startTcpProxy(url: string, fallbackPort: number): Promise<TcpProxy> {
   const target = new URL(url);
@@ -26,7 +30,7 @@ export async function startTcpProxy(url: string, fallbackPort: number): Promise<
   };
   const server = createServer((near) => {
     if (!open) return near.destroy();
-    const far = hold(connect(Number(target.port || fallbackPort), target.hostname));
+    const far = hold(connectTo(target, fallbackPort));
     hold(near).pipe(far).pipe(near);
     if (frozen) for (const socket of [near, far]) socket.pause();
     near.on('close', () => far.destroy());

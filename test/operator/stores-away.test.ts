@@ -104,9 +104,9 @@ describe('npm run operator, when it cannot', function () {
   });
 
   it('69 when the database goes in the middle', async () => {
-    const between = await startTcpProxy((env.MONGODB_URL ?? '').replace(/^mongodb:/, 'http:'), 27017);
+    const between = await startTcpProxy(env.MONGODB_URL ?? '', 27017);
     proxy = between;
-    const config = readConfig({ ...env, MONGODB_URL: between.url.replace(/^http:/, 'mongodb:') });
+    const config = readConfig({ ...env, MONGODB_URL: between.url });
     const { exit, text } = await obey(config, (platform) => {
       between.cut();
       return carryOut(platform, { command: 'tag', userId: person.id, tag: 'official' });

@@ -1,16 +1,27 @@
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect } from 'chai';
 import { startStores } from '../../apps/local/stores.ts';
 
 const names = ['PATH', 'MONGODB_URL', 'REDIS_URL', 'PARLANCE_MONGO', 'PARLANCE_REDIS', 'PARLANCE_CACHE'] as const;
-/** A server that listens on the port its arguments name, as mongod does, or answers PING, as Redis does. */
-const imitation = (portFlag: string) => `#!${process.execPath}
-const port = Number(process.argv[process.argv.indexOf('${portFlag}') + 1]);
-require('node:net').createServer((socket) => socket.on('data', () => socket.write('+PONG\\r\\n'))).listen(port, '127.0.0.1');
+/** A server that listens where its arguments say, as mongod does, or answers AUTH and PING, as Redis does; `--version` prints `version`. */
+const imitation = (flag: string, version: string) => `#!${process.execPath}
+if (process.argv.includes('--version')) {
+  console.log(${JSON.stringify(version)});
+  process.exit();
+}
+const at = process.argv[process.argv.indexOf('${flag}') + 1];
+require('node:fs').rmSync(at, { force: true });
+require('node:net').createServer((socket) => socket.on('data', () => socket.write('+OK\\r\\n+PONG\\r\\n'))).listen(at.startsWith('/') ? at : { port: Number(at), host: '127.0.0.1' });
 process.on('SIGTERM', () => process.exit(0));
 `;
+const versions = {
+  mongod: 'db version v7.0.5',
+  'redis-server': 'Redis server v=7.2.4 sha=0',
+  'valkey-server': 'Valkey server v=8.0.1 sha=0',
+};
+type Program = keyof typeof versions;
 
 describe('the chain of stores', () => {
   let folder: string;
@@ -29,9 +40,9 @@ describe('the chain of stores', () => {
     await rm(folder, { recursive: true, force: true });
   });
   const start = (only: 'mongo' | 'redis') => startStores({ dataDir: join(folder, 'data'), durable: false, only });
-  const install = async (program: string, portFlag: string) => {
+  const install = async (program: Program, version: string = versions[program]) => {
     process.env.PATH = folder;
-    await writeFile(join(folder, program), imitation(portFlag));
+    await writeFile(join(folder, program), imitation(program === 'mongod' ? '--bind_ip' : '--port', version));
     await chmod(join(folder, program), 0o755);
   };
   const refusalOf = (only: 'mongo' | 'redis') =>
@@ -53,20 +64,25 @@ describe('the chain of stores', () => {
     await stores.close();
   });
 
-  it('starts a mongod of the PATH on a free loopback port', async () => {
-    await install('mongod', '--port');
+  it('starts a mongod of the PATH on a unix socket in a folder that nobody else may enter', async () => {
+    await install('mongod');
     const stores = await start('mongo');
-    expect(stores.mongodbUrl).to.match(/^mongodb:\/\/127\.0\.0\.1:\d+\/\?directConnection=true$/);
+    const socket = join(folder, 'data', 'mongod-run', 'mongod.sock');
+    expect(stores.mongodbUrl).to.equal(`mongodb://${encodeURIComponent(socket)}/?directConnection=true`);
+    expect((await stat(dirname(socket))).mode & 0o777).to.equal(0o700);
     expect(Object.keys(stores.processes)).to.deep.equal(['mongod']);
     await stores.close();
     expect(stores.processes).to.deep.equal({});
   });
 
-  for (const program of ['redis-server', 'valkey-server'])
+  for (const program of ['redis-server', 'valkey-server'] as const)
     it(`starts a ${program} of the PATH`, async () => {
-      await install(program, '--port');
+      await install(program);
       const stores = await start('redis');
-      expect(stores.redisUrl).to.match(/^redis:\/\/127\.0\.0\.1:\d+$/);
+      const [, password] = /^redis:\/\/:([\w-]{32})@127\.0\.0\.1:\d+$/.exec(stores.redisUrl) ?? [];
+      const settings = join(folder, 'data', 'redis', 'redis.conf');
+      expect(await readFile(settings, 'utf8')).to.equal(`requirepass ${password}\n`);
+      expect((await stat(settings)).mode & 0o777).to.equal(0o600);
       await stores.close();
     });
 
@@ -88,7 +104,7 @@ describe('the chain of stores', () => {
   });
 
   it('two do not share a data folder; it is free again after close', async () => {
-    await install('redis-server', '--port');
+    await install('redis-server');
     const stores = await start('redis');
     expect(await refusalOf('redis')).to.match(/is in use by another process/);
     await stores.close();
@@ -100,5 +116,119 @@ describe('the chain of stores', () => {
     await writeFile(join(folder, 'redis-server'), '#!/bin/sh\necho bad luck >&2\nexit 3\n', { mode: 0o755 });
     process.env.PARLANCE_REDIS = 'path';
     expect(await refusalOf('redis')).to.match(/redis does not come up: bad luck/);
+  });
+
+  describe('data of an earlier start', () => {
+    const note = () => join(folder, 'data', 'stores.json');
+    const lay = async (path: string, text: string) => {
+      await mkdir(dirname(join(folder, 'data', path)), { recursive: true });
+      await writeFile(join(folder, 'data', path), text);
+    };
+    beforeEach(() => {
+      process.env.PARLANCE_REDIS = 'path';
+    });
+
+    it('is noted, for its owner alone, with the program and version that wrote it', async () => {
+      for (const [only, program] of [
+        ['mongo', 'mongod'],
+        ['redis', 'redis-server'],
+      ] as const) {
+        await install(program);
+        await (await start(only)).close();
+      }
+      expect(JSON.parse(await readFile(note(), 'utf8'))).to.deep.equal({
+        mongo: { program: 'mongod', version: '7.0.5' },
+        redis: { program: 'redis', version: '7.2.4' },
+      });
+      expect((await stat(note())).mode & 0o777).to.equal(0o600);
+    });
+
+    const documentdb = { mongo: { program: 'documentdb', version: '17' } };
+    const refusals: [what: string, only: 'mongo' | 'redis', path: string, text: string, program: Program, version: string, says: RegExp][] =
+      [
+        [
+          'DocumentDB, noted',
+          'mongo',
+          'stores.json',
+          JSON.stringify(documentdb),
+          'mongod',
+          '',
+          /DocumentDB on PostgreSQL 17; .*MONGODB_URL/,
+        ],
+        [
+          'DocumentDB, not noted',
+          'mongo',
+          'documentdb/data/PG_VERSION',
+          '17\n',
+          'mongod',
+          '',
+          /DocumentDB on PostgreSQL 17; .*MONGODB_URL/,
+        ],
+        [
+          'a newer mongod',
+          'mongo',
+          'stores.json',
+          '{"mongo":{"program":"mongod","version":"8.0.1"}}',
+          'mongod',
+          '',
+          /mongod 8\.0\.1; .*mongod is 7\.0\.5/,
+        ],
+        [
+          'a newer Redis',
+          'redis',
+          'stores.json',
+          '{"redis":{"program":"redis","version":"7.2.10"}}',
+          'redis-server',
+          '',
+          /Redis 7\.2\.10; .*redis-server is 7\.2\.4\): install it, or set REDIS_URL/,
+        ],
+        ['Valkey', 'redis', 'stores.json', '{"redis":{"program":"valkey","version":"8.0.1"}}', 'redis-server', '', /Valkey 8\.0\.1; /],
+        [
+          'nobody, by a Redis that is too old',
+          'redis',
+          'x',
+          '',
+          'redis-server',
+          'Redis server v=6.0.16',
+          /6\.0\.16, and 7\.0 or newer is needed/,
+        ],
+        ['nobody knows whom', 'mongo', 'stores.json', '{', 'mongod', '', /stores\.json is damaged: restore it/],
+      ];
+    for (const [what, only, path, text, program, version, says] of refusals)
+      it(`written by ${what}: one line says what to do, and nothing is written`, async () => {
+        await lay(path, text);
+        await install(program, version || versions[program]);
+        const refusal = await refusalOf(only);
+        expect(refusal).to.match(says).and.not.contain('\n');
+        expect(await readFile(note(), 'utf8').catch(() => null)).to.equal(path === 'stores.json' ? text : null);
+      });
+
+    it('of mongod and of DocumentDB: PARLANCE_MONGO says which, once', async () => {
+      await lay('documentdb/data/PG_VERSION', '17\n');
+      await lay('mongod/WiredTiger', 'WiredTiger\n');
+      await install('mongod');
+      expect(await refusalOf('mongo')).to.match(/holds data of mongod and of DocumentDB: set PARLANCE_MONGO/);
+      process.env.PARLANCE_MONGO = 'mongod';
+      await (await start('mongo')).close();
+      delete process.env.PARLANCE_MONGO;
+      await (await start('mongo')).close();
+    });
+
+    it('an older redis-server on the PATH is passed over for another that fits', async () => {
+      await install('redis-server', 'Redis server v=6.0.16');
+      await install('valkey-server');
+      await (await start('redis')).close();
+      expect(JSON.parse(await readFile(note(), 'utf8'))).to.deep.equal({ redis: { program: 'valkey', version: '8.0.1' } });
+    });
+  });
+
+  it('a link in the data folder is not followed: mode and owner of what it names stay', async () => {
+    const target = join(folder, 'target');
+    await mkdir(target, { mode: 0o755 });
+    await mkdir(join(folder, 'data'));
+    await symlink(target, join(folder, 'data', 'redis'));
+    await install('redis-server');
+    expect(await refusalOf('redis')).to.match(/redis is no folder that Parlance may use/);
+    expect((await stat(target)).mode & 0o777).to.equal(0o755);
   });
 });

@@ -11,7 +11,10 @@ const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
 /** One command to Redis, answered as it stands on the wire. */
 async function redis(url: string, ...words: string[]): Promise<string> {
-  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  const { port, password } = new URL(url);
+  const socket = connect(Number(port), '127.0.0.1');
+  socket.write(`AUTH ${password}\r\n`);
+  await once(socket, 'data');
   socket.write(`*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`);
   const [data] = (await once(socket, 'data')) as [Buffer];
   socket.destroy();

@@ -1,9 +1,10 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFile, chown, mkdir, rm, writeFile } from 'node:fs/promises';
+import { appendFile, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { makeOwnFolder } from './own-folder.ts';
 import { PostgresConnection } from './postgres/connection.ts';
 import { type RuntimeLayout, runtimeLayout } from './recipe.ts';
 import { type ClusterSettings, clusterSettings } from './settings.ts';
@@ -44,14 +45,14 @@ export const templateRevision = 2;
  */
 export async function makeTemplate(runtime: string, folder: string, socketDir: string, owner?: ClusterOwner): Promise<void> {
   const layout = runtimeLayout(runtime);
-  for (const path of [folder, socketDir]) await ownFolder(path, owner);
+  for (const path of [folder, socketDir]) await makeOwnFolder(path, 0o700, owner);
   await promisify(execFile)(layout.initdb, ['-D', folder, ...initArguments], {
     env: { ...process.env, TZ: 'GMT', LC_ALL: 'C' },
     cwd: folder,
     ...owner,
   });
   await appendFile(join(folder, 'postgresql.conf'), `\ninclude '${settingsFile}'\n`);
-  await writeSettings(folder, { socketDir, durable: false });
+  await writeSettings(folder, { socketDir, durable: false }, owner);
   const server = spawn(layout.postgres, ['-D', folder], { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'], ...owner });
   let complaint = '';
   server.stderr?.on('data', (chunk: Buffer) => {
@@ -82,8 +83,8 @@ export async function clusterCommand(
   owner?: ClusterOwner,
 ): Promise<{ command: string; args: string[]; cwd: string }> {
   const layout: RuntimeLayout = runtimeLayout(runtime);
-  await ownFolder(settings.socketDir, owner);
-  await writeSettings(folder, settings);
+  await makeOwnFolder(settings.socketDir, 0o700, owner);
+  await writeSettings(folder, settings, owner);
   return { command: layout.postgres, args: ['-D', folder], cwd: folder };
 }
 
@@ -93,13 +94,17 @@ export async function probeCluster(socketDir: string): Promise<void> {
   await connection.query({ name: 'probe', text: 'SELECT 1' }, []).finally(() => connection.destroy());
 }
 
-async function writeSettings(folder: string, settings: ClusterSettings): Promise<void> {
-  await writeFile(join(folder, settingsFile), clusterSettings(settings), { mode: 0o644 });
-}
-
-async function ownFolder(path: string, owner?: ClusterOwner): Promise<void> {
-  await mkdir(path, { recursive: true, mode: 0o700 });
-  if (owner) await chown(path, owner.uid, owner.gid);
+async function writeSettings(folder: string, settings: ClusterSettings, owner?: ClusterOwner): Promise<void> {
+  const path = join(folder, settingsFile);
+  // The folder is the owner's: a new file follows no link that lies there.
+  await rm(path, { force: true });
+  const file = await open(path, 'wx', 0o600);
+  try {
+    await file.writeFile(clusterSettings(settings));
+    if (owner) await file.chown(owner.uid, owner.gid);
+  } finally {
+    await file.close();
+  }
 }
 
 async function connected(socketDir: string, server: ChildProcess, complaint: () => string): Promise<PostgresConnection> {

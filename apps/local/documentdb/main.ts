@@ -1,15 +1,15 @@
 import { startWireGateway } from './server.ts';
 
 /*
- * The gateway as a process of its own: `main.ts <socketDir> <port>`. Ends with SIGTERM; its parent keeps it bound to its own life.
+ * The gateway as a process of its own: `main.ts <socketDir> <path>`, where `path` is the unix socket it listens on. Ends with SIGTERM; its parent keeps it bound to its own life.
  */
-const [socketDir, port] = process.argv.slice(2);
-if (!socketDir || !port) {
-  process.stderr.write('usage: main <socketDir> <port>\n');
+const [socketDir, path] = process.argv.slice(2);
+if (!socketDir || !path) {
+  process.stderr.write('usage: main <socketDir> <path>\n');
   process.exit(2);
 }
 process.title = 'parlance-documentdb';
-const gateway = await startWireGateway({ socketDir, port: Number(port) });
+const gateway = await startWireGateway({ socketDir, path });
 process.once('SIGTERM', () => {
   gateway.close().then(
     () => process.exit(0),

@@ -3,14 +3,14 @@ import { serialize } from 'bson';
 
 const answerMs = 500;
 
-/** Resolves when the gateway on a loopback port answers a command. Rejects within 500 ms: that a port takes connections does not say its process lives. */
-export function probeGateway(port: number): Promise<void> {
+/** Resolves when the gateway behind a unix socket answers a command. Rejects within 500 ms. */
+export function probeGateway(path: string): Promise<void> {
   const body = serialize({ ping: 1, $db: 'admin' });
   const head = Buffer.alloc(21);
   head.writeInt32LE(head.length + body.length, 0);
   head.writeInt32LE(2013, 12);
   return new Promise((done, failed) => {
-    const socket = connect(port, '127.0.0.1', () => socket.write(Buffer.concat([head, body])));
+    const socket = connect(path, () => socket.write(Buffer.concat([head, body])));
     const fail = (reason: string) => {
       socket.destroy();
       failed(new Error(reason));

@@ -57,6 +57,8 @@ export const documentdbRecipe = {
 
 /** Folders of an unpacked runtime. */
 export interface RuntimeLayout {
+  /** The major version of PostgreSQL, which its data is bound to. */
+  major: string;
   postgres: string;
   initdb: string;
   extensions: string;
@@ -68,5 +70,10 @@ export function runtimeLayout(folder: string): RuntimeLayout {
   const major = readdirSync(home)[0];
   if (!major) throw new Error(`no PostgreSQL in ${folder}`);
   const bin = join(home, major, 'bin');
-  return { postgres: join(bin, 'postgres'), initdb: join(bin, 'initdb'), extensions: join(folder, 'share/postgresql', major, 'extension') };
+  return {
+    major,
+    postgres: join(bin, 'postgres'),
+    initdb: join(bin, 'initdb'),
+    extensions: join(folder, 'share/postgresql', major, 'extension'),
+  };
 }

@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { Dispatcher } from './dispatch.ts';
 import { FrameReader } from './frames.ts';
@@ -11,10 +12,8 @@ const maxClients = 2000;
 export interface WireGatewayOptions {
   /** Folder of Postgres' unix socket. */
   socketDir: string;
-  /** Default 0: any free port. */
-  port?: number;
-  /** Default `127.0.0.1`. */
-  host?: string;
+  /** Path of the unix socket to listen on, at most 107 bytes; an old socket there is replaced. Default: a free port of 127.0.0.1. */
+  path?: string;
   /** After how long unused an open transaction is rolled back, default 60,000 ms. */
   transactionIdleMs?: number;
 }
@@ -23,6 +22,7 @@ export interface WireGatewayOptions {
 export interface WireGateway {
   /** For MongoDB drivers, without a database name. */
   url: string;
+  /** Its TCP port; 0 when it listens on a unix socket. */
   port: number;
   /** How many cursors and transactions it remembers; for tests. */
   open(): { cursors: number; transactions: number };
@@ -30,9 +30,8 @@ export interface WireGateway {
   close(): Promise<void>;
 }
 
-/** Starts a gateway that speaks MongoDB's wire protocol. Rejects when the port is taken; whether Postgres is there yet does not matter. */
+/** Starts a gateway that speaks MongoDB's wire protocol. Rejects when it cannot listen; whether Postgres is there yet does not matter. */
 export async function startWireGateway(options: WireGatewayOptions): Promise<WireGateway> {
-  const host = options.host ?? '127.0.0.1';
   const dispatcher = new Dispatcher(options.socketDir, options.transactionIdleMs);
   const sockets = new Set<Socket>();
   let address = '';
@@ -42,10 +41,10 @@ export async function startWireGateway(options: WireGatewayOptions): Promise<Wir
     serve(socket, dispatcher, address);
   });
   server.maxConnections = maxClients;
-  const port = await listen(server, options.port ?? 0, host);
-  address = `${host}:${port}`;
+  const port = await listen(server, options.path);
+  address = options.path ?? `127.0.0.1:${port}`;
   return {
-    url: gatewayUrl(host, port),
+    url: gatewayUrl(address),
     port,
     open: () => ({ cursors: dispatcher.cursors.size, transactions: dispatcher.transactions.size }),
     close: () =>
@@ -57,9 +56,9 @@ export async function startWireGateway(options: WireGatewayOptions): Promise<Wir
   };
 }
 
-/** The URL of a gateway: its drivers must not retry writes, which it would not recognise as repeated. */
-export function gatewayUrl(host: string, port: number): string {
-  return `mongodb://${host}:${port}/?directConnection=true&retryWrites=false`;
+/** The URL of a gateway at a path or `host:port`: its drivers must not retry writes, which it would not recognise as repeated. */
+export function gatewayUrl(address: string): string {
+  return `mongodb://${address.startsWith('/') ? encodeURIComponent(address) : address}/?directConnection=true&retryWrites=false`;
 }
 
 function serve(socket: Socket, dispatcher: Dispatcher, address: string): void {
@@ -105,13 +104,15 @@ function drained(socket: Socket): Promise<void> {
   });
 }
 
-function listen(server: Server, port: number, host: string): Promise<number> {
+/** Listens on a unix socket, else on any port of loopback; resolves with the port, 0 for a socket. */
+async function listen(server: Server, path?: string): Promise<number> {
+  if (path !== undefined) await rm(path, { force: true });
   return new Promise((done, failed) => {
     server.once('error', failed);
-    server.listen(port, host, () => {
+    server.listen(path === undefined ? { port: 0, host: '127.0.0.1' } : { path }, () => {
       server.off('error', failed);
       const bound = server.address();
-      done(typeof bound === 'object' && bound ? bound.port : port);
+      done(typeof bound === 'object' && bound ? bound.port : 0);
     });
   });
 }

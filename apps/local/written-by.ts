@@ -1,0 +1,77 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { writeSecret } from './data-folder.ts';
+
+/** The program that wrote the data of one store, and its version, such as `7.0.15`; the version is null where it is not known. */
+export interface Writer {
+  program: 'mongod' | 'documentdb' | 'redis' | 'valkey';
+  version: string | null;
+}
+
+/** Which programs wrote the stores of a data folder; absent for a store that has no data yet. */
+export interface Writers {
+  mongo?: Writer;
+  redis?: Writer;
+}
+
+const names = { mongod: 'mongod', documentdb: 'DocumentDB on PostgreSQL', redis: 'Redis', valkey: 'Valkey' } as const;
+const pathOf = (dataDir: string): string => join(dataDir, 'stores.json');
+const read = (path: string): Promise<string | null> =>
+  readFile(path, 'utf8').then(
+    (text) => text.trim(),
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
+      throw error;
+    },
+  );
+
+/** The programs noted in a data folder. Rejects with one line when the note cannot be read. */
+export async function readWriters(dataDir: string): Promise<Writers> {
+  const text = await read(pathOf(dataDir));
+  if (text === null) return {};
+  try {
+    return JSON.parse(text) as Writers;
+  } catch {
+    throw new Error(`${pathOf(dataDir)} is damaged: restore it from a backup, or delete it.`);
+  }
+}
+
+/** Notes the programs that now write the stores of a data folder. */
+export async function noteWriters(dataDir: string, writers: Writers): Promise<void> {
+  const before = await readWriters(dataDir);
+  const after = { ...before, ...writers };
+  if (JSON.stringify(after) !== JSON.stringify(before)) writeSecret(pathOf(dataDir), `${JSON.stringify(after, null, 2)}\n`);
+}
+
+/** Which database wrote the folders, as far as their content tells: for data of before it was noted. Undefined for an empty folder; both for one with both. */
+export async function recognizeDatabase(mongodFolder: string, documentdbFolders: readonly string[]): Promise<Writer | 'both' | undefined> {
+  const mongod = await read(join(mongodFolder, 'WiredTiger'));
+  const versions = await Promise.all(documentdbFolders.map((folder) => read(join(folder, 'data', 'PG_VERSION'))));
+  const documentdb = versions.find((version) => version !== null);
+  if (mongod !== null && documentdb) return 'both';
+  if (documentdb) return { program: 'documentdb', version: documentdb };
+  return mongod === null ? undefined : { program: 'mongod', version: null };
+}
+
+/** What a program prints for `--version`, and the first version in it, such as `v7.0.15` or `v=7.0.15`; null when there is none or it does not run. */
+export async function readVersion(program: string): Promise<{ text: string; version: string | null }> {
+  const { stdout } = await promisify(execFile)(program, ['--version'], { timeout: 5000 }).catch(() => ({ stdout: '' }));
+  return { text: stdout, version: /\bv=?(\d+(?:\.\d+)+)/.exec(stdout)?.[1] ?? null };
+}
+
+/** Whether one version is lower than another, number by number. */
+export function isOlder(version: string, than: string): boolean {
+  const [a, b] = [version, than].map((text) => text.split('.').map(Number)) as [number[], number[]];
+  const at = b.findIndex((number, index) => number !== (a[index] ?? 0));
+  return at >= 0 && (a[at] ?? 0) < (b[at] ?? 0);
+}
+
+/** One line for data that no program here can read: what wrote it, why that is not available, and what to do. */
+export function unavailable(dataDir: string, { program, version }: Writer, reasons: readonly string[], variable: string): Error {
+  const writer = version === null ? names[program] : `${names[program]} ${version}`;
+  return new Error(
+    `${dataDir} was written by ${writer}; it is not available here (${reasons.join('; ')}): install it, or set ${variable}, or use another DATA_DIR.`,
+  );
+}
