@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Refusal, refuse, refuseField } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { holds } from '../base/permissions.ts';
@@ -109,19 +110,30 @@ export async function listInvites(platform: Platform, actor: Actor, serverId: st
   return (found as unknown as InviteDoc[]).map(inviteOf);
 }
 
-/** An invite that still lets someone in, with its server; 404 otherwise. */
-async function usableInvite(platform: Platform, code: string): Promise<{ invite: InviteDoc; access: ServerAccess }> {
-  const { invites } = platform.db;
-  const found = await invites.findOne({ _id: code }, { serverId: 1 }).lean();
+/** The server that an invite leads to; 404 when there is none. */
+async function serverOfInvite(platform: Platform, code: string): Promise<ServerAccess> {
+  const found = await platform.db.invites.findOne({ _id: code }, { serverId: 1 }).lean();
   const access = found && (await loadServerNow(platform, found.serverId));
-  const filter = access && { _id: code as never, ...usable(platform.now(), access.server) };
-  const invite = filter && ((await invites.collection.findOne(filter)) as unknown as InviteDoc | null);
-  return access && invite ? { invite, access } : refuse('not_found', { what: 'invite' });
+  return access ?? refuse('not_found', { what: 'invite' });
+}
+
+/** An invite that still lets someone in, or that `joiner` has a use of; 404 otherwise. */
+async function usableInvite(
+  platform: Platform,
+  code: string,
+  { server }: Pick<ServerAccess, 'server'>,
+  joiner?: string,
+): Promise<InviteDoc> {
+  const now = usable(platform.now(), server);
+  const filter = { _id: code as never, ...(joiner === undefined ? now : { $or: [now, { 'joining.userId': joiner }] }) };
+  const invite = (await platform.db.invites.collection.findOne(filter)) as unknown as InviteDoc | null;
+  return invite ?? refuse('not_found', { what: 'invite' });
 }
 
 /** What anyone who holds the code may see; 404 for a used-up or expired one. */
 export async function previewInvite(platform: Platform, code: string): Promise<InvitePreview> {
-  const { invite, access } = await usableInvite(platform, code);
+  const access = await serverOfInvite(platform, code);
+  const invite = await usableInvite(platform, code, access);
   const { _id: id, name, iconUrl, memberCount } = access.server;
   return { code, server: { id, name, iconUrl, memberCount }, expiresAt: invite.expiresAt?.toISOString() ?? null };
 }
@@ -140,26 +152,71 @@ export async function deleteInvite(platform: Platform, actor: Actor, code: strin
 }
 
 /**
- * Joins the caller to the invite's server by the rules of `joinServer`; who is in already only gets the server, and uses nothing up. 404
- * comes first, for a used-up or expired invite.
+ * Joins the caller to the invite's server by the rules of `joinServer`; who is in already only gets the server, whether the invite is used up or not, and uses
+ * nothing up. For others 404 comes first, for a used-up or expired invite.
  */
 export async function joinByInvite(platform: EnqueuePlatform, actor: Actor, code: string): Promise<Server> {
-  const { access } = await usableInvite(platform, code);
-  return joinServer(platform, actor, access, (add) => useInvite(platform, code, access.server, add));
+  const access = await serverOfInvite(platform, code);
+  if (!(await access.member(actor.id))) await usableInvite(platform, code, access, actor.id);
+  return joinServer(platform, actor, access, (add) => useInvite(platform, { code, userId: actor.id, server: access.server }, add));
+}
+
+/** How often a request looks whether another one of the same person joined, and after how long it gives up, in milliseconds. */
+const lookEveryMs = 20;
+const waitMs = 5_000;
+/** After how long the use of a request that died may be taken over by the same person, in milliseconds. */
+const abandonedMs = 10_000;
+
+/** Who uses which invite. */
+interface Use {
+  code: string;
+  userId: string;
+  server: ServerDoc;
 }
 
 /**
- * Takes one use, then makes the membership; gives the use back when that made none. One conditional update a use: no race lets one more in.
+ * Takes a use for a person by one conditional update, which no race passes: a use is left, and the person has none. Or takes over the one that a request of
+ * theirs left when it died. False when neither was possible.
  */
-async function useInvite(platform: Platform, code: string, server: ServerDoc, add: () => Promise<boolean>): Promise<void> {
+async function takeUse(platform: Platform, { code, userId, server }: Use, at: Date): Promise<boolean> {
   const invites = platform.db.invites.collection;
-  const { modifiedCount } = await invites.updateOne({ _id: code as never, ...usable(platform.now(), server) }, { $inc: { uses: 1 } });
-  if (modifiedCount === 0) refuse('not_found', { what: 'invite' });
-  const giveBack = () => invites.updateOne({ _id: code as never, uses: { $gt: 0 } }, { $inc: { uses: -1 } });
+  const fresh = await invites.updateOne(
+    { _id: code as never, ...usable(at.getTime(), server), 'joining.userId': { $ne: userId } },
+    { $inc: { uses: 1 }, $push: { joining: { $each: [{ userId, at }], $slice: -limits.inviteMaxUses } } as never },
+  );
+  if (fresh.modifiedCount > 0) return true;
+  const abandoned = { $elemMatch: { userId, at: { $lt: new Date(at.getTime() - abandonedMs) } } };
+  const takenOver = await invites.updateOne({ _id: code as never, joining: abandoned as never }, { $set: { 'joining.$.at': at } });
+  return takenOver.modifiedCount > 0;
+}
+
+/**
+ * Takes a use, then makes the membership; gives the use back when that made none. A person has at most one use at any time: further requests of theirs wait
+ * until the first one is done, so that they keep no use from others. 404 when no use is left.
+ */
+async function useInvite(platform: Platform, use: Use, add: () => Promise<boolean>): Promise<void> {
+  const { code, userId, server } = use;
+  const until = platform.now() + waitMs;
+  let at = new Date(platform.now());
+  while (!(await takeUse(platform, use, at))) {
+    const invite = await platform.db.invites.findOne({ _id: code }).lean();
+    if (!invite?.joining?.some((one) => one.userId === userId)) {
+      if (await platform.db.members.exists({ _id: `${server._id}:${userId}` })) return;
+      await usableInvite(platform, code, { server }, userId);
+    }
+    if (platform.now() > until) refuse('unavailable', undefined, { retryAfter: 1 });
+    await pause(lookEveryMs);
+    at = new Date(platform.now());
+  }
+  const finish = (isUsed: boolean): Promise<unknown> =>
+    platform.db.invites.collection.updateOne(
+      { _id: code as never, joining: { $elemMatch: { userId, at } } as never },
+      { $pull: { joining: { userId } } as never, ...(isUsed ? {} : { $inc: { uses: -1 } }) },
+    );
   try {
-    if (!(await add())) await giveBack();
+    await finish(await add());
   } catch (error) {
-    if (error instanceof Refusal) await giveBack();
+    if (error instanceof Refusal) await finish(false);
     throw error;
   }
 }

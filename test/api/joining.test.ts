@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Invite, InvitePreview, Server } from '../../lib/contract/server.ts';
+import type { InvitePreview, Server } from '../../lib/contract/server.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
 import {
   type Caller,
@@ -33,7 +33,6 @@ describe('joining', () => {
     server = await makeServer(api, owner);
     member = await makeMember(api, owner, server.id);
   });
-  const path = (): string => `/api/servers/${server.id}/invites`;
   const expire = (code: string) => api.platform.db.invites.updateOne({ _id: code }, { $set: { expiresAt: new Date(Date.now() - 1) } });
   /** Puts a person into so many servers more, from the first free places on. */
   const fillServers = async ({ id: userId }: Caller, many: number): Promise<void> => {
@@ -90,13 +89,28 @@ describe('joining', () => {
       expect(await api.platform.db.members.countDocuments({ serverId: server.id })).to.equal(3);
     });
 
-    it('one person who joins 20 times at once is in once and uses one up', async () => {
+    for (const maxUses of [1, 5, 100])
+      it(`one person who joins 20 times at once by an invite for ${maxUses} uses one up, and no one of ${Math.min(maxUses - 1, 9)} others is refused meanwhile`, async () => {
+        const joiner = await makePerson(api);
+        const others = await makePeople(api, Math.min(maxUses - 1, 9));
+        const { code } = await makeInvite(api, owner, server.id, { maxUses });
+        const everyone = [...Array.from({ length: 20 }, () => joiner), ...others];
+        const answers = await Promise.all(everyone.map(({ as }) => api.call('POST', `/api/invites/${code}`, { as })));
+        expect(tally(answers)).to.deep.equal({ 200: everyone.length });
+        const stored = await api.platform.db.invites.findOne({ _id: code }).lean();
+        expect([stored?.uses, stored?.joining]).to.deep.equal([1 + others.length, []]);
+        expect((await api.platform.db.servers.findOne({ _id: server.id }).lean())?.memberCount).to.equal(3 + others.length);
+      });
+
+    it('a use that was taken by a request that died is taken over by its person, and by nobody else', async () => {
       const joiner = await makePerson(api);
-      const { code } = await makeInvite(api, owner, server.id, { maxUses: 100 });
-      const answers = await Promise.all(Array.from({ length: 20 }, () => api.call('POST', `/api/invites/${code}`, { as: joiner.as })));
-      expect(tally(answers)).to.deep.equal({ 200: 20 });
-      expect((await send<Invite[]>(api, 200, owner, 'GET', path())).find((one) => one.code === code)?.uses).to.equal(1);
-      expect((await send<InvitePreview>(api, 200, null, 'GET', `/api/invites/${code}`)).server.memberCount).to.equal(3);
+      const { code } = await makeInvite(api, owner, server.id, { maxUses: 1 });
+      const joining = [{ userId: joiner.id, at: new Date(Date.now() - 60_000) }];
+      await api.platform.db.invites.updateOne({ _id: code }, { $set: { uses: 1, joining } });
+      await refused(api, [404, 'not_found'], outsider, 'POST', `/api/invites/${code}`);
+      await send(api, 200, joiner, 'POST', `/api/invites/${code}`);
+      const stored = await api.platform.db.invites.findOne({ _id: code }).lean();
+      expect([stored?.uses, stored?.joining]).to.deep.equal([1, []]);
     });
 
     it('400 too_many_servers: of 20 joins at once from 95 servers on, 5 get in, and refused ones use nothing up', async () => {

@@ -25,6 +25,8 @@ export interface InviteDoc {
   maxAgeSecs: number;
   maxUses: number;
   uses: number;
+  /** Who is joining by it now, since when: each has a use already. */
+  joining?: { userId: string; at: Date }[];
   expiresAt: Date | null;
   createdAt: Date;
 }
@@ -38,6 +40,7 @@ export const inviteSchema = new Schema<InviteDoc>(
     maxAgeSecs: Number,
     maxUses: Number,
     uses: Number,
+    joining: { type: [new Schema({ userId: String, at: Date }, { _id: false })], default: undefined },
     expiresAt: Date,
     createdAt: Date,
   },
