@@ -131,7 +131,19 @@ export function refuse<C extends ErrorCode>(code: C, ...rest: Rest<C>): never {
   throw newRefusal(code, ...rest);
 }
 
-/** Throws `invalid_request` for one field: `refuseField('/replyTo', 'is not a message of this channel')`. */
+/** A field as a sentence names it: `embeds.0.title`; the whole of `where` for the path `/`. */
+const nameOf = (path: string, where: string): string => (path === '/' ? `the ${where}` : path.replace(/^\//, '').replaceAll('/', '.'));
+
+/** The reason of an `invalid_request` that names these fields: with one also what is wrong with it. */
+export function reasonOf(errors: readonly FieldError[], where: string): string {
+  const [first, ...others] = errors;
+  if (!first) return `check the ${where}`;
+  if (others.length === 0) return `check ${nameOf(first.path, where)} (${first.message.replace(/\.$/, '')})`;
+  return `check ${errors.map(({ path }) => nameOf(path, where)).join(', ')}`;
+}
+
+/** Throws `invalid_request` for one field: `refuseField('/replyTo', 'is not a message of this channel')`, or with a whole sentence. */
 export function refuseField(path: string, message: string): never {
-  return refuse('invalid_request', { reason: `${path} ${message}` }, { errors: [{ path, message }] });
+  const errors = [{ path, message }];
+  return refuse('invalid_request', { reason: message.endsWith('.') ? reasonOf(errors, 'body') : `${path} ${message}` }, { errors });
 }

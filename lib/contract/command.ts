@@ -14,7 +14,12 @@ export const OptionType = Type.Union([
 ]);
 export type OptionType = Static<typeof OptionType>;
 
-const slashName = Type.String({ minLength: 1, maxLength: limits.commandNameChars, pattern: '^[a-z0-9_-]+$' });
+const slashName = Type.String({
+  minLength: 1,
+  maxLength: limits.commandNameChars,
+  pattern: '^[a-z0-9_-]+$',
+  patternText: 'Use only lowercase letters, numbers, _ and -.',
+});
 
 /** An option of a slash command, as stored and shown. */
 export const CommandOption = Type.Object({
@@ -41,7 +46,7 @@ export const CommandInput = Type.Object({
   name: Type.String({ minLength: 1, maxLength: limits.commandNameChars }),
   description: Type.Optional(Type.String({ maxLength: limits.commandDescriptionChars })),
   kind: Type.Optional(Type.Union([Type.Literal('slash'), Type.Literal('prefix')])),
-  prefix: Type.Optional(Type.String({ minLength: 1, maxLength: limits.prefixChars, pattern: '^\\S+$' })),
+  prefix: Type.Optional(Type.String({ minLength: 1, maxLength: limits.prefixChars, pattern: '^\\S+$', patternText: 'Use no spaces.' })),
   options: Type.Optional(
     Type.Array(
       Type.Object({

@@ -49,6 +49,8 @@ export const DiscoveryInput = Type.Object({
   listed: Type.Optional(Type.Boolean()),
   category: Type.Optional(DiscoveryCategory),
   description: Type.Optional(Type.String({ maxLength: limits.discoveryDescriptionChars })),
-  tags: Type.Optional(Type.Array(Type.String({ pattern: '^[^,\\r\\n\\u2028\\u2029]*$' }))),
+  tags: Type.Optional(
+    Type.Array(Type.String({ pattern: '^[^,\\r\\n\\u2028\\u2029]*$', patternText: 'Use no commas and no line breaks.' })),
+  ),
 });
 export type DiscoveryInput = Static<typeof DiscoveryInput>;

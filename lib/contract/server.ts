@@ -34,7 +34,7 @@ export const Role = Type.Object({
 });
 export type Role = Static<typeof Role>;
 
-const color = Nullable(Type.String({ pattern: '^#[0-9A-Fa-f]{6}$' }));
+const color = Nullable(Type.String({ pattern: '^#[0-9A-Fa-f]{6}$', patternText: 'Use a color such as #1a2b3c.' }));
 
 /** `POST /api/servers/{id}/roles`. */
 export const RoleInput = Type.Object({

@@ -2,7 +2,11 @@ import { type Static, type TSchema, Type } from 'typebox';
 import { limits } from '../base/limits.ts';
 
 /** An id of ours: 19 digits. */
-export const Id = Type.String({ pattern: '^[0-9]{19}$', description: 'Snowflake id, 19 digits; sorts by time as a string.' });
+export const Id = Type.String({
+  pattern: '^[0-9]{19}$',
+  patternText: 'Use an id of 19 digits.',
+  description: 'Snowflake id, 19 digits; sorts by time as a string.',
+});
 
 /** A moment: ISO 8601, UTC, milliseconds. */
 export const Timestamp = Type.String({ format: 'date-time' });
@@ -11,13 +15,23 @@ export const Timestamp = Type.String({ format: 'date-time' });
 export const Nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
 
 /** A name of up to `max` code points: trimmed by the rule, no line breaks, not blank (decisions 5). */
-export const Name = (max: number) => Type.String({ minLength: 1, maxLength: max, pattern: '^(?=.*\\S)[^\\r\\n\\u2028\\u2029]*$' });
+export const Name = (max: number) =>
+  Type.String({
+    minLength: 1,
+    maxLength: max,
+    pattern: '^(?=.*\\S)[^\\r\\n\\u2028\\u2029]*$',
+    patternText: 'Use one line that is not blank.',
+  });
 
 /** A set of permission bits as a number (decisions 2). */
 export const Permissions = Type.Integer({ minimum: 0, maximum: 8191 });
 
 /** An absolute http(s) link. */
-export const Link = Type.String({ maxLength: 2048, pattern: '^[Hh][Tt][Tt][Pp][Ss]?://[^\\s]+$' });
+export const Link = Type.String({
+  maxLength: 2048,
+  pattern: '^[Hh][Tt][Tt][Pp][Ss]?://[^\\s]+$',
+  patternText: 'Use a link that begins with http:// or https://.',
+});
 
 /** Query of a page of messages (spec, Messages; decisions 3 for `after`). Numbers arrive as text and are checked as whole numbers. */
 export const MessagePage = Type.Object({

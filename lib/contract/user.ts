@@ -94,7 +94,12 @@ export type Profile = Static<typeof Profile>;
 export const ProfileQuery = Type.Object({ serverId: Type.Optional(Id) });
 export type ProfileQuery = Static<typeof ProfileQuery>;
 
-const Username = Type.String({ minLength: 2, maxLength: 32, pattern: '^[a-z0-9_.]+$' });
+const Username = Type.String({
+  minLength: 2,
+  maxLength: 32,
+  pattern: '^[a-z0-9_.]+$',
+  patternText: 'Use only lowercase letters, numbers, _ and dots.',
+});
 const Password = Type.String({ minLength: 8, maxLength: 256 });
 
 /** `POST /api/auth/register`. */
@@ -112,6 +117,10 @@ export type LoginCode = Static<typeof LoginCode>;
 /** `POST /api/auth/code`. */
 export const LoginCodeInput = Type.Object({ code: Type.String({ maxLength: 256 }) });
 export type LoginCodeInput = Static<typeof LoginCodeInput>;
+
+/** `POST /api/auth/codes/preview` 200: whom a code logs in, and until when. */
+export const LoginCodePreview = Type.Object({ user: UserFace, expiresAt: Timestamp });
+export type LoginCodePreview = Static<typeof LoginCodePreview>;
 
 /** A fresh session: the account and the token that is shown this once. */
 export const Session = Type.Object({ user: Me, token: Type.String() });

@@ -7,7 +7,7 @@ import { type JobData, type JobEntry, type JobName, jobs, type QueueName, queues
 import type { JobPriorities } from './job-priorities.ts';
 import { impatient } from './redis.ts';
 
-const ajv = new Ajv2020();
+const ajv = new Ajv2020({ keywords: ['patternText'] });
 const checks = new Map(Object.entries(jobs).map(([name, entry]) => [name, ajv.compile(entry.data)]));
 
 /**

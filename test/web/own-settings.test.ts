@@ -40,4 +40,34 @@ describe('web: own settings', function () {
     const { body: me } = await site.call('GET', '/api/auth/me', { as: person.as });
     expect(me).to.include({ displayName: 'Countess', status: 'dnd', customStatus: 'Counting' });
   });
+
+  it('devices are listed and logged out, and the password is changed', async () => {
+    const person = await signUp(site, 'Edith');
+    const logIn = async (password: string) =>
+      (await site.call('POST', '/api/auth/login', { body: { username: person.username, password }, headers: { 'User-Agent': 'curl/8' } }))
+        .status;
+    expect([await logIn('a good password'), await logIn('a good password')]).to.deep.equal([200, 200]);
+    const page = await open(site, person, { width: 360, height: 740 });
+    await page.goto('/settings/account');
+    const rows = page.getByRole('listitem').filter({ hasText: /This device|Last used/ });
+    await rows.nth(2).waitFor();
+    await page.getByRole('button', { name: 'Log out curl' }).first().click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Log out' }).click();
+    await page.getByText('The device is logged out.').waitFor();
+    expect(await rows.count()).to.equal(2);
+    await page.getByLabel('Current password').fill('a wrong password');
+    await page.getByLabel('New password', { exact: true }).fill('short');
+    await page.getByLabel('New password again').fill('short');
+    await page.getByRole('button', { name: 'Change password' }).click();
+    await page.getByText('Use 8 to 256 characters.').waitFor();
+    await page.getByLabel('New password', { exact: true }).fill('another good password');
+    await page.getByLabel('New password again').fill('another good password');
+    await page.getByRole('button', { name: 'Change password' }).click();
+    await page.getByText('This is not your current password.', { exact: true }).waitFor();
+    await page.getByLabel('Current password').fill('a good password');
+    await page.getByRole('button', { name: 'Change password' }).click();
+    await page.getByText(/^Password changed/).waitFor();
+    await rows.nth(1).waitFor({ state: 'detached' });
+    expect([await logIn('a good password'), await logIn('another good password')]).to.deep.equal([401, 200]);
+  });
 });

@@ -48,7 +48,7 @@ export const shownPages: Record<string, Shown> = {
   apps: { path: () => '/apps', heading: /App/ },
   'not here': { path: () => '/servers/1', heading: 'Not here' },
 };
-for (const page of ['profile', 'status', 'appearance', 'developer'])
+for (const page of ['profile', 'status', 'account', 'appearance', 'developer'])
   shownPages[`own ${page}`] = { path: () => `/settings/${page}`, heading: /settings/i };
 for (const page of [
   'overview',

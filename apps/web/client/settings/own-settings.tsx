@@ -1,6 +1,7 @@
 import type { ComponentType, JSX } from 'preact';
 import { useRoute } from 'preact-iso';
 import { NotFound } from '../page.tsx';
+import { AccountPage } from './account-page.tsx';
 import { AppearancePage } from './appearance-page.tsx';
 import { SettingsFrame, type SettingsItem } from './frame.tsx';
 import { ProfilePage } from './profile-page.tsx';
@@ -24,6 +25,7 @@ const profile = { page: 'profile', label: 'Profile', component: ProfilePage };
 const entries: readonly (SettingsItem & { component: ComponentType })[] = [
   profile,
   { page: 'status', label: 'Status', component: StatusPage },
+  { page: 'account', label: 'Devices and password', component: AccountPage },
   { page: 'appearance', label: 'Appearance', component: AppearancePage },
   { page: 'developer', label: 'Developer', component: DeveloperPage },
 ];

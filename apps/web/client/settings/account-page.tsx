@@ -1,0 +1,152 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import type { OwnSession } from '../../../../lib/contract/user.ts';
+import { ApiError, call, path } from '../../api/call.ts';
+import { me } from '../../state/session.ts';
+import { Button } from '../../ui/button.tsx';
+import { Confirm } from '../../ui/dialog.tsx';
+import { TextField, useTask } from '../../ui/form.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { shortMomentOf } from '../../ui/times.ts';
+import { say } from '../../ui/toast.tsx';
+import { useRead } from '../../ui/use-read.ts';
+
+const sessionsPath = '/api/users/@me/sessions';
+
+function PasswordForm({ onChanged }: { onChanged: () => void }): JSX.Element {
+  const current = useSignal('');
+  const next = useSignal('');
+  const repeated = useSignal('');
+  const task = useTask();
+  const change = async (): Promise<void> => {
+    if (next.value !== repeated.value)
+      throw new ApiError(0, {
+        message: 'The new passwords differ.',
+        errors: [{ path: '/repeated', message: 'Type the same password again.' }],
+      });
+    await call('PUT', '/api/users/@me/password', { currentPassword: current.value, newPassword: next.value });
+  };
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    void task.run(change).then((done) => {
+      if (!done) return;
+      current.value = next.value = repeated.value = '';
+      say('Password changed. All other devices are logged out.');
+      onChanged();
+    });
+  };
+  return (
+    <form class="form" onSubmit={submit}>
+      <h3>Change password</h3>
+      <p class="soft">This logs you out on all other devices.</p>
+      {/* Password managers need to know whose password it is. */}
+      <input type="text" hidden autocomplete="username" value={me.value?.username ?? ''} readOnly />
+      <TextField
+        label="Current password"
+        type="password"
+        required
+        autocomplete="current-password"
+        value={current.value}
+        onValue={(value) => (current.value = value)}
+        error={task.error?.at('/currentPassword')}
+      />
+      <TextField
+        label="New password"
+        hint="At least 8 characters."
+        type="password"
+        required
+        autocomplete="new-password"
+        value={next.value}
+        onValue={(value) => (next.value = value)}
+        error={task.error?.at('/newPassword')}
+      />
+      <TextField
+        label="New password again"
+        type="password"
+        required
+        autocomplete="new-password"
+        value={repeated.value}
+        onValue={(value) => (repeated.value = value)}
+        error={task.error?.at('/repeated')}
+      />
+      <Problem error={task.error} shown={['/currentPassword', '/newPassword', '/repeated']} />
+      <div class="actions">
+        <Button type="submit" look="main" busy={task.busy}>
+          Change password
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function SessionRow({ session, onLogOut }: { session: OwnSession; onLogOut: () => void }): JSX.Element {
+  const { device, address, lastUsedAt, current } = session;
+  return (
+    <li class="settings-row">
+      <span class="settings-row-text">
+        <strong>{device}</strong>
+        <span class="settings-sub">
+          {address !== null && `${address} · `}
+          {current ? 'This device' : <time dateTime={lastUsedAt}>Last used: {shortMomentOf(lastUsedAt)}</time>}
+        </span>
+      </span>
+      {!current && (
+        <Button aria-label={`Log out ${device}`} onClick={onLogOut}>
+          Log out
+        </Button>
+      )}
+    </li>
+  );
+}
+
+/** Where the person is logged in, and their password. */
+export function AccountPage(): JSX.Element {
+  const sessions = useRead<OwnSession[]>((signal) => call('GET', sessionsPath, undefined, { signal }), []);
+  const ending = useSignal<OwnSession | 'others' | null>(null);
+  const list = sessions.value;
+  const close = (): void => {
+    ending.value = null;
+  };
+  const end = async (): Promise<void> => {
+    const which = ending.value;
+    if (which === null) return;
+    if (which === 'others') await call('DELETE', sessionsPath);
+    else
+      await call('DELETE', path`/api/users/@me/sessions/${which.id}`).catch((fault: unknown) => {
+        if (!(fault instanceof ApiError) || fault.status !== 404) throw fault; // it ended by itself
+      });
+    sessions.set((list ?? []).filter(({ id, current }) => current || (which !== 'others' && id !== which.id)));
+    say(which === 'others' ? 'All other devices are logged out.' : 'The device is logged out.');
+  };
+  return (
+    <>
+      <section class="settings-block" aria-labelledby="devices">
+        <h3 id="devices">Devices</h3>
+        <p class="soft">You are logged in on these devices. Log out any that you don’t recognize, then change your password.</p>
+        <Problem error={sessions.error} again={sessions.again} />
+        {!list && !sessions.error && <p class="spinner">Loading …</p>}
+        <ul class="settings-list">
+          {list?.map((session) => (
+            <SessionRow key={session.id} session={session} onLogOut={() => (ending.value = session)} />
+          ))}
+        </ul>
+        {list && list.length > 1 && (
+          <Button look="danger" onClick={() => (ending.value = 'others')}>
+            Log out all other devices
+          </Button>
+        )}
+      </section>
+      <PasswordForm onChanged={sessions.again} />
+      {ending.value && (
+        <Confirm
+          title={ending.value === 'others' ? 'Log out all other devices?' : `Log out ${ending.value.device}?`}
+          action="Log out"
+          run={end}
+          onClose={close}
+        >
+          <p>{ending.value === 'others' ? 'You stay logged in on this device.' : 'Parlance closes there at once.'}</p>
+        </Confirm>
+      )}
+    </>
+  );
+}
