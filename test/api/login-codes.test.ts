@@ -35,6 +35,17 @@ describe('POST /api/auth/codes, POST /api/auth/code', () => {
     await send(api, 200, person, 'GET', '/api/auth/me');
   });
 
+  it('a preview says whose it is and leaves it as it is', async () => {
+    const { code, expiresAt } = await make();
+    const ask = () => api.call('POST', '/api/auth/codes/preview', { body: { code } });
+    const [first, second] = [await ask(), await ask()];
+    const { id, username } = person;
+    expect(first.body).to.deep.equal({ user: { id, username, displayName: username, avatarUrl: null }, expiresAt });
+    expect([first.headers.get('Set-Cookie'), second.status]).to.deep.equal([null, 200]);
+    expect((await logIn(code)).status).to.equal(200);
+    await refused(api, [401, 'unauthorized'], null, 'POST', '/api/auth/codes/preview', { code });
+  });
+
   it('works once, also when 20 use it at once', async () => {
     const { code } = await make();
     expect(tally(await Promise.all(Array.from({ length: 20 }, () => logIn(code))))).to.deep.equal({ 200: 1, 401: 19 });

@@ -109,6 +109,11 @@ const accountRows: readonly Row[] = [
     const { body } = await stage.api.call<LoginCode>('POST', '/api/auth/codes', { as });
     return { body: { code: body.code } };
   }),
+  row('POST /api/auth/codes/preview', anyone, 200, async (stage) => {
+    const { as } = await stage.person();
+    const { body } = await stage.api.call<LoginCode>('POST', '/api/auth/codes', { as });
+    return { body: { code: body.code } };
+  }),
   row('POST /api/auth/code', [refuseAll('401 unauthorized')], 200, () => ({ body: { code: wrong } }), { case: 'with a wrong code' }),
   row(
     'POST /api/auth/logout',

@@ -86,6 +86,7 @@ export const surface: readonly Endpoint[] = [
      POST /api/auth/login
      POST /api/auth/logout
      POST /api/auth/codes
+     POST /api/auth/codes/preview
      POST /api/auth/code
      POST /api/servers
      PATCH /api/servers/{id}

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { type Site, signUp, startSite, useScreens } from './browser.ts';
+import type { Page } from 'playwright-core';
+import { type Person, type Site, signUp, startSite, useScreens } from './browser.ts';
 
 describe('web: ways in', function () {
   this.timeout(300_000);
@@ -13,14 +14,14 @@ describe('web: ways in', function () {
   it('someone new makes an account and a first server, and writes there; a reload shows it all again', async () => {
     const page = await open(site);
     await page.goto('/');
-    await page.getByRole('link', { name: 'Make an account' }).click();
+    await page.getByRole('link', { name: 'Create an account' }).click();
     await page.getByLabel('Username').fill('grace');
     await page.getByLabel('Display name').fill('Grace');
     await page.getByLabel('Password').fill('short');
-    await page.getByRole('button', { name: 'Make the account' }).click();
+    await page.getByRole('button', { name: 'Create account' }).click();
     await page.getByText(/8/).first().waitFor();
     await page.getByLabel('Password').fill('a good password');
-    await page.getByRole('button', { name: 'Make the account' }).click();
+    await page.getByRole('button', { name: 'Create account' }).click();
     await page.getByRole('heading', { name: 'Hello, Grace' }).waitFor();
     await page.getByLabel('Name of the server').fill('Harbour');
     await page.getByRole('button', { name: 'Make the server' }).click();
@@ -50,17 +51,46 @@ describe('web: ways in', function () {
     await page.getByRole('heading', { name: 'general', level: 1 }).waitFor();
   });
 
-  it('the code of a login link logs in once, and leaves the address bar', async () => {
+  const codeOf = async (person: Person): Promise<string> =>
+    (await site.call<{ code: string }>('POST', '/api/auth/codes', { as: person.as })).body.code;
+  const isLoggedInAs = async (page: Page, { id }: Person): Promise<void> => {
+    const me = await page.request.get('/api/auth/me');
+    expect(((await me.json()) as { id: string }).id).to.equal(id);
+  };
+
+  it('a login link asks first, logs in once, and its code leaves the address bar', async () => {
     const person = await signUp(site, 'Linus');
-    const { body } = await site.call<{ code: string }>('POST', '/api/auth/codes', { as: person.as });
+    const code = await codeOf(person);
     const first = await open(site);
-    await first.goto(`/login#code=${body.code}`);
+    await first.goto(`/login#code=${code}`);
+    await first.getByRole('heading', { name: 'Continue as Linus?' }).waitFor();
+    expect(first.url()).to.equal(`${site.origin}/login`);
+    expect((await first.request.get('/api/auth/me')).status()).to.equal(401);
+    await first.getByRole('button', { name: 'Continue as Linus' }).click();
     await first.getByRole('heading', { name: 'Hello, Linus' }).waitFor();
     expect(first.url()).to.equal(`${site.origin}/`);
+    await first.goBack();
+    expect(first.url()).to.not.include(code);
     const second = await open(site);
-    await second.goto(`/login#code=${body.code}`);
+    await second.goto(`/login#code=${code}`);
     await second.getByRole('alert').waitFor();
     expect(second.url()).to.equal(`${site.origin}/login`);
+  });
+
+  it('a login link of another account says who is logged in, and switches only when asked to', async () => {
+    const [victim, stranger] = [await signUp(site, 'Vera'), await signUp(site, 'Mallory')];
+    const page = await open(site, victim);
+    await page.goto(`/login#code=${await codeOf(stranger)}`);
+    await page
+      .getByText(`You are logged in as Vera (${victim.username}). This login link is for Mallory (${stranger.username}).`)
+      .waitFor();
+    await page.getByRole('button', { name: 'Stay logged in as Vera' }).click();
+    await page.getByRole('heading', { name: 'Hello, Vera' }).waitFor();
+    await isLoggedInAs(page, victim);
+    await page.goto(`/login#code=${await codeOf(stranger)}`);
+    await page.getByRole('button', { name: 'Switch to Mallory' }).click();
+    await page.getByRole('heading', { name: 'Hello, Mallory' }).waitFor();
+    await isLoggedInAs(page, stranger);
   });
 
   it('a login link leads where it says; a server opens with the channel that was looked at last', async () => {
@@ -77,6 +107,7 @@ describe('web: ways in', function () {
     const { body } = await site.call<{ code: string }>('POST', '/api/auth/codes', { as: person.as });
     const page = await open(site);
     await page.goto(`/login?next=/servers/${id}/${second.body.id}#code=${body.code}`);
+    await page.getByRole('button', { name: 'Continue as Lena' }).click();
     await page.getByRole('heading', { name: 'second', level: 1 }).waitFor();
     await page.goto('/');
     await page.getByRole('link', { name: 'Pier' }).click();

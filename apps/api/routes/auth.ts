@@ -1,6 +1,6 @@
-import { LoginCode, LoginCodeInput, LoginInput, Me, RegisterInput, Session } from '../../../lib/contract/user.ts';
+import { LoginCode, LoginCodeInput, LoginCodePreview, LoginInput, Me, RegisterInput, Session } from '../../../lib/contract/user.ts';
 import { login, meOf, register } from '../../../lib/domain/accounts.ts';
-import { logInByCode, makeLoginCode } from '../../../lib/domain/login-codes.ts';
+import { logInByCode, makeLoginCode, previewLoginCode } from '../../../lib/domain/login-codes.ts';
 import { endSession } from '../../../lib/domain/sessions.ts';
 import { type Route, route } from '../route.ts';
 
@@ -48,6 +48,17 @@ export const authRoutes: readonly Route[] = [
     creates: 'secret',
     errors: ['unauthorized', 'bots_not_allowed', 'idempotency_conflict', 'rate_limited', 'unavailable'],
     run: (platform, actor) => makeLoginCode(platform, actor),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/auth/codes/preview',
+    auth: 'none',
+    about: 'Whom a login code logs in; the code still works after it. Ten tries a minute for each address, together with log-ins.',
+    body: LoginCodeInput,
+    reply: { status: 200, body: LoginCodePreview },
+    rateLimit: 'login',
+    errors: ['invalid_request', 'unauthorized', 'rate_limited'],
+    run: (platform, _actor, { body }) => previewLoginCode(platform, body.code),
   }),
   route({
     method: 'POST',

@@ -56,7 +56,7 @@ export function InvitePage(): JSX.Element {
         {server && !me.value && (
           <p>
             <a class="button main" href={`/register${next}`}>
-              Make an account
+              Create an account
             </a>{' '}
             <a class="button" href={`/login${next}`}>
               Log in

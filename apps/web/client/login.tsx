@@ -2,18 +2,25 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
+import type { LoginCodePreview, UserFace } from '../../../lib/contract/user.ts';
+import { call } from '../api/call.ts';
 import { login, me, register } from '../state/session.ts';
+import { Avatar } from '../ui/avatar.tsx';
 import { Button } from '../ui/button.tsx';
 import { TextField, useTask } from '../ui/form.tsx';
 import { Problem } from '../ui/problem.tsx';
 
 /** Where to go after a login: the path that `next` names, if it is one of this page's own; else the start. */
-function useNext(): () => void {
+function useNext(): { path: string; goOn: () => void } {
   const { query, route } = useLocation();
-  return () => {
-    const next = query.next ?? '';
-    if (/^\/developers(\/|$)/.test(next)) location.assign(next);
-    else route(/^\/(?![/\\])/.test(next) ? next : '/', true);
+  const next = query.next ?? '';
+  const path = /^\/(?![/\\])/.test(next) ? next : '/';
+  return {
+    path,
+    goOn: () => {
+      if (/^\/developers(\/|$)/.test(path)) location.assign(path);
+      else route(path, true);
+    },
   };
 }
 
@@ -24,21 +31,107 @@ function takeCode(): string | undefined {
   return code;
 }
 
+/** A login link that was opened: its code, and whom it logs in. */
+interface OpenedLink {
+  code: string;
+  user: UserFace;
+}
+
+/** Asks before a login link logs in, and says whom it would log out: whoever sends a link must not choose the account that is used here. */
+function LinkQuestion({
+  link,
+  onDecline,
+  goOn,
+  path,
+}: {
+  link: OpenedLink;
+  onDecline: () => void;
+  goOn: () => void;
+  path: string;
+}): JSX.Element {
+  const task = useTask();
+  const { user } = link;
+  const own = me.value;
+  const isSwitch = own != null && own.id !== user.id;
+  const accept = (): void =>
+    void task
+      .run(() => login({ code: link.code }))
+      .then((done) => {
+        if (!done) return;
+        // What the page knows of the other account is dropped by loading it anew.
+        if (isSwitch) location.replace(path);
+        else goOn();
+      });
+  return (
+    <main class="entry">
+      <div class="form">
+        <h1>{isSwitch ? 'Switch accounts?' : `Continue as ${user.displayName}?`}</h1>
+        <p class="invited">
+          <Avatar id={user.id} name={user.displayName} url={user.avatarUrl} size={56} />
+          <span>
+            <strong>{user.displayName}</strong>
+            <br />
+            <span class="soft">{user.username}</span>
+          </span>
+        </p>
+        {isSwitch ? (
+          <p>
+            You are logged in as <strong>{own.displayName}</strong> ({own.username}). This login link is for {user.displayName} (
+            {user.username}).
+          </p>
+        ) : (
+          <p>This login link logs you in to this account. Continue only if the account is yours.</p>
+        )}
+        <Problem error={task.error} />
+        {isSwitch ? (
+          <>
+            <Button look="main" onClick={goOn}>
+              Stay logged in as {own.displayName}
+            </Button>
+            <Button busy={task.busy} onClick={accept}>
+              Switch to {user.displayName}
+            </Button>
+          </>
+        ) : (
+          <>
+            <Button look="main" busy={task.busy} onClick={accept}>
+              Continue as {user.displayName}
+            </Button>
+            <Button onClick={onDecline}>Log in to another account</Button>
+          </>
+        )}
+      </div>
+    </main>
+  );
+}
+
 /** Logs in by username and password, or by the one-use code of a login link (`/login#code=…`). */
 export function LoginPage(): JSX.Element {
   const username = useSignal('');
   const password = useSignal('');
+  const link = useSignal<OpenedLink | null>(null);
   const task = useTask();
-  const goOn = useNext();
+  const { path, goOn } = useNext();
   useEffect(() => {
-    const code = takeCode();
-    if (code !== undefined) void task.run(() => login({ code })).then((done) => done && goOn());
-    else if (me.value && location.pathname === '/login') goOn();
+    const open = (): void => {
+      const code = takeCode();
+      if (code !== undefined)
+        void task.run(async () => {
+          const { user } = await call<LoginCodePreview>('POST', '/api/auth/codes/preview', { code });
+          if (me.value?.id === user.id) goOn();
+          else link.value = { code, user };
+        });
+      else if (me.value && location.pathname === '/login') goOn();
+    };
+    open();
+    window.addEventListener('hashchange', open);
+    return () => window.removeEventListener('hashchange', open);
   }, []);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     void task.run(() => login({ username: username.value, password: password.value })).then((done) => done && goOn());
   };
+  if (link.value) return <LinkQuestion link={link.value} path={path} goOn={goOn} onDecline={() => (link.value = null)} />;
   return (
     <main class="entry">
       <form class="form" onSubmit={submit}>
@@ -57,20 +150,20 @@ export function LoginPage(): JSX.Element {
           Log in
         </Button>
         <p>
-          New here? <a href={`/register${location.search}`}>Make an account</a>
+          New here? <a href={`/register${location.search}`}>Create an account</a>
         </p>
       </form>
     </main>
   );
 }
 
-/** Makes an account, and logs it in. */
+/** Creates an account and logs it in. */
 export function RegisterPage(): JSX.Element {
   const username = useSignal('');
   const displayName = useSignal('');
   const password = useSignal('');
   const task = useTask();
-  const goOn = useNext();
+  const { goOn } = useNext();
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     void task.run(() => register(username.value, password.value, displayName.value)).then((done) => done && goOn());
@@ -78,10 +171,10 @@ export function RegisterPage(): JSX.Element {
   return (
     <main class="entry">
       <form class="form" onSubmit={submit}>
-        <h1>Make an account</h1>
+        <h1>Create an account</h1>
         <TextField
           label="Username"
-          hint="2 to 32 characters: a-z, 0-9, _ and dots. Others can find you by it."
+          hint="2 to 32 characters: lowercase letters, numbers, _ and dots."
           required
           autocomplete="username"
           value={username.value}
@@ -106,10 +199,10 @@ export function RegisterPage(): JSX.Element {
         />
         <Problem error={task.error} shown={['/username', '/displayName', '/password']} />
         <Button type="submit" look="main" busy={task.busy}>
-          Make the account
+          Create account
         </Button>
         <p>
-          You have one? <a href={`/login${location.search}`}>Log in</a>
+          Already have an account? <a href={`/login${location.search}`}>Log in</a>
         </p>
       </form>
     </main>
