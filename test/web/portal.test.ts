@@ -41,10 +41,10 @@ describe('web: the developer portal', function () {
     await click(page.getByRole('button', { name: 'New application' }));
     await page.getByLabel('Name').fill('Greeter');
     await click(page.getByRole('button', { name: 'Create', exact: true }));
-    await click(page.getByRole('link', { name: 'Install it in a server' }));
+    await click(page.getByRole('link', { name: 'Add it to a server' }));
     await click(page.getByRole('button', { name: 'Make the server' }));
     await click(page.getByRole('button', { name: 'Authorize in My test server' }));
-    await click(page.getByRole('link', { name: 'Run the first bot' }));
+    await click(page.getByRole('link', { name: 'Run your first bot' }));
     // Its code, the command that installs its package and the one that runs it: a button each copies them.
     clicks += await page.getByRole('button', { name: /^Copy the c/ }).count();
     const token = /^BOT_TOKEN='(\S+)' node bot\.mjs$/.exec((await shown(page, 2)).trim())?.[1] ?? '';
@@ -80,24 +80,24 @@ describe('web: the developer portal', function () {
     const url = `http://localhost:${endpointPort}/`;
 
     await saveUrl('http://bot.example.org/');
-    await step('The URL is one that may be asked', 'failed').waitFor();
+    await step('The URL is allowed', 'failed').waitFor();
     await saveUrl(url);
-    await step('A connection opens', 'failed').waitFor();
-    await step('Its name leads to a public address', 'passed').waitFor();
-    await step('It answers with status 200', 'not reached').waitFor();
+    await step('The connection opens', 'failed').waitFor();
+    await step('The host name resolves to a public address', 'passed').waitFor();
+    await step('The response has status 200', 'not reached').waitFor();
 
     const env = { PORT: String(endpointPort) };
     await run('endpoint.mjs', code, { ...env, SIGNING_SECRET: 'another' }, 'Listening');
     await saveUrl(`${url}again`);
-    await step('It answers with status 200', 'failed').waitFor();
+    await step('The response has status 200', 'failed').waitFor();
     await section.getByText('HTTP status 401').waitFor();
     await stop();
 
     await run('endpoint.mjs', code, { ...env, SIGNING_SECRET: signingSecret ?? '' }, 'Listening');
     await saveUrl(url);
-    await step('The answer is {"type":"pong"}', 'passed').waitFor();
-    await section.getByRole('button', { name: 'Send a test ping' }).click();
-    await section.getByText('The endpoint answered the test ping.').waitFor();
+    await step('The body is {"type":"pong"}', 'passed').waitFor();
+    await section.getByRole('button', { name: 'Send test request' }).click();
+    await section.getByText('The endpoint responded correctly.').waitFor();
     const server = await site.call<{ id: string; channels: { id: string }[] }>('POST', '/api/servers', {
       as: person.as,
       body: { name: 'Quay' },
@@ -125,17 +125,17 @@ describe('web: the developer portal', function () {
     const page = await open(site, person);
     await page.goto(`/developers/${id}/commands`);
     await page.getByRole('rowheader', { name: '/old' }).waitFor();
-    await page.getByRole('button', { name: 'Add a command' }).click();
+    await page.getByRole('button', { name: 'Add command' }).click();
     await page.getByLabel('Name', { exact: true }).fill('Roll!');
     await page.getByLabel('Description', { exact: true }).fill('Rolls dice.');
-    const save = page.getByRole('button', { name: 'Save the list' });
+    const save = page.getByRole('button', { name: 'Save commands' });
     await save.click();
     const field = page.getByRole('textbox', { name: 'Name', exact: true });
-    await page.getByRole('rowheader').filter({ hasText: '1 fault' }).waitFor();
+    await page.getByRole('rowheader').filter({ hasText: '1 error' }).waitFor();
     expect(await field.getAttribute('aria-invalid')).to.equal('true');
 
     await page.getByRole('button', { name: 'JSON' }).click();
-    const json = page.getByLabel('The list as JSON');
+    const json = page.getByLabel('Commands as JSON');
     const at = (await json.inputValue()).split('\n').findIndex((line) => line.includes('Roll!')) + 1;
     await page
       .getByRole('listitem')
@@ -155,7 +155,7 @@ describe('web: the developer portal', function () {
     await (await asked).dismiss();
     await leaving;
     await save.click();
-    await page.getByText('Everything is saved.').waitFor();
+    await page.getByText('All changes saved.').waitFor();
     const { body } = await site.call<{ name: string }[]>('GET', `/api/applications/${id}/commands`, { as: person.as });
     expect(body.map(({ name }) => name)).to.deep.equal(['roll']);
   });
@@ -165,15 +165,15 @@ describe('web: the developer portal', function () {
     const { id, token } = await makeApplication(person, 'Short lived');
     const page = await open(site, person);
     await page.goto(`/developers/${id}/bot`);
-    await page.getByRole('button', { name: 'Reset the token' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Reset the token' }).click();
+    await page.getByRole('button', { name: 'Reset token' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Reset token' }).click();
     const fresh = await page.getByRole('region', { name: 'Bot token' }).locator('code').innerText();
     expect((await site.call('GET', '/api/auth/me', { as: `Bot ${token}` })).status).to.equal(401);
     expect((await site.call('GET', '/api/auth/me', { as: `Bot ${fresh.trim()}` })).status).to.equal(200);
     await page.getByRole('link', { name: 'General Information' }).first().click();
-    await page.getByRole('button', { name: 'Delete this application' }).click();
+    await page.getByRole('button', { name: 'Delete application' }).click();
     const dialog = page.getByRole('dialog');
-    const confirm = dialog.getByRole('button', { name: 'Delete the application' });
+    const confirm = dialog.getByRole('button', { name: 'Delete application' });
     await dialog.getByRole('textbox').fill('Short');
     expect(await confirm.isDisabled()).to.equal(true);
     await dialog.getByRole('textbox').fill('Short lived');

@@ -23,7 +23,7 @@ function Face({ application }: { application: Application }): JSX.Element {
     });
   }, []);
   return (
-    <section class="portal-section" aria-label="How it looks">
+    <section class="portal-section" aria-label="Preview">
       <div class="bot-face">
         <Avatar id={id} name={name} url={bot.avatarUrl} size={72} />
         <p>
@@ -50,19 +50,19 @@ function Token({ application: { id } }: { application: Application }): JSX.Eleme
       <h2 id="token">Token</h2>
       <p>
         {isFresh
-          ? 'The token stands above, this once.'
-          : 'The token is the bot’s password. It was shown when it was made, and cannot be shown again: who lost it makes a new one.'}
+          ? 'The token is shown above, only once.'
+          : 'The token is the bot’s password. It was shown when it was created and cannot be shown again. If you lost it, reset it to get a new one.'}
       </p>
       <div>
         <Button look="danger" onClick={() => (asking.value = true)}>
-          Reset the token
+          Reset token
         </Button>
       </div>
       {asking.value && (
         <Confirm
-          title="Reset the token?"
-          action="Reset the token"
-          run={() => resetToken(id).then(() => say('The new token stands at the top of the page.'))}
+          title="Reset token?"
+          action="Reset token"
+          run={() => resetToken(id).then(() => say('The new token is shown at the top of the page.'))}
           onClose={() => (asking.value = false)}
         >
           <p>
@@ -78,10 +78,10 @@ function Public({ application: { id, public: isPublic, inDirectory } }: { applic
   const leaves = inDirectory ? ' Made private, it leaves the App Directory.' : '';
   return (
     <section class="portal-section" aria-labelledby="public">
-      <h2 id="public">Who may add it</h2>
+      <h2 id="public">Who can add this bot</h2>
       <SwitchField
         label="Public bot"
-        hint={`Public: everyone can add it to servers that they manage. Private: only you can. It stays where it is.${leaves}`}
+        hint={`Public: anyone can add it to servers they manage. Private: only you can. It stays in the servers it is already in.${leaves}`}
         checked={isPublic}
         save={(checked) => changeApplication(id, { public: checked })}
         told={(checked) => (checked ? 'The bot is public.' : 'The bot is private.')}
@@ -103,7 +103,7 @@ export function BotPage(): JSX.Element {
             <h2 id="presence">Presence</h2>
             <p>
               The bot shows as online only while it is connected to the gateway. It chooses its status (online, idle, do not disturb,
-              invisible) and a custom status by <code>PATCH /api/users/@me/presence</code>; both are kept over restarts. One that only has
+              invisible) and a custom status by <code>PATCH /api/users/@me/presence</code>; both are kept across restarts. One that only has
               an Interactions Endpoint answers commands, but shows as offline.
             </p>
           </section>

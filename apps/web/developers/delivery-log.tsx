@@ -13,9 +13,9 @@ import { shortMomentOf } from '../ui/times.ts';
 
 const outcomes: Record<DeliveryOutcome, { name: string; meaning: string }> = {
   answered: { name: 'Answered', meaning: 'The answer was posted.' },
-  deferred: { name: 'Deferred', meaning: 'The person sees that the bot thinks, for up to 15 minutes.' },
-  empty: { name: 'Left open', meaning: 'Empty answer: the callback URL had to be used within the 3 seconds.' },
-  failed: { name: 'Failed', meaning: 'It did not count as an answer.' },
+  deferred: { name: 'Deferred', meaning: 'The person sees that the bot is thinking, for up to 15 minutes.' },
+  empty: { name: 'No body', meaning: 'Empty response: the bot had to use the callback URL within 3 seconds.' },
+  failed: { name: 'Failed', meaning: 'The response was not valid.' },
 };
 const pageSize = 20;
 
@@ -59,11 +59,9 @@ export function DeliveryLog({ id }: { id: string }): JSX.Element {
           <Icon of={RotateCw} /> Refresh
         </Button>
       </div>
-      <p class="hint">
-        The last {limits.deliveriesListed} interactions that were posted to your endpoint, of the last 7 days. Each is posted once.
-      </p>
+      <p class="hint">The last {limits.deliveriesListed} interactions sent to your endpoint, kept for 7 days. Each is sent once.</p>
       <Problem error={task.error} />
-      {known?.length === 0 && <p>Nothing was posted to an endpoint yet.</p>}
+      {known?.length === 0 && <p>Nothing has been sent to an endpoint yet.</p>}
       {known && known.length > 0 && (
         <div class="portal-scroll" role="region" tabIndex={0} aria-label="Table of deliveries">
           <table class="portal-table">
@@ -73,7 +71,7 @@ export function DeliveryLog({ id }: { id: string }): JSX.Element {
                 <th scope="col">Outcome</th>
                 <th scope="col">HTTP status</th>
                 <th scope="col">Took</th>
-                <th scope="col">What that means</th>
+                <th scope="col">Meaning</th>
               </tr>
             </thead>
             <tbody>
@@ -87,7 +85,7 @@ export function DeliveryLog({ id }: { id: string }): JSX.Element {
       {hasMore.value && (
         <div>
           <Button busy={task.busy} onClick={() => read(known?.at(-1)?.id)}>
-            Older deliveries
+            Show older deliveries
           </Button>
         </div>
       )}

@@ -45,20 +45,20 @@ function Listing({ application: { id, public: isPublic, inDirectory } }: { appli
   return (
     <>
       <SwitchField
-        label="List it in the App Directory"
-        hint="Everyone can find it there and add it to servers that they manage. Verified bots come first, then those in the most servers."
+        label="List in the App Directory"
+        hint="Anyone can find it there and add it to servers they manage. Verified bots are listed first, then by number of servers."
         checked={inDirectory}
         disabled={!isPublic}
         save={(checked) => changeApplication(id, { inDirectory: checked })}
-        told={(checked) => (checked ? 'It is in the App Directory.' : 'It is out of the App Directory.')}
+        told={(checked) => (checked ? 'Listed in the App Directory.' : 'Removed from the App Directory.')}
       />
       {!isPublic && (
         <div class="portal-card">
-          <p>Only a public bot can be listed, and this one is private: only you can add it.</p>
+          <p>Only public bots can be listed. This bot is private: only you can add it.</p>
           <Problem error={task.error} />
           <div>
             <Button busy={task.busy} onClick={() => void task.run(() => changeApplication(id, { inDirectory: true, public: true }))}>
-              Make it public and list it
+              Make public and list
             </Button>
           </div>
         </div>
@@ -77,10 +77,10 @@ export function DirectoryPage(): JSX.Element {
             <Listing application={application} />
           </section>
           <section class="portal-section" aria-labelledby="preview">
-            <h2 id="preview">How people see it</h2>
+            <h2 id="preview">Preview</h2>
             <Preview application={application} />
             <p class="hint">
-              Name, description and icon are those of <a href={pagePath(application.id, '')}>General Information</a>.
+              The name, description and icon come from <a href={pagePath(application.id, '')}>General Information</a>.
             </p>
           </section>
         </>

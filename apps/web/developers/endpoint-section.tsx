@@ -25,7 +25,7 @@ function pingOf(error: ApiError, url: string): Ping | null {
   const { step, status = null, ms = null, message = '' } = told;
   // The step, the status and the time are shown beside it.
   const reason = message.replace(/^at the step `\w+`: /, '').replace(/ \([^()]*\)$/, '');
-  return { heading: 'Not saved: the URL did not pass its ping.', ok: false, status, ms, reason, steps: stepsOf(url, step) };
+  return { heading: 'Not saved: the test request failed.', ok: false, status, ms, reason, steps: stepsOf(url, step) };
 }
 
 /** The URL that interactions are posted to: saved only when it answers a ping, tested again at will, taken off. */
@@ -44,7 +44,7 @@ export function EndpointSection({ application }: { application: Application }): 
         url.value = asked;
         if (asked !== '')
           ping.value = {
-            heading: 'Saved: the endpoint answered its ping.',
+            heading: 'Saved: the endpoint responded correctly.',
             ok: true,
             status: 200,
             ms: null,
@@ -61,7 +61,7 @@ export function EndpointSection({ application }: { application: Application }): 
     ping.value = null;
     void task.run(async () => {
       const found = await call<EndpointTest>('POST', path`/api/applications/${id}/interactions-endpoint/test`);
-      const heading = found.ok ? 'The endpoint answered the test ping.' : 'The endpoint did not pass the test ping.';
+      const heading = found.ok ? 'The endpoint responded correctly.' : 'The test request failed.';
       const rest = found.step === null ? [] : stepsOf(saved ?? '', found.step).filter((one) => one.state === 'not reached');
       const steps = found.steps.map(({ step, ok, ms }) => ({ step, ms, state: ok ? ('passed' as const) : ('failed' as const) }));
       ping.value = { ...found, heading, steps: [...steps, ...rest] };
@@ -72,14 +72,14 @@ export function EndpointSection({ application }: { application: Application }): 
     <section class="portal-section" aria-labelledby="endpoint">
       <h2 id="endpoint">Interactions Endpoint</h2>
       <p>
-        With a URL, each slash command is posted to it instead of going over the gateway. It must be public https and answer within 3
+        If you set a URL, each slash command is sent to it instead of over the gateway. It must be public, use https and respond within 3
         seconds; before it is saved, it must answer a signed ping.{' '}
-        <a href={`${pagePath(id, '/first-bot')}?way=endpoint`}>Code of an endpoint</a>
+        <a href={`${pagePath(id, '/first-bot')}?way=endpoint`}>Example endpoint code</a>
       </p>
       <form class="form" onSubmit={save}>
         <TextField
           label="Interactions Endpoint URL"
-          hint="Empty: interactions go over the gateway."
+          hint="Leave empty to receive interactions over the gateway."
           type="url"
           placeholder="https://bot.example.org/interactions"
           autocomplete="off"
@@ -90,7 +90,7 @@ export function EndpointSection({ application }: { application: Application }): 
         <Problem error={task.error} shown={['/interactionsEndpointUrl']} />
         <div class="actions">
           <Button disabled={saved === null || !isSame} busy={task.busy} onClick={test}>
-            Send a test ping
+            Send test request
           </Button>
           <Button type="submit" look="main" disabled={isSame} busy={task.busy}>
             Save
@@ -98,7 +98,7 @@ export function EndpointSection({ application }: { application: Application }): 
         </div>
       </form>
       <div role="status">
-        {task.busy && <p class="soft">Asking the endpoint …</p>}
+        {task.busy && <p class="soft">Calling the endpoint…</p>}
         {ping.value && <PingSteps ping={ping.value} />}
       </div>
     </section>

@@ -74,7 +74,7 @@ function Where({ application }: { application: Application }): JSX.Element {
       <Problem error={task.error} />
       {places.value?.length === 0 && (
         <p>
-          The bot is in no server of yours yet: <a href={pagePath(application.id, '/install')}>install it</a> first.
+          The bot is not in any of your servers yet: <a href={pagePath(application.id, '/install')}>install it</a> first.
         </p>
       )}
       {places.value?.map(({ id, name }) => (
@@ -130,7 +130,7 @@ function Run({ application, sample }: { application: Application; sample: Sample
           copied={commandLine(sample, application.signingSecret ?? undefined)}
           what="the command that runs it, with the signing secret filled in"
         />
-        <p class="hint">What is copied holds your signing secret. It listens on port 3000, or on the one that PORT names.</p>
+        <p class="hint">The copied code contains your signing secret. It listens on port 3000, or on the port in PORT.</p>
       </>
     );
   return (
@@ -138,7 +138,7 @@ function Run({ application, sample }: { application: Application; sample: Sample
       <Code text={commandLine(sample, token)} what="the command that runs it" />
       {token === undefined && (
         <p class="hint">
-          Put your bot’s token in. Lost it? <a href={pagePath(application.id, '/bot')}>Reset it</a>, then it is filled in here.
+          Insert your bot’s token. Lost it? <a href={pagePath(application.id, '/bot')}>Reset it</a> and it is filled in here.
         </p>
       )}
     </>
@@ -153,7 +153,7 @@ function EndpointSteps({ application }: { application: Application }): JSX.Eleme
         <AddCommand id={application.id} />
       </li>
       <li>
-        <h2>Tell Parlance where it is</h2>
+        <h2>Save the endpoint’s URL</h2>
         <p>
           Give it a public https address, by a reverse proxy or a tunnel, and save that as the Interactions Endpoint URL under{' '}
           <a href={pagePath(application.id, '')}>General Information</a>. To try it on the machine that Parlance runs on, start Parlance
@@ -172,12 +172,12 @@ function FirstBot({ application }: { application: Application }): JSX.Element {
   return (
     <>
       <Choice
-        label="How the bot hears of commands"
+        label="How the bot receives commands"
         value={way.value}
         onValue={(value) => (way.value = value)}
         options={[
           { value: 'gateway', label: 'Gateway: a program that stays connected' },
-          { value: 'endpoint', label: 'Endpoint: a web address that is called' },
+          { value: 'endpoint', label: 'Endpoint: a URL that Parlance calls' },
         ]}
       />
       <Choice
@@ -204,7 +204,7 @@ function FirstBot({ application }: { application: Application }): JSX.Element {
         </li>
         {sample.install && (
           <li>
-            <h2>In the same folder, install the one package that it uses</h2>
+            <h2>In the same folder, install the one package it needs</h2>
             <Code text={sample.install} what="the command that installs it" />
           </li>
         )}

@@ -32,7 +32,8 @@ function FreshToken({ application: { id } }: { application: Application }): JSX.
         </Button>
       </CopyField>
       <p class="hint">
-        It is shown only now, until this page is left or reloaded. Whoever has it acts as your bot: keep it out of your code.
+        It is shown only once. Copy it before you leave or reload this page. Anyone who has it can act as your bot, so don’t put it in your
+        code.
       </p>
     </section>
   );
@@ -50,13 +51,13 @@ export function Frame({
 }): JSX.Element {
   const { id = '' } = useRoute().params;
   const application = applicationOf(id);
-  usePage(application ? `${title} · ${application.name}` : 'No such application');
+  usePage(application ? `${title} · ${application.name}` : 'Application not found');
   if (!application)
     return (
       <main class="portal-main" id="page">
-        <h1>No such application</h1>
+        <h1>Application not found</h1>
         <p>
-          You have no application of this id. <a href="/developers">My applications</a>
+          You don’t have an application with this ID. <a href="/developers">My applications</a>
         </p>
       </main>
     );

@@ -21,11 +21,10 @@ function NextSteps({ id }: { id: string }): JSX.Element {
       <h2 id="next-steps">Next steps</h2>
       <ol class="portal-steps">
         <li>
-          <a href={pagePath(id, '/install')}>Install it in a server</a>, so that there is somebody to answer.
+          <a href={pagePath(id, '/install')}>Add it to a server</a>, so people can use it.
         </li>
         <li>
-          <a href={pagePath(id, '/first-bot')}>Run the first bot</a>: code that is ready to paste. It registers <code>/hello</code> and
-          answers it.
+          <a href={pagePath(id, '/first-bot')}>Run your first bot</a>: code you can paste. It registers <code>/hello</code> and answers it.
         </li>
       </ol>
     </section>
@@ -47,7 +46,7 @@ function Details({ application }: { application: Application }): JSX.Element {
     <form class="form" onSubmit={submit}>
       <TextField
         label="Name"
-        hint="Up to 32 characters. The bot and its own role in each server have the same name."
+        hint="Up to 32 characters. The bot and its role in each server use the same name."
         required
         autocomplete="off"
         value={name.value}
@@ -56,7 +55,7 @@ function Details({ application }: { application: Application }): JSX.Element {
       />
       <TextField
         label="Description"
-        hint="Up to 300 characters: what people read in the App Directory."
+        hint="Up to 300 characters. Shown in the App Directory."
         lines={3}
         value={description.value}
         onValue={(value) => (description.value = value)}
@@ -81,9 +80,9 @@ function Secrets({ application }: { application: Application }): JSX.Element {
       {application.signingSecret === null ? (
         <>
           <p>
-            The signing secret can’t be read any more, because the server’s key was replaced. Interactions are not sent until you reset it.
+            The signing secret can’t be read because the server’s key was replaced. Interactions are not sent until you reset the secret.
           </p>
-          <Button onClick={() => (asking.value = true)}>Reset the signing secret</Button>
+          <Button onClick={() => (asking.value = true)}>Reset signing secret</Button>
         </>
       ) : (
         <CopyField label="Signing secret" value={application.signingSecret} what="the signing secret" hidden={!shown.value}>
@@ -98,14 +97,14 @@ function Secrets({ application }: { application: Application }): JSX.Element {
       </p>
       {asking.value && (
         <Confirm
-          title="Rotate the signing secret?"
+          title="Reset signing secret?"
           action="Rotate"
-          run={() => rotateSecret(application).then(() => say('The signing secret is new.'))}
+          run={() => rotateSecret(application).then(() => say('The signing secret was reset.'))}
           onClose={() => (asking.value = false)}
         >
           <p>
-            The old secret stops at once. Until your endpoint knows the new one, it refuses what it is sent, and people see that the bot did
-            not respond.
+            The old secret stops working at once. Until your endpoint uses the new one, it will reject requests, and people will see that
+            the bot did not respond.
           </p>
         </Confirm>
       )}
@@ -131,9 +130,9 @@ function DeleteDialog({ application: { id, name }, onClose }: { application: App
   return (
     <Dialog title={`Delete ${name}?`} onClose={onClose}>
       <form class="form" onSubmit={submit}>
-        <p>Its bot leaves every server, its commands go and its token stops working. Its messages stay. This cannot be undone.</p>
+        <p>The bot leaves every server, its commands are deleted and its token stops working. Its messages stay. This cannot be undone.</p>
         <TextField
-          label={`Type “${name}” to go on`}
+          label={`Type “${name}” to confirm`}
           autocomplete="off"
           autofocus
           value={typed.value}
@@ -143,7 +142,7 @@ function DeleteDialog({ application: { id, name }, onClose }: { application: App
         <div class="actions">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" look="danger" busy={task.busy} disabled={typed.value !== name}>
-            Delete the application
+            Delete application
           </Button>
         </div>
       </form>
@@ -171,10 +170,10 @@ export function GeneralPage(): JSX.Element {
           <DeliveryLog id={application.id} />
           <section class="portal-section" aria-labelledby="delete">
             <h2 id="delete">Delete</h2>
-            <p>An application that is deleted is gone for good, and so is its bot.</p>
+            <p>Deleting an application also deletes its bot. This cannot be undone.</p>
             <div>
               <Button look="danger" onClick={() => (deleting.value = true)}>
-                Delete this application
+                Delete application
               </Button>
             </div>
           </section>

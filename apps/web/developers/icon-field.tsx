@@ -36,7 +36,7 @@ export function IconField({ application }: { application: Application }): JSX.El
         check(file);
         show((await call<{ url: string }>('PUT', path`/api/applications/${id}/icon`, file)).url);
       })
-      .then((done) => done && say('The icon is saved.'));
+      .then((done) => done && say('Icon saved.'));
   };
   const remove = (): void =>
     void task.run(async () => {
@@ -62,7 +62,7 @@ export function IconField({ application }: { application: Application }): JSX.El
         />
         <div class="icon-actions">
           <Button busy={task.busy} onClick={() => input.current?.click()}>
-            {iconUrl ? 'Change the icon' : 'Upload an icon'}
+            {iconUrl ? 'Change icon' : 'Upload an icon'}
           </Button>
           {iconUrl && (
             <Button look="quiet" disabled={task.busy} onClick={remove}>

@@ -19,7 +19,7 @@ import { Frame, pagePath } from './frame.tsx';
 /** A server of one's own to try a bot in, for who manages none. */
 const MakeServer = (): JSX.Element => (
   <div class="portal-card">
-    <p>You manage no server yet. Make one to try the bot in:</p>
+    <p>You don’t manage a server yet. Create one to try the bot in:</p>
     <NewServerForm name="My test server" onMade={putServer} />
   </div>
 );
@@ -29,9 +29,9 @@ function Permissions({ serverId, value, onValue }: { serverId: string; value: nu
   const offered = allPermissionNames.filter((name) => holds(myRights(serverId), name));
   return (
     <fieldset class="install-permissions">
-      <legend>What the bot may do</legend>
+      <legend>Permissions</legend>
       <p class="hint">
-        Its own role holds these. You can give only what you may do yourself, and change it later in the server’s settings.
+        The bot’s own role gets these permissions. You can grant only permissions you have, and change them later in the server’s settings.
       </p>
       {offered.map((name) => (
         <CheckField
@@ -57,7 +57,7 @@ function IsIn({ application, server }: { application: Application; server: { id:
       </p>
       <div class="portal-links">
         <a class="button main" href={pagePath(application.id, '/first-bot')}>
-          Run the first bot
+          Run your first bot
         </a>
         <a class="button" href={`/servers/${server.id}`}>
           Open {server.name}
@@ -82,7 +82,7 @@ function Install({ application }: { application: Application }): JSX.Element {
       isRead.value = true;
     });
   useEffect(read, []);
-  if (!isRead.value) return reading.error ? <Problem error={reading.error} again={read} /> : <p class="spinner">Loading …</p>;
+  if (!isRead.value) return reading.error ? <Problem error={reading.error} again={read} /> : <p class="spinner">Loading…</p>;
 
   const managed = [...servers.value.keys()].flatMap((key) => details.value.get(key) ?? []).filter((one) => may('Manage Server', one.id));
   const isClosed = ({ types, ownerId }: Server): boolean => types.includes('developer') && ownerId !== myId();
@@ -106,7 +106,7 @@ function Install({ application }: { application: Application }): JSX.Element {
       {server ? (
         <SelectField
           label="Server"
-          hint="The servers in which you have Manage Server."
+          hint="Servers where you have Manage Server."
           value={server.id}
           options={open.map((one) => ({
             value: one.id,
@@ -154,7 +154,7 @@ export function InstallPage(): JSX.Element {
         <>
           {!application.public && (
             <p>
-              The bot is private: only you can add it. <a href={pagePath(application.id, '/bot')}>Make it public</a> to let others do it,
+              This bot is private: only you can add it. <a href={pagePath(application.id, '/bot')}>Make it public</a> to let others add it,
               too.
             </p>
           )}

@@ -35,7 +35,7 @@ function NewDialog({ onClose }: { onClose: () => void }): JSX.Element {
       <form class="form" onSubmit={submit}>
         <TextField
           label="Name"
-          hint="Up to 32 characters. Its bot has the same name, and both can be changed later."
+          hint="Up to 32 characters. The bot gets the same name. You can change both later."
           required
           autofocus
           autocomplete="off"

@@ -14,18 +14,18 @@ export interface Ping {
 }
 
 const steps: Record<EndpointStep, { name: string; help: string }> = {
-  url: { name: 'The URL is one that may be asked', help: 'It must begin with https:// and hold no user name or password.' },
+  url: { name: 'The URL is allowed', help: 'It must start with https:// and must not contain a username or password.' },
   dns: {
-    name: 'Its name leads to a public address',
-    help: 'Look whether the name is spelt right, and that it does not lead to a private address.',
+    name: 'The host name resolves to a public address',
+    help: 'Check the spelling, and that it does not resolve to a private address.',
   },
-  connect: { name: 'A connection opens', help: 'Look whether the endpoint runs, and whether a firewall lets its port through.' },
-  tls: { name: 'The connection is encrypted', help: 'Its certificate must be valid for this name, with its whole chain.' },
+  connect: { name: 'The connection opens', help: 'Check that the endpoint is running and that no firewall blocks its port.' },
+  tls: { name: 'The connection is encrypted', help: 'The certificate must be valid for this host name and include the full chain.' },
   status: {
-    name: 'It answers with status 200',
-    help: 'Redirects do not count. 401 often means that the endpoint has another signing secret.',
+    name: 'The response has status 200',
+    help: 'Redirects are not followed. A 401 often means that the endpoint uses a different signing secret.',
   },
-  body: { name: 'The answer is {"type":"pong"}', help: 'Answer a request of type “ping” with this JSON, and nothing else.' },
+  body: { name: 'The body is {"type":"pong"}', help: 'Respond to a request of type “ping” with exactly this JSON.' },
 };
 const order = Object.keys(steps) as EndpointStep[];
 const icons = { passed: Check, failed: X, 'not reached': Minus };
@@ -39,7 +39,9 @@ export function stepsOf(url: string, failed: EndpointStep | null): Ping['steps']
 
 /** A ping, step by step, in words and marks. */
 export function PingSteps({ ping: { heading, ok, status, ms, reason, steps: gone } }: { ping: Ping }): JSX.Element {
-  const facts = [status === null ? 'no HTTP status' : `HTTP status ${status}`, ms !== null && `${ms} ms in all`].filter(Boolean).join(', ');
+  const facts = [status === null ? 'no HTTP status' : `HTTP status ${status}`, ms !== null && `${ms} ms in total`]
+    .filter(Boolean)
+    .join(', ');
   return (
     <div class={`ping ${ok ? 'good' : 'bad'}`}>
       <p>

@@ -48,10 +48,10 @@ function Header(): JSX.Element {
 }
 
 function NoPage(): JSX.Element {
-  usePage('No such page');
+  usePage('Page not found');
   return (
     <main class="portal-main">
-      <h1>No such page</h1>
+      <h1>Page not found</h1>
       <p>
         <a href="/developers">My applications</a>
       </p>
@@ -80,11 +80,11 @@ export function Portal(): JSX.Element {
   return (
     <LocationProvider scope={ours}>
       <a class="skip-link" href="#page">
-        To the content
+        Skip to content
       </a>
       <Header />
       <Problem error={fault.value} again={begin} />
-      {!ready.value && !fault.value && <p class="spinner">Loading …</p>}
+      {!ready.value && !fault.value && <p class="spinner">Loading…</p>}
       {ready.value && (
         <ErrorBoundary>
           <Router>

@@ -30,7 +30,9 @@ export function CommandEditor({
       <div class="command-fields">
         <SelectField
           label="Kind"
-          hint={isSlash ? 'The bot is sent an interaction, and answers it.' : 'Only listed in the picker: it reaches the bot as a message.'}
+          hint={
+            isSlash ? 'The bot receives an interaction and answers it.' : 'Only listed in the picker. The bot receives it as a message.'
+          }
           value={command.kind}
           options={kinds}
           onValue={(kind) => onChange({ ...command, kind }, true)}

@@ -40,7 +40,7 @@ export function CommandTable({
   const isFull = list.length >= limits.commandsPerScope;
   return (
     <>
-      {list.length === 0 && <p class="portal-card">There are no commands here yet.</p>}
+      {list.length === 0 && <p class="portal-card">No commands yet.</p>}
       {list.length > 0 && (
         <table class="command-table">
           <caption class="visually-hidden">Commands, in the order in which they are saved</caption>
@@ -64,7 +64,7 @@ export function CommandTable({
                   <tr class={wrong ? 'faulty' : ''}>
                     <th scope="row">
                       <code>{name}</code>
-                      {wrong > 0 && <span class="field-error"> {countOf(wrong, 'fault')}</span>}
+                      {wrong > 0 && <span class="field-error"> {countOf(wrong, 'error')}</span>}
                     </th>
                     <td>{command.description}</td>
                     <td>{optionsOf(command)}</td>
@@ -111,7 +111,7 @@ export function CommandTable({
       )}
       <div>
         <Button disabled={isFull} onClick={add}>
-          Add a command
+          Add command
         </Button>
         {isFull && <span class="hint"> A list holds at most {limits.commandsPerScope}.</span>}
       </div>

@@ -34,7 +34,7 @@ export function CommandsJson({ text, faults, onText }: { text: string; faults: F
   const count = text.split('\n').length;
   return (
     <div class="field">
-      <label for={id}>The list as JSON</label>
+      <label for={id}>Commands as JSON</label>
       <div class="commands-json">
         <div class="commands-lines" aria-hidden="true">
           {Array.from({ length: count }, (_none, at) => at + 1).join('\n')}

@@ -25,14 +25,14 @@ const noFaults: Faults = [];
 /** What saving would do, in words. */
 function effectOf(draft: Draft): string {
   const read = draft.mode === 'json' ? readJson(draft.text) : undefined;
-  if (read?.ok === false) return 'This is no JSON yet.';
-  if (read && !Array.isArray(read.value)) return 'This is no list yet.';
+  if (read?.ok === false) return 'This is not valid JSON yet.';
+  if (read && !Array.isArray(read.value)) return 'This is not a JSON array yet.';
   const body = read ? (read.value as ReturnType<typeof bodyOf>) : bodyOf(draft.list);
   const { added, changed, removed } = changesOf(
     draft.saved,
     body.filter((one) => typeof one === 'object' && one !== null),
   );
-  if (added + changed + removed === 0) return 'No command changes, only how the list is written or sorted.';
+  if (added + changed + removed === 0) return 'The commands don’t change, only their format or order.';
   return `Saving adds ${added}, changes ${changed} and removes ${removed}.`;
 }
 
@@ -50,7 +50,7 @@ function CommandList({ id, scope }: { id: string; scope: Scope }): JSX.Element {
       if (!known || !isDirty(known)) putDraft(id, scope, freshDraft(saved, known?.mode ?? 'table'));
     });
   useEffect(read, []);
-  if (!draft) return reading.error ? <Problem error={reading.error} again={read} /> : <p class="spinner">Loading …</p>;
+  if (!draft) return reading.error ? <Problem error={reading.error} again={read} /> : <p class="spinner">Loading…</p>;
 
   const put = (change: Partial<Draft>): void => putDraft(id, scope, { ...draft, ...change });
   const clear = (): void => {
@@ -88,12 +88,12 @@ function CommandList({ id, scope }: { id: string; scope: Scope }): JSX.Element {
           throw fault;
         }
       })
-      .then((done) => done && say('The commands are saved. The picker shows them within a minute.'));
+      .then((done) => done && say('Commands saved. The picker shows them within a minute.'));
   };
   const dirty = isDirty(draft);
   return (
     <>
-      <div class="commands-modes" role="group" aria-label="How the list is shown">
+      <div class="commands-modes" role="group" aria-label="View">
         <Button aria-pressed={draft.mode === 'table'} onClick={() => draft.mode === 'json' && toTable()}>
           Table
         </Button>
@@ -119,18 +119,18 @@ function CommandList({ id, scope }: { id: string; scope: Scope }): JSX.Element {
         <CommandsJson text={draft.text} faults={faults.value} onText={(text) => put({ text })} />
       )}
       <p class="hint">
-        Saving replaces the whole list: a command that is not in it is removed. One that keeps its kind and name keeps its id. The service
-        checks everything first, and changes nothing when it finds a fault.
+        Saving replaces the whole list and removes commands that are not in it. A command that keeps its kind and name keeps its ID. The
+        service checks everything first, and changes nothing when it finds a fault.
       </p>
       <div class="portal-card commands-save">
         <Problem error={saving.error} shown={faults.value.filter((one) => /^\/\d/.test(one.path)).map((one) => one.path)} />
         <p role="status">
           {dirty ? (
             <>
-              <strong>Not saved yet.</strong> {effectOf(draft)}
+              <strong>Unsaved changes.</strong> {effectOf(draft)}
             </>
           ) : (
-            'Everything is saved.'
+            'All changes saved.'
           )}
         </p>
         <div class="actions">
@@ -144,7 +144,7 @@ function CommandList({ id, scope }: { id: string; scope: Scope }): JSX.Element {
             Discard changes
           </Button>
           <Button look="main" busy={saving.busy} disabled={!dirty} onClick={save}>
-            Save the list
+            Save commands
           </Button>
         </div>
       </div>
@@ -163,7 +163,7 @@ function Commands({ application }: { application: Application }): JSX.Element {
     });
   }, []);
   const options = [
-    { value: 'all', label: 'Everywhere the bot is' },
+    { value: 'all', label: 'All servers and DMs' },
     ...servers.value.map(({ id, name }) => ({ value: id, label: `Only in ${name}` })),
   ];
   return (
@@ -171,7 +171,7 @@ function Commands({ application }: { application: Application }): JSX.Element {
       <Problem error={finding.error} />
       <SelectField
         label="Which list"
-        hint="In a server, its own commands stand beside those of everywhere. Only servers that both you and the bot are in are shown."
+        hint="A server shows its own commands in addition to the global ones. Only servers that both you and the bot are in are listed."
         value={scope.value}
         options={options}
         onValue={(value) => (scope.value = value)}

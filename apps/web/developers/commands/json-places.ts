@@ -58,13 +58,13 @@ function readString(course: Course): string {
   // Control characters, line breaks among them, must be escaped. The fault stands where the string begins.
   if (found === '' || Array.from(found).some((char) => char < ' ')) {
     course.at = at;
-    fail('This string does not end, or holds what must be escaped.');
+    fail('This string is not closed, or contains a character that must be escaped.');
   }
   return JSON.parse(found) as string;
 }
 
 function readKey(course: Course): string {
-  return peek(course) === '"' ? readString(course) : fail('A name in double quotes belongs here.');
+  return peek(course) === '"' ? readString(course) : fail('Expected a name in double quotes.');
 }
 
 /** Reads what stands between two brackets, separated by commas; `each` reads one. */
@@ -77,27 +77,27 @@ function readBetween(course: Course, close: string, each: (index: number) => voi
   for (let index = 0; ; index++) {
     each(index);
     const next = peek(course);
-    if (next !== ',' && next !== close) fail(`A comma or ${close} belongs here.`);
+    if (next !== ',' && next !== close) fail(`Expected a comma or ${close}.`);
     course.at++;
     if (next === close) return;
-    if (peek(course) === close) fail(`No comma may stand before ${close}.`);
+    if (peek(course) === close) fail(`Remove the comma before ${close}.`);
   }
 }
 
 function readValue(course: Course, pointer: string, depth: number): void {
   const first = peek(course);
   course.lines.set(pointer, lineHere(course));
-  if (depth > mostDeep) fail('This is nested too deep.');
+  if (depth > mostDeep) fail('This is nested too deeply.');
   if (first === '[') readBetween(course, ']', (index) => readValue(course, `${pointer}/${index}`, depth + 1));
   else if (first === '{')
     readBetween(course, '}', () => {
       const key = readKey(course);
-      if (peek(course) !== ':') fail('A colon belongs here.');
+      if (peek(course) !== ':') fail('Expected a colon.');
       course.at++;
       readValue(course, `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`, depth + 1);
     });
   else if (first === '"') readString(course);
-  else if (take(course, plain) === '') fail(first === '' ? 'The text ends too early.' : 'This is no JSON value.');
+  else if (take(course, plain) === '') fail(first === '' ? 'Unexpected end of text.' : 'This is not a JSON value.');
 }
 
 /** Reads a JSON text as `JSON.parse` does, and where its parts stand. Never throws. */
@@ -105,7 +105,7 @@ export function readJson(text: string): ReadJson | BadJson {
   const course: Course = { text, at: 0, lines: new Map(), line: 1, counted: 0 };
   try {
     readValue(course, '', 0);
-    if (peek(course) !== '') fail('Nothing may follow the list.');
+    if (peek(course) !== '') fail('Unexpected text after the list.');
     return { ok: true, value: JSON.parse(text), lines: course.lines };
   } catch (fault) {
     return { ok: false, line: lineHere(course), message: (fault as Error).message };

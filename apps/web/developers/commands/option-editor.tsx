@@ -101,7 +101,7 @@ export function OptionEditor({
         ))}
       </ol>
       <Button disabled={options.length >= limits.optionsPerCommand} onClick={() => onChange([...options, newOption()], true)}>
-        Add an option
+        Add option
       </Button>
       {options.length >= limits.optionsPerCommand && <span class="hint"> A command has at most {limits.optionsPerCommand}.</span>}
     </fieldset>
