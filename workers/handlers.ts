@@ -5,6 +5,7 @@ import { announceTypingJob } from './announce-typing.ts';
 import { convertImageJob } from './convert-image.ts';
 import { crosspostMessageJob } from './crosspost-message.ts';
 import { deliverInteractionJob } from './deliver-interaction.ts';
+import { drainAccountJob } from './drain-account.ts';
 import { drainChannelJob } from './drain-channel.ts';
 import { drainServerJob } from './drain-server.ts';
 import { expireInteractionJob } from './expire-interaction.ts';
@@ -19,6 +20,7 @@ import { settleFilesJob } from './settle-files.ts';
 export const handlers: Handlers<WorkerPlatform> = {
   'drain-channel': drainChannelJob,
   'drain-server': drainServerJob,
+  'drain-account': drainAccountJob,
   'announce-typing': announceTypingJob,
   'announce-read': announceReadJob,
   'deliver-interaction': deliverInteractionJob,

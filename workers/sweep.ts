@@ -1,4 +1,5 @@
 import { forEachAtOnce } from '../lib/base/at-once.ts';
+import { drainAccount, overdueAccounts } from '../lib/domain/account-events.ts';
 import { recountServers } from '../lib/domain/app-directory.ts';
 import { sweepCrossposts } from '../lib/domain/crossposts.ts';
 import { drainChannel, overdueChannels } from '../lib/domain/delivery.ts';
@@ -26,6 +27,9 @@ const sweepChannels = async (platform: WorkerPlatform): Promise<void> =>
 
 const sweepServers = async (platform: WorkerPlatform): Promise<void> =>
   forEachAtOnce(await overdueServers(platform), 1, (serverId) => drainServer(platform, serverId));
+
+const sweepAccounts = async (platform: WorkerPlatform): Promise<void> =>
+  forEachAtOnce(await overdueAccounts(platform), 1, (accountId) => drainAccount(platform, accountId));
 
 const sweepRemovals = async (platform: WorkerPlatform): Promise<void> =>
   forEachAtOnce(await overdueRemovals(platform), 1, (removalId) => finishRemoval(platform, removalId));
@@ -97,6 +101,7 @@ export function startSweeps(platform: WorkerPlatform, everyMs = 1_000): { close(
     repeat(() => once('members', () => recountMembers(platform)), everyMs),
     repeat(() => once('names', () => nameMarkedMembers(platform)), everyMs),
     repeat(() => once('servers', () => sweepServers(platform)), everyMs),
+    repeat(() => once('accounts', () => sweepAccounts(platform)), everyMs),
     repeat(() => once('removals', () => sweepRemovals(platform)), everyMs),
     repeat(() => once('held', () => sweepHeld(platform)), heldEveryMs),
     repeat(() => once('presences', () => announcePresences(platform)), presencesEveryMs),

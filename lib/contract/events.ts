@@ -5,7 +5,7 @@ import { Message } from './message.ts';
 import { ReadUpdate } from './read.ts';
 import { Member, Role, Server, ServerSummary } from './server.ts';
 import { Id, Nullable, Timestamp } from './shared.ts';
-import { SeenStatus } from './user.ts';
+import { PublicUser, SeenStatus } from './user.ts';
 
 /** What `REACTION_ADD` and `REACTION_REMOVE` tell. */
 const Reaction = Type.Object({ channelId: Id, messageId: Id, serverId: Nullable(Id), userId: Id, emoji: Type.String() });
@@ -18,6 +18,8 @@ const RoleOf = Type.Object({ serverId: Id, role: Role });
  * Every gateway event: its payload, and who hears it (spec, Events; decisions 7). `optIn` ones reach bots that asked for them in identify. Events of members
  * and roles go to the server's members; who joined hears SERVER_CREATE instead of their own MEMBER_ADD, and who left SERVER_DELETE. Each
  * role that another one shifts, as it is made, moved or deleted, has a ROLE_UPDATE of its own; one that is deleted leaves its members without.
+ * PRESENCE_UPDATE and USER_UPDATE go to everyone who shares a server or a DM with the account, USER_UPDATE to the account's own sessions too. Several changes
+ * of an account within a second may be shown by one USER_UPDATE.
  */
 export const events = {
   MESSAGE_CREATE: { data: Message, to: 'channel', optIn: false },
@@ -48,6 +50,7 @@ export const events = {
     to: 'user',
     optIn: true,
   },
+  USER_UPDATE: { data: PublicUser, to: 'user', optIn: true },
   INTERACTION_CREATE: { data: Interaction, to: 'application', optIn: false },
   INTERACTION_UPDATE: { data: InteractionUpdate, to: 'person', optIn: false },
   READ_UPDATE: { data: ReadUpdate, to: 'person', optIn: false },

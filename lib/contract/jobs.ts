@@ -39,6 +39,15 @@ export const jobs = {
     unique: 'once',
     key: (data) => `sv-${data.serverId}`,
   }),
+  'drain-account': job({
+    queue: 'drain',
+    data: Type.Object({ accountId: Id }),
+    attempts: 20,
+    backoffMs: { first: 200, most: 5_000 },
+    spacingMs: 1_000, // everyone who knows the account gets the event
+    unique: 'once',
+    key: (data) => `ac-${data.accountId}`,
+  }),
   'announce-typing': job({
     queue: 'drain',
     data: Type.Object({ channelId: Id, userId: Id, typingId: Id }),

@@ -15,6 +15,10 @@ export const UserFace = Type.Object({
 });
 export type UserFace = Static<typeof UserFace>;
 
+/** An account as everyone who knows it sees it: `USER_UPDATE`. */
+export const PublicUser = Type.Object({ ...UserFace.properties, tag: Nullable(Tag) });
+export type PublicUser = Static<typeof PublicUser>;
+
 /** The author of a message; `tag` only when there is one. */
 export const Author = Type.Object({ ...UserFace.properties, tag: Type.Optional(Tag) });
 export type Author = Static<typeof Author>;

@@ -2,10 +2,11 @@ import { refuse } from '../base/errors.ts';
 import type { LoginInput, Me, MeInFull, MePatch, RegisterInput, Session } from '../contract/user.ts';
 import { insertNew } from '../store/insert.ts';
 import type { AccountDoc } from '../store/models/account.ts';
-import type { Platform } from '../store/platform.ts';
+import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import type { Actor } from './access.ts';
 import { faceOf, tagOf } from './faces.ts';
 import { renaming } from './member-names.ts';
+import { alsoOwes } from './owed-events.ts';
 import { hashPassword, isPassword, takeHashTurn } from './passwords.ts';
 import { type Client, createSession } from './sessions.ts';
 import { systemAccount } from './system-account.ts';
@@ -66,11 +67,12 @@ export async function login(platform: Platform, input: LoginInput, client: Clien
  * Changes what an account says about itself; what is left out stays, null and "" clear. Without a display name its username is shown, also one that changes at
  * the same moment. Seen everywhere with the next call.
  */
-export async function updateMe(platform: Platform, actor: Actor, { displayName, bio, pronouns }: MePatch): Promise<MeInFull> {
+export async function updateMe(platform: EnqueuePlatform, actor: Actor, { displayName, bio, pronouns }: MePatch): Promise<MeInFull> {
+  const owed = alsoOwes(platform, { name: 'USER_UPDATE' });
   // A stage cannot be empty: the username stands for nothing to change.
   const set = {
     username: '$username',
-    ...(displayName === undefined ? {} : { displayName: displayName ? { $literal: displayName.trim() } : '$username' }),
+    ...(displayName === undefined ? {} : { displayName: displayName ? { $literal: displayName.trim() } : '$username', ...owed }),
     ...(bio === undefined ? {} : { bio: { $literal: bio || null } }),
     ...(pronouns === undefined ? {} : { pronouns: { $literal: pronouns || null } }),
   };
@@ -80,5 +82,6 @@ export async function updateMe(platform: Platform, actor: Actor, { displayName, 
     );
   const after = displayName === undefined ? await write() : await renaming(platform, actor.id, write);
   const account = (after as unknown as AccountDoc | null) ?? refuse('unauthorized', { hint: 'This account no longer exists' });
+  if (displayName !== undefined) platform.nudge('drain-account', { accountId: actor.id });
   return { ...meOf(account), bio: account.bio ?? null, pronouns: account.pronouns ?? null };
 }

@@ -12,7 +12,7 @@ import { newToken } from './credentials.ts';
 import { requirePong } from './endpoints.ts';
 import { authorOf } from './faces.ts';
 import { renaming } from './member-names.ts';
-import { eachOwes } from './owed-events.ts';
+import { alsoOwes, eachOwes } from './owed-events.ts';
 import { removeApplication } from './removals.ts';
 
 /** The account of an application's bot. It has the application's id, so that a create taken up after a crash finds its own. */
@@ -146,9 +146,12 @@ async function renameBot(platform: EnqueuePlatform, { _id, botId, name }: Pick<A
   const shown = { $cond: [{ $eq: ['$displayName', '$username'] }, fresh, '$displayName'] };
   await renaming(platform, botId, () =>
     platform.versions.changing({ accounts: [botId] }, () =>
-      accounts.collection.updateOne({ _id: botId as never }, [{ $set: { username: fresh, displayName: shown } }]),
+      accounts.collection.updateOne({ _id: botId as never }, [
+        { $set: { username: fresh, displayName: shown, ...alsoOwes(platform, { name: 'USER_UPDATE' }) } },
+      ]),
     ),
   );
+  platform.nudge('drain-account', { accountId: botId });
   const servers = await serversOf(platform, botId);
   const renamed = { $mergeObjects: ['$$role', { name: fresh }] };
   const own = { $eq: ['$$role.botId', { $literal: botId }] };

@@ -122,7 +122,7 @@ export async function overdueChannels(platform: WorkerPlatform): Promise<string[
   }
 }
 
-/** How old the oldest undelivered event is, of a message, an interaction, a channel, a server or a member, in milliseconds; 0 when there is none. For the operators' metrics. */
+/** How old the oldest undelivered event is, of a message, an interaction, a channel, a server, a member or an account, in milliseconds; 0 when there is none. For the operators' metrics. */
 export async function outboxAgeMs({ db, now }: Pick<WorkerPlatform, 'db' | 'now'>): Promise<number> {
   const due = { obAt: trusted({ $exists: true }) };
   const oldest = await Promise.all([
@@ -131,6 +131,7 @@ export async function outboxAgeMs({ db, now }: Pick<WorkerPlatform, 'db' | 'now'
     db.channels.findOne(due, { obAt: 1 }).sort({ obAt: 1 }).lean(),
     db.servers.findOne(due, { obAt: 1 }).sort({ obAt: 1 }).lean(),
     db.members.findOne(due, { obAt: 1 }).sort({ obAt: 1 }).lean(),
+    db.accounts.findOne(due, { obAt: 1 }).sort({ obAt: 1 }).lean(),
   ]);
   return Math.max(0, ...oldest.map((one) => (one?.obAt ? now() - one.obAt.getTime() : 0)));
 }

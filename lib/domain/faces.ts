@@ -1,4 +1,4 @@
-import type { Author, Tag, UserFace } from '../contract/user.ts';
+import type { Author, PublicUser, Tag, UserFace } from '../contract/user.ts';
 import { trusted } from '../store/database.ts';
 import type { AccountDoc } from '../store/models/account.ts';
 import type { Platform } from '../store/platform.ts';
@@ -13,6 +13,9 @@ export const faceOf = (account: AccountDoc): UserFace => ({
 
 /** An account's tag: what the platform granted, else `bot` for bots, else none. */
 export const tagOf = (account: AccountDoc): Tag | null => account.tag ?? (account.kind === 'bot' ? 'bot' : null);
+
+/** An account's public profile. */
+export const publicUserOf = (account: AccountDoc): PublicUser => ({ ...faceOf(account), tag: tagOf(account) });
 
 /** An account as the author of a message. */
 export function authorOf(account: AccountDoc): Author {

@@ -7,7 +7,7 @@ import type { Platform } from '../store/platform.ts';
 import { changesOf, writeAudit } from './audit.ts';
 import { actorOf } from './credentials.ts';
 import { tagOf } from './faces.ts';
-import { owes } from './owed-events.ts';
+import { alsoOwes, owes } from './owed-events.ts';
 import { ensureSystemAccount } from './system-account.ts';
 
 /** What a grant came to: whose it is, what was held before and what is held now. Both are alike when nothing changed. */
@@ -62,9 +62,13 @@ async function changeAccount(
   held: Pick<Partial<AccountDoc>, 'tag'>,
   set: Pick<Partial<AccountDoc>, 'tag' | 'earlyAccess'>,
 ): Promise<{ before: AccountDoc; made: boolean }> {
-  const before = await platform.versions.changing({ accounts: [id] }, () =>
-    platform.db.accounts.findOneAndUpdate({ _id: id, ...held }, { $set: set }, { returnDocument: 'before' }).lean(),
-  );
+  // Everyone sees the tag. The workers' sweep finds the event: an operator's process enqueues nothing.
+  const owed = 'tag' in set ? alsoOwes(platform, { name: 'USER_UPDATE' }) : {};
+  const before = (await platform.versions.changing({ accounts: [id] }, () =>
+    platform.db.accounts.collection.findOneAndUpdate({ _id: id as never, ...held }, [{ $set: { ...set, ...owed } }], {
+      returnDocument: 'before',
+    }),
+  )) as unknown as AccountDoc | null;
   return before ? { before, made: true } : { before: await grantee(platform, id), made: false };
 }
 

@@ -11,7 +11,7 @@ import { ownApplication } from './applications-owned.ts';
 import { converted, newFileKey, type ReceivedFile, storeBlobs } from './attachments.ts';
 import { writeAudit } from './audit.ts';
 import { decideFiles, dropLateBlobs } from './files.ts';
-import { owes, requireRoom, withRoom } from './owed-events.ts';
+import { alsoOwes, owes, requireRoom, withRoom } from './owed-events.ts';
 import { fileUrl } from './present.ts';
 import { keyOfPicture } from './shown-pictures.ts';
 
@@ -23,12 +23,17 @@ interface Spot {
   write(from: string | null, to: string | null): Promise<boolean>;
 }
 
-/** The avatar of an account. */
-const avatarOf = ({ db, versions }: EnqueuePlatform, _id: string): Spot => ({
-  read: async () => (await db.accounts.findOne({ _id }, { avatarUrl: 1 }).lean())?.avatarUrl,
-  write: async (avatarUrl, to) => {
-    const set = { $set: { avatarUrl: to } };
-    return (await versions.changing({ accounts: [_id] }, () => db.accounts.updateOne({ _id, avatarUrl }, set))).matchedCount === 1;
+/** The avatar of an account; a change of it puts USER_UPDATE into its outbox. */
+const avatarOf = (platform: EnqueuePlatform, _id: string): Spot => ({
+  read: async () => (await platform.db.accounts.findOne({ _id }, { avatarUrl: 1 }).lean())?.avatarUrl,
+  async write(avatarUrl, to) {
+    const accounts = platform.db.accounts.collection;
+    const set = { avatarUrl: { $literal: to }, ...alsoOwes(platform, { name: 'USER_UPDATE' }) };
+    const { matchedCount } = await platform.versions.changing({ accounts: [_id] }, () =>
+      accounts.updateOne({ _id: _id as never, avatarUrl }, [{ $set: set }]),
+    );
+    if (matchedCount === 1) platform.nudge('drain-account', { accountId: _id });
+    return matchedCount === 1;
   },
 });
 

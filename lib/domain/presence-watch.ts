@@ -1,10 +1,8 @@
 import { forEachAtOnce } from '../base/at-once.ts';
 import type { EventData } from '../contract/events.ts';
 import type { DuePresence } from '../store/bus/presence.ts';
-import { presenceTopic } from '../store/bus/topics.ts';
 import type { WorkerPlatform } from '../store/platform.ts';
-import type { ServerAccess } from './access.ts';
-import { type Audience, appendInOrder, serverAudience } from './audience.ts';
+import { appendAccountEvent } from './account-events.ts';
 import { accountsOf } from './faces.ts';
 import { seenStatusOf } from './presence.ts';
 import { type AccountHearers, hearersOf } from './presence-hearers.ts';
@@ -20,32 +18,14 @@ type News = EventData<'PRESENCE_UPDATE'>;
 /** What is kept of what was told: nothing of who is offline. */
 const keptOf = ({ status, customStatus }: News): string | null => (status === 'offline' ? null : JSON.stringify([status, customStatus]));
 
-/**
- * Tells who shares a server or a DM with the account, each once: the bots of each server under its access data, and with one event for all nodes the people, who
- * are found there, and the bots that only share a DM. The events are named by the change: told again after a crash, they are not delivered again.
- */
-async function tell(platform: WorkerPlatform, { accountId, number }: DuePresence, news: News, hearers: AccountHearers): Promise<void> {
-  const event = { name: 'PRESENCE_UPDATE', payload: JSON.stringify(news) } as const;
-  const id = `presence-${accountId}-${number}`;
-  const topics = [presenceTopic];
-  for (const { server, bots } of hearers.byServer) {
-    let audience: Audience | null = { bots, topics, server };
-    // Asked again when the server's access data changed meanwhile: the bots, or the account itself, may be there no longer.
-    const again = async (access: ServerAccess): Promise<string[]> => {
-      const still = (await access.member(accountId)) ? await access.bots() : [];
-      return still.map(({ userId }) => userId).filter((userId) => bots.includes(userId));
-    };
-    await appendInOrder(platform, [{ ...event, id: `${id}-${server.id}` }], async () => {
-      const first = audience;
-      audience = null;
-      const later = first ?? (await serverAudience(platform, server.id, again));
-      return later && { ...later, topics };
-    });
-  }
-  const { dmBots, people } = hearers;
-  await platform.append({ ...event, eventId: id, bots: dmBots, reach: 'all', topics, except: accountId, hearers: people });
-  void platform.forget([id, ...hearers.byServer.map(({ server }) => `${id}-${server.id}`)]);
-}
+/** Sends a presence to everyone who shares a server or a DM with the account. The event's id names the change: sent again after a crash, it is not delivered again. */
+const tell = (platform: WorkerPlatform, { accountId, number }: DuePresence, news: News, hearers: AccountHearers): Promise<void> =>
+  appendAccountEvent(
+    platform,
+    accountId,
+    { id: `presence-${accountId}-${number}`, name: 'PRESENCE_UPDATE', payload: JSON.stringify(news), except: accountId },
+    hearers,
+  );
 
 /** Looks at presences that are due, and tells of those that are seen otherwise than was told last. */
 async function announceBatch(platform: WorkerPlatform, due: readonly DuePresence[]): Promise<void> {

@@ -20,7 +20,9 @@ import {
   withEntry,
 } from './servers.ts';
 import { myId } from './session.ts';
+import { countInThread } from './thread-counts.ts';
 import { noteTyping, stopTyping } from './typing.ts';
+import { updateUser } from './users.ts';
 import { noteUse } from './uses.ts';
 
 /** Whether a message mentions the person: by name, by one of their roles, or everyone. */
@@ -38,6 +40,7 @@ function onMessage(message: Message): void {
   if (ephemeral) return;
   noteMessage(channelId, id, mine, mentionsMe(message));
   if (!serverId) noteDmMessage(channelId, id);
+  else countInThread(channelId, 1);
 }
 
 /** Applies one event of the gateway to what the page knows. */
@@ -48,6 +51,7 @@ export function dispatch(event: GatewayEvent): void {
     case 'MESSAGE_UPDATE':
       return replaceMessage(event.d);
     case 'MESSAGE_DELETE':
+      countInThread(event.d.channelId, -1);
       return removeMessage(event.d.channelId, event.d.id);
     case 'REACTION_ADD':
     case 'REACTION_REMOVE': {
@@ -97,6 +101,8 @@ export function dispatch(event: GatewayEvent): void {
       return dropServer(event.d.id);
     case 'PRESENCE_UPDATE':
       return putPresence(event.d.userId, event.d);
+    case 'USER_UPDATE':
+      return updateUser(event.d);
     case 'INTERACTION_UPDATE':
       return noteUse(event.d.id, event.d.state);
     case 'READ_UPDATE':

@@ -60,6 +60,17 @@ export function putFace(face: Face): void {
   changed();
 }
 
+/** Shows an account as it is now, also in every member list. */
+export function putUser(user: Face): void {
+  faces.set(user.id, user);
+  const { tag: _tag, ...face } = user;
+  for (const members of membersByServer.values()) {
+    const member = members.get(user.id);
+    if (member) members.set(user.id, { ...member, user: { ...member.user, ...face } });
+  }
+  changed();
+}
+
 /** Notes how an account is seen now, in every list that shows it. */
 export function putPresence(userId: string, presence: Presence): void {
   presences.set(userId, presence);

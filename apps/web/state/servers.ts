@@ -31,8 +31,12 @@ const summaryOf = ({ id, name, iconUrl, types, community, listed }: Server): Ser
   listed,
 });
 
+/** When the service last said how a channel is, in milliseconds of this page's clock. */
+export const receivedAt = new WeakMap<Channel, number>();
+
 /** Takes in a full Server: of an answer, or of SERVER_CREATE. */
 export function putServer(server: Server): void {
+  for (const channel of server.channels) receivedAt.set(channel, Date.now());
   servers.value = withEntry(servers.value, server.id, summaryOf(server));
   details.value = withEntry(details.value, server.id, server);
 }
@@ -70,9 +74,10 @@ export function changeServer(id: string, change: (server: Server) => Server): vo
   if (server) details.value = withEntry(details.value, id, change(server));
 }
 
-/** Takes in a channel: a new one, or one as it stands now. */
-export function putChannel(channel: Channel): void {
+/** Takes in a channel: a new one, or one as it is now. `at`: when the service said so. */
+export function putChannel(channel: Channel, at = Date.now()): void {
   if (channel.serverId === null) return;
+  receivedAt.set(channel, at);
   changeServer(channel.serverId, (server) => {
     const others = server.channels.filter(({ id }) => id !== channel.id);
     return { ...server, channels: [...others, channel] };

@@ -1,8 +1,9 @@
 import { Schema } from 'mongoose';
 import type { ChosenStatus } from '../../contract/user.ts';
+import { indexOutbox, type Outbox } from './outbox.ts';
 
 /** A person, the bot of an application, or the one account of the platform itself. `username` is unique among people. */
-export interface AccountDoc {
+export interface AccountDoc extends Outbox {
   _id: string;
   kind: 'person' | 'bot' | 'system';
   username: string;
@@ -41,6 +42,7 @@ export const accountSchema = new Schema<AccountDoc>(
   },
   { collection: 'accounts', versionKey: false, minimize: false },
 );
+indexOutbox(accountSchema);
 accountSchema.index({ username: 1 }, { unique: true, partialFilterExpression: { kind: 'person' } });
 accountSchema.index({ tag: 1 }, { partialFilterExpression: { tag: 'verified_bot' } });
 

@@ -45,7 +45,7 @@ export const owing = (entries: OutboxEntry[], now: Date): { $push: object; $min:
 
 /**
  * `owing` for an update pipeline: what a `$set` stage holds so that the document owes `entry` besides. An expression: what comes from outside stands in
- * `$literal` there. A CHANNEL_UPDATE, or ROLE_UPDATE of the same role, takes the place of one that is owed already, as both would show the thing as it is when
+ * `$literal` there. A CHANNEL_UPDATE, a USER_UPDATE, or a ROLE_UPDATE of the same role, takes the place of one that is owed already, as both would show the thing as it is when
  * they are told, unless that knows what stood before; under its own id, so that what a drain told meanwhile does not count for it.
  */
 export const alsoOwing = (
@@ -59,7 +59,7 @@ export const alsoOwing = (
     { $eq: [{ $ifNull: ['$$owed.data', null] }, { $literal: entry.data ?? null }] },
   ];
   const others = { $filter: { input: owed, as: 'owed', cond: { $not: [{ $and: same }] } } };
-  const shows = entry.name === 'CHANNEL_UPDATE' || entry.name === 'ROLE_UPDATE';
+  const shows = entry.name === 'CHANNEL_UPDATE' || entry.name === 'ROLE_UPDATE' || entry.name === 'USER_UPDATE';
   return {
     ob: { $concatArrays: [shows ? others : owed, [entry]] },
     obAt: { $ifNull: ['$obAt', now] },
