@@ -76,6 +76,7 @@ describe('web: what is unread', function () {
     await page.getByRole('navigation', { name: 'Direct messages' }).getByRole('link').filter({ hasNotText: 'Ada' }).click();
     await page.getByText('You can’t reply to messages from Parlance.').waitFor();
     expect(await page.getByRole('textbox').count()).to.equal(0);
+    expect(await page.getByText('Offline').count()).to.equal(0);
     const channelId = page.url().split('/').at(-1);
     const refused = await site.call('POST', `/api/channels/${channelId}/messages`, { as: bob.as, body: { content: 'x' } });
     expect(refused.status).to.equal(403);

@@ -14,7 +14,7 @@ import { PageHeader } from '../page.tsx';
 import { FollowDialog } from '../panels/follow-dialog.tsx';
 import { setArchived } from '../panels/threads-panel.tsx';
 import { openProfile } from '../people/open-profile.ts';
-import { type Place, pathOf } from '../place.ts';
+import { isNoticePlace, type Place, pathOf } from '../place.ts';
 import { Markup } from './markup.tsx';
 
 /** What stands beside the messages. */
@@ -83,7 +83,7 @@ export function ChannelHeader({ place, side }: { place: Place; side: Signal<Side
       <h1>
         <bdi>{place.name}</bdi>
       </h1>
-      {recipientId !== undefined && (
+      {recipientId !== undefined && !isNoticePlace(place) && (
         <Button look="quiet" onClick={() => openProfile(recipientId, null)}>
           {statusNames[presenceOf(recipientId)?.status ?? 'offline']}
         </Button>

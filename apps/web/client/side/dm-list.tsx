@@ -26,7 +26,7 @@ export function DmList(): JSX.Element {
                 name={recipient.displayName}
                 url={faceOf(recipient.id)?.avatarUrl ?? null}
                 size={32}
-                status={presenceOf(recipient.id)?.status ?? recipient.status}
+                {...(recipient.tag !== 'system' && { status: presenceOf(recipient.id)?.status ?? recipient.status })}
               />
               <span class="channel-name">{faceOf(recipient.id)?.displayName ?? recipient.displayName}</span>
               {isUnread(id) && <span class="visually-hidden">unread</span>}
