@@ -8,7 +8,8 @@ export const bansRoutes: readonly Route[] = [
     method: 'PUT',
     path: '/api/servers/{serverId}/bans/{userId}',
     auth: 'account',
-    about: 'Bans an account, in the server or not; repeating it may change the reason. Needs Ban Members, and to stand above the target.',
+    about:
+      'Bans an account, whether or not it is in the server. Repeating the call replaces the reason. Needs Ban Members and a highest role above the target’s.',
     body: BanInput,
     bodyOptional: true,
     reply: { status: 204 },
@@ -28,7 +29,8 @@ export const bansRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/servers/{serverId}/bans',
     auth: 'account',
-    about: 'The server’s bans, newest first, at most 1,000; `before`, the id of a banned account, goes on from there. Needs Ban Members.',
+    about:
+      'Lists the server’s bans, newest first, at most 1,000. Pass the ID of the last banned account as `before` to get the next page. Needs Ban Members.',
     query: BanPage,
     paged: true,
     reply: { status: 200, body: List(Ban, 'bansListed') },

@@ -23,7 +23,7 @@ export const crosspostsRoutes: readonly Route[] = [
     about: 'Lets a text channel of any server follow an announcement channel. Needs Manage Webhooks in the text channel.',
     body: FollowInput,
     reply: { status: 201, body: Follower },
-    orElse: { status: 200, about: 'It follows already; nothing changed.' },
+    orElse: { status: 200, about: 'The channel already follows; nothing changed.' },
     creates: 'resource',
     errors: ['invalid_request', 'too_many_followers', 'missing_permission', 'not_found', 'idempotency_conflict'],
     run: async (platform, actor, { params, body, newId }) => {
@@ -35,7 +35,8 @@ export const crosspostsRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/channels/{id}/followers',
     auth: 'account',
-    about: 'The followers of an announcement channel, oldest first: all with Manage Webhooks there, else those where the caller has it.',
+    about:
+      'Lists the followers of an announcement channel, oldest first: all of them with Manage Webhooks there, otherwise those in which the caller has Manage Webhooks.',
     reply: { status: 200, body: List(Follower, 'followersPerChannel') },
     errors: ['invalid_request', 'missing_permission', 'not_found'],
     run: (platform, actor, { params }) => listFollowers(platform, actor, params.id),
@@ -44,7 +45,7 @@ export const crosspostsRoutes: readonly Route[] = [
     method: 'DELETE',
     path: '/api/channels/{id}/followers/{targetId}',
     auth: 'account',
-    about: 'Ends a following. Needs Manage Webhooks in the following channel.',
+    about: 'Stops following a channel. Needs Manage Webhooks in the following channel.',
     reply: { status: 204 },
     errors: ['missing_permission', 'not_found'],
     run: (platform, actor, { params }) => unfollowChannel(platform, actor, params.id, params.targetId),

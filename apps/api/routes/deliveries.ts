@@ -17,7 +17,7 @@ export const deliveriesRoutes: readonly Route[] = [
     takesDelivery: true,
     checkPath: (platform, params) => webhookByToken(platform, params.webhook_id, params.webhook_token),
     reply: { status: 202, body: DeliveryAccepted },
-    orElse: { status: 204, about: 'It posts nothing: its event or action is none that is shown, or it came before.' },
+    orElse: { status: 204, about: 'Accepted, but nothing is posted: the event or action is not supported, or the delivery is a repeat.' },
     makesMessage: true,
     errors: ['invalid_request', 'not_found', 'payload_too_large', 'unsupported_media_type', 'unavailable'],
     run: async (platform, _actor, { params, body, newId }) =>

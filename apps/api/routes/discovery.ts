@@ -10,7 +10,7 @@ export const discoveryRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/discovery/servers',
     auth: 'account',
-    about: 'The servers in Discovery, most members first. `q` is looked for in name, description and tags, literally and in any case.',
+    about: 'Lists the servers in Discovery, most members first. `q` searches name, description and tags, ignoring case.',
     query: DiscoveryQuery,
     reply: { status: 200, body: DiscoveryPage },
     errors: ['invalid_request', 'unauthorized', 'rate_limited'],

@@ -8,7 +8,7 @@ export const gatewayRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/gateway',
     auth: 'none',
-    about: 'Where the gateway is, and how long a session can be resumed.',
+    about: 'Returns the gateway’s address, and for how long a session can be resumed.',
     reply: {
       status: 200,
       body: Type.Object({

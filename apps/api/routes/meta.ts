@@ -9,7 +9,7 @@ export function metaRoutes(others: readonly Route[]): readonly Route[] {
       method: 'GET',
       path: '/api/openapi.json',
       auth: 'none',
-      about: 'This API as an OpenAPI 3.1 document.',
+      about: 'Returns this API as an OpenAPI 3.1 document.',
       reply: { status: 200, body: Type.Object({ openapi: Type.String(), paths: Type.Record(Type.String(), Type.Unknown()) }) },
       errors: [],
       run: async ({ config }) =>

@@ -8,7 +8,7 @@ export const readsRoutes: readonly Route[] = [
     method: 'PUT',
     path: '/api/channels/{channelId}/read',
     auth: 'person',
-    about: 'Marks a channel, thread or DM as read up to a message, which need not exist any more. The mark never goes back.',
+    about: 'Marks a channel, thread or DM as read up to a message, which may have been deleted. The mark never moves back.',
     body: ReadInput,
     reply: { status: 204 },
     errors: ['invalid_request', 'missing_permission', 'not_found'],

@@ -20,7 +20,7 @@ export const usersRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/users/{userId}/profile',
     auth: 'account',
-    about: 'The profile of someone who shares a server or a direct message channel with the caller, or of the caller.',
+    about: 'Returns the profile of the caller, or of someone who shares a server or a direct message channel with the caller.',
     query: ProfileQuery,
     reply: { status: 200, body: Profile },
     errors: ['invalid_request', 'unauthorized', 'not_found', 'rate_limited'],
