@@ -91,6 +91,7 @@ async function makeCopies(platform: WorkerPlatform, crosspost: Crosspost, target
   const copies = bare.map((copy) => ({ ...copy, attachments: files.get(copy._id) ?? [] }));
   if (performance.now() - began > chunkLifeMs) throw new Error('a chunk of copies was paused; it is run again');
   await insertMissing(messages, copies.filter(shows));
+  await platform.versions.changed(copies.map(({ channelId }) => channelId));
   if (files.size > 0)
     await settleCopies(
       platform,

@@ -178,5 +178,6 @@ export async function storeMessage(platform: EnqueuePlatform, message: MessageDo
   platform.nudge('drain-channel', { channelId: message.channelId });
   if (message.previewsAt) platform.nudge('fetch-previews', { messageId: message._id });
   if (message.serverId === null && !message.deleted) await notePosted(platform, message);
+  await platform.versions.changed([message.channelId]);
   return message;
 }

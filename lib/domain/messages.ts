@@ -158,6 +158,7 @@ export async function applyEdit(
     { returnDocument: 'after' },
   );
   platform.nudge('drain-channel', { channelId: message.channelId });
+  if (updated && mentions) await platform.versions.changed([message.channelId]);
   if (updated && previews.set.previewsAt) platform.nudge('fetch-previews', { messageId: message._id });
   if (updated) return updated as unknown as MessageDoc;
   // Another edit or a delete came between: look again and judge anew.
@@ -203,6 +204,7 @@ export async function buryMessage(platform: FilesPlatform, message: MessageDoc):
   platform.nudge('drain-channel', { channelId: message.channelId });
   if (message.attachments.length) platform.nudge('settle-files', { messageId: message._id });
   if (message.serverId === null) await settleDm(platform, message.channelId);
+  await platform.versions.changed([message.channelId]);
   if (message.thread && modifiedCount === 1) await uncountMessage(platform, message.channelId);
   return modifiedCount === 1;
 }

@@ -3,6 +3,7 @@ import { idTimeMs } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import type { EventData } from '../contract/events.ts';
 import type { ReadState } from '../contract/read.ts';
+import type { CachedAnswer } from '../store/caches.ts';
 import { trusted } from '../store/database.ts';
 import { type MessageDoc, pingsIndex } from '../store/models/message.ts';
 import type { EnqueuePlatform, Platform, WorkerPlatform } from '../store/platform.ts';
@@ -53,7 +54,7 @@ export async function announceRead(platform: WorkerPlatform, { channelId, userId
 }
 
 /** How many channels are looked at together. */
-const atOnce = 16;
+const atOnce = 4;
 
 /** How many messages of others after `after` mention the person, up to 99. Looks at the newest 1,000 that mention anybody. */
 async function mentionsIn(platform: Platform, userId: string, { channelId, roleIds }: ReadPlace, after: string): Promise<number> {
@@ -78,6 +79,29 @@ async function stateOf(platform: Platform, userId: string, place: ReadPlace): Pr
   return { channelId, readMessageId, lastMessageId, mentions: unread ? await mentionsIn(platform, userId, place, after) : 0 };
 }
 
+/** A read state under the message version of its channel, with what else it was made from. */
+interface CachedState extends CachedAnswer {
+  madeFrom: string;
+  state: ReadState;
+}
+
+/** About what a cached read state takes, in bytes. */
+const sizeBytes = 512;
+
+/** The read state of a place, from the cache unless a message of the channel, the mark or the person's roles changed. */
+async function cachedStateOf(platform: Platform, userId: string, place: ReadPlace, version: string | undefined): Promise<ReadState> {
+  if (version === undefined) return stateOf(platform, userId, place);
+  const { channelId, readMessageId, since, roleIds, dm } = place;
+  const key = `read:${userId}:${channelId}`;
+  const madeFrom = [version, readMessageId, since, dm?.lastMessageId, ...roleIds].join();
+  const cached = platform.answers.get(key) as CachedState | undefined;
+  if (cached?.madeFrom === madeFrom) return cached.state;
+  const state = await stateOf(platform, userId, place);
+  const fresh: CachedState = { madeFrom, state, sizeBytes: sizeBytes + madeFrom.length };
+  if (platform.redisUp()) platform.answers.set(key, fresh);
+  return state;
+}
+
 const byNewest = (a: ReadState, b: ReadState): number => {
   const [left, right] = [a.lastMessageId ?? '', b.lastMessageId ?? ''];
   return left === right ? 0 : left < right ? 1 : -1;
@@ -85,12 +109,17 @@ const byNewest = (a: ReadState, b: ReadState): number => {
 
 /**
  * How far the caller has read everywhere (decisions 3), newest message first: every text and announcement channel that they may view, their DMs, and the
- * threads that they have marked once, unless archived. One short look at the index a channel; mentions are only looked for where something is unread.
+ * threads that they have marked once, unless archived. A few queries, and two for each channel that changed since the last call and is not cached any more.
  */
 export async function listReads(platform: Platform, actor: Actor): Promise<ReadState[]> {
   const places = await readPlaces(platform, actor.id);
+  const versions = await platform.versions.read(places.map(({ channelId }) => channelId));
   const states: ReadState[] = [];
   for (let start = 0; start < places.length; start += atOnce)
-    states.push(...(await Promise.all(places.slice(start, start + atOnce).map((place) => stateOf(platform, actor.id, place)))));
+    states.push(
+      ...(await Promise.all(
+        places.slice(start, start + atOnce).map((place, at) => cachedStateOf(platform, actor.id, place, versions?.[start + at])),
+      )),
+    );
   return states.sort(byNewest);
 }

@@ -178,6 +178,34 @@ describe('read marks', () => {
       expect(await stateOf(id, late)).to.include({ mentions: 0, lastMessageId: one });
     });
 
+    it('asks for no message again where nothing changed', async () => {
+      const person = await makeMember(api, owner, server.id);
+      const place = await channel();
+      for (let n = 0; n < 3; n++) await post(await channel(), `<@${person.id}>`);
+      const before = await reads(person);
+      const { messages } = api.platform.db;
+      const asked: string[] = [];
+      const { find, findOne } = messages;
+      messages.find = ((...args: Parameters<typeof find>) => {
+        asked.push(String((args[0] as unknown as { channelId: string }).channelId));
+        return find.apply(messages, args);
+      }) as typeof find;
+      messages.findOne = ((...args: Parameters<typeof findOne>) => {
+        asked.push(String((args[0] as unknown as { channelId: string }).channelId));
+        return findOne.apply(messages, args);
+      }) as typeof findOne;
+      try {
+        expect(await reads(person)).to.deep.equal(before);
+        expect(asked).to.deep.equal([]);
+        await post(place, `<@${person.id}>`);
+        asked.length = 0;
+        expect((await stateOf(place, person))?.mentions).to.equal(1);
+        expect([...new Set(asked)]).to.deep.equal([place]);
+      } finally {
+        Object.assign(messages, { find, findOne });
+      }
+    });
+
     it('counts up to 99', async () => {
       const id = await channel();
       const first = await post(id);

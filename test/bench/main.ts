@@ -21,6 +21,7 @@ import { memoryRow } from './rows/memory.ts';
 import { pageRows } from './rows/pages.ts';
 import { permissionRows } from './rows/permissions.ts';
 import { postRows } from './rows/post.ts';
+import { readMarkRows } from './rows/reads.ts';
 import { resumeRow } from './rows/resume.ts';
 import { roleChangeRows } from './rows/role-change.ts';
 import { serverRows } from './rows/servers.ts';
@@ -46,6 +47,7 @@ const suites: Record<string, (bench: Bench) => Promise<Row[]>> = {
   'fair-images': fairImageRows,
   servers: serverRows,
   members: memberRows,
+  reads: readMarkRows,
   discovery: discoveryRows,
   permissions: permissionRows,
   'codehost-accept': codehostAcceptRows,

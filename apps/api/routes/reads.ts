@@ -21,6 +21,7 @@ export const readsRoutes: readonly Route[] = [
     about:
       'How far one has read, newest message first: visible text and announcement channels, DMs, and threads marked once, unless archived.',
     reply: { status: 200, body: List(ReadState, 'readsListed') },
+    costly: true,
     errors: [],
     run: (platform, actor) => listReads(platform, actor),
   }),
