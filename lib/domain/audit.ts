@@ -1,11 +1,13 @@
 import { limits } from '../base/limits.ts';
+import { holds, permissionsOf } from '../base/permissions.ts';
 import type { AuditEntry, AuditPage } from '../contract/server.ts';
 import type { BackPage } from '../contract/shared.ts';
 import { trusted } from '../store/database.ts';
 import { insertNew } from '../store/insert.ts';
 import type { AuditDoc } from '../store/models/moderation.ts';
+import type { ChannelDoc } from '../store/models/server.ts';
 import type { Platform } from '../store/platform.ts';
-import { type Actor, inServer } from './access.ts';
+import { type Actor, type InServer, inServer, permissionsIn } from './access.ts';
 
 /** What an audit entry tells of: the resource, then what was done to it. */
 export type AuditAction =
@@ -57,11 +59,13 @@ export interface AuditInput {
   targetId: string | null;
   reason?: string | null;
   changes?: Changes;
+  /** The channel that it tells of; for a thread with the overwrites of its channel. */
+  channel?: Pick<ChannelDoc, '_id' | 'overwrites'>;
 }
 
 /** Leaves one entry of a moderation or Manage-something write in the server's audit log (decisions 3). Called after the write. */
 export async function writeAudit(platform: Platform, actor: Actor, input: AuditInput): Promise<void> {
-  const { id, serverId, action, targetId, reason = null, changes = {} } = input;
+  const { id, serverId, action, targetId, reason = null, changes = {}, channel } = input;
   await insertNew(platform.db.audit, {
     _id: id ?? platform.ids.next(),
     serverId,
@@ -70,6 +74,7 @@ export async function writeAudit(platform: Platform, actor: Actor, input: AuditI
     targetId,
     reason,
     changes,
+    ...(channel ? { channelId: channel._id, overwrites: channel.overwrites } : {}),
     createdAt: new Date(platform.now()),
   });
 }
@@ -84,14 +89,38 @@ const entryOf = ({ _id, actorId, action, targetId, reason, changes, createdAt }:
   createdAt: createdAt.toISOString(),
 });
 
-/** A page of a server's audit log, newest first; `before` is exclusive. Needs Manage Server. */
+/** The channel that an entry tells of; null for any other. Entries from before channels were noted say it by their target or a change. */
+function channelIdOf({ action, targetId, changes, channelId }: AuditDoc): string | null {
+  if (channelId !== undefined) return channelId;
+  if (action.startsWith('channel_')) return targetId;
+  const noted = changes.channelId?.to ?? changes.channelId?.from;
+  return typeof noted === 'string' ? noted : null;
+}
+
+/** Whether the caller may view the channel that an entry tells of, or could have when it was gone: those who could not never learn its name. */
+async function maySee({ access, server, member, permissions }: InServer, entry: AuditDoc): Promise<boolean> {
+  const channelId = channelIdOf(entry);
+  if (channelId === null || holds(permissions, 'Administrator')) return true;
+  const channel = await access.channel(channelId);
+  if (channel) return holds(await permissionsIn(access, member, channel), 'View Channel');
+  return entry.overwrites !== undefined && holds(permissionsOf(server, member, entry.overwrites), 'View Channel');
+}
+
+/**
+ * A page of a server's audit log, newest first; `before` is exclusive. Needs Manage Server. What changed in a channel that the caller may not view is left out
+ * of its entry.
+ */
 export async function listAudit(platform: Platform, actor: Actor, serverId: string, page: BackPage): Promise<AuditPage> {
-  await inServer(platform, actor, serverId, 'Manage Server');
+  const place = await inServer(platform, actor, serverId, 'Manage Server');
   const limit = page.limit ?? limits.pageDefault;
   const found = await platform.db.audit
     .find({ serverId, ...(page.before === undefined ? {} : { _id: trusted({ $lt: page.before }) }) })
     .sort({ _id: -1 })
     .limit(limit + 1)
     .lean();
-  return { items: found.slice(0, limit).map(entryOf), hasMore: found.length > limit };
+  await place.access.channels(); // has them at hand
+  const items = await Promise.all(
+    found.slice(0, limit).map(async (entry) => entryOf((await maySee(place, entry)) ? entry : { ...entry, changes: {} })),
+  );
+  return { items, hasMore: found.length > limit };
 }

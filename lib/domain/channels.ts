@@ -4,7 +4,7 @@ import type { Channel, ChannelInput, ChannelPatch } from '../contract/channel.ts
 import { insertInSlot } from '../store/insert.ts';
 import type { ChannelDoc } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
-import { type Actor, type InServer, inChannel, inServer, mayView } from './access.ts';
+import { type Actor, type InServer, inChannel, inServer, mayView, overwritesOf } from './access.ts';
 import { changesOf, writeAudit } from './audit.ts';
 import { alsoOwes } from './owed-events.ts';
 import { removeChannel } from './removals.ts';
@@ -83,7 +83,7 @@ export async function createChannel(
   platform.nudge('drain-server', { serverId });
   const { name, kind } = channel;
   const changes = { name: { from: null, to: name }, kind: { from: null, to: kind } };
-  await writeAudit(platform, actor, { id: newId, serverId, action: 'channel_create', targetId: newId, changes });
+  await writeAudit(platform, actor, { id: newId, serverId, action: 'channel_create', targetId: newId, changes, channel });
   return channelOf(channel);
 }
 
@@ -134,7 +134,13 @@ export async function updateChannel(platform: EnqueuePlatform, actor: Actor, cha
   platform.nudge('drain-server', { serverId: server._id });
   const changes = changesOf(before, set);
   if (Object.keys(changes).length > 0)
-    await writeAudit(platform, actor, { serverId: server._id, action: 'channel_update', targetId: channelId, changes });
+    await writeAudit(platform, actor, {
+      serverId: server._id,
+      action: 'channel_update',
+      targetId: channelId,
+      changes,
+      channel: { _id: channelId, overwrites: [...(await overwritesOf(place.access, before))] },
+    });
   return channelOf(after);
 }
 
@@ -144,7 +150,9 @@ export async function updateChannel(platform: EnqueuePlatform, actor: Actor, cha
  */
 export async function deleteChannel(platform: EnqueuePlatform, actor: Actor, channelId: string): Promise<void> {
   const { access, channel, server } = await inChannel(platform, actor, channelId, 'Manage Channels');
+  const overwrites = await overwritesOf(access, channel);
   if (!(await removeChannel(platform, access, channel))) refuse('not_found', { what: 'channel' });
   const changes = { name: { from: channel.name, to: null }, kind: { from: channel.kind, to: null } };
-  await writeAudit(platform, actor, { serverId: server._id, action: 'channel_delete', targetId: channelId, changes });
+  const told = { _id: channelId, overwrites: [...overwrites] };
+  await writeAudit(platform, actor, { serverId: server._id, action: 'channel_delete', targetId: channelId, changes, channel: told });
 }

@@ -83,7 +83,13 @@ export async function setOverwrite(
   if (standing && Object.keys(changes).length === 0) return channelOf(channel);
   const after = await replaceOverwrite(platform, place, targetId, [{ id: targetId, allow, deny }]);
   const target = { channelId: { from: channelId, to: channelId } };
-  await writeAudit(platform, actor, { serverId: server._id, action: 'overwrite_set', targetId, changes: { ...changes, ...target } });
+  await writeAudit(platform, actor, {
+    serverId: server._id,
+    action: 'overwrite_set',
+    targetId,
+    changes: { ...changes, ...target },
+    channel: after,
+  });
   return channelOf(after);
 }
 
@@ -93,7 +99,7 @@ export async function deleteOverwrite(platform: EnqueuePlatform, actor: Actor, c
   const { server, standing } = place;
   if (!standing) return;
   requireOwnBits(place, standing, nothing);
-  await replaceOverwrite(platform, place, targetId, []);
+  const after = await replaceOverwrite(platform, place, targetId, []);
   const changes = { ...changesOf<Bits>(standing, nothing), channelId: { from: channelId, to: channelId } };
-  await writeAudit(platform, actor, { serverId: server._id, action: 'overwrite_delete', targetId, changes });
+  await writeAudit(platform, actor, { serverId: server._id, action: 'overwrite_delete', targetId, changes, channel: after });
 }

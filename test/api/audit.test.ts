@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { permissionBits } from '../../lib/base/permissions.ts';
 import type { AuditPage } from '../../lib/contract/server.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
 import {
@@ -162,6 +163,28 @@ describe('GET /api/servers/{serverId}/audit-log', () => {
       expect(entry?.createdAt).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
       expect((await page()).items.length).to.be.greaterThan(before);
     });
+
+  it('leaves out what changed in a channel that the reader may not view, also once it is gone', async () => {
+    const reader = await makeMember(api, owner, server.id, permissionBits['Manage Server']);
+    const admin = await makeMember(api, owner, server.id, permissionBits.Administrator);
+    const hidden = await makeChannel(api, owner, server.id, { name: 'secret-plans' });
+    const open = await makeChannel(api, owner, server.id, { name: 'open-plans' });
+    await setOverwrite(api, owner, hidden.id, server.id, 0, permissionBits['View Channel']);
+    for (const { id, name } of [hidden, open]) await send(api, 200, owner, 'PATCH', `/api/channels/${id}`, { name: `${name}-2` });
+    await send(api, 201, owner, 'POST', `/api/channels/${hidden.id}/webhooks`, { name: 'secret-hook' });
+    const read = async (as: Caller): Promise<string> =>
+      JSON.stringify(await send<AuditPage>(api, 200, as, 'GET', `/api/servers/${server.id}/audit-log`));
+    for (const gone of [false, true]) {
+      if (gone) for (const { id } of [hidden, open]) await send(api, 204, owner, 'DELETE', `/api/channels/${id}`);
+      const seen = await read(reader);
+      for (const name of ['open-plans', 'open-plans-2']) expect(seen).to.include(`"${name}"`);
+      if (gone)
+        expect(seen).to.include('"secret-plans"'); // it was open when it was made
+      else expect(seen).to.not.include('"secret-plans"');
+      for (const name of ['secret-plans-2', 'secret-hook']) expect(seen).to.not.include(name);
+      for (const as of [owner, admin]) for (const name of ['secret-plans-2', 'secret-hook']) expect(await read(as)).to.include(name);
+    }
+  });
 
   it('what changes nothing, and what is refused, leaves none', async () => {
     const { id } = await makeRole(api, owner, server.id, { name: 'r' });

@@ -1,4 +1,5 @@
 import { Schema } from 'mongoose';
+import type { Overwrite } from '../../base/permissions.ts';
 
 /** An account that may not join a server; `_id` is `<serverId>:<userId>`. */
 export interface BanDoc {
@@ -58,6 +59,9 @@ export interface AuditDoc {
   targetId: string | null;
   reason: string | null;
   changes: Record<string, { from: unknown; to: unknown }>;
+  /** The channel that it tells of, and the overwrites by which it was seen then: they decide who reads `changes` once the channel is gone. */
+  channelId?: string;
+  overwrites?: readonly Overwrite[];
   createdAt: Date;
 }
 
@@ -70,6 +74,8 @@ export const auditSchema = new Schema<AuditDoc>(
     targetId: String,
     reason: String,
     changes: Schema.Types.Mixed,
+    channelId: String,
+    overwrites: { type: [Schema.Types.Mixed], default: undefined },
     createdAt: Date,
   },
   { collection: 'audit', versionKey: false, minimize: false },
