@@ -8,7 +8,6 @@ import type { Embed } from '../contract/message.ts';
 import { isDuplicate } from '../store/database.ts';
 import type { MessageDoc, StoredAttachment } from '../store/models/message.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
-import type { ServerAccess } from './access.ts';
 import { notePosted } from './dm-activity.ts';
 import { accountsOf } from './faces.ts';
 import type { Place } from './places.ts';
@@ -91,29 +90,38 @@ export interface Mentions {
 export const mentionsAny = ({ mentions, mentionRoles, mentionEveryone }: Mentions): boolean =>
   mentionEveryone || mentions.length > 0 || mentionRoles.length > 0;
 
+/** What of a place decides who is mentioned. */
+export type MentionPlace = Pick<Place, 'access' | 'dm' | 'permissions'>;
+
+/** Those of `ids` who can be mentioned in a place: the members of its server, or the two of a DM. Whether any other account exists is nobody's business. */
+async function mentionable(platform: Platform, { access, dm }: MentionPlace, ids: readonly string[]): Promise<string[]> {
+  await access?.preload(ids);
+  const isHere = async (id: string): Promise<boolean> => (access ? (await access.member(id)) !== null : dm?.userIds.includes(id) === true);
+  const here = await Promise.all(ids.map(isHere));
+  const accounts = await accountsOf(
+    platform,
+    ids.filter((_, at) => here[at]),
+  );
+  return ids.filter((id, at) => here[at] && accounts.has(id));
+}
+
 /**
- * Resolves the mentions of `content` for an author with `permissions` in the channel: users and roles that exist, each once; `@everyone`, `@here` and the
- * role `@everyone` count only with Mention Everyone, and never stand among the roles. `replyPing` is the author whom a reply pings besides.
+ * Resolves the mentions of `content` in `place`, whose permissions are the author's: people and roles of the server, or the two of a DM, each once;
+ * `@everyone`, `@here` and the role `@everyone` count only with Mention Everyone, and never stand among the roles. `replyPing` is the author whom a reply pings
+ * besides.
  */
-export async function resolveMentions(
-  platform: Platform,
-  content: string,
-  access: ServerAccess | null,
-  permissions: number,
-  replyPing?: string,
-): Promise<Mentions> {
+export async function resolveMentions(platform: Platform, content: string, place: MentionPlace, replyPing?: string): Promise<Mentions> {
   const besides = replyPing === undefined ? [] : [replyPing];
   if (!content.includes('@')) return { mentions: besides, mentionRoles: [], mentionEveryone: false };
   const found = mentionsOf(content);
-  const serverId = access?.server._id;
-  const users = found.users.filter(isId);
-  const accounts = await accountsOf(platform, users);
-  const roles = new Set(access?.server.roles.map((role) => role.id));
+  const serverId = place.access?.server._id;
+  const users = await mentionable(platform, place, found.users.filter(isId));
+  const roles = new Set(place.access?.server.roles.map((role) => role.id));
   const everyone = found.everyone || found.here || (serverId !== undefined && found.roles.includes(serverId));
   return {
-    mentions: [...new Set([...users.filter((id) => accounts.has(id)), ...besides])],
+    mentions: [...new Set([...users, ...besides])],
     mentionRoles: found.roles.filter((id) => id !== serverId && roles.has(id)),
-    mentionEveryone: everyone && holds(permissions, 'Mention Everyone'),
+    mentionEveryone: everyone && holds(place.permissions, 'Mention Everyone'),
   };
 }
 
@@ -139,7 +147,7 @@ export async function composeMessage(platform: Platform, parts: Composition): Pr
   const answered = parts.replyTo ?? null;
   const pingsAuthor = answered !== null && parts.mentionReply !== false && answered.authorId !== parts.authorId && !answered.face;
   const ping = pingsAuthor ? { replyPing: answered.authorId } : {};
-  const resolved = await resolveMentions(platform, parts.content, place.access, place.permissions, ping.replyPing);
+  const resolved = await resolveMentions(platform, parts.content, place, ping.replyPing);
   return {
     _id: parts.id,
     channelId: place.channelId,

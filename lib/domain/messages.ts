@@ -14,9 +14,9 @@ import { postWithFiles, type ReceivedFile } from './attachments.ts';
 import { writeAudit } from './audit.ts';
 import { settleDm } from './dm-activity.ts';
 import { openFiles } from './files.ts';
-import { checkDraft, checkEmbeds, composeMessage, mentionsAny, resolveMentions, storeMessage } from './message-draft.ts';
+import { checkDraft, checkEmbeds, composeMessage, type MentionPlace, mentionsAny, resolveMentions, storeMessage } from './message-draft.ts';
 import { owes, requireRoom, withRoom } from './owed-events.ts';
-import { inPlace, type Place } from './places.ts';
+import { inPlace } from './places.ts';
 import { presentMessage, presentMessages } from './present.ts';
 import { previewsAfterEdit } from './preview-links.ts';
 import { markOwnPost } from './reads.ts';
@@ -121,12 +121,7 @@ export async function editMessage(
 }
 
 /** Writes an edit that was allowed. The filter holds what the check saw, so that two edits at once cannot leave nothing together. */
-export async function applyEdit(
-  platform: ApiPlatform,
-  place: Pick<Place, 'access' | 'permissions'>,
-  message: MessageDoc,
-  edit: MessageEdit,
-): Promise<MessageDoc> {
+export async function applyEdit(platform: ApiPlatform, place: MentionPlace, message: MessageDoc, edit: MessageEdit): Promise<MessageDoc> {
   const { embeds: given } = edit;
   const content = edit.content === undefined ? undefined : wellFormed(edit.content);
   const embeds = given && checkEmbeds(given);
@@ -135,8 +130,7 @@ export async function applyEdit(
   if (nothingLeft) refuse('invalid_request', { reason: 'the message would be empty' });
   requireRoom(message.ob?.length ?? 0);
   const now = new Date(platform.now());
-  const mentions =
-    content === undefined ? null : await resolveMentions(platform, content, place.access, place.permissions, message.replyPing);
+  const mentions = content === undefined ? null : await resolveMentions(platform, content, place, message.replyPing);
   const previews = content === undefined ? { set: {}, unset: {} } : previewsAfterEdit(message, content, now);
   const unset = { ...previews.unset, ...(mentions && !mentionsAny(mentions) ? { pings: 1 } : {}) };
   const owed = owes(platform, { name: 'MESSAGE_UPDATE' });

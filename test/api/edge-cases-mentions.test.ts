@@ -14,6 +14,7 @@ import {
   send,
   setOverwrite,
 } from '../harness/factories.ts';
+import { fillServer } from '../harness/world.ts';
 import type { Shown } from './message-fixture.ts';
 
 describe('edge cases of messages: mentions and replies', () => {
@@ -49,6 +50,16 @@ describe('edge cases of messages: mentions and replies', () => {
   const read = (id: string, channelId?: string): Promise<Shown> => send(api, 200, owner, 'GET', `${pathOf(channelId)}/${id}`);
   const remove = (id: string, as: Caller, channelId?: string): Promise<void> => send(api, 204, as, 'DELETE', `${pathOf(channelId)}/${id}`);
   const pinged = ({ mentions, mentionRoles, mentionEveryone }: Shown): unknown[] => [mentions, mentionRoles, mentionEveryone];
+
+  it('mentions hold the members of the server, and the two of a DM, and tell nothing of any other account', async () => {
+    const unknown = '1000000000000000000';
+    const all = [bea, stranger].map(({ id }) => `<@${id}>`).join(' ');
+    const posted = await post(`${all} <@${unknown}>`);
+    expect(posted.mentions).to.deep.equal([bea.id]);
+    expect((await edit(posted.id, `<@${stranger.id}> <@${unknown}>`)).mentions).to.deep.equal([]);
+    const dm = await send<{ id: string }>(api, 201, ann, 'POST', '/api/users/@me/channels', { recipientId: bea.id });
+    expect((await post(`${all} <@${ann.id}> <@${owner.id}>`, ann, {}, dm.id)).mentions).to.deep.equal([bea.id, ann.id]);
+  });
 
   describe('14. where a mention counts', () => {
     /** B and R stand for a person and a role, E for @everyone. */
@@ -111,18 +122,12 @@ describe('edge cases of messages: mentions and replies', () => {
       expect(pinged(await post(content, owner))).to.deep.equal([[], [], false]);
     });
 
-    it('in the order of the content, bots and people outside the server too', async () => {
-      expect((await post(`<@${bot.id}> <@${stranger.id}> <@${ann.id}> <@${bot.id}>`, ann)).mentions).to.deep.equal([
-        bot.id,
-        stranger.id,
-        ann.id,
-      ]);
+    it('in the order of the content, bots too', async () => {
+      expect((await post(`<@${bot.id}> <@${stranger.id}> <@${ann.id}> <@${bot.id}>`, ann)).mentions).to.deep.equal([bot.id, ann.id]);
     });
 
     it('as many as a content holds', async () => {
-      const accounts = Array.from({ length: 86 }, () => api.platform.ids.next());
-      const [model] = await api.platform.db.accounts.collection.find({ _id: bea.id as never }).toArray();
-      await api.platform.db.accounts.collection.insertMany(accounts.map((_id) => ({ ...model, _id, username: `u${_id}` })) as never);
+      const accounts = await fillServer(api.platform, server.id, 86, 'mentioned');
       expect((await post(accounts.map((id) => `<@${id}>`).join(''))).mentions).to.deep.equal(accounts);
     });
   });
