@@ -1,4 +1,3 @@
-# syntax=docker/dockerfile:1
 FROM node:24.11.1-bookworm-slim AS build
 WORKDIR /srv/parlance
 COPY package.json package-lock.json .npmrc ./

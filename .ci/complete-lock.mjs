@@ -1,8 +1,10 @@
 /**
  * Completes package-lock.json after `npm install`: a registry that serves only some platforms makes npm leave the others' binaries out of the
  * lock, and then `npm ci` refuses it everywhere. Adds each missing optional package by its exact version, with the platform its name tells.
- * `node .ci/complete-lock.mjs` writes; with `--check` it only says what is missing and ends with 1.
+ * `node .ci/complete-lock.mjs` writes; with `--check` it only says what is missing and ends with 1. `--integrity` writes too, and asks the registry for the
+ * checksum of each package that has none; it ends at the first one that the registry does not offer.
  */
+import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const file = new URL('../package-lock.json', import.meta.url);
@@ -43,8 +45,17 @@ if (process.argv.includes('--check')) {
   for (const one of added) process.stdout.write(`not in package-lock.json: ${one}\n`);
   process.exit(added.length ? 1 : 0);
 }
-if (added.length) {
+let checked = 0;
+if (process.argv.includes('--integrity')) {
+  for (const [path, entry] of Object.entries(packages)) {
+    if (!path || entry.link || entry.integrity) continue;
+    const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
+    entry.integrity = execFileSync('npm', ['view', `${name}@${entry.version}`, 'dist.integrity'], { encoding: 'utf8' }).trim();
+    checked++;
+  }
+}
+if (added.length || checked) {
   const sorted = Object.entries(packages).toSorted(([a], [b]) => (a < b ? -1 : 1));
   writeFileSync(file, `${JSON.stringify({ ...lock, packages: Object.fromEntries(sorted) }, null, 2)}\n`);
 }
-process.stdout.write(`${added.length} added\n`);
+process.stdout.write(`${added.length} added, ${checked} checksums\n`);

@@ -1,6 +1,7 @@
 import Koa, { type Middleware } from 'koa';
 import type { OpsPlatform } from '../../lib/store/platform.ts';
 import { dashboard } from './dashboard.ts';
+import { requireLocalHost } from './host.ts';
 import { renderMetrics } from './metrics.ts';
 import { overview } from './overview.ts';
 import { pageFiles } from './page-files.ts';
@@ -64,6 +65,7 @@ export function createApp(platform: OpsPlatform): Koa {
     });
     await next();
   });
+  app.use(requireLocalHost(platform.config.OPS_PASSWORD));
   app.use(healthz);
   app.use(requirePassword(platform.config.OPS_PASSWORD));
   app.use(pageFiles);

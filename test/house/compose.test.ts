@@ -5,6 +5,13 @@ import { settings } from '../../config/index.ts';
 
 interface Service {
   image: string;
+  user?: string;
+  read_only?: boolean;
+  tmpfs?: string[];
+  cap_drop?: string[];
+  cap_add?: string[];
+  security_opt?: string[];
+  privileged?: boolean;
   command?: string[];
   deploy?: { replicas?: number };
   environment?: Record<string, string>;
@@ -44,11 +51,25 @@ function faultsOfRole(name: string, replicas: number, service: Service): string[
   return faults;
 }
 
+/** What a container may do that it need not. The proxy is root, for its volumes, with no other capability than to listen below port 1024. */
+function faultsOfLock(name: string, service: Service): string[] {
+  const isProxy = name === 'proxy';
+  return [
+    ...(service.read_only && service.tmpfs?.join() === '/tmp' ? [] : [`${name}: can write to its image`]),
+    ...(service.cap_drop?.join() === 'ALL' && (service.cap_add ?? []).join() === (isProxy ? 'NET_BIND_SERVICE' : '')
+      ? []
+      : [`${name}: has capabilities`]),
+    ...(service.security_opt?.includes('no-new-privileges:true') && !service.privileged ? [] : [`${name}: can gain privileges`]),
+    ...(isProxy || (service.user && !/^(root|0)\b/.test(service.user)) ? [] : [`${name}: runs as root`]),
+  ];
+}
+
 /** Everything that is wrong with a compose file, one line each. */
 function faultsOf(compose: Compose): string[] {
   const faults: string[] = [];
   for (const [name, service] of Object.entries(compose.services)) {
     if (!pinned(service.image)) faults.push(`${name}: image ${service.image} is not pinned`);
+    faults.push(...faultsOfLock(name, service));
     const health = service.healthcheck;
     if (!health?.test.length || !health.interval || !health.timeout || !health.retries) faults.push(`${name}: no health check`);
     if (service.restart !== 'unless-stopped') faults.push(`${name}: does not restart`);
@@ -92,10 +113,16 @@ describe('docker-compose.yml', () => {
     const images = [...text.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image ?? '');
     expect(images).to.have.length.greaterThan(1);
     for (const image of images) expect(pinned(image), image).to.equal(true);
+    expect(text, 'a frontend that changes').to.not.match(/^# *syntax=/m);
     expect(text).to.match(/^USER node$/m);
     expect(text).to.match(/^WORKDIR \/srv\/parlance\n(?:.+\n)+RUN mkdir files && chown node:node files\nUSER node$/m);
     expect(text).to.contain('COPY deploy/health.mjs deploy/health.mjs');
     expect(existsSync('deploy/health.mjs')).to.equal(true);
+  });
+
+  it('secrets in .env get neither into the repository nor into the image', () => {
+    for (const file of ['.gitignore', '.dockerignore'])
+      expect(readFileSync(file, 'utf8').split('\n'), file).to.include.members(['.env', '.env.*']);
   });
 
   it('the proxy sends /gateway to the gateways and all else to the api, on the ports they listen on', () => {
@@ -120,6 +147,12 @@ describe('docker-compose.yml', () => {
     ['an open operators’ port', (all) => Object.assign(all.ops ?? {}, { ports: ['8082:8082'] }), /open to the network/],
     ['an unknown volume', (all) => Object.assign(all.mongo ?? {}, { volumes: ['other:/data/db'] }), /volume other does not exist/],
     ['files of its own', (all) => Object.assign(all.worker ?? {}, { volumes: [] }), /worker: files are not shared/],
+    ['a writable image', (all) => delete all.api?.read_only, /api: can write to its image/],
+    ['capabilities', (all) => delete all.gateway?.cap_drop, /gateway: has capabilities/],
+    ['an added capability', (all) => Object.assign(all.redis ?? {}, { cap_add: ['SYS_ADMIN'] }), /redis: has capabilities/],
+    ['a way to privileges', (all) => delete all.worker?.security_opt, /worker: can gain privileges/],
+    ['root', (all) => Object.assign(all.mongo ?? {}, { user: 'root' }), /mongo: runs as root/],
+    ['no user', (all) => delete all.redis?.user, /redis: runs as root/],
     ['an eviction policy', (all) => Object.assign(all.redis ?? {}, { command: ['redis-server'] }), /may evict/],
   ];
   for (const [what, spoil, fault] of spoilt)

@@ -23,6 +23,16 @@ function get(port: number, path: string, auth?: string, method = 'GET', host = '
   });
 }
 
+/** A GET that names `host`. */
+const getAs = (port: number, path: string, host: string) =>
+  new Promise<{ status: number }>((resolve, reject) => {
+    request({ host: '127.0.0.1', port, path, headers: { host }, timeout: 5_000 }, (response) => {
+      response.resume().on('end', () => resolve({ status: response.statusCode ?? 0 }));
+    })
+      .on('error', reject)
+      .end();
+  });
+
 const away = () => Promise.reject(new Error('away'));
 
 /** A GET from pages on another platform. */
@@ -60,6 +70,23 @@ describe('operators’ pages', () => {
   });
 
   it('GET /healthz 200', async () => expect((await get(ops.port, '/healthz')).status).to.equal(200));
+
+  for (const path of ['/', '/metrics', '/readyz', '/queues', '/healthz'])
+    it(`GET ${path} 421 without a password under a name that is not local, or with another port`, async () => {
+      for (const host of ['attacker.example', `attacker.example:${ops.port}`, `localhost.attacker.example:${ops.port}`, 'localhost:1'])
+        expect((await getAs(ops.port, path, host)).status, host).to.equal(421);
+      for (const host of ['localhost', 'LOCALHOST', '127.0.0.1', '[::1]'])
+        expect((await getAs(ops.port, path, `${host}:${ops.port}`)).status, host).to.not.equal(421);
+    });
+
+  it('with a password any name is answered', async () => {
+    const open = await startOps({ ...platform, config: { ...config, OPS_PASSWORD: 'secret' } });
+    try {
+      expect((await getAs(open.port, '/healthz', 'ops.example')).status).to.equal(200);
+    } finally {
+      await open.close();
+    }
+  });
 
   it('GET of anything else 404', async () => expect((await get(ops.port, '/nothing')).status).to.equal(404));
 
