@@ -53,6 +53,13 @@ function builtOf(path: string): Built | null {
   return /^\/[\w-]+\.(?:svg|png|ico|webmanifest)$/.test(path) ? { file: path.slice(1), kind: 'beside' } : null;
 }
 
+/** Paths of programs: what they do not name is 404 as JSON, also for a browser. */
+const isForPrograms = (path: string): boolean => /^\/(?:api|files|images|assets|gateway)(?:\/|$)/.test(path);
+
+/** Whether a browser opens a path as a page: it prefers HTML. */
+const opensPage = (ctx: Context): boolean =>
+  (ctx.method === 'GET' || ctx.method === 'HEAD') && !isForPrograms(ctx.path) && ctx.accepts('json', 'html') === 'html';
+
 /** Tells states of a file apart by its content, so that nodes that were installed at different times agree; null when there is no file. Read once a state. */
 function createTags(folder: string): (file: string) => Promise<string | null> {
   const known = new Map<string, { at: number; tag: string }>();
@@ -87,7 +94,8 @@ const closed = ['accelerometer', 'camera', 'display-capture', 'geolocation', 'gy
 
 /**
  * The people's client and the developer portal as files of the build, under a strict policy; any path of theirs answers the page, which finds out itself what
- * to show. `folder` holds the build; 503 while it holds none. An asset that is not there is 404; other paths are left to others.
+ * to show. `folder` holds the build; 503 while it holds none. An asset that is not there is 404. A browser gets the client for any other path too, with status
+ * 404, except for paths of programs; those, and other callers, are left to others.
  */
 export function servePages({ config }: Pick<ApiPlatform, 'config'>, folder: string = builtPages): Middleware<State> {
   const base = new URL(config.baseUrl);
@@ -100,7 +108,9 @@ export function servePages({ config }: Pick<ApiPlatform, 'config'>, folder: stri
     'Permissions-Policy': closed.map((feature) => `${feature}=()`).join(', '),
   };
   return async (ctx, next) => {
-    const built = builtOf(ctx.path);
+    const known = builtOf(ctx.path);
+    const isUnknown = opensPage(ctx) && (known === null || (known.kind === 'beside' && (await tagOf(known.file)) === null));
+    const built: Built | null = isUnknown ? { file: 'index.html', kind: 'page' } : known;
     const tag = built && (await tagOf(built.file));
     if (!built || (tag === null && built.kind === 'beside')) return next();
     const { file, kind } = built;
@@ -119,8 +129,9 @@ export function servePages({ config }: Pick<ApiPlatform, 'config'>, folder: stri
       ctx.redirect(elsewhere);
       return;
     }
-    ctx.set({ 'Cache-Control': caching[kind], ETag: tag, Vary: 'Accept-Encoding' });
-    ctx.status = 200;
+    if (isUnknown) ctx.set({ 'Cache-Control': 'no-store', Vary: 'Accept, Accept-Encoding' });
+    else ctx.set({ 'Cache-Control': caching[kind], ETag: tag, Vary: 'Accept-Encoding' });
+    ctx.status = isUnknown ? 404 : 200;
     if (ctx.fresh) ctx.status = 304;
     else await send(ctx, file, { root: folder });
     ctx.remove('Last-Modified');

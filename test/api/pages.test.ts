@@ -125,6 +125,24 @@ describe('the pages', () => {
       expect(String(body)).to.not.contain('secret');
     });
 
+  const browser = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
+  for (const path of ['/nothing', '/loginx', '/Login', '/developersx', '/robots.svg', '/index.html', '/etc/passwd', '//login'])
+    it(`404 ${path} is the client for a browser, which is not kept, and nothing of the kind for others`, async () => {
+      const { status, headers, body } = await pages.get(path, browser);
+      expect([status, headers['content-type'], String(body)]).to.deep.equal([404, 'text/html; charset=utf-8', '<title>client</title>']);
+      expect([headers['cache-control'], headers.etag]).to.deep.equal(['no-store', undefined]);
+      expect(headers['content-security-policy']).to.contain("default-src 'none'");
+      for (const accept of ['*/*', 'application/json', 'application/json, text/html;q=0.5', 'text/css'])
+        expect(String((await pages.get(path, { accept })).body), accept).to.not.contain('client');
+      expect(String((await pages.get(path, browser, 'POST')).body)).to.not.contain('client');
+    });
+
+  for (const path of ['/api', '/api/nothing', '/files/x', '/images/x', '/assets/none-1.js', '/gateway'])
+    it(`404 ${path} is none of the client, for a browser too`, async () => {
+      const { status, body } = await pages.get(path, browser);
+      expect([status, String(body).includes('client')]).to.deep.equal([404, false]);
+    });
+
   const encodings: [accepted: string, sent: string | undefined, read: (bytes: Buffer) => Buffer][] = [
     ['gzip, deflate, br', 'br', brotliDecompressSync],
     ['gzip', 'gzip', gunzipSync],

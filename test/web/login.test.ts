@@ -33,6 +33,17 @@ describe('web: ways in', function () {
     await page.getByRole('article').getByText('First words').waitFor();
   });
 
+  it('an address that leads nowhere says so, with status 404, to who is logged in and to who is not', async () => {
+    for (const person of [undefined, await signUp(site, 'Nora')]) {
+      const page = await open(site, person);
+      const response = await page.goto('/no/such/page');
+      expect(response?.status()).to.equal(404);
+      await page.getByRole('heading', { name: 'Page not found', level: 1 }).waitFor();
+      await page.getByRole('link', { name: 'Go to the start page' }).click();
+      await page.getByRole('heading', { name: person ? 'Hello, Nora' : 'Log in to Parlance' }).waitFor();
+    }
+  });
+
   it('an invite leads through the login to the server', async () => {
     const [owner, guest] = [await signUp(site, 'Olga'), await signUp(site, 'Gus')];
     const server = await site.call<{ id: string }>('POST', '/api/servers', { as: owner.as, body: { name: 'Lighthouse' } });

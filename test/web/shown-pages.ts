@@ -46,7 +46,7 @@ export const shownPages: Record<string, Shown> = {
   keys: { path: channel, heading: 'general', opens: (page) => page.keyboard.press('Control+/') },
   discovery: { path: () => '/discovery', heading: 'Discovery' },
   apps: { path: () => '/apps', heading: /App/ },
-  'not here': { path: () => '/servers/1', heading: 'Not here' },
+  'page not found': { path: () => '/nothing', heading: 'Page not found' },
 };
 for (const page of ['profile', 'status', 'account', 'appearance', 'developer'])
   shownPages[`own ${page}`] = { path: () => `/settings/${page}`, heading: /settings/i };

@@ -18,10 +18,27 @@ const ours = /^\/(?!developers|api|files|images)/;
 /** The pages that need no login. */
 const openPages = /^\/(login|register|invite)(\/|$)/;
 
+/** The first parts of the client's paths. */
+const knownPages = /^\/(?:(?:login|register|invite|servers|dms|discovery|apps|settings)(?:\/|$)|$)/;
+
+/** A path that leads nowhere, for who is not logged in. */
+function NoPage(): JSX.Element {
+  return (
+    <main class="entry">
+      <div class="form">
+        <h1>Page not found</h1>
+        <p>This page doesn’t exist.</p>
+        <a href="/">Go to the start page</a>
+      </div>
+    </main>
+  );
+}
+
 /** A page of who is logged in stands in the frame; others stand alone. The frame has a router of its own, and one inside another would see no path. */
 function Pages(): JSX.Element {
   const { path } = useLocation();
   if (me.value && !openPages.test(path)) return <Shell />;
+  if (!knownPages.test(path)) return <NoPage />;
   return (
     <Router>
       <Route path="/register" component={RegisterPage} />

@@ -44,15 +44,15 @@ export function NotFound({ error, again }: { error?: ApiError; again?: () => voi
   return (
     <main id="main">
       <PageHeader>
-        <h1>Not here</h1>
+        <h1>Page not found</h1>
       </PageHeader>
       <div class="home">
         {error ? (
           <Problem error={error} {...(again && isPassing(error) && { again })} />
         ) : (
-          <p>This page does not exist, or you cannot see it.</p>
+          <p>This page doesn’t exist or you don’t have access.</p>
         )}
-        <a href="/">To the start</a>
+        <a href="/">Go to the start page</a>
       </div>
     </main>
   );
