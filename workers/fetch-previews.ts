@@ -1,7 +1,10 @@
 import type { JobData } from '../lib/contract/jobs.ts';
 import { fetchPreviews } from '../lib/domain/previews.ts';
 import type { WorkerPlatform } from '../lib/store/platform.ts';
+import { Later } from '../lib/store/queue.ts';
 
-/** Adds the previews of a message's links. Running it again changes nothing. */
-export const fetchPreviewsJob = (platform: WorkerPlatform, { messageId }: JobData<'fetch-previews'>): Promise<void> =>
-  fetchPreviews(platform, messageId);
+/** Adds the previews of a message's links; comes again later while its account has no free slot. Running it again changes nothing. */
+export async function fetchPreviewsJob(platform: WorkerPlatform, { messageId }: JobData<'fetch-previews'>): Promise<void> {
+  const leftMs = await fetchPreviews(platform, messageId);
+  if (leftMs !== null) throw new Later(leftMs);
+}

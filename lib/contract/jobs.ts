@@ -234,9 +234,9 @@ export const queues: Record<QueueName, QueueEntry> = {
   },
   previews: {
     about: 'Fetches the pages that messages link to, for link previews.',
-    normal: 'A few. A page has seconds to respond, and each worker fetches eight at once.',
+    normal: 'A few. A page has seconds to respond, and each worker serves sixteen messages at once, half of them of one account at most.',
     grows: 'Previews appear late. Usually pages do not respond, or this machine has no outbound internet access.',
-    concurrency: 8,
+    concurrency: limits.previewsAtOnce,
     lockMs: 5_000,
     stalledCheckMs: 2_000,
     maxStalled: 3,

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { refuse } from '../base/errors.ts';
+import { createFairQueue } from '../base/fair-queue.ts';
 import { limits } from '../base/limits.ts';
 import { magicBytes, sniffImage } from '../base/magic.ts';
-import { createTurns } from '../base/turns.ts';
 import type { Outbound, OutboundResult } from '../store/outbound.ts';
 import type { ApiPlatform } from '../store/platform.ts';
 
@@ -13,8 +13,8 @@ export interface ProxiedImage {
 }
 
 /**
- * The image at an address, for `caller`, who waits for a turn among those of the same name. Refuses `not_found` for whatever gives no image, and `unavailable`
- * when no turn came in 10 s.
+ * The image at an address, for `caller`, such as a client's address. Refuses `not_found` for whatever gives no image, and `unavailable` when the fetch could not
+ * begin within 10 s or too many wait.
  */
 export type ImageProxy = (url: string, caller: string) => Promise<ProxiedImage>;
 
@@ -60,8 +60,8 @@ const isDead = (result: OutboundResult): boolean =>
 const originOf = (url: string): string => `origin ${URL.canParse(url) ? new URL(url).origin : url}`;
 
 /**
- * Makes the image proxy of one process (issue 8): public addresses only, at most 8 MiB and 5 s an image, 16 images at once, 8 of them for one caller; what many
- * ask for at once is fetched once. Images to 2 MiB stay in memory for an hour, 64 MiB in all; what gave none is not asked for again within a minute, nor is
+ * Makes the image proxy of one process (issue 8): public addresses only, at most 8 MiB and 5 s an image, 16 images at once, shared fairly between
+ * callers, and between the hosts that are asked, so that a slow host delays only its own images; what many ask for at once is fetched once. Images to 2 MiB stay in memory for an hour, 64 MiB in all; what gave none is not asked for again within a minute, nor is
  * anything of a host that could not be reached.
  */
 export function createImageProxy(platform: Pick<ApiPlatform, 'outbound' | 'log' | 'now'>): ImageProxy {
@@ -73,8 +73,16 @@ export function createImageProxy(platform: Pick<ApiPlatform, 'outbound' | 'log' 
     perf: { now: () => platform.now() },
   });
   const underWay = new Map<string, Promise<ProxiedImage>>();
-  const ofCaller = createTurns(limits.imageProxyPerCaller);
-  const ofAll = createTurns(limits.imageProxyAtOnce);
+  const isBusy = (): never => refuse('unavailable', undefined, { retryAfter: 2 });
+  const slots = createFairQueue(
+    {
+      atOnce: limits.imageProxyAtOnce,
+      waitingPerKey: limits.imageProxyWaitingPerCaller,
+      waitingInAll: limits.imageProxyWaiting,
+      keepsRoom: true,
+    },
+    isBusy,
+  );
   const miss = (key: string): ProxiedImage => {
     known.set(key, nothing, { ttl: limits.imageProxyMissedMs });
     return nothing;
@@ -94,9 +102,8 @@ export function createImageProxy(platform: Pick<ApiPlatform, 'outbound' | 'log' 
   };
   const begin = (url: string, caller: string): Promise<ProxiedImage> => {
     const endsAt = platform.now() + limits.imageProxyWaitMs;
-    const turn = async (): Promise<ProxiedImage> =>
-      platform.now() > endsAt ? refuse('unavailable', undefined, { retryAfter: 2 }) : look(url);
-    const beginning = ofCaller(caller, () => ofAll('', turn)).finally(() => underWay.delete(url));
+    const lookInTime = async (): Promise<ProxiedImage> => (platform.now() > endsAt ? isBusy() : look(url));
+    const beginning = slots([`caller ${caller}`, originOf(url)], lookInTime).finally(() => underWay.delete(url));
     underWay.set(url, beginning);
     return beginning;
   };

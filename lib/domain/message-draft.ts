@@ -12,6 +12,7 @@ import { notePosted } from './dm-activity.ts';
 import { accountsOf } from './faces.ts';
 import type { Place } from './places.ts';
 import { previewMark } from './preview-links.ts';
+import { nudgePreviews } from './preview-queue.ts';
 import { wakeThread } from './thread-activity.ts';
 
 /** Everything of an embed that is shown as text: what counts towards its whole. */
@@ -184,7 +185,7 @@ export async function storeMessage(platform: EnqueuePlatform, message: MessageDo
     message = standing;
   }
   platform.nudge('drain-channel', { channelId: message.channelId });
-  if (message.previewsAt) platform.nudge('fetch-previews', { messageId: message._id });
+  if (message.previewsAt) await nudgePreviews(platform, message);
   if (message.serverId === null && !message.deleted) await notePosted(platform, message);
   await platform.versions.changed([message.channelId]);
   return message;

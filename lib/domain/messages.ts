@@ -19,6 +19,7 @@ import { owes, requireRoom, withRoom } from './owed-events.ts';
 import { inPlace } from './places.ts';
 import { presentMessage, presentMessages } from './present.ts';
 import { previewsAfterEdit } from './preview-links.ts';
+import { nudgePreviews } from './preview-queue.ts';
 import { markOwnPost } from './reads.ts';
 import { requireTurn, takeTurn } from './slowmode.ts';
 import { uncountMessage } from './thread-activity.ts';
@@ -153,7 +154,7 @@ export async function applyEdit(platform: ApiPlatform, place: MentionPlace, mess
   );
   platform.nudge('drain-channel', { channelId: message.channelId });
   if (updated && mentions) await platform.versions.changed([message.channelId]);
-  if (updated && previews.set.previewsAt) platform.nudge('fetch-previews', { messageId: message._id });
+  if (updated && previews.set.previewsAt) await nudgePreviews(platform, updated as unknown as MessageDoc);
   if (updated) return updated as unknown as MessageDoc;
   // Another edit or a delete came between: look again and judge anew.
   const again = await messageIn(platform, message.channelId, message._id);

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { createFairQueue, type FairQueue } from '../base/fair-queue.ts';
 import { limits } from '../base/limits.ts';
 import { createTurns, type Turns } from '../base/turns.ts';
 import type { Embed } from '../contract/message.ts';
@@ -10,6 +11,7 @@ import { owes } from './owed-events.ts';
 import { createHeadReader, type HeadReader } from './page-head.ts';
 import { pagePreview } from './page-preview.ts';
 import { previewLinks, standingPreviews } from './preview-links.ts';
+import { nudgePreviewsAgain, previewsAccountOf } from './preview-queue.ts';
 
 /** How long what a link gave is used again by this process, and nothing when it gave nothing, in milliseconds. */
 const keptMs = 5 * 60_000;
@@ -18,15 +20,26 @@ const missedMs = 30_000;
 /** How many links of one host are looked at together. */
 const perHost = 4;
 
+/** After how long to come again when an account has as many messages under way as it gets, in milliseconds. */
+const busyMs = 1_000;
+const noSlot = new Error('no free slot');
+
 /** What this process knows of links, by the client that fetched them. */
 interface Known {
   pages: LRUCache<string, Promise<Embed | null>>;
   turns: Turns;
+  slots: FairQueue;
 }
 const knownBy = new WeakMap<Outbound, Known>();
 
 function knownOf(outbound: Outbound): Known {
-  const known = knownBy.get(outbound) ?? { pages: new LRUCache({ max: 500, ttl: keptMs }), turns: createTurns(perHost) };
+  const known = knownBy.get(outbound) ?? {
+    pages: new LRUCache({ max: 500, ttl: keptMs }),
+    turns: createTurns(perHost),
+    slots: createFairQueue({ atOnce: limits.previewsAtOnce, waitingPerKey: 0, waitingInAll: 0, keepsRoom: true }, () => {
+      throw noSlot;
+    }),
+  };
   knownBy.set(outbound, known);
   return known;
 }
@@ -72,15 +85,29 @@ async function previewOf(platform: WorkerPlatform, link: string): Promise<Embed 
 /**
  * Looks at the links of a message that have no preview yet and adds what they give, all in one write (decisions 5). The write holds only while the message
  * stands with this content: a later edit, or a delete, wins. `editedAt` stays. Links that fail are left out for good, so the mark goes in any case. Running it
- * twice, or two at once, changes nothing more. Rejects while the database is away.
+ * twice, or two at once, changes nothing more. An account gets half of the slots of this process at most, so that slow pages delay only its own messages:
+ * answers after how many milliseconds to come again when none was free, else null. Rejects while the database is away.
  */
-export async function fetchPreviews(platform: WorkerPlatform, messageId: string): Promise<void> {
+export async function fetchPreviews(platform: WorkerPlatform, messageId: string): Promise<number | null> {
   const { messages } = platform.db;
   const pending = { previewsAt: trusted({ $exists: true }), deleted: trusted({ $exists: false }) };
   const message = (await messages.findOne({ _id: messageId, ...pending }).lean()) as MessageDoc | null;
-  if (!message) return;
-  const { content, channelId, previews: before = [] } = message;
-  const links = previewLinks(content);
+  if (!message) return null;
+  const links = previewLinks(message.content);
+  const standing = standingPreviews(message.previews, links);
+  const add = (): Promise<void> => addPreviews(platform, message, links);
+  try {
+    await (standing.length === links.length ? add() : knownOf(platform.outbound).slots(previewsAccountOf(message), add));
+  } catch (error) {
+    if (error === noSlot) return busyMs;
+    throw error;
+  }
+  return null;
+}
+
+async function addPreviews(platform: WorkerPlatform, message: MessageDoc, links: readonly string[]): Promise<void> {
+  const { messages } = platform.db;
+  const { _id: messageId, content, channelId, previews: before = [] } = message;
   const found = await Promise.all(links.map(async (link) => standingPreviews(before, [link])[0] ?? previewOf(platform, link)));
   const previews = found.filter((one) => one !== null);
   const changed = previews.length > before.length;
@@ -104,9 +131,9 @@ const sweepMax = 100;
 export async function sweepPreviews(platform: WorkerPlatform): Promise<void> {
   const before = new Date(platform.now() - sweepAfterMs);
   const overdue = await platform.db.messages
-    .find({ previewsAt: trusted({ $lt: before }) }, { _id: 1 })
+    .find({ previewsAt: trusted({ $lt: before }) })
     .sort({ previewsAt: 1 })
     .limit(sweepMax)
     .lean();
-  for (const { _id } of overdue) platform.nudge('fetch-previews', { messageId: _id });
+  for (const message of overdue as MessageDoc[]) await nudgePreviewsAgain(platform, message);
 }

@@ -20,9 +20,9 @@ export type ReservePriorities = (ask: PriorityAsk) => Promise<number[] | null>;
 /** Shares queues fairly between accounts, by the priorities of their jobs. */
 export interface JobPriorities {
   reserve: ReservePriorities;
-  /** Notes that a job of this priority was started. */
-  started(queue: QueueName, priority: number): Promise<void>;
-  /** Notes that nothing waits in the queue. */
+  /** Notes that a job of this priority was done. */
+  served(queue: QueueName, priority: number): Promise<void>;
+  /** Forgets what accounts had waiting when the queue is empty. */
   drained(queue: QueueName): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ const maxPriority = 2 ** 21 - 1;
 const keptMs = 60 * 60_000;
 
 // Start-time fair queueing. A job's tag is the virtual time at which it would start if all accounts with waiting jobs were served at the same rate: after the
-// account's own jobs, but never before the tag of the job that was started last, which is the virtual time now. The member '' holds that time; the
+// account's own jobs, but never before the highest tag of a job that was done, which is the virtual time now. The member '' holds that time; the
 // others hold when the last job of their account ends.
 const reserveLua = `
 local now = tonumber(redis.call('ZSCORE', KEYS[1], '') or '0')
@@ -47,7 +47,7 @@ redis.call('ZADD', KEYS[1], after, ARGV[1])
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return tags
 `;
-const startedLua = `
+const servedLua = `
 if tonumber(ARGV[1]) <= tonumber(redis.call('ZSCORE', KEYS[1], '') or '0') then return 0 end
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[1])
 redis.call('ZADD', KEYS[1], ARGV[1], '')
@@ -55,10 +55,10 @@ redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1
 `;
 
-/** Binds the priorities of jobs to `redis`. */
-export function createJobPriorities(redis: Redis, keys: Keys): JobPriorities {
+/** Binds the priorities of jobs to `redis`; `isEmpty` says whether no job of a queue waits, also not for later. */
+export function createJobPriorities(redis: Redis, keys: Keys, isEmpty: (queue: QueueName) => Promise<boolean>): JobPriorities {
   const reserve = bindScript<number[] | null>(redis, 'parlanceReservePriorities', reserveLua);
-  const start = bindScript<number>(redis, 'parlanceJobStarted', startedLua);
+  const serve = bindScript<number>(redis, 'parlanceJobServed', servedLua);
   const keyOf = (queue: QueueName): string => `${keys.shard(0)}fair:${queue}`;
   return {
     async reserve({ queue, accountId, costs, maxWaiting = -1 }) {
@@ -66,11 +66,11 @@ export function createJobPriorities(redis: Redis, keys: Keys): JobPriorities {
       // BullMQ runs jobs without a priority first, so 0 is none of ours.
       return tags && tags.map((tag) => Math.min(tag + 1, maxPriority));
     },
-    async started(queue, priority) {
-      await start([keyOf(queue)], [priority - 1, keptMs]);
+    async served(queue, priority) {
+      await serve([keyOf(queue)], [priority - 1, keptMs]);
     },
     async drained(queue) {
-      await redis.del(keyOf(queue));
+      if (await isEmpty(queue)) await redis.del(keyOf(queue));
     },
   };
 }

@@ -144,7 +144,7 @@ async function openCommon(config: Config, log: Logger, role: string): Promise<Op
 function withQueue(common: Opened): EnqueuePlatform & Pick<ApiPlatform, 'gate' | 'presenceChanged'> & { jobPriorities: JobPriorities } {
   const { config, log, redis, keys, ids } = common;
   const producer = openProducer(config, log, redis);
-  const jobPriorities = createJobPriorities(redis, keys);
+  const jobPriorities = createJobPriorities(redis, keys, producer.isEmpty);
   const gate = createGate(redis, keys, ids, common.now);
   return {
     ...common,

@@ -48,6 +48,8 @@ export interface Producer {
   isQueued: IsQueued;
   /** How many jobs of a queue wait to be taken: whether the workers keep up. Rejects while Redis is away. */
   waiting: Waiting;
+  /** Whether no job of a queue waits, also not for later. Rejects at once while Redis is away. */
+  isEmpty(name: QueueName): Promise<boolean>;
   /** The queues themselves, for the operators' pages. */
   queues: Queue[];
   close(): Promise<void>;
@@ -86,6 +88,7 @@ export function openProducer(config: Config, log: Logger, redis: Redis): Produce
       return (await open.get(entry.queue)?.getJob(keyOf(entry, data))) !== undefined;
     },
     waiting: async (name) => (await open.get(name)?.getJobCountByTypes('wait', 'prioritized')) ?? 0,
+    isEmpty: async (name) => (await open.get(name)?.getJobCountByTypes('wait', 'prioritized', 'delayed')) === 0,
     queues: [...open.values()],
     close: async () => {
       await Promise.all([...open.values()].map((queue) => queue.close()));
@@ -100,7 +103,7 @@ export type JobEnded = (name: string, outcome: 'done' | 'failed', ms: number) =>
 export function openConsumers<P>(
   config: Config,
   log: Logger,
-  priorities: Pick<JobPriorities, 'started' | 'drained'>,
+  priorities: Pick<JobPriorities, 'served' | 'drained'>,
   platform: P,
   handlers: Handlers<P>,
   ended: JobEnded,
@@ -122,9 +125,10 @@ export function openConsumers<P>(
     const run = handlers[job.name as JobName] as ((platform: P, data: unknown) => Promise<void | BesideQueue>) | undefined;
     if (!check || !run || !check(job.data)) throw new UnrecoverableError(`bad data for ${job.name}: ${ajv.errorsText(check?.errors)}`);
     const began = performance.now();
-    if (job.priority) priorities.started(job.queueName as QueueName, job.priority).catch(() => undefined);
     try {
       const rest = await run(platform, job.data);
+      // Not of a job that comes again later: it keeps its place.
+      if (job.priority) priorities.served(job.queueName as QueueName, job.priority).catch(() => undefined);
       if (rest) goOn(job, began, rest);
       else ended(job.name, 'done', performance.now() - began);
     } catch (error) {

@@ -6,7 +6,7 @@ import type { Refusal } from '../../lib/base/errors.ts';
 import { limits } from '../../lib/base/limits.ts';
 import { createImageProxy } from '../../lib/domain/image-proxy.ts';
 import { until } from '../harness/scene.ts';
-import { type Peer, startPeer } from '../harness/site.ts';
+import { type Peer, type Site, startPeer, startSite } from '../harness/site.ts';
 import { type Got, type ProxyScene, pngOfBytes, samples, startProxyScene } from './image-proxy-fixture.ts';
 
 const statuses = async (answers: readonly Promise<Got>[]): Promise<number[]> => (await Promise.all(answers)).map(({ status }) => status);
@@ -15,7 +15,9 @@ const times = <T>(count: number, make: (at: number) => T): T[] => Array.from({ l
 describe('bounds of the image proxy', () => {
   let scene: ProxyScene;
   let dead: Peer;
+  let other: Site;
   before(async () => {
+    other = await startSite((_request, response) => void response.end(samples.png));
     dead = await startPeer((socket) => socket.destroy());
     scene = await startProxyScene(
       (request, response) => {
@@ -24,12 +26,13 @@ describe('bounds of the image proxy', () => {
         else if (url.includes('to-dead')) response.writeHead(302, { location: `https://${dead.pair}/x` }).end();
         else response.end(url.includes('large') ? pngOfBytes(7_000_000) : samples.png);
       },
-      [dead.pair],
+      [dead.pair, other.pair],
     );
   });
   after(async () => {
     await scene.close();
     await dead.close();
+    await other.close();
   });
   beforeEach(() => {
     scene.site.asked.length = 0;
@@ -91,38 +94,52 @@ describe('bounds of the image proxy', () => {
     const clock = { ahead: 0 };
     const proxy = createImageProxy({ outbound, log, now: () => Date.now() + clock.ahead });
     const image = (path: string, caller: string): Promise<string> =>
-      proxy(scene.site.url + path, caller).then(
+      proxy(path.startsWith('/') ? scene.site.url + path : path, caller).then(
         ({ contentType }) => contentType,
         (refusal: Refusal) => `${refusal.code} ${refusal.extra.retryAfter}`,
       );
     return { clock, image };
   };
 
-  it('sixteen are fetched at once, eight of them for one caller; nobody waits for another caller’s', async () => {
+  it('sixteen are fetched at once, at most half of them for one caller and a third of one host, so that others do not wait', async () => {
     const { image } = askedOf();
     const asking = times(12, (at) => image(`/held/a${at}`, 'a'));
-    await until(() => scene.held.length === 8, 'eight requests');
-    expect(await image('/third', 'c')).to.equal('image/png');
+    await until(() => scene.held.length === 6, 'six requests');
     for (const caller of ['b', 'c']) asking.push(...times(12, (at) => image(`/held/${caller}${at}`, caller)));
-    await until(() => scene.held.length >= 16, 'sixteen requests');
-    await scene.image('/time-for-more');
-    const callers = scene.held.map(({ path }) => path.slice(0, 7)).toSorted();
-    expect(callers).to.deep.equal([...times(8, () => '/held/a'), ...times(8, () => '/held/b')]);
+    for (const caller of ['a', 'b', 'c', 'd']) expect(await image(`${other.url}/${caller}`, caller)).to.equal('image/png');
+    expect(scene.held.map(({ path }) => path.slice(0, 7))).to.deep.equal(times(6, () => '/held/a'));
+    answerAll();
+    await until(() => scene.held.length === 6, 'the next requests');
+    const next = scene.held.map(({ path }) => path.slice(6, 7));
+    expect(next.toSorted()).to.deep.equal(['a', 'a', 'b', 'b', 'c', 'c']);
     await until(() => {
-      expect(scene.held.length).to.be.at.most(16);
+      expect(scene.held.length).to.be.at.most(6);
       answerAll();
-      return scene.site.asked.length === 38;
+      return scene.site.asked.length === 36;
     }, 'the rest');
     answerAll();
     await Promise.all(asking);
-    expect(new Set(scene.site.asked).size).to.equal(38);
+    expect(new Set(scene.site.asked).size).to.equal(36);
+  });
+
+  it('503 at once when too many of a caller wait', async () => {
+    const { image } = askedOf();
+    const asking = times(6 + limits.imageProxyWaitingPerCaller, (at) => image(`/held/w${at}`, 'a'));
+    await until(() => scene.held.length === 6, 'six requests');
+    expect(await image('/one-more', 'a')).to.equal('unavailable 2');
+    await until(() => {
+      answerAll();
+      return scene.site.asked.length === asking.length;
+    }, 'the rest');
+    answerAll();
+    await Promise.all(asking);
   });
 
   it('503 with Retry-After when no turn came in 10 s', async () => {
     const { image, clock } = askedOf();
-    const asking = times(8, (at) => image(`/held/w${at}`, 'a'));
+    const asking = times(6, (at) => image(`/held/w${at}`, 'a'));
     const [ninth, late] = [image('/ninth', 'a'), image('/late', 'a')];
-    await until(() => scene.held.length === 8, 'eight requests');
+    await until(() => scene.held.length === 6, 'six requests');
     clock.ahead = limits.imageProxyWaitMs + 5_000;
     const soon = image('/soon', 'a');
     answerAll();

@@ -10,6 +10,7 @@ import { codehostRenderRows } from './rows/codehost-render.ts';
 import { crosspostRows } from './rows/crosspost.ts';
 import { discoveryRows } from './rows/discovery.ts';
 import { fairImageRows } from './rows/fair-images.ts';
+import { fairOutboundRows } from './rows/fair-outbound.ts';
 import { fanOutRows } from './rows/fan-out.ts';
 import { gatewayFloodRow } from './rows/gateway-flood.ts';
 import { interactionRows } from './rows/interactions.ts';
@@ -45,6 +46,7 @@ const suites: Record<string, (bench: Bench) => Promise<Row[]>> = {
   'slow-bodies': slowBodyRows,
   webp: webpRows,
   'fair-images': fairImageRows,
+  'fair-outbound': fairOutboundRows,
   servers: serverRows,
   members: memberRows,
   reads: readMarkRows,

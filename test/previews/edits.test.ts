@@ -157,7 +157,7 @@ describe('fetch-previews: edits, deletes, repeats', () => {
   it('the sweep asks again for marks older than 10 s, 100 at a time, and for no others', async () => {
     await scene.api.platform.db.messages.updateMany({}, { $unset: { previewsAt: 1 } });
     const nudged: unknown[] = [];
-    const worker: WorkerPlatform = { ...scene.worker, nudge: (...job) => void nudged.push(job) };
+    const worker: WorkerPlatform = { ...scene.worker, nudge: (name, data) => void nudged.push([name, data]) };
     const { id } = await scene.post({ content: link('/swept') });
     await sweepPreviews(worker);
     expect(nudged).to.deep.equal([]);

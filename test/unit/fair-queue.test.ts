@@ -49,6 +49,29 @@ describe('fair queue', () => {
     await later;
   });
 
+  it('keeps room: a first key gets half and a second key a third, so that neither holds up other work', async () => {
+    const began: string[] = [];
+    const ends: (() => void)[] = [];
+    const queue = createFairQueue({ atOnce: 8, waitingPerKey: 10, waitingInAll: 30, keepsRoom: true }, (why: QueueFull) => {
+      throw new Error(why);
+    });
+    const add = (name: string, ...keys: [string, ...string[]]): Promise<void> =>
+      queue(keys, () => {
+        began.push(name);
+        return new Promise<void>((end) => ends.push(end));
+      });
+    const all = Array.from({ length: 6 }, () => add('a', 'a', 'slow host'));
+    expect(began).to.have.length(3);
+    all.push(add('b', 'b', 'slow host'), add('b fast', 'b', 'fast host'), add('a fast', 'a', 'fast host'));
+    expect(began.slice(3)).to.deep.equal(['b fast', 'a fast']);
+    for (let end = ends.shift(); end; end = ends.shift()) {
+      end();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await Promise.all(all);
+    expect(began.slice(5).toSorted()).to.deep.equal(['a', 'a', 'a', 'b']);
+  });
+
   it('goes on after work that fails', async () => {
     const queue = createFairQueue({ atOnce: 1, waitingPerKey: 1, waitingInAll: 1 }, () => {
       throw new Error('full');
