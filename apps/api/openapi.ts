@@ -66,7 +66,7 @@ function success(route: Route, schemas: SchemaWriter): Json {
   });
   const { reply, orElse } = route;
   return {
-    [reply.status]: answer(reply.status === 201 ? 'Made.' : 'Done.', true),
+    [reply.status]: answer(reply.status === 201 ? 'Created.' : 'OK.', true),
     ...(orElse ? { [orElse.status]: answer(orElse.about, orElse.status !== 204) } : {}),
   };
 }
@@ -130,26 +130,29 @@ const errorSchema: Json = {
   type: 'object',
   required: ['message', 'requestId'],
   properties: {
-    code: { type: 'string', description: 'Stable; tell refusals apart by it.' },
-    message: { type: 'string', description: 'For people.' },
+    code: { type: 'string', description: 'A stable error code.' },
+    message: { type: 'string', description: 'What happened and what to do, for people. May change.' },
     requestId: { type: 'string' },
     errors: {
       type: 'array',
-      description: 'What is wrong in the body; `path` is a JSON pointer, or an option’s name.',
+      description: 'The faulty fields. `path` is a JSON pointer, or the name of a command option.',
       items: {
         type: 'object',
         required: ['path', 'message'],
         properties: {
           path: { type: 'string' },
           message: { type: 'string' },
-          step: { type: 'string', description: 'Of an endpoint that did not pass its ping: the step that failed.' },
-          status: { type: ['integer', 'null'], description: 'Of the same: its HTTP status, if it gave one.' },
-          ms: { type: 'integer', description: 'Of the same: how long it took.' },
+          step: { type: 'string', description: 'Only if an endpoint failed its ping: the step that failed.' },
+          status: {
+            type: ['integer', 'null'],
+            description: 'Only if an endpoint failed its ping: its HTTP status, null if there was none.',
+          },
+          ms: { type: 'integer', description: 'Only if an endpoint failed its ping: how long the step took, in milliseconds.' },
         },
       },
     },
-    missing: { type: 'array', items: { type: 'string' }, description: 'Names of the permissions that the caller lacks.' },
-    retryAfter: { type: 'number', description: 'Seconds.' },
+    missing: { type: 'array', items: { type: 'string' }, description: 'The names of the permissions that the caller is missing.' },
+    retryAfter: { type: 'number', description: 'How long to wait, in seconds.' },
   },
 };
 
@@ -158,41 +161,41 @@ const named = (type: string, description: string): Json => ({ description, schem
 const components: Json = {
   securitySchemes: {
     Bot: { type: 'apiKey', in: 'header', name: 'Authorization', description: '`Bot <token>`' },
-    Bearer: { type: 'http', scheme: 'bearer', description: 'A person’s session, from log-in.' },
+    Bearer: { type: 'http', scheme: 'bearer', description: 'The session token of a person, as login returns it.' },
     Cookie: {
       type: 'apiKey',
       in: 'cookie',
       name: cookieName,
-      description: 'A person’s session; unsafe methods need a same-origin `Origin`.',
+      description: 'The session of a person. Methods other than GET and HEAD need a same-origin `Origin` header.',
     },
   },
   parameters: {
     RequestId: {
       name: 'X-Request-Id',
       in: 'header',
-      description: 'Is echoed, and stands in our logs.',
+      description: 'Returned in the response and written to the service’s logs.',
       schema: { type: 'string', pattern: '^[A-Za-z0-9_.-]{1,64}$' },
     },
     IdempotencyKey: {
       name: 'Idempotency-Key',
       in: 'header',
-      description: 'The same key within 10 minutes gets the first answer again, and nothing is made twice.',
+      description: 'Repeating a request with the same key within 10 minutes returns the first response and creates nothing twice.',
       schema: { type: 'string', minLength: 1, maxLength: limits.idempotencyKeyChars },
     },
   },
   headers: {
-    'X-Request-Id': named('string', 'The request’s id, for support.'),
-    'Retry-After': named('integer', 'Whole seconds to wait.'),
-    'X-Has-More': named('boolean', 'Whether the list goes on.'),
-    Link: named('string', 'Where the list goes on: `<URL>; rel="next"`. Absent on the last page.'),
-    'X-RateLimit-Limit': named('integer', 'How many requests the bucket holds.'),
-    'X-RateLimit-Remaining': named('integer', 'How many pass now.'),
-    'X-RateLimit-Reset-After': named('number', 'Seconds until the bucket is full.'),
-    'X-RateLimit-Bucket': named('string', 'Which bucket the request was counted in.'),
+    'X-Request-Id': named('string', 'The id of the request. Include it when you report a problem.'),
+    'Retry-After': named('integer', 'How long to wait, in seconds.'),
+    'X-Has-More': named('boolean', 'Whether there are more results after this page.'),
+    Link: named('string', 'The next page: `<URL>; rel="next"`. Absent on the last page.'),
+    'X-RateLimit-Limit': named('integer', 'The size of the rate limit bucket, in requests.'),
+    'X-RateLimit-Remaining': named('integer', 'How many requests are left now.'),
+    'X-RateLimit-Reset-After': named('number', 'Seconds until the bucket is full again.'),
+    'X-RateLimit-Bucket': named('string', 'The rate limit bucket that the request counted against.'),
   },
   responses: {
     Fault: {
-      description: 'Anything else: `internal_error` (500) is a fault of ours and is logged under the request id.',
+      description: 'Any other error. `internal_error` (500) is a fault of the service, logged under the request id.',
       content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
     },
   },

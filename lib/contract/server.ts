@@ -131,8 +131,10 @@ export type BanPage = Static<typeof BanPage>;
 
 /** `POST /api/servers/{id}/invites`. 0 means never, or no limit. The ranges depend on the server: developer servers clamp what others refuse. */
 export const InviteInput = Type.Object({
-  maxAgeSecs: Type.Optional(Type.Integer({ description: '0-604800, 0 never; in a developer server clamped to at most an hour' })),
-  maxUses: Type.Optional(Type.Integer({ description: '0-100, 0 no limit; in a developer server clamped to 1' })),
+  maxAgeSecs: Type.Optional(
+    Type.Integer({ description: '0 to 604800 seconds; 0 means it never expires. In a developer server at most an hour.' }),
+  ),
+  maxUses: Type.Optional(Type.Integer({ description: '0 to 100; 0 means no limit. In a developer server always 1.' })),
 });
 export type InviteInput = Static<typeof InviteInput>;
 

@@ -5,7 +5,7 @@ import { limits } from '../base/limits.ts';
 export const Id = Type.String({
   pattern: '^[0-9]{19}$',
   patternText: 'Use an id of 19 digits.',
-  description: 'Snowflake id, 19 digits; sorts by time as a string.',
+  description: 'A Snowflake id of 19 digits. Sorts by time as a string.',
 });
 
 /** A moment: ISO 8601, UTC, milliseconds. */

@@ -87,7 +87,7 @@ export const applicationsRoutes: readonly Route[] = [
     path: '/api/applications/{id}',
     auth: 'person',
     about:
-      'Changes an application; renaming it renames its bot and the bot’s own roles. An `interactionsEndpointUrl` is saved once it has answered a signed ping.',
+      'Updates an application. Renaming it also renames its bot and the bot’s own roles. An `interactionsEndpointUrl` is saved only if it answers a signed ping.',
     body: ApplicationPatch,
     reply: { status: 200, body: Application },
     errors: ['invalid_request', 'not_public', 'endpoint_unverified', 'secret_unreadable', ...owned, 'unavailable'],
@@ -97,7 +97,7 @@ export const applicationsRoutes: readonly Route[] = [
     method: 'DELETE',
     path: '/api/applications/{id}',
     auth: 'person',
-    about: 'Deletes an application with its bot, which leaves every server.',
+    about: 'Deletes an application and its bot. The bot leaves every server.',
     reply: { status: 204 },
     errors: owned,
     run: (platform, actor, { params }) => deleteApplication(platform, actor, params.id),

@@ -27,7 +27,7 @@ export const authRoutes: readonly Route[] = [
     path: '/api/auth/login',
     auth: 'none',
     about:
-      'Logs a person in: a new token, also set as a cookie. Ten tries a minute for each address; where many addresses try one username, each try takes up to 4 seconds longer.',
+      'Logs in with username and password. Returns a new token, which is also set as a cookie. Limit: 10 attempts a minute per address. While many addresses try the same username, each attempt takes up to 4 seconds longer.',
     body: LoginInput,
     reply: { status: 200, body: Session },
     rateLimit: 'login',

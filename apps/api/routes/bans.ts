@@ -20,7 +20,7 @@ export const bansRoutes: readonly Route[] = [
     method: 'DELETE',
     path: '/api/servers/{serverId}/bans/{userId}',
     auth: 'account',
-    about: 'Lifts a ban. Needs Ban Members.',
+    about: 'Removes a ban. Needs Ban Members.',
     reply: { status: 204 },
     errors: ['unauthorized', 'missing_permission', 'not_found', 'rate_limited'],
     run: (platform, actor, { params }) => liftBan(platform, actor, params.serverId, params.userId),

@@ -31,7 +31,7 @@ export const channelsRoutes: readonly Route[] = [
     method: 'PATCH',
     path: '/api/channels/{channelId}',
     auth: 'account',
-    about: 'Changes a channel. Needs Manage Channels.',
+    about: 'Updates a channel. Needs Manage Channels.',
     body: ChannelPatch,
     reply: { status: 200, body: Channel },
     errors: ['invalid_request', ...changing],

@@ -11,7 +11,7 @@ export const crosspostsRoutes: readonly Route[] = [
     path: '/api/channels/{channelId}/messages/{messageId}/crosspost',
     auth: 'account',
     about:
-      'Copies a message of an announcement channel to every following channel, once. One’s own needs Send Messages, anyone’s Manage Messages.',
+      'Publishes a message of an announcement channel to every following channel, once. Needs Send Messages for the caller’s own messages, Manage Messages for others’.',
     reply: { status: 200, body: Message },
     errors: ['invalid_request', 'already_crossposted', 'missing_permission', 'not_found'],
     run: (platform, actor, { params }) => crosspostMessage(platform, actor, params.channelId, params.messageId),
@@ -20,7 +20,7 @@ export const crosspostsRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/channels/{id}/followers',
     auth: 'account',
-    about: 'Lets a text channel of any server follow an announcement channel. Needs Manage Webhooks in the text channel.',
+    about: 'Makes a text channel of any server follow an announcement channel. Needs Manage Webhooks in the text channel.',
     body: FollowInput,
     reply: { status: 201, body: Follower },
     orElse: { status: 200, about: 'The channel already follows; nothing changed.' },

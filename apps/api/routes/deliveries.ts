@@ -12,7 +12,7 @@ export const deliveriesRoutes: readonly Route[] = [
     auth: 'none',
     rateLimit: 'none',
     about:
-      'Takes a delivery of a code host (GitHub, Gitea, Forgejo, Gogs), whose event a header names (`X-GitHub-Event` and alike). What is to be seen of it is posted by a worker, in order and at the pace of the webhook.',
+      'Receives a webhook delivery of GitHub, Gitea, Forgejo or Gogs. The event is named by a header (such as `X-GitHub-Event`). A worker posts the messages in order, within the rate limit of the webhook.',
     body: Type.Unknown({ description: 'The payload as the code host sends it, up to 5 MiB. A form holds it in its field `payload`.' }),
     takesDelivery: true,
     checkPath: (platform, params) => webhookByToken(platform, params.webhook_id, params.webhook_token),
@@ -28,7 +28,7 @@ export const deliveriesRoutes: readonly Route[] = [
     path: '/api/webhooks/{id}/deliveries',
     auth: 'account',
     about:
-      'The last 50 deliveries of code hosts to a webhook, newest first; one that still waits for its post is not among them. Needs Manage Webhooks in its channel.',
+      'Lists the last 50 code host deliveries to a webhook, newest first, without those that are not posted yet. Needs Manage Webhooks in its channel.',
     reply: { status: 200, body: WebhookDeliveryPage },
     errors: ['missing_permission', 'not_found'],
     run: (platform, actor, { params }) => listWebhookDeliveries(platform, actor, params.id),

@@ -20,7 +20,7 @@ export const discoveryRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/discovery/servers/{serverId}/join',
     auth: 'person',
-    about: 'Joins a listed server without an invite. For one that is not listed, the error body has no `code`.',
+    about: 'Joins a server in Discovery without an invite. If the server is not listed, the error body has no `code`.',
     reply: { status: 200, body: Server },
     errors: ['unauthorized', 'bots_not_allowed', 'not_found', 'banned', 'invites_paused', 'too_many_servers', 'rate_limited'],
     run: (platform, actor, { params }) => joinByDiscovery(platform, actor, params.serverId),
@@ -30,7 +30,7 @@ export const discoveryRoutes: readonly Route[] = [
     path: '/api/discovery/apps',
     auth: 'account',
     about:
-      'The App Directory: verified bots first, then by number of servers. `q` is looked for in name, description and bot username, literally and in any case.',
+      'Lists the App Directory: verified bots first, then by number of servers. `q` searches name, description and bot username, ignoring case.',
     query: DirectoryQuery,
     reply: { status: 200, body: DirectoryPage },
     errors: ['invalid_request', 'unauthorized', 'rate_limited'],

@@ -42,7 +42,7 @@ export const interactionsRoutes: readonly Route[] = [
     rateLimit: 'none',
     checkPath,
     about:
-      'A further message, within 15 minutes of the answer or the defer; the first after a defer is the answer. 5 requests pass at once for each interaction and one more each second, changes of the original included.',
+      'Posts a follow-up message within 15 minutes of the answer or defer. The first one after a defer is the answer. Limit per interaction: a burst of 5 requests, then 1 a second, shared with edits and deletes of the original answer.',
     body: FollowupInput,
     reply: { status: 201, body: Message },
     creates: 'resource',

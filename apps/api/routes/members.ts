@@ -14,7 +14,7 @@ export const membersRoutes: readonly Route[] = [
     path: '/api/servers/{serverId}/members',
     auth: 'account',
     about:
-      'The members of a server by user id, a page at a time: the first 1,000 without parameters, else 100 unless `limit` says otherwise. `query` finds those whose username or display name begins with it, in any case, by that name; of each kind of name it looks at the first 1,000.',
+      'Lists the members of a server by user id. Without parameters it returns the first 1,000, otherwise pages of `limit` (default 100). `query` finds members whose username or display name starts with it, ignoring case, sorted by that name; it searches the first 1,000 matches of each kind of name.',
     query: MemberPage,
     reply: { status: 200, body: List(Member, 'membersListed') },
     paged: true,

@@ -19,7 +19,7 @@ export const messageRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/channels/{channelId}/messages',
     auth: 'account',
-    about: 'Posts a message, with up to 10 files of up to 10 MiB as multipart/form-data.',
+    about: 'Posts a message. To attach up to 10 files of up to 10 MiB each, send multipart/form-data.',
     body: MessageInput,
     admitUpload: (platform, actor, { channelId }, keyed) => admitPost(platform, actor, channelId, keyed),
     reply: { status: 201, body: Message },

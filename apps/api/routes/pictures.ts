@@ -30,7 +30,7 @@ export const picturesRoutes: readonly Route[] = [
     method: 'PUT',
     path: '/api/users/@me/avatar',
     auth: 'account',
-    about: `Sets the caller’s avatar. ${what} Whatever is read from then on shows it; no event tells of it.`,
+    about: `Sets the caller’s avatar. ${what} The change is sent as USER_UPDATE.`,
     admitPicture: () => Promise.resolve(),
     reply: { status: 200, body: Picture },
     errors: refusals,

@@ -19,7 +19,7 @@ export const readsRoutes: readonly Route[] = [
     path: '/api/users/@me/reads',
     auth: 'person',
     about:
-      'How far one has read, newest message first: visible text and announcement channels, DMs, and threads marked once, unless archived.',
+      'Lists how far the caller has read, newest message first: text and announcement channels that the caller can view, DMs, and threads that the caller has marked as read, unless archived.',
     reply: { status: 200, body: List(ReadState, 'readsListed') },
     costly: true,
     errors: [],

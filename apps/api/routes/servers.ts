@@ -43,7 +43,7 @@ export const serversRoutes: readonly Route[] = [
     method: 'PATCH',
     path: '/api/servers/{serverId}',
     auth: 'account',
-    about: 'Changes a server: needs Manage Server; handing it over with `ownerId` is for the owner.',
+    about: 'Updates a server. Needs Manage Server. Only the owner can transfer it with `ownerId`.',
     body: ServerPatch,
     reply: { status: 200, body: Server },
     errors: ['invalid_request', 'unauthorized', 'missing_permission', 'not_owner', 'not_found', 'rate_limited'],

@@ -10,7 +10,7 @@ export const sessionsRoutes: readonly Route[] = [
     path: '/api/users/@me/sessions',
     auth: 'person',
     about:
-      'Where the caller is logged in, last used first. An account has at most 50 sessions: a new login ends the one that was unused for longest.',
+      'Lists the caller’s sessions, most recently used first. An account has at most 50 sessions: a new login ends the least recently used one.',
     reply: { status: 200, body: List(OwnSession, 'sessionsPerPerson') },
     errors: ['unauthorized', 'bots_not_allowed', 'rate_limited'],
     run: (platform, actor, { tokenId }) => listSessions(platform, actor, tokenId),
@@ -19,7 +19,7 @@ export const sessionsRoutes: readonly Route[] = [
     method: 'DELETE',
     path: '/api/users/@me/sessions/{id}',
     auth: 'person',
-    about: 'Ends one of the caller’s sessions at once, and closes its gateway connections with 4004. Ending the current one logs out.',
+    about: 'Ends one of the caller’s sessions at once and closes its gateway connections with 4004. Ending the current session logs out.',
     reply: { status: 204 },
     errors: ['unauthorized', 'bots_not_allowed', 'not_found', 'rate_limited'],
     run: async (platform, actor, { params, tokenId, setSession }) => {

@@ -7,8 +7,7 @@ export const typingRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/channels/{channelId}/typing',
     auth: 'account',
-    about:
-      'Shows for about 9 seconds that the caller is typing, to all but the caller. Needs Send Messages. A post of the caller’s ends it.',
+    about: 'Shows others for about 9 seconds that the caller is typing, or until the caller posts. Needs Send Messages.',
     reply: { status: 204 },
     makesMessage: true,
     errors: ['invalid_request', 'missing_permission', 'no_shared_server', 'not_found'],

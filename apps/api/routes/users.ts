@@ -31,7 +31,7 @@ export const usersRoutes: readonly Route[] = [
     path: '/api/users/@me',
     auth: 'account',
     about:
-      'Changes the caller’s display name, bio and pronouns; null and an empty string clear them. A new display name is sent as `USER_UPDATE`.',
+      'Updates the caller’s display name, bio and pronouns. null and an empty string clear a field. A new display name is sent as `USER_UPDATE`.',
     body: MePatch,
     reply: { status: 200, body: MeInFull },
     errors: ['invalid_request', 'unauthorized', 'rate_limited'],
