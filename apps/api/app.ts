@@ -39,6 +39,7 @@ async function runRoute(
   params: Record<string, string>,
   { body, files, identity }: Intake,
 ): Promise<Answer> {
+  const key = route.creates ? ctx.get('Idempotency-Key') : '';
   const query = route.query ? readQuery(route.query, ctx.query) : {};
   const answer = async (newId: string): Promise<Answer> => {
     const input = {
@@ -47,6 +48,8 @@ async function runRoute(
       body,
       files,
       newId,
+      isRepeatable: key !== '',
+      horizon: who.horizon,
       address: who.address,
       client: { address: who.address, userAgent: ctx.get('User-Agent') },
       tokenId: who.tokenId,
@@ -61,7 +64,6 @@ async function runRoute(
     const value = usual ? result : result.body;
     return { status: usual ? route.reply.status : (route.orElse?.status ?? 200), body: value === undefined ? '' : JSON.stringify(value) };
   };
-  const key = route.creates ? ctx.get('Idempotency-Key') : '';
   if (key === '') return answer(who.newId);
   if (lengthOf(key) > limits.idempotencyKeyChars)
     return refuse('invalid_request', { reason: `Idempotency-Key is longer than ${limits.idempotencyKeyChars} characters` });

@@ -4,6 +4,7 @@ import { limits } from '../../lib/base/limits.ts';
 import type { Actor } from '../../lib/domain/access.ts';
 import type { ReceivedFile } from '../../lib/domain/attachments.ts';
 import type { Client } from '../../lib/domain/sessions.ts';
+import type { Horizon } from '../../lib/store/message-order.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
 import type { Verdict } from '../../lib/store/throttle.ts';
 
@@ -41,8 +42,12 @@ export interface Input<P extends string, Q, B> {
   body: B;
   /** The files of a multipart body, in their order; none where the route takes none. */
   files: readonly ReceivedFile[];
-  /** The id that a create gives to its resource; the same again when the request is taken up after a crash (decisions 1). */
+  /** The id that a create gives to its resource, or that names the create of a message; the same again when the request is run again after a crash. */
   newId: string;
+  /** Whether the request may be run again under the same id: it came with an Idempotency-Key. */
+  isRepeatable: boolean;
+  /** Of the channel whose messages the route reads; null while Redis is away. */
+  horizon: Horizon | null;
   address: string;
   /** Where the request comes from, for a session that it opens. */
   client: Client;
@@ -103,8 +108,10 @@ export interface Route<
   orElse?: { status: 200 | 201 | 204; about: string };
   /** It makes something, so it takes an Idempotency-Key. `secret`: its answer holds one. */
   creates?: 'resource' | 'secret';
-  /** It makes a message, or something that is compared with messages by time: its id comes from the clock of Redis. */
-  makesMessage?: true;
+  /** It makes something that is compared by time with what other nodes make: its id comes from the clock of Redis. */
+  takesClockId?: true;
+  /** It reads the messages of its `{channelId}` as a list. */
+  readsMessages?: true;
   rateLimit?: RateLimit;
   errors: readonly ErrorCode[];
   run: (

@@ -101,13 +101,13 @@ export async function converted(platform: FilesPlatform, docs: readonly FileDoc[
 
 /**
  * Posts a message with `files`: stores them, waits for their images, and gives their attachments to `post`, which inserts the message and answers the one that
- * stands. When `post` fails, or answers a message of an earlier call, the files are deleted. Whatever dies meanwhile, the sweep decides by the message.
+ * stands. Until then the files belong to `owner.messageId`; `post` calls `prepare` with the message's own id before the insert. When `post` fails, or answers a message of an earlier call, the files are deleted. Whatever dies meanwhile, the sweep decides by the message.
  */
 export async function postWithFiles(
   platform: FilesPlatform,
   owner: Uploader,
   files: readonly ReceivedFile[],
-  post: (attachments: StoredAttachment[]) => Promise<MessageDoc>,
+  post: (attachments: StoredAttachment[], prepare?: (messageId: string) => Promise<unknown>) => Promise<MessageDoc>,
 ): Promise<MessageDoc> {
   if (files.length === 0) return post([]);
   const now = new Date(platform.now());
@@ -115,12 +115,14 @@ export async function postWithFiles(
   // Asks the message: a fault after its insert leaves it with its files.
   const discard = (): Promise<void> =>
     dropLateBlobs(platform, docs)
-      .then(() => decideFiles(platform, docs))
+      .then(async () => decideFiles(platform, await asTheyStand(platform, docs)))
       .catch((error: unknown) => platform.log.warn({ err: error }, 'files could not be removed; the sweep will remove them'));
   try {
     await storeBlobs(platform, docs, files);
     const ready = await converted(platform, docs);
-    const message = await post(ready.map(attachmentOfFile));
+    const prepare = (messageId: string) =>
+      platform.db.files.updateMany({ _id: trusted({ $in: docs.map(({ _id }) => _id) }) }, { $set: { messageId } });
+    const message = await post(ready.map(attachmentOfFile), prepare);
     failpoint(platform.config, 'after-message-write');
     if (!message.attachments.some(({ id }) => id === docs[0]?._id)) {
       await discard();

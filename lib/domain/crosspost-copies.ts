@@ -1,16 +1,16 @@
 import { failpoint } from '../base/failpoint.ts';
-import { idTimeMs } from '../base/ids.ts';
 import { isBlank } from '../base/text.ts';
 import { trusted } from '../store/database.ts';
 import { insertMissing } from '../store/insert.ts';
 import type { FollowDoc } from '../store/models/follow.ts';
-import type { MessageDoc } from '../store/models/message.ts';
+import type { MessageDoc, MessageDraft } from '../store/models/message.ts';
 import type { ChannelDoc } from '../store/models/server.ts';
 import type { WorkerPlatform } from '../store/platform.ts';
 import { loadServerNow } from './access.ts';
 import { clearGraves } from './crosspost-graves.ts';
 import { drainChannel } from './delivery.ts';
 import { copyFiles, settleCopies } from './file-copies.ts';
+import { messageOf } from './message-draft.ts';
 
 /** How many followers one job serves: what a crash repeats, and what one insert holds. */
 const chunk = 50;
@@ -49,11 +49,9 @@ async function takersOf(platform: WorkerPlatform, follows: readonly FollowDoc[])
   return channels.filter(({ kind }) => kind === 'text');
 }
 
-/** A copy of `source` for one follower, owing its event. It pings nobody and answers nothing (decisions 5). */
-function copyFor(platform: WorkerPlatform, { source, face }: Crosspost, target: ChannelDoc): MessageDoc {
-  const _id = platform.ids.next();
+/** A copy of `source` for one follower, with its pending event. It pings nobody and answers nothing (decisions 5). */
+function copyFor(platform: WorkerPlatform, { source, face }: Crosspost, target: ChannelDoc): MessageDraft {
   return {
-    _id,
     channelId: target._id,
     serverId: target.serverId,
     authorId: source.channelId,
@@ -68,7 +66,6 @@ function copyFor(platform: WorkerPlatform, { source, face }: Crosspost, target: 
     mentionEveryone: false,
     replyTo: null,
     interaction: null,
-    createdAt: new Date(idTimeMs(_id)),
     editedAt: null,
     ob: [{ id: platform.ids.next(), name: 'MESSAGE_CREATE' }],
     obAt: new Date(platform.now()),
@@ -76,7 +73,7 @@ function copyFor(platform: WorkerPlatform, { source, face }: Crosspost, target: 
 }
 
 /** Whether anything of a copy can be seen: the files of a message that is being deleted are gone before it is. */
-const shows = ({ content, embeds, attachments }: MessageDoc): boolean => !isBlank(content) || embeds.length > 0 || attachments.length > 0;
+const shows = ({ content, embeds, attachments }: MessageDraft): boolean => !isBlank(content) || embeds.length > 0 || attachments.length > 0;
 
 /** The copies that are missing among `targets`, made; those that stand are left as they are, also a deleted one's tombstone. */
 async function makeCopies(platform: WorkerPlatform, crosspost: Crosspost, targets: readonly ChannelDoc[], began: number): Promise<void> {
@@ -85,18 +82,33 @@ async function makeCopies(platform: WorkerPlatform, crosspost: Crosspost, target
   const channelIds = targets.map(({ _id }) => _id);
   const made = await messages.find({ copyOf: source._id, channelId: trusted({ $in: channelIds }) }, { channelId: 1 }).lean();
   const have = new Set(made.map(({ channelId }) => channelId));
-  const bare = targets.filter(({ _id }) => !have.has(_id)).map((target) => copyFor(platform, crosspost, target));
-  const owners = bare.map(({ _id: messageId, channelId }) => ({ messageId, channelId }));
+  // Files belong to an id of their own until the copy has its one.
+  const owners = targets
+    .filter(({ _id }) => !have.has(_id))
+    .map((target) => ({ messageId: platform.ids.next(), channelId: target._id, target }));
   const files = await copyFiles(platform, source, owners);
-  const copies = bare.map((copy) => ({ ...copy, attachments: files.get(copy._id) ?? [] }));
+  const copies = owners
+    .map(({ messageId, target }) => ({
+      owner: messageId,
+      draft: { ...copyFor(platform, crosspost, target), attachments: files.get(messageId) ?? [] },
+    }))
+    .filter(({ draft }) => shows(draft));
   if (performance.now() - began > chunkLifeMs) throw new Error('a chunk of copies was paused; it is run again');
-  await insertMissing(messages, copies.filter(shows));
-  await platform.versions.changed(copies.map(({ channelId }) => channelId));
-  if (files.size > 0)
-    await settleCopies(
-      platform,
-      bare.map(({ _id }) => _id),
-    );
+  const { result: ids, released } = await platform.messageOrder.write(
+    copies.map(({ draft }) => draft.channelId),
+    async (newIds, within) => {
+      const docs = copies.map(({ draft }, at) => messageOf(draft, newIds[at] as string));
+      const moves = docs.flatMap(({ _id: messageId, attachments }) =>
+        attachments.map(({ id }) => ({ updateOne: { filter: { _id: id as never }, update: { $set: { messageId } } } })),
+      );
+      if (moves.length) await platform.db.files.collection.bulkWrite(moves);
+      await insertMissing(messages, docs, within());
+      return newIds;
+    },
+  );
+  await platform.versions.changed(copies.map(({ draft }) => draft.channelId));
+  if (files.size > 0) await settleCopies(platform, [...owners.map(({ messageId }) => messageId), ...ids]);
+  await released;
 }
 
 /**

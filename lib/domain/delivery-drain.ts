@@ -5,11 +5,14 @@ import { idTimeMs } from '../base/ids.ts';
 import type { Embed } from '../contract/message.ts';
 import { bookkeeping, isUnavailable, trusted } from '../store/database.ts';
 import { type DeliveryDoc, recentIndex } from '../store/models/delivery.ts';
+import type { MessageDoc } from '../store/models/message.ts';
 import type { WebhookDoc } from '../store/models/webhook.ts';
 import type { Platform, WorkerPlatform } from '../store/platform.ts';
 import { type Facts, moreEvents, renderDelivery } from './codehost/index.ts';
 import { forgetDeliveries, trimDeliveries } from './delivery-log.ts';
 import { countMerged, mergeOverflow } from './delivery-overflow.ts';
+import { newestIn } from './dm-activity.ts';
+import { messageOfCreate } from './message-draft.ts';
 import { storeWebhookMessage } from './webhook-posts.ts';
 import { takePlace } from './webhook-window.ts';
 
@@ -50,25 +53,18 @@ const nextOf = async ({ db }: Platform, webhookId: string): Promise<DeliveryDoc 
     hint: recentIndex,
   })) as unknown as DeliveryDoc | null;
 
-/** Lets ids come above that of the webhook's last message, whoever's clock made that. */
-async function noteLast({ db, ids }: Platform, webhookId: string): Promise<void> {
-  const last = (await db.deliveries.collection.findOne({ webhookId, recent: true, messageId: { $exists: true } } as never, {
-    sort: { _id: -1 },
-    hint: recentIndex,
-    projection: { messageId: 1 },
-  })) as unknown as Required<Pick<DeliveryDoc, 'messageId'>> | null;
-  if (last) ids.note(idTimeMs(last.messageId) + 1);
+/** Lets the ids of this process come above the newest message of the channel, whoever's clock made that. */
+async function noteNewest(platform: Platform, { channelId }: WebhookDoc): Promise<void> {
+  const newest = await newestIn(platform, channelId);
+  if (newest !== null) platform.ids.note(idTimeMs(newest) + 1);
 }
 
-type Claimed = DeliveryDoc & { messageId: string };
-
-/** Fixes the id of a delivery's message, and what it will say: before it is stored, so that it is stored once whatever dies then. null when it was another's. */
-async function claim(platform: WorkerPlatform, delivery: DeliveryDoc): Promise<Claimed | null> {
-  const { _id, messageId, more } = delivery;
-  if (messageId !== undefined) return { ...delivery, messageId };
-  const count = more ? { count: await countMerged(platform, delivery) } : {};
-  const set = { messageId: await platform.messageId(), ...count };
-  const filter = { _id, outcome: 'waiting' as const, messageId: trusted({ $exists: false }) };
+/** Fixes what the message of a delivery will say, before it is stored. null when it was another's. */
+async function claim(platform: WorkerPlatform, delivery: DeliveryDoc): Promise<DeliveryDoc | null> {
+  const { _id, begun, more } = delivery;
+  if (begun) return delivery;
+  const set = { begun: true as const, ...(more ? { count: await countMerged(platform, delivery) } : {}) };
+  const filter = { _id, outcome: 'waiting' as const, begun: trusted({ $exists: false }) };
   const { modifiedCount } = await platform.db.deliveries.updateOne(filter, { $set: set });
   return modifiedCount === 1 ? { ...delivery, ...set } : null;
 }
@@ -98,17 +94,23 @@ async function refused(platform: WorkerPlatform, delivery: DeliveryDoc, error: u
   await settle(platform, delivery, { outcome: 'failed', reason }, { deliveryId: 1, connects: 1 });
 }
 
-/** Whether the message of a delivery is stored already: the process died that did it. */
-const stands = async ({ db }: Platform, { messageId, webhookId }: DeliveryDoc): Promise<boolean> =>
-  messageId !== undefined && (await db.messages.exists({ _id: messageId, authorId: webhookId })) !== null;
+/** The message of a delivery, when it is stored already: the process died that did it. */
+const storedOf = async (platform: Platform, { _id, begun, webhookId }: DeliveryDoc): Promise<MessageDoc | null> => {
+  const stored = begun ? await messageOfCreate(platform, _id) : null;
+  return stored?.authorId === webhookId ? stored : null;
+};
 
-/** What became of a delivery whose message stands. */
-const toldAs = ({ more }: DeliveryDoc): Pick<DeliveryDoc, 'outcome'> => ({ outcome: more ? 'merged' : 'posted' });
+/** What became of a delivery whose message is stored. */
+const postedAs = ({ more }: DeliveryDoc, { _id: messageId }: MessageDoc): Pick<DeliveryDoc, 'outcome' | 'messageId'> => ({
+  outcome: more ? 'merged' : 'posted',
+  messageId,
+});
 
 /** Posts one delivery when there is a place for it; else answers after how many milliseconds there may be one. */
 async function post(platform: WorkerPlatform, webhook: WebhookDoc, delivery: DeliveryDoc): Promise<number | null> {
-  if (await stands(platform, delivery)) {
-    await settle(platform, delivery, toldAs(delivery));
+  const earlier = await storedOf(platform, delivery);
+  if (earlier) {
+    await settle(platform, delivery, postedAs(delivery, earlier));
     return null;
   }
   const waitMs = await takePlace(platform, webhook._id, 'delivery');
@@ -116,15 +118,20 @@ async function post(platform: WorkerPlatform, webhook: WebhookDoc, delivery: Del
   const claimed = await claim(platform, delivery);
   if (!claimed) return null;
   failpoint(platform.config, 'after-delivery-claim');
-  const message = { id: claimed.messageId, content: '', embeds: [embedOf(claimed)], mentions: false };
+  let stored: MessageDoc;
   try {
-    await storeWebhookMessage(platform, webhook, message);
+    stored = await storeWebhookMessage(platform, webhook, {
+      createId: claimed._id,
+      content: '',
+      embeds: [embedOf(claimed)],
+      mentions: false,
+    });
   } catch (error) {
     await refused(platform, claimed, error);
     return null;
   }
   failpoint(platform.config, 'after-delivery-message');
-  await settle(platform, claimed, toldAs(claimed));
+  await settle(platform, claimed, postedAs(claimed, stored));
   return null;
 }
 
@@ -135,7 +142,7 @@ async function drain(platform: WorkerPlatform, webhook: Held, goesOn: () => bool
   for (let noted = false; goesOn(); noted = true) {
     const next = await nextOf(platform, webhook._id);
     if (!next) return null;
-    if (!noted) await noteLast(platform, webhook._id);
+    if (!noted) await noteNewest(platform, webhook);
     const waitMs = await post(platform, webhook, next);
     if (waitMs !== null) return waitMs;
   }
@@ -145,7 +152,7 @@ async function drain(platform: WorkerPlatform, webhook: Held, goesOn: () => bool
 /**
  * Posts the deliveries of one webhook in the order of their arrival, each once, at the pace of its places (decisions 8); what waits past the first 100 is merged
  * before. Answers after how many milliseconds to come again, or null when nothing waits. Two at once do no harm: one holds the webhook; and should a paused
- * process go on beside another, a message's id is chosen once, by the delivery whose turn it is, and a stored message is not stored again. A webhook that is gone
+ * process go on beside another, the message of a delivery is stored once, by a unique index. A webhook that is gone
  * takes its deliveries along.
  */
 export async function postDeliveries(platform: WorkerPlatform, webhookId: string): Promise<number | null> {

@@ -5,15 +5,15 @@ import type { Platform } from '../store/platform.ts';
 import { chunk } from './delivery-log.ts';
 
 const reason = `more than ${limits.deliveriesWaiting} were waiting: told together with others`;
-const open = { outcome: 'waiting', messageId: trusted({ $exists: false }) } as const;
+const open = { outcome: 'waiting', begun: trusted({ $exists: false }) } as const;
 
-type Waiting = Pick<DeliveryDoc, '_id' | 'more' | 'messageId'>;
+type Waiting = Pick<DeliveryDoc, '_id' | 'more' | 'begun'>;
 
 /** What of a webhook waits, oldest first, after `after`. */
 const waitingOf = async ({ db }: Platform, webhookId: string, after: string, limit: number): Promise<Waiting[]> =>
   (await db.deliveries.collection
     .find({ webhookId, recent: true, outcome: 'waiting', _id: { $gt: after } } as never)
-    .project({ more: 1, messageId: 1 })
+    .project({ more: 1, begun: 1 })
     .sort({ _id: 1 })
     .hint(recentIndex)
     .limit(limit)
@@ -29,7 +29,7 @@ export async function mergeOverflow(platform: Platform, webhookId: string, goesO
   // The first events with one too many, a post of more events whose time has come, and one whose time has not.
   const first = await waitingOf(platform, webhookId, '', limits.deliveriesWaiting + 3);
   const events = first.filter(({ more }) => !more);
-  const standing = first.find(({ more, messageId }) => more && messageId === undefined);
+  const standing = first.find(({ more, begun }) => more && !begun);
   const carrier = standing ?? events[limits.deliveriesWaiting];
   if (events.length <= limits.deliveriesWaiting || !carrier) return;
   if (!standing) await deliveries.updateOne({ _id: carrier._id, ...open }, { $set: { more: true, reason }, $unset: { facts: 1 } });

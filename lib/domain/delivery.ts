@@ -57,14 +57,15 @@ function payloadOf(message: MessageDoc, { name, data, nonce }: OutboxEntry, show
 }
 
 /**
- * Takes the undelivered events of one channel to the bus, oldest message first, until there are none (quality 2, Drain job). Running it twice, or two at
- * once, delivers nothing twice: every event has its mark. Rejects while Redis or the database is away; the documents keep what they owe.
+ * Takes the undelivered events of one channel to the bus, oldest message first, until there are none (quality 2, Drain job). Messages from the oldest id in
+ * flight on wait until that insert has ended, which wakes it again: so they are relayed in the order of their ids. Running it twice, or two at once, delivers nothing twice: every event has its mark. Rejects while Redis or the database is away; the documents keep what they owe.
  */
 export async function drainChannel(platform: WorkerPlatform, channelId: string): Promise<void> {
   for (;;) {
     const began = performance.now();
+    const horizon = await platform.messageOrder.horizon(channelId);
     const found = await platform.db.messages.collection
-      .find({ channelId, obAt: { $exists: true } } as never)
+      .find({ channelId, obAt: { $exists: true }, ...(horizon ? { _id: { $lt: horizon.oldest ?? horizon.below } } : {}) } as never)
       .sort({ _id: 1 })
       .limit(batchDocuments)
       .hint(undeliveredIndex)

@@ -63,7 +63,7 @@ async function apply(
     checkFit(CallbackInput, answer, 'body');
     const input = answer as CallbackInput;
     const delivery = { $literal: outcomeOf(input.type === 'defer' ? 'deferred' : 'answered') };
-    decided = await decideAnswer(platform, interaction, input, await platform.messageId(), { delivery });
+    decided = await decideAnswer(platform, interaction, input, platform.ids.next(), { delivery });
   } catch (fault) {
     if (!(fault instanceof Refusal)) throw fault;
     return void (await note(platform, interaction._id, failed(`${fault.code}: ${fault.message}`, { status, ms })));

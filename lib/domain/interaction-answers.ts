@@ -4,7 +4,7 @@ import { isId } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import type { CallbackInput, FollowupInput, Message } from '../contract/message.ts';
 import type { InteractionDoc } from '../store/models/interaction.ts';
-import type { MessageDoc } from '../store/models/message.ts';
+import type { MessageDoc, MessageDraft } from '../store/models/message.ts';
 import type { OutboxEntry } from '../store/models/outbox.ts';
 import type { ApiPlatform, EnqueuePlatform, Platform } from '../store/platform.ts';
 import { isInteractionToken } from '../store/seal.ts';
@@ -12,7 +12,7 @@ import { homeOfChannel, loadServerNow, permissionsIn, require } from './access.t
 import { accountsOf } from './faces.ts';
 import { countFollowUp, type TellRate } from './interaction-limits.ts';
 import { expireLazily, isDuring, move, readInteraction, settleState, updateEntry, windows } from './interaction-states.ts';
-import { checkDraft, composeMessage, storeMessage } from './message-draft.ts';
+import { checkDraft, composeMessage, messageOf, messageOfCreate, storeMessage } from './message-draft.ts';
 import { requireRoom } from './owed-events.ts';
 import { dmPermissions, type Place } from './places.ts';
 import { presentMessage } from './present.ts';
@@ -53,25 +53,26 @@ export async function stageOf(platform: Platform, { serverId, channelId, botId }
 }
 
 /** The message of an answer, not stored yet. Refuses 400 for one that shows nothing, 404 when the channel is gone. */
-async function compose(platform: Platform, interaction: InteractionDoc, input: FollowupInput, id: string): Promise<MessageDoc> {
+async function compose(platform: Platform, interaction: InteractionDoc, input: FollowupInput, createId: string): Promise<MessageDraft> {
   const draft = checkDraft({ content: input.content ?? '', embeds: input.embeds ?? [] });
   const { botId: authorId, userId, command } = interaction;
   const line = { id: interaction._id, userId, name: command.name };
-  return composeMessage(platform, { id, place: await stageOf(platform, interaction), authorId, ...draft, interaction: line });
+  return composeMessage(platform, { createId, place: await stageOf(platform, interaction), authorId, ...draft, interaction: line });
 }
 
-/** An ephemeral answer as it is shown, and the event that takes it to the person. It stands in the interaction until then, and nowhere after. */
-async function ephemeral(platform: Platform, message: MessageDoc): Promise<{ shown: Message; entry: OutboxEntry }> {
+/** An ephemeral answer as it is shown, and the event that takes it to the person. It is stored in the interaction until then, and nowhere after. */
+async function ephemeral(platform: EnqueuePlatform, draft: MessageDraft): Promise<{ shown: Message; entry: OutboxEntry }> {
+  const message = messageOf(draft, await platform.messageId());
   const shown = { ...(await presentMessage(platform, message, null)), ephemeral: true };
   const data = message.serverId === null ? shown : { ...shown, serverId: message.serverId };
   return { shown, entry: { id: platform.ids.next(), name: 'MESSAGE_CREATE', data } };
 }
 
-/** Makes the message of a decided answer stand, if it does not yet, and takes it off the interaction. Doing it again changes nothing. */
+/** Stores the message of a decided answer, if it is not yet, and takes it off the interaction. Doing it again changes nothing. */
 export async function finishAnswer(platform: EnqueuePlatform, { _id, answer }: InteractionDoc): Promise<MessageDoc | null> {
   if (!answer) return null;
   const stored = await storeMessage(platform, answer);
-  await platform.db.interactions.updateOne({ _id, 'answer._id': answer._id }, { $unset: { answer: 1 } });
+  await platform.db.interactions.updateOne({ _id }, { $set: { messageId: stored._id }, $unset: { answer: 1 } });
   return stored;
 }
 
@@ -80,16 +81,16 @@ export interface Decided {
   /** As it stands since, with what it owes. */
   interaction: InteractionDoc;
   /** The message, null for a defer. */
-  message: MessageDoc | null;
+  message: MessageDraft | null;
   /** What the person is shown of a hidden one. */
   hidden: Message | null;
 }
 
 /** Decides the first real answer out of the state that `interaction` has; null when the move was lost. */
 async function decideMessage(
-  platform: Platform,
+  platform: EnqueuePlatform,
   interaction: InteractionDoc,
-  message: MessageDoc,
+  message: MessageDraft,
   hidden: boolean,
   also: object,
 ): Promise<Decided | null> {
@@ -99,9 +100,7 @@ async function decideMessage(
   const opened = first ? { openedAt: '$$NOW' } : {};
   const update = updateEntry(platform, interaction, 'answered');
   const secret = hidden ? await ephemeral(platform, message) : null;
-  const set = secret
-    ? { ...also, state: 'answered', ...opened }
-    : { ...also, state: 'answered', ...opened, messageId: { $literal: message._id }, answer: { $literal: message } };
+  const set = secret ? { ...also, state: 'answered', ...opened } : { ...also, state: 'answered', ...opened, answer: { $literal: message } };
   const owes = secret ? [secret.entry, update] : [update];
   const moved = await move(platform, interaction._id, { from, during, set, owes });
   if (!moved) return null;
@@ -109,25 +108,26 @@ async function decideMessage(
   return { interaction: moved, message, hidden: secret?.shown ?? null };
 }
 
-/** Makes the message of a decided answer stand, and answers it as it is shown to who gave it. A worker delivers the rest. */
-async function conclude(platform: EnqueuePlatform, { interaction, hidden }: Decided, message: MessageDoc): Promise<Message> {
+/** Stores the message of a decided answer, and answers it as it is shown to who gave it. A worker delivers the rest. */
+async function conclude(platform: EnqueuePlatform, { interaction, hidden }: Decided, message: MessageDraft): Promise<Message> {
   const stored = await finishAnswer(platform, interaction);
   platform.nudge('deliver-interaction', { interactionId: interaction._id });
   // It may be deleted by now: whoever answered is told what was posted.
-  return hidden ?? presentMessage(platform, stored && !stored.deleted ? stored : message, null);
+  if (!stored) return hidden ?? refuse('not_found', { what: 'message' });
+  return presentMessage(platform, stored.deleted ? messageOf(message, stored._id) : stored, null);
 }
 
 /** Refuses for the state that won: answered and deferred ones say so at any later time, others are past their time (edge case 33). */
 async function refuseLost(platform: EnqueuePlatform, interaction: InteractionDoc): Promise<never> {
   await expireLazily(platform, interaction);
   const { state } = await readInteraction(platform, interaction._id);
-  return refuse(state === 'answered' || state === 'deferred' ? 'already_answered' : 'interaction_expired');
+  return state === 'answered' || state === 'deferred' ? refuse('already_answered') : refuse('interaction_expired');
 }
 
 /**
  * The first answer to an interaction (spec, Interactions; decisions 6): `message` posts one and answers it, `defer` gives 15 minutes and answers null. An
  * ephemeral message is shown to the person only and stored nowhere. Refuses `already_answered`, `interaction_expired`, 404 for a wrong id or token and for a
- * channel that is gone, and 400 for a bad body, which does not use the answer up. `newId` is the message's.
+ * channel that is gone, and 400 for a bad body, which does not use the answer up. `newId` names the create.
  */
 export async function answerInteraction(
   platform: EnqueuePlatform,
@@ -135,7 +135,8 @@ export async function answerInteraction(
 ): Promise<Message | null> {
   const { answer, newId } = input;
   const interaction = await openInteraction(platform, input);
-  if (interaction.state === 'answered' && interaction.messageId === newId) return ownAnswer(platform, interaction, newId);
+  const own = interaction.state === 'answered' ? await ownAnswer(platform, interaction, newId) : null;
+  if (own) return own;
   const decided = await decideAnswer(platform, interaction, answer, newId);
   if (decided.message) return conclude(platform, decided, decided.message);
   platform.nudge('deliver-interaction', { interactionId: interaction._id });
@@ -166,11 +167,11 @@ export async function decideAnswer(
   return (await decideMessage(platform, interaction, message, answer.ephemeral === true, also)) ?? refuseLost(platform, interaction);
 }
 
-/** The answer that a request taken up again after a crash had already given (decisions 1, Idempotency-Key). */
-async function ownAnswer(platform: EnqueuePlatform, interaction: InteractionDoc, messageId: string): Promise<Message> {
-  await finishAnswer(platform, interaction);
-  const standing = await platform.db.messages.findOne({ _id: messageId }).lean();
-  return standing ? presentMessage(platform, standing, null) : refuse('already_answered');
+/** The answer that an earlier run of the same create has given; null when another has. */
+async function ownAnswer(platform: EnqueuePlatform, interaction: InteractionDoc, createId: string): Promise<Message | null> {
+  const isOwn = interaction.answer?.createId === createId;
+  const standing = isOwn ? await finishAnswer(platform, interaction) : await messageOfCreate(platform, createId);
+  return standing && presentMessage(platform, standing, null);
 }
 
 /**
@@ -202,7 +203,7 @@ export async function followUp(
 async function furtherMessage(
   platform: EnqueuePlatform,
   interaction: InteractionDoc,
-  message: MessageDoc,
+  message: MessageDraft,
   hidden: boolean,
 ): Promise<Message> {
   if (!hidden) {

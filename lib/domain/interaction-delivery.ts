@@ -59,20 +59,24 @@ async function tellPerson(platform: WorkerPlatform, { userId }: InteractionDoc, 
 }
 
 /**
- * Delivers what an interaction owes, as it stands (quality 3): makes the message of a decided answer stand, tells the bot of a new interaction and the person
+ * Delivers what an interaction owes, as it stands (quality 3): stores the message of a decided answer, tells the bot of a new interaction and the person
  * of the rest, then takes all that off. Doing it twice, or two at once, delivers nothing twice. Rejects while Redis or the database is away; what is owed stays
  * for the sweep. `began` is a moment before it was read, by the process' monotonic clock.
  */
 export async function deliverOwed(platform: WorkerPlatform, interaction: InteractionDoc, began: number): Promise<void> {
   const { _id, answer, ob: entries = [] } = interaction;
-  if (answer) await storeMessage(platform, answer);
+  const stored = answer ? await storeMessage(platform, answer) : null;
   for (const entry of entries) {
     if (performance.now() - began > deliveryLifeMs) return;
     if (entry.name !== 'INTERACTION_CREATE') await tellPerson(platform, interaction, entry);
     else if (interaction.state === 'created') await tellBot(platform, interaction, entry);
   }
   const ids = entries.map((entry) => entry.id);
-  await platform.db.interactions.collection.updateOne({ _id: _id as never }, [...settled(ids), { $unset: 'answer' }]);
+  await platform.db.interactions.collection.updateOne({ _id: _id as never }, [
+    ...settled(ids),
+    ...(stored ? [{ $set: { messageId: stored._id } }] : []),
+    { $unset: 'answer' },
+  ]);
   await platform.forget(ids);
 }
 

@@ -23,8 +23,8 @@ async function originalOf(platform: ApiPlatform, key: OriginalKey): Promise<{ in
   if (interaction.state === 'created') refuse('not_answered');
   if (interaction.state === 'expired' || !(await isDuring(platform, interaction._id, windows.following))) refuse('interaction_expired');
   if (interaction.state === 'deferred') refuse('not_answered');
-  await finishAnswer(platform, interaction);
-  return { interaction, message: await messageIn(platform, interaction.channelId, interaction.messageId ?? '') };
+  const messageId = (await finishAnswer(platform, interaction))?._id ?? interaction.messageId ?? '';
+  return { interaction, message: await messageIn(platform, interaction.channelId, messageId) };
 }
 
 /** Edits the first answer as a message is edited. Refuses as `originalOf`, 404 when the channel is gone, 400 when nothing would be left. */

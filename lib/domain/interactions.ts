@@ -9,6 +9,7 @@ import type { InteractionDoc } from '../store/models/interaction.ts';
 import type { ApiPlatform } from '../store/platform.ts';
 import { type Actor, mayView } from './access.ts';
 import { usableCommand } from './command-picker.ts';
+import { finishAnswer } from './interaction-answers.ts';
 import { settleState } from './interaction-states.ts';
 import { parseOptions } from './option-parsing.ts';
 import { inPlace, type Place } from './places.ts';
@@ -123,6 +124,8 @@ export async function useCommand(platform: ApiPlatform, actor: Actor, { id, chan
 export async function viewInteraction(platform: ApiPlatform, actor: Actor, id: string): Promise<InteractionView> {
   const found = isId(id) ? await platform.db.interactions.findOne({ _id: id, userId: actor.id }).lean() : null;
   if (!found) return refuse('not_found', { what: 'interaction' });
-  const { channelId, command, state, createdAt, messageId } = await settleState(platform, found);
+  const interaction = await settleState(platform, found);
+  const { channelId, command, state, createdAt } = interaction;
+  const messageId = (await finishAnswer(platform, interaction))?._id ?? interaction.messageId;
   return { id, channelId, command: { id: command.id, name: command.name }, state, createdAt: createdAt.toISOString(), messageId };
 }

@@ -6,7 +6,7 @@ import { holds } from '../base/permissions.ts';
 import { isBlank, lengthOf, wellFormed } from '../base/text.ts';
 import type { Embed } from '../contract/message.ts';
 import { isDuplicate } from '../store/database.ts';
-import type { MessageDoc, StoredAttachment } from '../store/models/message.ts';
+import type { MessageDoc, MessageDraft, StoredAttachment } from '../store/models/message.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { notePosted } from './dm-activity.ts';
 import { accountsOf } from './faces.ts';
@@ -128,7 +128,6 @@ export async function resolveMentions(platform: Platform, content: string, place
 
 /** What a message is made of. */
 export interface Composition {
-  id: string;
   /** Where it is posted; its permissions are the author's and decide about `@everyone`. */
   place: Place;
   authorId: string;
@@ -140,17 +139,18 @@ export interface Composition {
   /** Whether the reply pings its author. Default true; replying to oneself never pings. */
   mentionReply?: boolean;
   interaction?: MessageDoc['interaction'];
+  /** Names the create, when it may be run again. */
+  createId?: string | undefined;
 }
 
 /** A message ready to be stored, its mentions resolved. */
-export async function composeMessage(platform: Platform, parts: Composition): Promise<MessageDoc> {
+export async function composeMessage(platform: Platform, parts: Composition): Promise<MessageDraft> {
   const { place } = parts;
   const answered = parts.replyTo ?? null;
   const pingsAuthor = answered !== null && parts.mentionReply !== false && answered.authorId !== parts.authorId && !answered.face;
   const ping = pingsAuthor ? { replyPing: answered.authorId } : {};
   const resolved = await resolveMentions(platform, parts.content, place, ping.replyPing);
   return {
-    _id: parts.id,
     channelId: place.channelId,
     serverId: place.serverId,
     authorId: parts.authorId,
@@ -162,29 +162,65 @@ export async function composeMessage(platform: Platform, parts: Composition): Pr
     ...ping,
     replyTo: answered?._id ?? null,
     interaction: parts.interaction ?? null,
-    createdAt: new Date(idTimeMs(parts.id)),
+    ...(parts.createId === undefined ? {} : { createId: parts.createId }),
     editedAt: null,
     ...(place.channel?.kind === 'thread' ? { thread: true as const } : {}),
     ...previewMark(parts.content, new Date(platform.now())),
   };
 }
 
+/** A request that makes a message. */
+export interface Create {
+  /** Names it: the same again when it is run again. */
+  id: string;
+  /** Whether it may be run again: it came with an Idempotency-Key. */
+  isRepeatable: boolean;
+}
+
+/** What the message of a create keeps of it: nothing unless it may be run again. */
+export const createIdOf = ({ id, isRepeatable }: Create): { createId?: string } => (isRepeatable ? { createId: id } : {});
+
+/** A draft as the message of an id. */
+export const messageOf = (draft: MessageDraft, _id: string): MessageDoc => ({ ...draft, _id, createdAt: new Date(idTimeMs(_id)) });
+
+/** The message that a create of this id made, also in an earlier run; null when there is none. */
+export const messageOfCreate = ({ db }: Platform, createId: string): Promise<MessageDoc | null> =>
+  db.messages.findOne({ createId }).lean().exec();
+
+/** How a message is stored. */
+export interface StoreOptions {
+  /** Echoed in MESSAGE_CREATE. */
+  nonce?: string | undefined;
+  /** Is told the id before the insert. Must be short: readers of the channel wait for it. */
+  prepare?: ((messageId: string) => Promise<unknown>) | undefined;
+}
+
 /**
- * Stores a message together with the MESSAGE_CREATE it owes, then wakes the channel's drain (quality 2). A message of the same id that already stands is
- * answered as it is: a create taken up after a crash makes nothing twice.
+ * Stores a message together with its pending MESSAGE_CREATE, then wakes the channel's relay. Its id is taken immediately before the insert. When its create has
+ * stored a message before, that one is answered as it is now: a create that is run again after a crash makes nothing twice.
  */
-export async function storeMessage(platform: EnqueuePlatform, message: MessageDoc, nonce?: string): Promise<MessageDoc> {
+export async function storeMessage(
+  platform: EnqueuePlatform,
+  draft: MessageDraft,
+  { nonce, prepare }: StoreOptions = {},
+): Promise<MessageDoc> {
   const entry = { id: platform.ids.next(), name: 'MESSAGE_CREATE' as const, ...(nonce === undefined ? {} : { nonce }) };
-  if (message.thread) await wakeThread(platform, message);
-  try {
-    await platform.db.messages.collection.insertOne({ ...message, ob: [entry], obAt: new Date(platform.now()) } as never);
-  } catch (error) {
-    if (!isDuplicate(error)) throw error;
-    const standing = await platform.db.messages.findOne({ _id: message._id }).lean();
-    if (!standing || standing.channelId !== message.channelId || standing.authorId !== message.authorId) throw error;
-    message = standing;
-  }
-  platform.nudge('drain-channel', { channelId: message.channelId });
+  const { channelId, createId } = draft;
+  if (draft.thread) await wakeThread(platform, draft);
+  const { result: message, released } = await platform.messageOrder.write([channelId], async ([id], within) => {
+    const fresh = messageOf(draft, id as string);
+    await prepare?.(fresh._id);
+    try {
+      await platform.db.messages.collection.insertOne({ ...fresh, ob: [entry], obAt: new Date(platform.now()) } as never, within());
+      return fresh;
+    } catch (error) {
+      if (!isDuplicate(error)) throw error;
+      const standing = createId === undefined ? null : await messageOfCreate(platform, createId);
+      if (!standing || standing.channelId !== channelId || standing.authorId !== draft.authorId) throw error;
+      return standing;
+    }
+  });
+  void released.then(() => platform.nudge('drain-channel', { channelId }));
   if (message.previewsAt) await nudgePreviews(platform, message);
   if (message.serverId === null && !message.deleted) await notePosted(platform, message);
   await platform.versions.changed([message.channelId]);

@@ -6,6 +6,7 @@ import { isBlank, wellFormed } from '../base/text.ts';
 import type { Message, MessageEdit, MessageInput } from '../contract/message.ts';
 import type { MessagePage } from '../contract/shared.ts';
 import { trusted } from '../store/database.ts';
+import type { Horizon } from '../store/message-order.ts';
 import type { MessageDoc } from '../store/models/message.ts';
 import { owing } from '../store/models/outbox.ts';
 import type { ApiPlatform, FilesPlatform, Platform } from '../store/platform.ts';
@@ -14,7 +15,17 @@ import { postWithFiles, type ReceivedFile } from './attachments.ts';
 import { writeAudit } from './audit.ts';
 import { settleDm } from './dm-activity.ts';
 import { openFiles } from './files.ts';
-import { checkDraft, checkEmbeds, composeMessage, type MentionPlace, mentionsAny, resolveMentions, storeMessage } from './message-draft.ts';
+import {
+  type Create,
+  checkDraft,
+  checkEmbeds,
+  composeMessage,
+  createIdOf,
+  type MentionPlace,
+  mentionsAny,
+  resolveMentions,
+  storeMessage,
+} from './message-draft.ts';
 import { owes, requireRoom, withRoom } from './owed-events.ts';
 import { inPlace } from './places.ts';
 import { presentMessage, presentMessages } from './present.ts';
@@ -32,14 +43,25 @@ export async function messageIn(platform: Platform, channelId: string, messageId
   return (found as MessageDoc | null) ?? refuse('not_found', { what: 'message' });
 }
 
-/** A page of messages, oldest first: the newest, those before an id, or those after one, both exclusive (edge case 10). Needs View Channel. */
-export async function listMessages(platform: ApiPlatform, actor: Actor, channelId: string, page: MessagePage): Promise<Message[]> {
+/**
+ * A page of messages, oldest first: the newest, those before an id, or those after one, both exclusive (edge case 10). Needs View Channel. What it leaves out on
+ * the side of the newest comes later in the order of ids, so that a reader who goes on `after` the last one misses nothing (`MessageOrder`).
+ */
+export async function listMessages(
+  platform: ApiPlatform,
+  actor: Actor,
+  channelId: string,
+  page: MessagePage,
+  horizon: Horizon | null,
+): Promise<Message[]> {
   await inPlace(platform, actor, channelId);
   if (page.before !== undefined && page.after !== undefined)
     refuse('invalid_request', { reason: 'before and after cannot be used together' });
   const limit = page.limit ?? limits.pageDefault;
-  const bound = page.before !== undefined ? { $lt: page.before } : page.after !== undefined ? { $gt: page.after } : null;
-  const filter = { channelId, ...(bound ? { _id: bound } : {}), deleted: { $exists: false } };
+  const below = horizon && (await platform.messageOrder.settled(channelId, horizon));
+  const ends = [page.before, below].filter((end) => typeof end === 'string').toSorted();
+  const bound = { ...(ends[0] === undefined ? {} : { $lt: ends[0] }), ...(page.after === undefined ? {} : { $gt: page.after }) };
+  const filter = { channelId, ...(Object.keys(bound).length ? { _id: bound } : {}), deleted: { $exists: false } };
   const found = await platform.db.messages.collection
     .find(filter as never)
     .sort({ _id: page.after === undefined ? -1 : 1 })
@@ -61,26 +83,27 @@ function requireBotForEmbeds(actor: Actor, embeds: readonly unknown[] | undefine
 }
 
 /**
- * Posts a message (spec, Messages). Needs View Channel and Send Messages, and Attach Files for `files`. The message and the event it owes are one write;
- * `newId` comes from the clock of Redis, so ids agree with the order of posts on every node. Refuses 400 for nothing to show, embeds of people, a `replyTo`
- * that is not of this channel; `slowmode` last of all, so that a refused post costs no turn, but before any file is stored.
+ * Posts a message (spec, Messages). Needs View Channel and Send Messages, and Attach Files for `files`. The message and its event are one write. The message gets
+ * its id when it is stored; `create` names the post until then. Refuses 400 for nothing to show, embeds of people, a `replyTo` that is not of this channel;
+ * `slowmode` last of all, so that a refused post costs no turn, but before any file is stored.
  */
 export async function postMessage(
   platform: ApiPlatform,
   actor: Actor,
   channelId: string,
   input: MessageInput,
-  newId: string,
+  create: Create,
   files: readonly ReceivedFile[] = [],
 ): Promise<Message> {
   const place = await inPlace(platform, actor, channelId, 'Send Messages', ...(files.length ? (['Attach Files'] as const) : []));
   requireBotForEmbeds(actor, input.embeds);
   const draft = checkDraft({ content: input.content ?? '', embeds: input.embeds ?? [], files: files.length });
   const replyTo = input.replyTo ? await originalIn(platform, channelId, input.replyTo) : null;
-  await takeTurn(platform, place, actor.id, newId);
-  const stored = await postWithFiles(platform, { messageId: newId, channelId, accountId: actor.id }, files, async (attachments) => {
+  await takeTurn(platform, place, actor.id, create.id);
+  const owner = { messageId: create.id, channelId, accountId: actor.id };
+  const stored = await postWithFiles(platform, owner, files, async (attachments, prepare) => {
     const composed = await composeMessage(platform, {
-      id: newId,
+      ...createIdOf(create),
       place,
       authorId: actor.id,
       ...draft,
@@ -88,7 +111,7 @@ export async function postMessage(
       replyTo,
       ...(input.mentionReply === undefined ? {} : { mentionReply: input.mentionReply }),
     });
-    return storeMessage(platform, composed, input.nonce);
+    return storeMessage(platform, composed, { nonce: input.nonce, prepare });
   });
   const marked = actor.bot ? undefined : markOwnPost(platform, stored);
   const shown = await presentMessage(platform, stored, actor.account);

@@ -106,7 +106,7 @@ async function postNotice(platform: EnqueuePlatform, notice: NoticeDoc): Promise
   if (!dm) return;
   platform.ids.note(idTimeMs(dm.activeId) + 1); // above all that stands in the DM, whoever's clock made that
   const place = { channelId: dm._id, serverId: null, permissions: 0, access: null, channel: null, dm };
-  const parts = { id: platform.ids.next(), place, authorId: systemAccount._id, content: contentOf(notice), embeds: [] };
+  const parts = { place, authorId: systemAccount._id, content: contentOf(notice), embeds: [] };
   const message = { ...(await composeMessage(platform, parts)), noticeId: notice._id };
   try {
     await storeMessage(platform, message);

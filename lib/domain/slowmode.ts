@@ -37,25 +37,25 @@ export async function requireTurn(platform: Platform, place: Place, userId: stri
 }
 
 /**
- * Takes the caller's turn for the message `messageId` (spec, Channel: `slowmodeSecs`), people and bots alike; called last, just before the message is stored.
+ * Takes the caller's turn for the create `createId` (spec, Channel: `slowmodeSecs`), people and bots alike; called last, just before the message is stored.
  * One conditional update decides, by the database's clock. A create taken up again after a crash owns its turn. Refuses `slowmode` to who comes too early or
  * loses the race.
  */
-export async function takeTurn(platform: Platform, place: Place, userId: string, messageId: string): Promise<void> {
+export async function takeTurn(platform: Platform, place: Place, userId: string, createId: string): Promise<void> {
   const spacing = spacingMs(place);
   if (spacing === 0) return;
   const { turns, messages } = platform.db;
   const _id = turnId(place, userId);
   const come = { $lte: ['$at', { $subtract: ['$$NOW', spacing] }] };
   const keptMs = limits.slowmodeMaxSecs * 1000;
-  const mine = { at: '$$NOW', messageId: { $literal: messageId }, expiresAt: { $add: ['$$NOW', keptMs] } };
+  const mine = { at: '$$NOW', createId: { $literal: createId }, expiresAt: { $add: ['$$NOW', keptMs] } };
   for (;;) {
     if (await turns.collection.findOneAndUpdate({ _id: _id as never, $expr: come }, [{ $set: mine }])) return;
     const turn = await lastTurn(platform, _id, spacing);
     if (turn) {
       // Taken by this message before, or its message stands already and its author posted once more since: it asks for no second turn.
-      if (turn.messageId === messageId || (await messages.exists({ _id: messageId }))) return;
+      if (turn.createId === createId || (await messages.exists({ createId }))) return;
       refuseEarly(turn.left);
-    } else await insertNew(turns, { _id, at: new Date(0), messageId: '', expiresAt: new Date(platform.now() + keptMs) });
+    } else await insertNew(turns, { _id, at: new Date(0), createId: '', expiresAt: new Date(platform.now() + keptMs) });
   }
 }

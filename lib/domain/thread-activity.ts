@@ -1,5 +1,5 @@
 import { trusted } from '../store/database.ts';
-import type { MessageDoc } from '../store/models/message.ts';
+import type { MessageDraft } from '../store/models/message.ts';
 import { type ChannelDoc, dueThreadsIndex } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { alsoOwes, eachOwes } from './owed-events.ts';
@@ -27,7 +27,7 @@ export async function channelNow(platform: Platform, channel: ChannelDoc): Promi
  * Counts a message that is about to be stored, restarts its thread's clock and takes it out of the archive (spec, States), all in one write. Nothing else
  * wakes a thread. A message that then is not stored is put right by the recount.
  */
-export async function wakeThread(platform: EnqueuePlatform, { channelId, serverId }: MessageDoc): Promise<void> {
+export async function wakeThread(platform: EnqueuePlatform, { channelId, serverId }: MessageDraft): Promise<void> {
   const now = new Date(platform.now());
   const { ob, obAt } = alsoOwes(platform, { name: 'CHANNEL_UPDATE' });
   const woken = {

@@ -2,12 +2,12 @@ import { refuse } from '../base/errors.ts';
 import { permissionsOf } from '../base/permissions.ts';
 import type { Embed, Message } from '../contract/message.ts';
 import type { WebhookPost } from '../contract/webhook.ts';
-import type { MessageDoc } from '../store/models/message.ts';
+import type { MessageDoc, MessageDraft } from '../store/models/message.ts';
 import type { WebhookDoc } from '../store/models/webhook.ts';
 import type { FilesPlatform, Platform } from '../store/platform.ts';
 import type { Verdict } from '../store/throttle.ts';
 import { loadServerNow } from './access.ts';
-import { checkDraft, composeMessage, storeMessage } from './message-draft.ts';
+import { type Create, checkDraft, composeMessage, createIdOf, messageOfCreate, storeMessage } from './message-draft.ts';
 import { buryMessage } from './messages.ts';
 import type { Place } from './places.ts';
 import { presentMessage } from './present.ts';
@@ -28,8 +28,8 @@ async function stageOf(platform: Platform, { _id, channelId, serverId }: Webhook
 
 /** What a webhook posts. */
 export interface WebhookMessage {
-  /** The message's id: storing it again under the same one makes nothing twice. */
-  id: string;
+  /** Names the create, when it may be run again: storing it again under the same one makes nothing twice. */
+  createId?: string;
   content: string;
   embeds: Embed[];
   /** Whether its content may mention anybody; a code host's never does (decisions 5). */
@@ -37,7 +37,7 @@ export interface WebhookMessage {
 }
 
 /** A composed message that mentions nobody, whatever its content says. */
-const silent = ({ pings: _pings, ...message }: MessageDoc): MessageDoc => ({
+const silent = ({ pings: _pings, ...message }: MessageDraft): MessageDraft => ({
   ...message,
   mentions: [],
   mentionRoles: [],
@@ -52,11 +52,11 @@ const silent = ({ pings: _pings, ...message }: MessageDoc): MessageDoc => ({
 export async function storeWebhookMessage(
   platform: FilesPlatform,
   webhook: WebhookDoc,
-  { id, content, embeds, mentions }: WebhookMessage,
+  { content, embeds, mentions, createId }: WebhookMessage,
 ): Promise<MessageDoc> {
   const { _id: authorId, name } = webhook;
   const place = await stageOf(platform, webhook);
-  const composed = await composeMessage(platform, { id, place, authorId, content, embeds });
+  const composed = await composeMessage(platform, { createId, place, authorId, content, embeds });
   const face = { username: name, displayName: name, avatarUrl: null, tag: 'bot' as const };
   const stored = await storeMessage(platform, { ...(mentions ? composed : silent(composed)), face });
   if (await platform.db.webhooks.exists({ _id: authorId })) return stored;
@@ -69,8 +69,7 @@ export interface DirectPost {
   id: string;
   token: string;
   input: WebhookPost;
-  /** The message's id. */
-  newId: string;
+  create: Create;
   /** Is told what the webhook's window says; refuses `rate_limited` when it has no place. */
   tell: (verdict: Verdict) => void;
 }
@@ -79,13 +78,13 @@ export interface DirectPost {
  * Posts by a webhook's URL (spec, Webhooks): under its name, with the tag `bot`; formatting and mentions are as in Messages, slow mode does not apply. 5 pass
  * in any 5 seconds, and what is refused takes no place. Refuses 404 for a wrong id or token, 400 for a message that shows nothing, `rate_limited`.
  */
-export async function postByWebhook(platform: FilesPlatform, { id, token, input, newId, tell }: DirectPost): Promise<Message> {
+export async function postByWebhook(platform: FilesPlatform, { id, token, input, create, tell }: DirectPost): Promise<Message> {
   const webhook = await webhookByToken(platform, id, token);
   await stageOf(platform, webhook);
   const draft = checkDraft({ content: input.content ?? '', embeds: input.embeds ?? [] });
   const verdict = await askPlace(platform, webhook._id, 'direct');
   // A create taken up again after a crash has its place already: its message stands.
-  if (verdict.allowed || !(await platform.db.messages.exists({ _id: newId }))) tell(verdict);
-  const stored = await storeWebhookMessage(platform, webhook, { id: newId, ...draft, mentions: true });
+  if (verdict.allowed || !(await messageOfCreate(platform, create.id))) tell(verdict);
+  const stored = await storeWebhookMessage(platform, webhook, { ...createIdOf(create), ...draft, mentions: true });
   return presentMessage(platform, stored, null);
 }

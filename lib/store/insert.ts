@@ -28,10 +28,14 @@ export function freeSlot(taken: readonly number[], limit: number): number | null
 }
 
 /** Inserts `docs` as they are, but for those that a unique index refuses. */
-export async function insertMissing<T extends { _id: string }>(model: Holding<T>, docs: readonly NoInfer<T>[]): Promise<void> {
+export async function insertMissing<T extends { _id: string }>(
+  model: Holding<T>,
+  docs: readonly NoInfer<T>[],
+  options: { timeoutMS?: number } = {},
+): Promise<void> {
   if (docs.length === 0) return;
   try {
-    await model.collection.insertMany(docs as never, { ordered: false });
+    await model.collection.insertMany(docs as never, { ordered: false, ...options });
   } catch (error) {
     const { writeErrors = [], result } = error as { writeErrors?: unknown; result?: { getWriteConcernError(): unknown } };
     const refusals = [writeErrors].flat();

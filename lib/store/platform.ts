@@ -1,5 +1,5 @@
 import type { Config } from '../../config/index.ts';
-import { createIds, type IdSource } from '../base/ids.ts';
+import { createIds, type IdSource, idTimeMs, isId } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
 import { createMetrics, type Metrics } from '../base/metrics.ts';
 import { type AccessVersions, createAccessVersions } from './access-versions.ts';
@@ -17,6 +17,7 @@ import { type Caches, createCaches } from './caches.ts';
 import type { Database } from './database.ts';
 import { createTakeFlight, type TakeFlight } from './in-flight.ts';
 import { createJobPriorities, type JobPriorities, type ReservePriorities } from './job-priorities.ts';
+import { createMessageOrder, type MessageOrder } from './message-order.ts';
 import { createMetricsFeeds, type MetricsFeeds } from './metrics-feed.ts';
 import { leaseNode } from './node-lease.ts';
 import { createNudge } from './nudge.ts';
@@ -59,7 +60,9 @@ export interface EnqueuePlatform extends Platform, Pick<Producer, 'enqueue' | 'i
   readonly outbound: Outbound;
   /** Takes a place among the requests that go out, which all processes count together. */
   readonly takeFlight: TakeFlight;
-  /** The id of a message made now: from the clock of Redis, as all messages' are, and from the process' own while it is away (quality 2). */
+  /** Gives messages their ids, and tells readers which of them can be read without a hole. */
+  readonly messageOrder: MessageOrder;
+  /** An id from the clock that message ids come from, for what is shown among messages and not stored; from the process' own while Redis is away. */
   messageId(): Promise<string>;
 }
 
@@ -112,6 +115,10 @@ async function openCommon(config: Config, log: Logger, role: string): Promise<Op
   const beatKey = `${keys.shard(0)}worker-beat`;
   const now = (): number => Date.now();
   const lease = await leaseNode(redis, keys, log);
+  const ids = createIds(lease.node, now);
+  // Ids go on above those that are stored, also when the clocks of this machine and of Redis were set back.
+  const newest = await db.messages.findOne({}, { _id: 1 }).sort({ _id: -1 }).lean();
+  if (isId(newest?._id)) ids.note(idTimeMs(newest._id));
   return {
     config,
     log,
@@ -120,7 +127,7 @@ async function openCommon(config: Config, log: Logger, role: string): Promise<Op
     redis,
     ...createCaches(redis),
     now,
-    ids: createIds(lease.node, now),
+    ids,
     versions: createAccessVersions(redis, keys, log),
     ...createConnections(redis, keys),
     redisUp: () => redis.status === 'ready',
@@ -157,6 +164,7 @@ function withQueue(common: Opened): EnqueuePlatform & Pick<ApiPlatform, 'gate' |
     outbound: createOutbound({ allow: config.OUTBOUND_ALLOW }),
     takeFlight: createTakeFlight(redis, keys),
     gate,
+    messageOrder: createMessageOrder(redis, keys, ids, config.STORE_PATIENCE),
     presenceChanged: createPresenceChanged(redis, keys),
     messageId: async () => (await gate({ bucket: null, versionsOf: [], wantId: true })).id ?? ids.next(),
     close: async () => {

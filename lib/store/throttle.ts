@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis';
 import { type IdSource, idOf } from '../base/ids.ts';
 import { versionKey } from './access-versions.ts';
 import type { Keys } from './bus/keys.ts';
+import { type Horizon, idClockKey, idOfEntry, inFlightKey, oldestInFlightLua, takeIdLua } from './message-order.ts';
 import { bindScript } from './redis.ts';
 
 /** A bucket of requests: `burst` at once, refilled evenly by `perSecond`. `key` names it among all nodes. */
@@ -28,8 +29,10 @@ export interface GateAsk {
   bucket: Bucket | null;
   /** Servers and accounts whose access versions it needs. */
   versionsOf: readonly string[];
-  /** Whether it makes a message, whose id comes from the clock of Redis (quality 2). */
+  /** Whether it takes an id from the clock that message ids come from. */
   wantId: boolean;
+  /** The channel whose messages it reads, for the horizon. */
+  readsChannel?: string | undefined;
 }
 
 /** What the gate answers. `versions` is null while Redis is away; `id` then comes from the process' own clock. */
@@ -37,17 +40,19 @@ export interface GateReply {
   verdict: Verdict | null;
   versions: string[] | null;
   id: string | null;
+  /** Of the channel that is read; null without one, and while Redis is away. */
+  horizon: Horizon | null;
 }
 
 /** Asks the gate. Never refuses because Redis is away: then an in-process limiter decides. Never rejects. */
 export type Gate = (ask: GateAsk) => Promise<GateReply>;
 
 // GCRA: the bucket is one moment, the time at which it would be full. All times in µs of Redis' clock.
-const lua = `
+const lua = `${takeIdLua}${oldestInFlightLua}
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local interval, burst, wantId, floor = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
-local allowed, remaining, reset, retry, ms, seq = 1, 0, 0, 0, 0, 0
+local allowed, remaining, reset, retry, ms, seq, oldest = 1, 0, 0, 0, 0, 0, ''
 if interval > 0 then
   local full = tonumber(redis.call('GET', KEYS[1]) or '0')
   if full < now then full = now end
@@ -62,18 +67,11 @@ if interval > 0 then
   remaining, reset = math.floor((most - full) / interval), full - now
 end
 if allowed == 1 and wantId == '1' then
-  local last = redis.call('HMGET', KEYS[2], 'ms', 'seq')
-  ms, seq = math.floor(now / 1000), 0
-  if floor > ms then ms = floor end
-  local lastMs = tonumber(last[1] or '0')
-  if ms <= lastMs then
-    ms, seq = lastMs, tonumber(last[2]) + 1
-    if seq > 4095 then ms, seq = ms + 1, 0 end
-  end
-  redis.call('HSET', KEYS[2], 'ms', string.format('%.0f', ms), 'seq', seq)
+  ms, seq = takeId(KEYS[2], math.floor(now / 1000), floor)
+  oldest = oldestInFlight(KEYS[3], math.floor(now / 1000))
 end
-local out = { allowed, remaining, reset, retry, string.format('%.0f', ms), seq }
-for i = 3, #KEYS do out[i + 4] = redis.call('GET', KEYS[i]) or '0' end
+local out = { allowed, remaining, reset, retry, string.format('%.0f', ms), seq, oldest }
+for i = 4, #KEYS do out[i + 4] = redis.call('GET', KEYS[i]) or '0' end
 return out
 `;
 
@@ -104,14 +102,20 @@ function createLocalLimiter(nowMs: () => number): (bucket: Bucket) => Verdict {
 
 /** Binds the gate to `redis`; `ids` is told of the milliseconds that Redis gives out. */
 export function createGate(redis: Redis, keys: Keys, ids: IdSource, nowMs: () => number): Gate {
-  const script = bindScript<[number, number, number, number, string, number, ...string[]]>(redis, 'parlanceGate', lua);
+  const script = bindScript<[number, number, number, number, string, number, string, ...string[]]>(redis, 'parlanceGate', lua);
   const local = createLocalLimiter(nowMs);
   const prefix = keys.shard(0);
-  return async ({ bucket, versionsOf, wantId }) => {
+  return async ({ bucket, versionsOf, wantId: forItself, readsChannel }) => {
+    const wantId = forItself || readsChannel !== undefined;
     if (redis.status === 'ready')
       try {
-        const [allowed, remaining, reset, retry, ms, seq, ...versions] = await script(
-          [`${prefix}rl:${bucket?.key ?? ''}`, `${prefix}ids`, ...versionsOf.map((id) => versionKey(keys, 0, id))],
+        const [allowed, remaining, reset, retry, ms, seq, oldest, ...versions] = await script(
+          [
+            `${prefix}rl:${bucket?.key ?? ''}`,
+            idClockKey(keys),
+            inFlightKey(keys, readsChannel ?? ''),
+            ...versionsOf.map((id) => versionKey(keys, 0, id)),
+          ],
           [bucket ? micros / bucket.perSecond : 0, bucket?.burst ?? 0, wantId ? 1 : 0, wantId ? ids.lastMs() : 0],
         );
         if (wantId && allowed) ids.note(Number(ms));
@@ -122,11 +126,13 @@ export function createGate(redis: Redis, keys: Keys, ids: IdSource, nowMs: () =>
           resetAfterSecs: reset / micros,
           retryAfterSecs: retry / micros,
         };
-        return { verdict, versions, id: wantId && allowed ? idOf(Number(ms), 0, seq) : null };
+        const id = wantId && allowed ? idOf(Number(ms), 0, seq) : null;
+        const horizon = id !== null && readsChannel !== undefined ? { below: id, oldest: idOfEntry(oldest) } : null;
+        return { verdict, versions, id, horizon };
       } catch {
         // Redis went away in between
       }
     const verdict = bucket && local(bucket);
-    return { verdict, versions: null, id: wantId ? ids.next() : null };
+    return { verdict, versions: null, id: forItself ? ids.next() : null, horizon: null };
   };
 }

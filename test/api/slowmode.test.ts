@@ -209,10 +209,11 @@ describe('slow mode', () => {
     expect(await requireTurn(api.platform, place, member.id).catch((error: { code?: string }) => error.code)).to.equal('slowmode');
     await age(channelId, member, 60_000);
     await requireTurn(api.platform, place, member.id);
-    const stored = await post(channelId, member);
+    const stored = await post(channelId, member, { content: 'x' }, { 'Idempotency-Key': 'again' });
+    const { createId } = (await api.platform.db.messages.findOne({ _id: String(stored.body.id) }).lean()) ?? {};
     await age(channelId, member, 60_000);
     await post(channelId, member);
-    await takeTurn(api.platform, place, member.id, String(stored.body.id));
+    await takeTurn(api.platform, place, member.id, String(createId));
   });
 
   it('keeps no turn longer than slow mode can ask for it', async () => {

@@ -127,14 +127,14 @@ describe('POST /api/webhooks/{webhook_id}/{webhook_token}', () => {
       expect((await say(webhook, '@everyone')).mentionEveryone).to.equal(false);
     });
 
-    it('what is stored for a code host pings nobody, whatever it says, and stands once under its id', async () => {
+    it('what is stored for a code host pings nobody, whatever it says, and stands once under its create', async () => {
       await setOverwrite(api, owner, channelId, server.id, mentionEveryone, 0);
-      const id = await api.platform.messageId();
-      const said = { id, content: `@everyone <@${member.id}> <@&${server.id}>`, embeds: [], mentions: false };
+      const createId = api.platform.ids.next();
+      const said = { createId, content: `@everyone <@${member.id}> <@&${server.id}>`, embeds: [], mentions: false };
       const doc = (await fixture.stored(webhook.id)) as WebhookDoc;
       const [first, second] = [await storeWebhookMessage(api.platform, doc, said), await storeWebhookMessage(api.platform, doc, said)];
-      expect(first).to.deep.include({ _id: id, mentions: [], mentionRoles: [], mentionEveryone: false }).and.not.to.have.property('pings');
-      expect([second._id, (await messages()).length]).to.deep.equal([id, 1]);
+      expect(first).to.deep.include({ createId, mentions: [], mentionRoles: [], mentionEveryone: false }).and.not.to.have.property('pings');
+      expect([second._id, (await messages()).length]).to.deep.equal([first._id, 1]);
     });
 
     it('its mentions are unread ones; whom it does not mention has none', async () => {
@@ -179,7 +179,8 @@ describe('POST /api/webhooks/{webhook_id}/{webhook_token}', () => {
   it('taken up after a crash, with no place left: 201 with the message that stands', async () => {
     const key = { 'Idempotency-Key': 'crash' };
     const first = await post(webhook, { content: 'x' }, key);
-    await api.platform.db.idempotency.updateOne({ resourceId: String(first.body.id) }, { $set: { answer: null, claimedAt: new Date(0) } });
+    const stored = await api.platform.db.messages.findOne({ _id: String(first.body.id) }).lean();
+    await api.platform.db.idempotency.updateOne({ resourceId: stored?.createId ?? '' }, { $set: { answer: null, claimedAt: new Date(0) } });
     for (let n = 0; n < 4; n++) await say(webhook);
     expect((await post(webhook)).status).to.equal(429);
     const again = await post(webhook, { content: 'x' }, key);

@@ -32,13 +32,13 @@ describe('a worker that is killed while it posts deliveries', function () {
       await hook.deliverIssues(1, 3);
       await dies(failpoint);
       expect([(await hook.messages()).length, await outcomes()]).to.deep.equal([stored, ['waiting', 'waiting', 'waiting']]);
-      const [first] = await hook.stored();
-      expect(first?.messageId).to.match(/^\d{19}$/);
+      const [made] = await hook.messages();
       expect(await hook.drain(), 'it is held until its time is over').to.be.within(1, 1_000);
       await hook.rest();
       await hook.drainAll();
       expect(await hook.titles()).to.deep.equal(range(1, 3).map(titleOf));
-      expect((await hook.messages())[0]?._id).to.equal(first?.messageId);
+      if (made) expect((await hook.messages())[0]?._id).to.equal(made._id);
+      expect((await hook.stored()).map(({ messageId }) => messageId)).to.deep.equal((await hook.messages()).map(({ _id }) => _id));
       expect(await outcomes()).to.deep.equal(['posted', 'posted', 'posted']);
     });
 });

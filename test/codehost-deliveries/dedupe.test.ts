@@ -71,8 +71,9 @@ describe('a delivery that comes again', () => {
     const { deliveries, messages } = scene.api.platform.db;
     await statusOf(issue(1), { id: 'd-1' });
     const foreign = scene.api.platform.ids.next();
-    await messages.collection.insertOne({ _id: foreign as never, channelId: 'elsewhere', authorId: 'someone' });
-    await deliveries.updateOne({ webhookId: hook.id }, { $set: { messageId: foreign, tries: 4 } });
+    const [first] = await hook.stored();
+    await messages.collection.insertOne({ _id: foreign as never, createId: first?._id, channelId: 'elsewhere', authorId: 'someone' });
+    await deliveries.updateOne({ webhookId: hook.id }, { $set: { tries: 4 } });
     await hook.drainAll();
     expect(await hook.log()).to.deep.include.members([{ ...(await hook.log())[0], outcome: 'failed' }]);
     await hook.deliverIssues(2, 2);

@@ -85,7 +85,7 @@ describe('files: an api process killed on the way', function () {
     await worker.db.idempotency.updateMany({}, { $set: { claimedAt: new Date(0) } });
     const again = await sendBody(fixture.api.url + fixture.path, fixture.bot, form(), { 'Idempotency-Key': 'crash' });
     expect(again.status).to.equal(201);
-    expect(await fileDocs(fixture.api).then((docs) => docs.filter(({ messageId }) => messageId === again.body.id))).to.have.length(4);
+    expect(await fileDocs(fixture.api).then((docs) => docs.filter(({ messageId }) => messageId === again.body.id))).to.have.length(2);
     await sweepLater();
     for (const attachment of again.body.attachments) expect((await getFile(fixture.api, attachment)).status).to.equal(200);
   });

@@ -4,6 +4,7 @@ import { CallbackInput } from '../../lib/contract/message.ts';
 import { decideAnswer } from '../../lib/domain/interaction-answers.ts';
 import { deliverInteraction, deliverOwed, expireUnanswered } from '../../lib/domain/interaction-delivery.ts';
 import { sweepInteractions } from '../../lib/domain/interaction-sweeps.ts';
+import { messageOfCreate } from '../../lib/domain/message-draft.ts';
 import { presentMessage } from '../../lib/domain/present.ts';
 import type { InteractionDoc } from '../../lib/store/models/interaction.ts';
 import type { Answer } from '../harness/api.ts';
@@ -93,10 +94,11 @@ export async function startSubject(scene: Scene, ears: Ears): Promise<Subject> {
   const endpoint = async (body: object, by: string): Promise<() => Reply> => {
     try {
       checkFit(CallbackInput, body, 'body');
-      const { interaction, message, hidden } = await decideAnswer(worker, atClaim, body as CallbackInput, await worker.messageId());
+      const { interaction, message, hidden } = await decideAnswer(worker, atClaim, body as CallbackInput, worker.ids.next());
       await deliverOwed(worker, interaction, performance.now());
       if (!message) return read({ status: 204, body: {} }, by);
-      return read({ status: 201, body: { ...(hidden ?? (await presentMessage(worker, message, null))) } }, by);
+      const stored = hidden ? null : await messageOfCreate(worker, String(message.createId));
+      return read({ status: 201, body: { ...(stored ? await presentMessage(worker, stored, null) : hidden) } }, by);
     } catch (fault) {
       if (!(fault instanceof Refusal)) throw fault;
       return read({ status: fault.status, body: { code: fault.code } }, by);

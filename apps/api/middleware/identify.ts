@@ -5,6 +5,7 @@ import { Refusal, refuse } from '../../../lib/base/errors.ts';
 import { type Actor, serverOfChannelHint } from '../../../lib/domain/access.ts';
 import { actorOf, type Credential, checkToken, tokenIdOf } from '../../../lib/domain/credentials.ts';
 import { noteSessionUse } from '../../../lib/domain/sessions.ts';
+import type { Horizon } from '../../../lib/store/message-order.ts';
 import type { ApiPlatform } from '../../../lib/store/platform.ts';
 import { sha256 } from '../../../lib/store/seal.ts';
 import type { Bucket, GateReply, Verdict } from '../../../lib/store/throttle.ts';
@@ -13,11 +14,12 @@ import { addressLogins } from './login-limits.ts';
 import { applyVerdict } from './rate-headers.ts';
 import { cookieName, tokenOf } from './session-cookie.ts';
 
-/** Who calls, with what it cost and the id for what it may make. */
+/** Who calls, the id for what the request may make, and the horizon of the channel whose messages it lists. */
 export interface Identified {
   actor: Actor | null;
   tokenId: string | null;
   newId: string;
+  horizon: Horizon | null;
   address: string;
   /** The server of what the path's id and token name, where the route's `checkPath` answers it. */
   pathServerId: string | null;
@@ -98,7 +100,8 @@ export function createIdentify(platform: ApiPlatform): Identify {
     const pass = async (accountId: string | null): Promise<GateReply> => {
       const bucket = bucketFor(platform, route, accountId, address);
       const versionsOf = [accountId, accountId && serverId].filter((id) => id !== null);
-      const reply = await platform.gate({ bucket, versionsOf, wantId: route.makesMessage === true });
+      const readsChannel = route.readsMessages ? params.channelId : undefined;
+      const reply = await platform.gate({ bucket, versionsOf, wantId: route.takesClockId === true, readsChannel });
       reply.versions?.forEach((version, at) => known.set(versionsOf[at] as string, version));
       if (reply.versions === null) for (const id of versionsOf) known.set(id, null);
       const { verdict } = reply;
@@ -109,7 +112,8 @@ export function createIdentify(platform: ApiPlatform): Identify {
     if (route.auth === 'none') {
       const owner = await route.checkPath?.(platform, params).catch((error: unknown) => chargeFailure(ctx, address, error));
       const reply = await pass(null);
-      return { actor: null, tokenId: null, newId: reply.id ?? platform.ids.next(), address, pathServerId: owner?.serverId ?? null };
+      const newId = reply.id ?? platform.ids.next();
+      return { actor: null, tokenId: null, newId, horizon: null, address, pathServerId: owner?.serverId ?? null };
     }
     let reply: GateReply | null = null;
     const versionOf = async (accountId: string): Promise<string | null> => {
@@ -132,6 +136,7 @@ export function createIdentify(platform: ApiPlatform): Identify {
       actor,
       tokenId: credential.token._id,
       newId: (reply as GateReply | null)?.id ?? platform.ids.next(),
+      horizon: (reply as GateReply | null)?.horizon ?? null,
       address,
       pathServerId: null,
     };

@@ -18,7 +18,7 @@ export const deliveriesRoutes: readonly Route[] = [
     checkPath: (platform, params) => webhookByToken(platform, params.webhook_id, params.webhook_token),
     reply: { status: 202, body: DeliveryAccepted },
     orElse: { status: 204, about: 'Accepted, but nothing is posted: the event or action is not supported, or the delivery is a repeat.' },
-    makesMessage: true,
+    takesClockId: true,
     errors: ['invalid_request', 'not_found', 'payload_too_large', 'unsupported_media_type', 'unavailable'],
     run: async (platform, _actor, { params, body, newId }) =>
       (await acceptDelivery(platform, params.webhook_id, body as Arrival, newId)) ? { accepted: true as const } : new OrElse(),

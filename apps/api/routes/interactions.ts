@@ -30,7 +30,6 @@ export const interactionsRoutes: readonly Route[] = [
     reply: { status: 201, body: Message },
     orElse: { status: 204, about: 'The answer was deferred.' },
     creates: 'resource',
-    makesMessage: true,
     errors: [...answering, 'already_answered'],
     run: async (platform, _actor, { params, body, newId }) =>
       (await answerInteraction(platform, { id: params.id, token: params.token, newId, answer: body })) ?? new OrElse(),
@@ -46,7 +45,6 @@ export const interactionsRoutes: readonly Route[] = [
     body: FollowupInput,
     reply: { status: 201, body: Message },
     creates: 'resource',
-    makesMessage: true,
     errors: [...answering, 'not_answered', 'rate_limited'],
     run: (platform, _actor, { params, body, newId, tellRate }) => followUp(platform, { ...params, newId, answer: body, tellRate }),
   }),

@@ -11,9 +11,10 @@ export const messageRoutes: readonly Route[] = [
     auth: 'account',
     about: 'Lists a page of messages, oldest first: the newest, those before an ID, or those after an ID.',
     query: MessagePage,
+    readsMessages: true,
     reply: { status: 200, body: List(Message, 'pageMax') },
     errors: ['invalid_request', 'missing_permission', 'not_found'],
-    run: (platform, actor, { params, query }) => listMessages(platform, actor, params.channelId, query),
+    run: (platform, actor, { params, query, horizon }) => listMessages(platform, actor, params.channelId, query, horizon),
   }),
   route({
     method: 'POST',
@@ -24,7 +25,6 @@ export const messageRoutes: readonly Route[] = [
     admitUpload: (platform, actor, { channelId }, keyed) => admitPost(platform, actor, channelId, keyed),
     reply: { status: 201, body: Message },
     creates: 'resource',
-    makesMessage: true,
     errors: [
       'invalid_request',
       'missing_permission',
@@ -34,7 +34,8 @@ export const messageRoutes: readonly Route[] = [
       'images_waiting',
       'idempotency_conflict',
     ],
-    run: (platform, actor, { params, body, newId, files }) => postMessage(platform, actor, params.channelId, body, newId, files),
+    run: (platform, actor, { params, body, newId: id, isRepeatable, files }) =>
+      postMessage(platform, actor, params.channelId, body, { id, isRepeatable }, files),
   }),
   route({
     method: 'GET',

@@ -9,7 +9,7 @@ export const typingRoutes: readonly Route[] = [
     auth: 'account',
     about: 'Shows others for about 9 seconds that the caller is typing, or until the caller posts. Needs Send Messages.',
     reply: { status: 204 },
-    makesMessage: true,
+    takesClockId: true,
     errors: ['invalid_request', 'missing_permission', 'no_shared_server', 'not_found'],
     run: (platform, actor, { params, newId }) => startTyping(platform, actor, params.channelId, newId),
   }),

@@ -81,11 +81,16 @@ export const webhooksRoutes: readonly Route[] = [
     body: WebhookPost,
     reply: { status: 201, body: Message },
     creates: 'resource',
-    makesMessage: true,
     errors: ['invalid_request', 'not_found', 'rate_limited', 'idempotency_conflict', 'unavailable'],
-    run: (platform, _actor, { params, body, newId, tellRate }) => {
+    run: (platform, _actor, { params, body, newId: id, isRepeatable, tellRate }) => {
       const tell = tellRate.bind(null, 'webhook');
-      return postByWebhook(platform, { id: params.webhook_id, token: params.webhook_token, input: body, newId, tell });
+      return postByWebhook(platform, {
+        id: params.webhook_id,
+        token: params.webhook_token,
+        input: body,
+        create: { id, isRepeatable },
+        tell,
+      });
     },
   }),
 ];

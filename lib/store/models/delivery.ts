@@ -21,9 +21,11 @@ export interface DeliveryDoc {
   /** It is posted as "and N more events", with those that were merged `into` it. */
   more?: true;
   into?: string;
-  /** That N, fixed together with the message's id: nothing is merged into it from then on. */
+  /** Its message is being stored or is stored: nothing is merged into it from then on. */
+  begun?: true;
+  /** That N, fixed then. */
   count?: number;
-  /** The message that it is or will be: chosen before the message is stored, so that it is stored once. */
+  /** The message that it is, once its outcome is noted. */
   messageId?: string;
   /** How often the message was refused. */
   tries?: number;
@@ -49,6 +51,7 @@ export const deliverySchema = new Schema<DeliveryDoc>(
     facts: Schema.Types.Mixed,
     more: Boolean,
     into: String,
+    begun: Boolean,
     count: Number,
     messageId: String,
     tries: Number,

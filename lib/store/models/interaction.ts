@@ -2,7 +2,7 @@ import { Schema } from 'mongoose';
 import type { Command } from '../../contract/command.ts';
 import type { Delivery } from '../../contract/endpoint.ts';
 import type { InteractionState, OptionValue } from '../../contract/interaction.ts';
-import type { MessageDoc } from './message.ts';
+import type { MessageDraft } from './message.ts';
 import { indexOutbox, type Outbox } from './outbox.ts';
 
 /** The commands of one scope of an application, in one document so that a PUT swaps them at once; `_id` is `<applicationId>:<serverId or all>`. */
@@ -40,10 +40,10 @@ export interface InteractionDoc extends Outbox {
   openedAt: Date | null;
   /** Whether the defer asked for an ephemeral answer. */
   ephemeral: boolean;
-  /** The first answer's message, null while there is none and when it was ephemeral. */
+  /** The first answer's message, null until it is stored and when it was ephemeral. */
   messageId: string | null;
-  /** An answer that is decided but whose message may not stand in the channel yet; removed once it does. */
-  answer?: MessageDoc | null;
+  /** An answer that is decided but whose message may not be stored yet; removed once it is. */
+  answer?: MessageDraft | null;
   /** Whether it goes to the application's Interactions Endpoint, and not over the gateway: decided when the command is used. */
   endpoint: boolean;
   /** When it was claimed for its one request to the endpoint; null before. */

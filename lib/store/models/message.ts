@@ -49,6 +49,8 @@ export interface MessageDoc extends Outbox {
   copyOf?: string;
   /** The notice that this one is: unique, so that it is posted once. */
   noticeId?: string;
+  /** What a create that may be run again calls its message, as the message's own id is made anew for every try: unique, so that it is stored once. */
+  createId?: string;
   /** Whether the channel is a thread: posting there wakes it. */
   thread?: true;
   mentions: string[];
@@ -67,6 +69,9 @@ export interface MessageDoc extends Outbox {
   /** A tombstone: hidden from every read, removed when its MESSAGE_DELETE is delivered. */
   deleted?: true;
 }
+
+/** A message that is not stored yet: it gets its id when it is. */
+export type MessageDraft = Omit<MessageDoc, '_id' | 'createdAt'>;
 
 /** The index of the messages that mention anybody. Named in the query, so that no planner reads all that is unread instead. */
 export const pingsIndex = 'pings';
@@ -91,6 +96,7 @@ export const messageSchema = new Schema<MessageDoc>(
     crosspostTo: String,
     copyOf: String,
     noticeId: String,
+    createId: String,
     thread: Boolean,
     mentions: [String],
     mentionRoles: [String],
@@ -111,6 +117,7 @@ messageSchema.index({ channelId: 1, _id: 1 });
 messageSchema.index({ channelId: 1, pinSlot: 1 }, { unique: true, partialFilterExpression: { pinSlot: { $exists: true } } });
 messageSchema.index({ copyOf: 1, channelId: 1 }, { unique: true, partialFilterExpression: { copyOf: { $exists: true } } });
 messageSchema.index({ noticeId: 1 }, { unique: true, partialFilterExpression: { noticeId: { $exists: true } } });
+messageSchema.index({ createId: 1 }, { unique: true, partialFilterExpression: { createId: { $exists: true } } });
 messageSchema.index({ previewsAt: 1 }, { partialFilterExpression: { previewsAt: { $exists: true } } });
 messageSchema.index({ crosspostAt: 1 }, { partialFilterExpression: { crosspostAt: { $exists: true } } });
 messageSchema.index({ channelId: 1, _id: 1, pings: 1 }, { name: pingsIndex, partialFilterExpression: { pings: { $exists: true } } });

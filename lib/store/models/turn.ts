@@ -5,14 +5,14 @@ export interface TurnDoc {
   _id: string;
   /** By the database's clock. Whether the next turn has come is seen against the channel's seconds as they are then. */
   at: Date;
-  /** The message that took it. */
-  messageId: string;
+  /** The create that took it. */
+  createId: string;
   /** When no slow mode can still ask for it. */
   expiresAt: Date;
 }
 
 export const turnSchema = new Schema<TurnDoc>(
-  { _id: String, at: Date, messageId: String, expiresAt: Date },
+  { _id: String, at: Date, createId: String, expiresAt: Date },
   { collection: 'turns', versionKey: false },
 );
 turnSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });

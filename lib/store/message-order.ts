@@ -1,0 +1,175 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
+import { refuse } from '../base/errors.ts';
+import { type IdSource, idEpochMs, idOf } from '../base/ids.ts';
+import type { Keys } from './bus/keys.ts';
+import { isUnavailable } from './database.ts';
+import { bindScript } from './redis.ts';
+
+/** How long an insert may take from the moment its ids are taken, in milliseconds, times STORE_PATIENCE: then the driver gives up and the database ends the command. */
+const insertMs = 2_000;
+/** How long an id stays in flight unless it is released, in milliseconds, times STORE_PATIENCE: longer than its insert can still take effect. */
+const inFlightMs = insertMs + 500;
+/** How often a reader looks again whether the writes in flight have ended, in milliseconds: the first wait, and the longest. */
+const waitMs = { first: 2, longest: 50 } as const;
+
+/** The Redis key of the id clock. */
+export const idClockKey = (keys: Keys): string => `${keys.shard(0)}ids`;
+/** The Redis key of a channel's writes in flight: a sorted set of `<expiry in ms>:<ms>:<sequence>`, in the order of the ids. */
+export const inFlightKey = (keys: Keys, channelId: string): string => `${keys.shard(0)}flight:${channelId}`;
+
+/** Lua: `takeId(key, now, floor)` gives the next id of the clock as milliseconds and sequence; all are numbers, in milliseconds. */
+export const takeIdLua = `
+local function takeId(key, now, floor)
+  local last = redis.call('HMGET', key, 'ms', 'seq')
+  local ms, seq, lastMs = math.max(now, floor), 0, tonumber(last[1] or '0')
+  if ms <= lastMs then
+    ms, seq = lastMs, tonumber(last[2]) + 1
+    if seq > 4095 then ms, seq = ms + 1, 0 end
+  end
+  redis.call('HSET', key, 'ms', string.format('%.0f', ms), 'seq', seq)
+  return ms, seq
+end
+`;
+
+/** Lua: `oldestInFlight(key, now)` gives the entry with the smallest id, or ''. Entries past their time go, also those whose time a clock set back has put off. */
+export const oldestInFlightLua = `
+local function oldestInFlight(key, now)
+  while true do
+    local entry = redis.call('ZRANGE', key, 0, 0)[1]
+    if not entry then return '' end
+    local expiry = tonumber(string.match(entry, '^%d+'))
+    if expiry > now and expiry < now + 120000 then return entry end
+    redis.call('ZREM', key, entry)
+  end
+end
+`;
+
+const nowLua = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+`;
+
+const reserveLua = `${takeIdLua}${nowLua}
+local ms, seq = takeId(KEYS[1], now, tonumber(ARGV[1]))
+local entry = string.format('%.0f:%.0f:%d', now + ARGV[2], ms, seq)
+redis.call('ZADD', KEYS[2], string.format('%.0f', (ms - ${idEpochMs}) * 4096 + seq), entry)
+redis.call('PEXPIRE', KEYS[2], ARGV[2])
+return entry
+`;
+
+const horizonLua = `${takeIdLua}${oldestInFlightLua}${nowLua}
+local ms, seq = takeId(KEYS[1], now, tonumber(ARGV[1]))
+return { string.format('0:%.0f:%d', ms, seq), oldestInFlight(KEYS[2], now) }
+`;
+
+const oldestLua = `${oldestInFlightLua}${nowLua}
+return oldestInFlight(KEYS[1], now)
+`;
+
+/** The id of an entry in flight; null for ''. */
+export function idOfEntry(entry: string): string | null {
+  const [, ms, sequence] = entry.split(':').map(Number);
+  return ms === undefined || sequence === undefined ? null : idOf(ms, 0, sequence);
+}
+
+/**
+ * Where a channel's messages can be read without a hole: no id below `below` is given out from now on. `oldest` is the smallest id whose insert may still be
+ * under way, null when there is none.
+ */
+export interface Horizon {
+  below: string;
+  oldest: string | null;
+}
+
+/** An insert that was made, and when its ids are no longer in flight. */
+export interface Written<T> {
+  result: T;
+  /** Resolves, and never rejects, when readers and the relay see that the insert has ended: wake the relay then. */
+  released: Promise<void>;
+}
+
+/**
+ * Gives messages their ids such that the ids of a channel are also the order in which its messages can be read and are relayed.
+ * - A writer takes the id from the clock of Redis immediately before its insert. The same script notes the id as in flight; a second call takes it away after
+ *   the insert. An insert that ended without a known result leaves its entry to expire, after the longest time in which it can still take effect.
+ * - A reader takes a bound from the same clock, waits until no smaller id is in flight, and reads below the bound (`settled`). So whatever it returns, nothing
+ *   comes between or before that later, and a message whose 201 was answered before is there.
+ * - The relay does not wait: it takes what is below the oldest id in flight, and is woken when that insert has ended.
+ * While Redis is away ids come from the process' own clock and nothing waits: messages are posted and read, but without that promise.
+ */
+export interface MessageOrder {
+  /**
+   * Runs `insert` with a new id for each of `channelIds`. It calls `within` for the options of the insert: they end it before the ids expire; refuses `unavailable`
+   * when the process was paused for so long that they may have. A rejected insert is released too, unless its outcome is unknown.
+   */
+  write<T>(channelIds: readonly string[], insert: (ids: string[], within: () => { timeoutMS: number }) => Promise<T>): Promise<Written<T>>;
+  /** The horizon of a channel now; null while Redis is away. */
+  horizon(channelId: string): Promise<Horizon | null>;
+  /** Waits until no id below the horizon is in flight, at most as long as an insert can last; answers the bound. */
+  settled(channelId: string, horizon: Horizon): Promise<string>;
+}
+
+/** Binds the order of messages to `redis`. `timeoutFactor` stretches every wait for a store. */
+export function createMessageOrder(redis: Redis, keys: Keys, ids: IdSource, timeoutFactor: number): MessageOrder {
+  const reserveScript = bindScript<string>(redis, 'parlanceReserveId', reserveLua);
+  const horizonScript = bindScript<[string, string]>(redis, 'parlanceHorizon', horizonLua);
+  const oldestScript = bindScript<string>(redis, 'parlanceOldestInFlight', oldestLua);
+
+  /** A new id, with its entry in flight; without one while Redis is away. */
+  const reserve = async (channelId: string): Promise<{ id: string; entry: string | null }> => {
+    if (redis.status === 'ready')
+      try {
+        const entry = await reserveScript([idClockKey(keys), inFlightKey(keys, channelId)], [ids.lastMs(), inFlightMs * timeoutFactor]);
+        ids.note(Number(entry.split(':')[1]));
+        return { id: idOfEntry(entry) as string, entry };
+      } catch {
+        // Redis went away in between; if the entry was made, it expires.
+      }
+    return { id: ids.next(), entry: null };
+  };
+  const release = async (channelId: string, entry: string | null): Promise<void> => {
+    if (entry !== null) await redis.zrem(inFlightKey(keys, channelId), entry).catch(() => undefined);
+  };
+
+  return {
+    async write(channelIds, insert) {
+      const until = performance.now() + insertMs * timeoutFactor;
+      const reserved = await Promise.all(channelIds.map(reserve));
+      const releaseAll = async (): Promise<void> => {
+        await Promise.all(reserved.map(({ entry }, at) => release(channelIds[at] as string, entry)));
+      };
+      const within = (): { timeoutMS: number } => {
+        const timeoutMS = Math.floor(until - performance.now());
+        return timeoutMS > 0 ? { timeoutMS } : refuse('unavailable');
+      };
+      try {
+        const result = await insert(
+          reserved.map(({ id }) => id),
+          within,
+        );
+        return { result, released: releaseAll() };
+      } catch (error) {
+        if (!isUnavailable(error)) void releaseAll();
+        throw error;
+      }
+    },
+    async horizon(channelId) {
+      if (redis.status !== 'ready') return null;
+      const [next, oldest] = await horizonScript([idClockKey(keys), inFlightKey(keys, channelId)], [ids.lastMs()]);
+      return { below: idOfEntry(next) as string, oldest: idOfEntry(oldest) };
+    },
+    async settled(channelId, { below, oldest }) {
+      const until = performance.now() + inFlightMs * timeoutFactor;
+      for (
+        let ms: number = waitMs.first;
+        oldest !== null && oldest < below && performance.now() < until;
+        ms = Math.min(ms * 2, waitMs.longest)
+      ) {
+        await pause(ms);
+        oldest = idOfEntry(await oldestScript([inFlightKey(keys, channelId)], []).catch(() => ''));
+      }
+      return below;
+    },
+  };
+}
