@@ -16,7 +16,7 @@ export const idTimeMs = (id: string): number => Number(BigInt(id) >> 22n) + idEp
 
 /** Makes ids that never repeat and never go backwards within the process, also when the clock does. */
 export interface IdSource {
-  /** A new id from the process' own clock. */
+  /** A new id from the process' own clock. Refuses `unavailable` while the process has no node number. */
   next(): string;
   /** The latest millisecond that an id was given for; the id clock in Redis is told it, so that it stays above. */
   lastMs(): number;
@@ -24,12 +24,13 @@ export interface IdSource {
   note(unixMs: number): void;
 }
 
-/** Ids of one process. `node` is its leased number, 1-1023; 0 belongs to the id clock in Redis. `now` is the clock in Unix milliseconds. */
-export function createIds(node: number, now: () => number): IdSource {
+/** Ids of one process. `node` answers its leased number, 1-1023, or throws while it has none; 0 belongs to the id clock in Redis. `now` is the clock in Unix milliseconds. */
+export function createIds(node: () => number, now: () => number): IdSource {
   let lastMs = 0;
   let sequence = 0;
   return {
     next() {
+      const leased = node();
       const ms = now();
       if (ms > lastMs) {
         lastMs = ms;
@@ -38,7 +39,7 @@ export function createIds(node: number, now: () => number): IdSource {
         lastMs++;
         sequence = 0;
       }
-      return idOf(lastMs, node, sequence);
+      return idOf(lastMs, leased, sequence);
     },
     lastMs: () => lastMs,
     note(unixMs) {

@@ -1,13 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
+import { refuse } from '../base/errors.ts';
+import { createIds, type IdSource, idTimeMs, isId } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
 import type { Keys } from './bus/keys.ts';
+import type { Database } from './database.ts';
 import { bindScript } from './redis.ts';
 
-/** How long a node number stays taken after the last renewal, in milliseconds. */
-const leaseMs = 60_000;
+/** How long a node number stays taken after the last renewal, in milliseconds: while Redis is away for less, ids are given on. */
+const leaseMs = 600_000;
+/** How often it is renewed, in milliseconds. */
+const renewEveryMs = 15_000;
 
-// The lowest free number from 1 on, beginning at a random place so that restarts do not crowd; -1 when all are taken.
+// The lowest free number from 1 on, beginning at a random one so that restarts rarely want the same; -1 when all are taken.
 const takeLua = `
 for i = 0, 1022 do
   local node = (tonumber(ARGV[2]) + i) % 1023 + 1
@@ -16,34 +21,75 @@ end
 return -1
 `;
 const keepLua = `
-local held = redis.call('GET', KEYS[1])
-if held == ARGV[1] or not held then redis.call('SET', KEYS[1], ARGV[1], 'PX', ${leaseMs}) return 1 end
-return 0
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call('PEXPIRE', KEYS[1], ${leaseMs})
+return 1
 `;
 const releaseLua = `if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end return 1`;
 
-/** Leases this process' node number for ids, 1-1023 (decisions 2), and renews it until released. Throws when all are taken. */
-export async function leaseNode(redis: Redis, keys: Keys, log: Logger): Promise<{ node: number; release(): Promise<void> }> {
+/** A process' node number for ids. */
+export interface NodeLease {
+  /** The number, 1-1023. Refuses `unavailable` while it may be another process': the lease ended by the monotonic clock, which also runs while a process is stopped. */
+  readonly node: () => number;
+  /** Renews the lease, or takes another number when this one is lost; whoever calls it runs it every 15 s. */
+  renew(): Promise<void>;
+  release(): Promise<void>;
+}
+
+/** Leases a node number. `nowMs` is a monotonic clock in milliseconds. Throws when all are taken. */
+export async function leaseNode(redis: Redis, keys: Keys, log: Logger, nowMs: () => number = () => performance.now()): Promise<NodeLease> {
   const holder = randomUUID();
   const prefix = `${keys.shard(0)}id-node:`;
-  const node = await bindScript<number>(redis, 'parlanceTakeNode', takeLua)([prefix], [holder, Math.floor(Math.random() * 1023)]);
-  if (node < 0) throw new Error('all 1,023 node numbers are taken: are old processes still running?');
-  const keep = bindScript<number>(redis, 'parlanceKeepNode', keepLua);
-  const release = bindScript<number>(redis, 'parlanceReleaseNode', releaseLua);
-  const timer = setInterval(() => {
-    keep([prefix + node], [holder]).then(
-      (kept) => {
-        if (!kept) log.error({ node }, 'the id node number was taken by another process');
-      },
-      () => undefined, // Redis away: the number is taken again when it is back
-    );
-  }, leaseMs / 4);
+  const takeScript = bindScript<number>(redis, 'parlanceTakeNode', takeLua);
+  const keepScript = bindScript<number>(redis, 'parlanceKeepNode', keepLua);
+  const releaseScript = bindScript<number>(redis, 'parlanceReleaseNode', releaseLua);
+  let node = 0;
+  let heldUntilMs = Number.NEGATIVE_INFINITY;
+  const take = async (): Promise<void> => {
+    const beganMs = nowMs();
+    const taken = await takeScript([prefix], [holder, Math.floor(Math.random() * 1023)]);
+    if (taken < 0) throw new Error('all 1,023 node numbers are taken: are old processes still running?');
+    node = taken;
+    heldUntilMs = beganMs + leaseMs;
+  };
+  await take();
+  return {
+    node: () => (nowMs() < heldUntilMs ? node : refuse('unavailable')),
+    async renew() {
+      const beganMs = nowMs();
+      if ((await keepScript([prefix + node], [holder])) === 1) {
+        heldUntilMs = beganMs + leaseMs;
+        return;
+      }
+      heldUntilMs = Number.NEGATIVE_INFINITY;
+      log.warn({ node }, 'the node number of this process was lost; it takes another');
+      await take();
+    },
+    release: async () => {
+      await releaseScript([prefix + node], [holder]).catch(() => undefined);
+    },
+  };
+}
+
+/** The ids of one process under a leased node number, which it renews until `release`. They go on above the stored ones, also after clocks were set back. */
+export async function openIds(
+  redis: Redis,
+  keys: Keys,
+  db: Database,
+  log: Logger,
+  now: () => number,
+): Promise<{ ids: IdSource; release(): Promise<void> }> {
+  const lease = await leaseNode(redis, keys, log);
+  const ids = createIds(lease.node, now);
+  const newest = await db.messages.findOne({}, { _id: 1 }).sort({ _id: -1 }).lean();
+  if (isId(newest?._id)) ids.note(idTimeMs(newest._id));
+  const timer = setInterval(() => void lease.renew().catch(() => undefined), renewEveryMs); // while Redis is away the lease runs on
   timer.unref();
   return {
-    node,
+    ids,
     release: async () => {
       clearInterval(timer);
-      await release([prefix + node], [holder]).catch(() => undefined);
+      await lease.release();
     },
   };
 }

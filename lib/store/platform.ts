@@ -1,5 +1,5 @@
 import type { Config } from '../../config/index.ts';
-import { createIds, type IdSource, idTimeMs, isId } from '../base/ids.ts';
+import type { IdSource } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
 import { createMetrics, type Metrics } from '../base/metrics.ts';
 import { type AccessVersions, createAccessVersions } from './access-versions.ts';
@@ -19,7 +19,7 @@ import { createTakeFlight, type TakeFlight } from './in-flight.ts';
 import { createJobPriorities, type JobPriorities, type ReservePriorities } from './job-priorities.ts';
 import { createMessageOrder, type MessageOrder } from './message-order.ts';
 import { createMetricsFeeds, type MetricsFeeds } from './metrics-feed.ts';
-import { leaseNode } from './node-lease.ts';
+import { openIds } from './node-lease.ts';
 import { createNudge } from './nudge.ts';
 import { createOutbound, type Outbound } from './outbound.ts';
 import type { Handlers, JobEnded } from './queue.ts';
@@ -114,11 +114,7 @@ async function openCommon(config: Config, log: Logger, role: string): Promise<Op
   });
   const beatKey = `${keys.shard(0)}worker-beat`;
   const now = (): number => Date.now();
-  const lease = await leaseNode(redis, keys, log);
-  const ids = createIds(lease.node, now);
-  // Ids go on above those that are stored, also when the clocks of this machine and of Redis were set back.
-  const newest = await db.messages.findOne({}, { _id: 1 }).sort({ _id: -1 }).lean();
-  if (isId(newest?._id)) ids.note(idTimeMs(newest._id));
+  const { ids, release } = await openIds(redis, keys, db, log, now);
   return {
     config,
     log,
@@ -131,9 +127,7 @@ async function openCommon(config: Config, log: Logger, role: string): Promise<Op
     versions: createAccessVersions(redis, keys, log),
     ...createConnections(redis, keys),
     redisUp: () => redis.status === 'ready',
-    pingRedis: async () => {
-      await redis.ping();
-    },
+    pingRedis: async () => void (await redis.ping()),
     redisFacts: () => readRedisFacts(redis),
     ...createMetricsFeeds(redis, keys),
     workerBeatAt: async () => {
@@ -141,7 +135,7 @@ async function openCommon(config: Config, log: Logger, role: string): Promise<Op
       return at === null ? null : Number(at);
     },
     close: async () => {
-      await lease.release();
+      await release();
       redis.disconnect();
       await db.close();
     },

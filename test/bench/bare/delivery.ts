@@ -5,7 +5,7 @@ import mongoose from 'mongoose';
 import { createIds } from '../../../lib/base/ids.ts';
 
 // The least that a server can do with a delivery of a code host: parse it, and write what it will post as safely as we do.
-const ids = createIds(1, Date.now);
+const ids = createIds(() => 1, Date.now);
 const connection = await mongoose
   .createConnection(String(process.env.MONGODB_URL), {
     retryWrites: false,

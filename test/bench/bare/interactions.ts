@@ -16,7 +16,7 @@ export type BareInteractions = [id: string, at: number, shownAt: number][];
 
 // The least that an interaction over HTTPS can cost: a durable insert, one signed POST on a connection of its own, a durable update, one PUBLISH.
 const now = (): number => performance.timeOrigin + performance.now();
-const ids = createIds(1, Date.now);
+const ids = createIds(() => 1, Date.now);
 const connection = await mongoose
   .createConnection(String(process.env.MONGODB_URL), {
     retryWrites: false,

@@ -7,7 +7,7 @@ import { createIds } from '../../../lib/base/ids.ts';
 import { plainMessage } from '../../harness/plain-message.ts';
 
 // The least that a chat server can do with a post: parse it, write it as safely as we do, publish it.
-const ids = createIds(1, Date.now);
+const ids = createIds(() => 1, Date.now);
 const connection = await mongoose
   .createConnection(String(process.env.MONGODB_URL), {
     retryWrites: false,

@@ -1,0 +1,50 @@
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { createIds } from '../../lib/base/ids.ts';
+import { createLog } from '../../lib/base/log.ts';
+import { createKeys } from '../../lib/store/bus/keys.ts';
+import { leaseNode } from '../../lib/store/node-lease.ts';
+import { testConfig } from '../harness/stores.ts';
+
+describe('the node number of a process', () => {
+  let redis: Redis;
+  const { REDIS_URL, REDIS_PREFIX } = testConfig();
+  const keys = createKeys(REDIS_PREFIX, 1);
+  const log = createLog('test', 'silent');
+
+  before(() => {
+    redis = new Redis(REDIS_URL);
+  });
+  after(() => redis.disconnect());
+
+  it('a process that was stopped past its lease gives no id, though another has the number, until it has a new one', async () => {
+    let nowMs = 0;
+    const lease = await leaseNode(redis, keys, log, () => nowMs);
+    const ids = createIds(lease.node, Date.now);
+    const node = lease.node();
+    ids.next();
+    nowMs += 600_000;
+    await redis.set(`${keys.shard(0)}id-node:${node}`, 'another process');
+    expect(() => ids.next())
+      .to.throw()
+      .with.property('code', 'unavailable');
+    await lease.renew();
+    expect(lease.node()).not.to.equal(node);
+    ids.next();
+    await lease.release();
+  });
+
+  it('a renewed lease lasts on, and a lost one is not used although its time is not over', async () => {
+    let nowMs = 0;
+    const lease = await leaseNode(redis, keys, log, () => nowMs);
+    const node = lease.node();
+    nowMs += 599_999;
+    await lease.renew();
+    nowMs += 599_999;
+    expect(lease.node()).to.equal(node);
+    await redis.set(`${keys.shard(0)}id-node:${node}`, 'another process');
+    await lease.renew();
+    expect(lease.node()).not.to.equal(node);
+    await lease.release();
+  });
+});
