@@ -186,7 +186,7 @@ async function takeUse(platform: Platform, { code, userId, server }: Use, at: Da
   );
   if (fresh.modifiedCount > 0) return true;
   const abandoned = { $elemMatch: { userId, at: { $lt: new Date(at.getTime() - abandonedMs) } } };
-  const takenOver = await invites.updateOne({ _id: code as never, joining: abandoned as never }, { $set: { 'joining.$.at': at } });
+  const takenOver = await invites.updateOne({ _id: code as never, joining: abandoned }, { $set: { 'joining.$.at': at } });
   return takenOver.modifiedCount > 0;
 }
 
@@ -210,7 +210,7 @@ async function useInvite(platform: Platform, use: Use, add: () => Promise<boolea
   }
   const finish = (isUsed: boolean): Promise<unknown> =>
     platform.db.invites.collection.updateOne(
-      { _id: code as never, joining: { $elemMatch: { userId, at } } as never },
+      { _id: code as never, joining: { $elemMatch: { userId, at } } },
       { $pull: { joining: { userId } } as never, ...(isUsed ? {} : { $inc: { uses: -1 } }) },
     );
   try {

@@ -35,8 +35,8 @@ describe('codehost: push', () => {
   posts('GitHub, one commit', 'push', push, {
     author: githubAuthor,
     title: '[anna/garden:main] 1 new commit',
-    url: 'https://github.com/anna/garden/commit/bbbbbbbbbbbb',
-    description: '`bbbbbbb` Fix the hinge – anna\n<https://github.com/anna/garden/commit/bbbbbbbbbbbb>',
+    url: 'https://github.com/anna/garden/commit/bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb',
+    description: '`bbbbbbb` Fix the hinge – anna\n<https://github.com/anna/garden/commit/bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb>',
     color: 0x0969da,
   });
 
@@ -51,15 +51,15 @@ describe('codehost: push', () => {
       url: 'https://github.com/anna/garden/compare/aaaaaaaaaaaa...bbbbbbbbbbbb',
       description: [
         '`1111111` Step 1 – Anna A.',
-        '<https://github.com/anna/garden/commit/111111111111>',
+        '<https://github.com/anna/garden/commit/1111111111111111111111111111111111111111>',
         '`2222222` Step 2 – Anna A.',
-        '<https://github.com/anna/garden/commit/222222222222>',
+        '<https://github.com/anna/garden/commit/2222222222222222222222222222222222222222>',
         '`3333333` Step 3 – Anna A.',
-        '<https://github.com/anna/garden/commit/333333333333>',
+        '<https://github.com/anna/garden/commit/3333333333333333333333333333333333333333>',
         '`4444444` Step 4 – Anna A.',
-        '<https://github.com/anna/garden/commit/444444444444>',
+        '<https://github.com/anna/garden/commit/4444444444444444444444444444444444444444>',
         '`5555555` Step 5 – Anna A.',
-        '<https://github.com/anna/garden/commit/555555555555>',
+        '<https://github.com/anna/garden/commit/5555555555555555555555555555555555555555>',
         '… and 2 more commits: <https://github.com/anna/garden/compare/aaaaaaaaaaaa...bbbbbbbbbbbb>',
       ].join('\n'),
       color: 0x0969da,
@@ -89,8 +89,8 @@ describe('codehost: push', () => {
     {
       author: { name: 'anna' },
       title: '[main] 1 new commit',
-      url: 'https://github.com/anna/garden/commit/bbbbbbbbbbbb',
-      description: '`bbbbbbb` Fix the hinge – anna\n<https://github.com/anna/garden/commit/bbbbbbbbbbbb>',
+      url: 'https://github.com/anna/garden/commit/bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb',
+      description: '`bbbbbbb` Fix the hinge – anna\n<https://github.com/anna/garden/commit/bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb>',
       color: 0x0969da,
     },
   );
@@ -107,10 +107,10 @@ describe('codehost: push', () => {
     {
       author: { name: '\\<@1000000000000000001>', url: githubAuthor.url, iconUrl: githubAuthor.iconUrl },
       title: '[anna/garden:\\*\\*\\@everyone\\*\\*] 1 new commit',
-      url: 'https://github.com/anna/garden/commit/cccccccccccc',
+      url: 'https://github.com/anna/garden/commit/cccccccccccccccccccccccccccccccccccccccc',
       description: [
         '`ccccccc` \\|\\|\\@here\\|\\| see \\https://evil.example and \\`code\\` – \\_\\_init\\_\\_',
-        '<https://github.com/anna/garden/commit/cccccccccccc>',
+        '<https://github.com/anna/garden/commit/cccccccccccccccccccccccccccccccccccccccc>',
       ].join('\n'),
       color: 0x0969da,
     },
@@ -132,7 +132,7 @@ describe('codehost: push', () => {
     'push',
     { ...push, commits: [commit('b', '😀'.repeat(80), 'anna')] },
     {
-      description: `\`bbbbbbb\` ${'😀'.repeat(71)}… – anna\n<https://github.com/anna/garden/commit/bbbbbbbbbbbb>`,
+      description: `\`bbbbbbb\` ${'😀'.repeat(71)}… – anna\n<https://github.com/anna/garden/commit/bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb>`,
     },
   );
 
@@ -166,7 +166,7 @@ describe('codehost: push', () => {
     url: `https://gitea.example/ben/shed/compare/${sha('a')}...${sha('b')}`,
     description: [
       '`bbbbbbb` Paint it green – ben',
-      '<https://gitea.example/ben/shed/commit/bbbbbbbbbbbb>',
+      '<https://gitea.example/ben/shed/commit/bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb>',
       `… and 1,299 more commits: <https://gitea.example/ben/shed/compare/${sha('a')}...${sha('b')}>`,
     ].join('\n'),
     color: 0x0969da,
@@ -179,7 +179,8 @@ describe('codehost: push', () => {
     {
       title: '[ben/shed:main] 2 new commits on a new branch',
       url: 'https://gitea.example/ben/shed',
-      description: '`bbbbbbb` Paint it green – ben\n<https://gitea.example/ben/shed/commit/bbbbbbbbbbbb>\n… and 1 more commit',
+      description:
+        '`bbbbbbb` Paint it green – ben\n<https://gitea.example/ben/shed/commit/bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb>\n… and 1 more commit',
     },
   );
 
@@ -207,8 +208,8 @@ describe('codehost: push', () => {
     {
       author: gogsAuthor,
       title: '[carl/barn:master] 1 new commit',
-      url: 'https://example.org/gogs/carl/barn/commit/cccccccccccc',
-      description: '`ccccccc` Update README – Carl\n<https://example.org/gogs/carl/barn/commit/cccccccccccc>',
+      url: 'https://example.org/gogs/carl/barn/commit/cccccccccccccccccccccccccccccccccccccccc',
+      description: '`ccccccc` Update README – Carl\n<https://example.org/gogs/carl/barn/commit/cccccccccccccccccccccccccccccccccccccccc>',
       color: 0x0969da,
     },
   );

@@ -26,19 +26,16 @@ export interface PushFacts extends Common {
 
 const nothing = /^0{40,64}$/;
 const shortId = 7;
-/** As many digits as code hosts themselves shorten to in addresses: enough for the largest repositories. */
-const linkedId = 12;
 
 function commitOf(commit: Fields): Commit {
   const sha = rawAt(commit, 'id', 'sha');
   const known = /^[0-9a-f]{7,64}$/i.test(sha);
-  const link = linkAt(commit, 'url');
   const message = /^[^\r\n]*/.exec(rawAt(commit, 'message').trimStart())?.[0] ?? '';
   return {
     id: known ? sha.slice(0, shortId) : '',
     message: lineOf(message, bounds.commitLine),
     author: lineAt(commit, bounds.name, 'author.username', 'author.name', 'committer.username', 'committer.name'),
-    url: known && link?.endsWith(`/${sha}`) ? link.slice(0, link.length - sha.length + Math.min(linkedId, sha.length)) : link,
+    url: linkAt(commit, 'url'),
   };
 }
 
