@@ -1,5 +1,6 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { httpTimeouts } from '../../lib/base/http-timeouts.ts';
 import type { Metrics } from '../../lib/base/metrics.ts';
 import type { Running } from '../../lib/base/process.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
@@ -20,16 +21,13 @@ export async function startApi(platform: ApiPlatform, metrics: Metrics): Promise
   const open = new Set<ServerResponse>();
   // Browsers open connections ahead of need. Node takes one that brought no request yet for a busy one, and would wait for it.
   const unused = new Set<Socket>();
-  const server: Server = createServer(
-    { keepAliveTimeout: 65_000, headersTimeout: 10_000, requestTimeout: 120_000 },
-    (request, response) => {
-      response.shouldKeepAlive &&= server.listening;
-      unused.delete(request.socket);
-      open.add(response);
-      response.once('close', () => open.delete(response));
-      void answer(request, response);
-    },
-  );
+  const server: Server = createServer({ keepAliveTimeout: 65_000, ...httpTimeouts, requestTimeout: 120_000 }, (request, response) => {
+    response.shouldKeepAlive &&= server.listening;
+    unused.delete(request.socket);
+    open.add(response);
+    response.once('close', () => open.delete(response));
+    void answer(request, response);
+  });
   server.on('connection', (socket) => {
     unused.add(socket);
     socket.once('close', () => unused.delete(socket));

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { WebSocketServer } from 'ws';
 import { addressKey } from '../../lib/base/addresses.ts';
 import { clientAddress } from '../../lib/base/client-address.ts';
+import { httpTimeouts } from '../../lib/base/http-timeouts.ts';
 import { limits } from '../../lib/base/limits.ts';
 import { addSocket, isAddressFull, removeSocket } from './address-usage.ts';
 import { closeCode, op, plainBytes } from './frames.ts';
@@ -57,7 +58,7 @@ export function createDoor(node: GatewayNode): Server {
     autoPong: false, // pings are counted before they are answered
     perMessageDeflate: false,
   });
-  const server = createServer({ headersTimeout: 10_000, requestTimeout: 10_000, keepAliveTimeout: 5_000 }, (request, response) => {
+  const server = createServer({ ...httpTimeouts, requestTimeout: 10_000, keepAliveTimeout: 5_000 }, (request, response) => {
     const healthy = request.method === 'GET' && urlOf(request)?.pathname === '/healthz';
     response.writeHead(healthy ? 200 : 426, { 'Content-Type': 'text/plain' });
     response.end(healthy ? 'ok\n' : 'This is a WebSocket gateway.\n');

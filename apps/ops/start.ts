@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { httpTimeouts } from '../../lib/base/http-timeouts.ts';
 import type { Running } from '../../lib/base/process.ts';
 import type { OpsPlatform } from '../../lib/store/platform.ts';
 import { createApp } from './app.ts';
@@ -13,7 +14,7 @@ export interface Ops extends Running {
 export async function startOps(platform: OpsPlatform): Promise<Ops> {
   const { OPS_PORT, OPS_PASSWORD } = platform.config;
   const answer = createApp(platform).callback();
-  const server = createServer({ headersTimeout: 10_000, requestTimeout: 30_000 }, (request, response) => void answer(request, response));
+  const server = createServer({ ...httpTimeouts, requestTimeout: 30_000 }, (request, response) => void answer(request, response));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(OPS_PORT, OPS_PASSWORD ? undefined : '127.0.0.1', resolve);

@@ -78,6 +78,34 @@ describe('HTTP in general', () => {
     });
   });
 
+  describe('headers of every answer', () => {
+    for (const [baseUrl, hsts] of [
+      ['https://chat.example', 'max-age=31536000'],
+      ['http://chat.example', null],
+    ] as const)
+      it(`Cache-Control: no-store, and Strict-Transport-Security ${hsts ?? 'nowhere'} under ${baseUrl}`, async () => {
+        const other = await startTestApi({ BASE_URL: baseUrl });
+        try {
+          for (const [route, status] of [
+            ['/api/gateway', 200],
+            ['/api/openapi.json', 200],
+            ['/api/servers', 401],
+            ['/api/nothing', 404],
+          ] as const) {
+            const answer = await other.call('GET', route);
+            const { headers } = answer;
+            expect([answer.status, headers.get('Cache-Control'), headers.get('Strict-Transport-Security')]).to.deep.equal([
+              status,
+              'no-store',
+              hsts,
+            ]);
+          }
+        } finally {
+          await other.close();
+        }
+      });
+  });
+
   describe('X-Request-Id', () => {
     for (const given of ['abc', 'A-b_c.9', 'x'.repeat(64)])
       it(`is echoed: ${given.slice(0, 10)}`, async () => {

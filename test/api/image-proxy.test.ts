@@ -9,7 +9,7 @@ const svg = '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></
 const redirect = (response: ServerResponse, location: string): unknown => response.writeHead(302, { location }).end();
 const expectNone = ({ status, headers, body }: Got): void => {
   expectError({ status, headers, body: JSON.parse(body.toString()) as Record<string, unknown> }, 404, 'not_found');
-  expect(headers.get('Cache-Control')).to.equal(null);
+  expect(headers.get('Cache-Control')).to.equal('no-store');
 };
 
 describe('GET /images/{signature}/{url}', () => {

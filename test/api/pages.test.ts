@@ -121,7 +121,7 @@ describe('the pages', () => {
     it(`404 ${path}`, async () => {
       const { status, headers, body } = await pages.get(path);
       expect(status).to.equal(404);
-      expect(headers['cache-control']).to.equal(undefined);
+      expect(headers['cache-control']).to.equal('no-store');
       expect(String(body)).to.not.contain('secret');
     });
 

@@ -124,16 +124,6 @@ describe('rate limits', () => {
     expect(passed(await times(2, () => list(api, caller)))).to.equal(2);
   });
 
-  it('interaction callbacks and follow-ups are not counted', async () => {
-    const answers = await times(30, () =>
-      api.call('POST', '/api/interactions/1000000000000000001/token/callback', { body: { type: 'defer' } }),
-    );
-    for (const { status, headers } of answers) {
-      expect(status).to.equal(404);
-      expect(headers.get('X-RateLimit-Limit')).to.equal(null);
-    }
-  });
-
   it('RATE_LIMIT=off counts nobody', async () => {
     const free = await startTestApi();
     try {

@@ -74,7 +74,12 @@ describe('GET /files/{key}/{filename}', () => {
   for (const asked of ['bytes=10-', 'bytes=-0', 'bytes=20-30'])
     it(`416 ${asked}`, async () => {
       const { status, headers, body } = await read({ Range: asked });
-      expect([status, headers.get('Content-Range'), body.length, headers.get('Cache-Control')]).to.deep.equal([416, 'bytes */10', 0, null]);
+      expect([status, headers.get('Content-Range'), body.length, headers.get('Cache-Control')]).to.deep.equal([
+        416,
+        'bytes */10',
+        0,
+        'no-store',
+      ]);
     });
 
   for (const asked of ['bytes=0-1,4-5', 'lines=0-1', 'bytes=a-b', 'nonsense'])
@@ -133,7 +138,7 @@ describe('GET /files/{key}/{filename}', () => {
     await files.updateOne({ _id: file.id }, { $set: { state: 'waiting' } });
     const waiting = await fixture.api.call('GET', path);
     expectError(waiting, 503, 'unavailable');
-    expect([waiting.headers.get('Retry-After'), waiting.headers.get('Cache-Control')]).to.deep.equal(['2', null]);
+    expect([waiting.headers.get('Retry-After'), waiting.headers.get('Cache-Control')]).to.deep.equal(['2', 'no-store']);
     await files.updateOne({ _id: file.id }, { $set: { state: 'freed' } });
     expectError(await fixture.api.call('GET', path), 404, 'not_found');
     await files.updateOne({ _id: file.id }, { $set: { state: 'stored' } });
@@ -143,7 +148,7 @@ describe('GET /files/{key}/{filename}', () => {
     expectError(lost, 404, 'not_found');
     expect([lost.headers.get('ETag'), lost.headers.get('Cache-Control'), lost.headers.get('Content-Disposition')]).to.deep.equal([
       null,
-      null,
+      'no-store',
       null,
     ]);
   });

@@ -8,6 +8,7 @@ export function expectError(answer: Answer, status: number, code: string): void 
   expect([answer.status, answer.body.code], JSON.stringify(answer.body)).to.deep.equal([status, code]);
   expect(answer.headers.get('Content-Type')).to.match(/^application\/json/);
   expect(answer.headers.get('X-Content-Type-Options')).to.equal('nosniff');
+  expect(answer.headers.get('Cache-Control')).to.equal('no-store');
   expect(answer.body.message).to.be.a('string').and.match(/\S/);
   expect(answer.body.requestId).to.equal(answer.headers.get('X-Request-Id'));
   expect(allowedFields).to.include.members(Object.keys(answer.body));

@@ -20,13 +20,19 @@ function refusalOf(fault: unknown): Refusal | null {
  * `{ code, message, requestId, errors?, missing?, retryAfter? }`; the one refusal without a code leaves that out.
  */
 export function requests(platform: ApiPlatform, metrics: Metrics): Middleware<State> {
+  const isSecure = platform.config.baseUrl.startsWith('https:');
+  const headers = {
+    'X-Content-Type-Options': 'nosniff',
+    'Cache-Control': 'no-store', // files, images and pages replace it
+    ...(isSecure ? { 'Strict-Transport-Security': 'max-age=31536000' } : {}),
+  };
   return async (ctx, next) => {
     const began = performance.now();
     const given = ctx.get('X-Request-Id');
     const requestId = idPattern.test(given) ? given : randomUUID();
     ctx.state.requestId = requestId;
     ctx.set('X-Request-Id', requestId);
-    ctx.set('X-Content-Type-Options', 'nosniff');
+    ctx.set(headers);
     try {
       await next();
     } catch (fault) {

@@ -1,0 +1,43 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { startGateway } from '../../apps/gateway/node.ts';
+import { startOps } from '../../apps/ops/start.ts';
+import { createLog } from '../../lib/base/log.ts';
+import { createMetrics } from '../../lib/base/metrics.ts';
+import { openGatewayPlatform, openOpsPlatform } from '../../lib/store/platform.ts';
+import { startTestApi } from '../harness/api.ts';
+import { testConfig } from '../harness/stores.ts';
+
+/** What is closed when a test ends. */
+interface Closable {
+  close(): Promise<void>;
+}
+
+describe('HTTP servers', () => {
+  const open: Closable[] = [];
+  after(async () => {
+    for (const one of open.toReversed()) await one.close();
+  });
+  const keep = <T extends Closable>(one: T): T => {
+    open.push(one);
+    return one;
+  };
+
+  it('close a connection that does not send the whole of its headers, and one that sends nothing', async function () {
+    // Only bounds a hang. Without checks each second the connections would stay for 30 s at least.
+    this.timeout(25_000);
+    const [config, log] = [testConfig(), createLog('test', 'silent')];
+    const api = keep(await startTestApi());
+    const gateway = keep(await startGateway(keep(await openGatewayPlatform(config, log)), createMetrics('gateway')));
+    const ops = keep(await startOps(keep(await openOpsPlatform(config, log))));
+    const ports = [Number(new URL(api.url).port), gateway.port, ops.port];
+    const sockets = ports.flatMap((port) =>
+      ['', 'GET / HTTP/1.1\r\nHost: localhost\r\nX-Half: '].map((text) => {
+        const socket = connect(port, '127.0.0.1');
+        if (text) socket.write(text);
+        return socket.resume();
+      }),
+    );
+    await Promise.all(sockets.map((socket) => once(socket, 'close')));
+  });
+});
