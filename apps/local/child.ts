@@ -112,7 +112,7 @@ class SupervisedChild extends EventEmitter<{ up: []; down: [] }> implements Chil
       if (this.#stopping) throw new Error(`${this.#spec.name} was stopped`);
       if (attempt > maxAttempts || Date.now() > deadline) {
         this.#process?.kill('SIGKILL');
-        throw new Error(`${this.#spec.name} does not come up: ${this.#complaint.trim() || 'no message'}`);
+        throw new Error(`${this.#spec.name} does not start: ${this.#complaint.trim() || 'no message'}`);
       }
       // The dead one's locks and shared memory are reaped by and by, so a failed start is tried again.
       if (attempt > 1) await pause(pauseMs);

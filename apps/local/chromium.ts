@@ -32,9 +32,9 @@ export function findChromium(): string | null {
 export async function bringChromium(report: (line: string) => void): Promise<string | null> {
   const found = findChromium();
   if (found) return found;
-  const how = 'install Chromium, or name one by CHROMIUM';
+  const how = 'install Chromium, or set CHROMIUM to its path';
   if (process.getuid?.() !== 0) {
-    report(`no Chromium, and only root can install one: the browser tests are left out (${how})`);
+    report(`Chromium is not installed and only root can install it; skipping the browser tests (${how})`);
     return null;
   }
   report('installing Chromium for the browser tests');
@@ -46,7 +46,7 @@ export async function bringChromium(report: (line: string) => void): Promise<str
     await apt('install', '--no-install-recommends', 'chromium');
   } catch (fault) {
     const reason = (fault as Error).message.trim().split('\n').at(-1);
-    report(`Chromium could not be installed (${reason}): the browser tests are left out (${how})`);
+    report(`Chromium could not be installed (${reason}); skipping the browser tests (${how})`);
     return null;
   }
   return findChromium();

@@ -145,10 +145,10 @@ async function download(packages: string[], env: NodeJS.ProcessEnv, report: Repo
 /** Copies what the plan keeps, wraps the programs, and adds each shared library their own loader finds they need. */
 async function keepFiles(plan: PackagePlan, usr: string, out: string): Promise<void> {
   const multiarch = (await readdir(join(usr, 'lib'))).find((name) => /-linux-gnu/.test(name));
-  if (!multiarch) throw new Error('the packages hold no libraries');
+  if (!multiarch) throw new Error('the packages contain no libraries');
   const libraries = join(usr, 'lib', multiarch);
   const loader = (await readdir(libraries)).find((name) => /^ld-linux.*\.so\.\d+$/.test(name));
-  if (!loader) throw new Error('the packages hold no dynamic loader');
+  if (!loader) throw new Error('the packages contain no dynamic loader');
   const search = [libraries, ...(plan.modules ? [join(usr, plan.modules)] : [])].join(':');
   const wanted = new Map<string, string>();
   await mkdir(join(out, 'lib', multiarch), { recursive: true });
@@ -161,7 +161,7 @@ async function keepFiles(plan: PackagePlan, usr: string, out: string): Promise<v
     if (!isProgram && !/\.so(\.|$)/.test(path)) continue;
     const listed = await run(join(libraries, loader), ['--library-path', search, '--list', from]);
     for (const line of listed.split('\n')) {
-      if (line.includes('not found')) throw new Error(`${basename(path)} misses a library: ${line.trim()}`);
+      if (line.includes('not found')) throw new Error(`${basename(path)} needs a missing library: ${line.trim()}`);
       const match = /^\s*(\S+) => (\S+) \(/.exec(line);
       if (match?.[1] && match[2]?.startsWith(libraries)) wanted.set(basename(match[1]), match[2]);
     }

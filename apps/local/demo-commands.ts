@@ -15,16 +15,16 @@ export const demoCommands: readonly CommandInput[] = [
   {
     name: 'roll',
     description: 'Rolls a die.',
-    options: [{ name: 'sides', description: 'How many sides it has, 2 to 1000; 6 unless told.', type: 'integer', required: false }],
+    options: [{ name: 'sides', description: 'Number of sides, 2 to 1000. Default: 6.', type: 'integer', required: false }],
   },
   {
     name: 'remind',
-    description: 'Comes back to you with what you asked for.',
+    description: 'Reminds you of something.',
     options: [
-      { name: 'about', description: 'What to be reminded of.', type: 'string', required: true },
-      { name: 'minutes', description: 'In how many minutes, up to 10; 1 unless told.', type: 'number', required: false },
-      { name: 'who', description: 'Who is reminded; you unless told.', type: 'user', required: false },
-      { name: 'quiet', description: 'Whether only you see it.', type: 'boolean', required: false },
+      { name: 'about', description: 'What to remind you of.', type: 'string', required: true },
+      { name: 'minutes', description: 'In how many minutes, up to 10. Default: 1.', type: 'number', required: false },
+      { name: 'who', description: 'Who to remind. Default: you.', type: 'user', required: false },
+      { name: 'quiet', description: 'Only you see the reminder.', type: 'boolean', required: false },
     ],
   },
   {
@@ -32,17 +32,17 @@ export const demoCommands: readonly CommandInput[] = [
     description: 'Thinks for a moment before it answers.',
     options: [{ name: 'question', description: 'What to think about.', type: 'string', required: true }],
   },
-  { name: 'secret', description: 'Tells you something that nobody else sees.' },
+  { name: 'secret', description: 'Tells you something that only you can see.' },
   {
     name: 'ids',
-    description: 'Tells the ids of what you name, for a bot of your own.',
+    description: 'Shows the IDs of what you choose, for your own bot.',
     options: [
       { name: 'user', description: 'A person or bot.', type: 'user', required: false },
       { name: 'role', description: 'A role.', type: 'role', required: false },
       { name: 'channel', description: 'A channel.', type: 'channel', required: false },
     ],
   },
-  { name: 'silent', description: 'Never answers: see what you are told then.' },
+  { name: 'silent', description: 'Never answers, to show what happens then.' },
 ];
 
 /** What the demo bot does about a command: its first answer, and what it follows up with after `afterMs`. */
@@ -69,17 +69,17 @@ const replies: Readonly<Record<string, (used: Used, optionOf: (name: string) => 
   },
   remind: ({ user }, optionOf) => {
     const minutes = Number(optionOf('minutes') ?? 1);
-    if (!(minutes > 0 && minutes <= 10)) return { first: said('I remind of things within 10 minutes.', true) };
+    if (!(minutes > 0 && minutes <= 10)) return { first: said('I can remind you within 10 minutes.', true) };
     const ephemeral = optionOf('quiet') === true;
     const content = cut(`<@${String(optionOf('who') ?? user.id)}> ${String(optionOf('about'))}`, limits.messageChars);
-    const first = said(`I come back to that in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`, ephemeral);
+    const first = said(`I’ll remind you in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`, ephemeral);
     return { first, later: { content, ephemeral, afterMs: minutes * 60_000 } };
   },
   think: (_used, optionOf) => ({
     first: { type: 'defer' },
     later: { content: cut(`I thought about it: ${String(optionOf('question'))} **Yes.**`, limits.messageChars), afterMs: 2_000 },
   }),
-  secret: ({ user }) => ({ first: said(`Only you see this, ${user.displayName}. Load the page again, and it is gone.`, true) }),
+  secret: ({ user }) => ({ first: said(`Only you can see this, ${user.displayName}. It disappears when you reload the page.`, true) }),
   ids: ({ user, serverId, channelId }, optionOf) => {
     const named = ['user', 'role', 'channel'].flatMap((name) =>
       optionOf(name) === undefined ? [] : [`${name} \`${String(optionOf(name))}\``],

@@ -75,7 +75,7 @@ const delivery = (event: string, payload: object): Part => ({
 /** What the demo server shows, in the order in which it is made. */
 export const show: readonly Part[] = [
   category('start-here', 'Start here'),
-  ...channel('rules', 'text', 'start-here', 'What goes and what does not'),
+  ...channel('rules', 'text', 'start-here', 'The rules of this server'),
   ...channel('announcements', 'announcement', 'start-here', 'News, for other servers to follow'),
   category('talk', 'Talk'),
   {
@@ -86,8 +86,8 @@ export const show: readonly Part[] = [
   },
   ...channel('formatting', 'text', 'talk', 'How to write bold, code and the rest'),
   category('work', 'Work'),
-  ...channel('code', 'text', 'work', 'What happens in the repository'),
-  ...channel('moderators', 'text', 'work', 'What those who keep order are told'),
+  ...channel('code', 'text', 'work', 'Activity of the repository'),
+  ...channel('moderators', 'text', 'work', 'Notices for moderators'),
   hidden('moderators'),
   closed('rules'),
   closed('announcements'),
@@ -142,7 +142,7 @@ export const show: readonly Part[] = [
     body: {
       listed: true,
       category: 'community_social',
-      description: 'The server that a first start brings along.',
+      description: 'The server that comes with a new installation.',
       tags: ['demo', 'bots'],
     },
   },

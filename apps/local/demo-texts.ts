@@ -2,33 +2,32 @@
 export const texts = {
   rules: `**Welcome.** Three rules:
 1. Be kind.
-2. Say what you mean, and ask when you do not know.
-3. Nothing secret in a public channel: a webhook's URL, a bot's token.
+2. Say what you mean, and ask when you don't know.
+3. Don't post secrets in a public channel, such as a webhook URL or a bot token.
 
-This is the server's *rules channel*: a Community server names one, and here only its owner writes.`,
-  news: `__News__: this channel is for **announcements**. Whoever manages webhooks in another server can follow it, and what is crossposted here reaches them all.`,
-  welcome: `**This is the demo server.** Everything in it is yours to change; what you delete stays deleted.
+This is the server's *rules channel*. Every Community server has one. Only the owner can post here.`,
+  news: `__News__: this channel is for **announcements**. Other servers can follow it, and every published message is copied to them.`,
+  welcome: `**This is the demo server.** You can change everything in it. What you delete stays deleted.
 - Type \`/\` and choose a command of the Demo Bot.
-- Right here a message is pinned, one has a thread, and some have reactions.
-- \`#formatting\` shows how to write, \`#code\` what a code host posts.`,
-  greeting:
-    'Hi <@{person}>! I am **Ada**, and came by an invite. Nobody sits behind this account but you: its password is where you started.',
-  answer: 'Hello <@{guest}>, good to have you.',
+- This channel has a pinned message, a thread and some reactions.
+- See \`#formatting\` for text formatting and \`#code\` for messages from a code host.`,
+  greeting: 'Hi <@{person}>! I am **Ada**, and I joined with an invite. You can log in as me: my password is in the terminal.',
+  answer: 'Hello <@{guest}>, welcome!',
   botCard: {
-    title: 'What the Demo Bot knows',
-    description: 'Type `/` to choose one of these.',
+    title: 'Commands of the Demo Bot',
+    description: 'Type `/` and choose one of these.',
     color: 0x3b82f6,
     fields: [
       { name: '/hello', value: 'answers at once', inline: true },
       { name: '/roll', value: 'takes a whole number', inline: true },
-      { name: '/remind', value: 'comes back to you', inline: true },
+      { name: '/remind', value: 'reminds you later', inline: true },
       { name: '/think', value: 'thinks first', inline: true },
-      { name: '/secret', value: 'is seen by you only', inline: true },
-      { name: '/ids', value: 'tells ids for your own bot', inline: true },
+      { name: '/secret', value: 'only you see the answer', inline: true },
+      { name: '/ids', value: 'shows IDs for your own bot', inline: true },
     ],
-    footer: { text: 'An embed: bots and webhooks post these.' },
+    footer: { text: 'This is an embed. Bots and webhooks can post them.' },
   },
-  thread: 'A thread keeps a talk together. Quiet for a day, it archives; a new message wakes it.',
+  thread: 'A thread keeps a conversation together. It is archived after a day without messages; a new message reopens it.',
   inThread: 'And the channel stays tidy. 👍',
   formatting: `**bold** \`**bold**\`
 *italic* \`*italic*\`
@@ -36,13 +35,13 @@ __underline__ \`__underline__\`
 ~~strike~~ \`~~strike~~\`
 ||spoiler|| \`||spoiler||\`
 a link without a preview: <https://example.org/>
-as it stands, by a backslash: \\*not italic\\*`,
+shown literally with a backslash: \\*not italic\\*`,
   codeBlock: `A block of code:
 \`\`\`js
 const { url } = await (await fetch(base + '/api/gateway')).json();
 const socket = new WebSocket(url + '?v=1');
 \`\`\``,
-  direct: 'This is a direct message: only you and I read it.',
+  direct: 'This is a direct message. Only you and I can read it.',
 };
 
 const repository = {

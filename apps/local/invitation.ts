@@ -19,11 +19,11 @@ export function invitation({ baseUrl, gatewayUrl, opsUrl }: Addresses, demo: Dem
   const channel = `${baseUrl}/api/channels/${demo.server.channelId}`;
   const where = isDefaultAddress ? '' : `BASE_URL=${baseUrl} `;
   return `
-Parlance runs. Open this in a browser, it logs you in as the demo person:
+Parlance is running. Open this link in a browser to log in as the demo person:
 
   ${link}
 
-It works once, for 15 minutes; \`npm run link\` prints another.
+The link works once and expires after 15 minutes. \`npm run link\` prints another.
 
   API           ${baseUrl}/api
   Gateway       ${gatewayUrl}
@@ -32,11 +32,11 @@ It works once, for 15 minutes; \`npm run link\` prints another.
   Demo server   ${demo.server.id}, channel ${demo.server.channelId}
   Demo person   ${demo.person.username}, password ${demo.person.password}
                 token ${demo.person.token}
-  Somebody else ${demo.guest.username}, password ${demo.guest.password}
+  Second person ${demo.guest.username}, password ${demo.guest.password}
   Demo bot      application ${demo.application.id}
                 token ${demo.application.token}
 
-1. Listen on the gateway, in another terminal (what the person sees):
+1. Listen on the gateway, in another terminal (events of the demo person):
 
   ${where}npm run listen -- ${demo.person.token}
 
@@ -44,7 +44,7 @@ It works once, for 15 minutes; \`npm run link\` prints another.
 
   ${curl(`${channel}/messages`, `Bot ${demo.application.token}`, { content: 'Hello from the bot' })}
 
-3. Use the slash command as the person; the bot answers in the channel:
+3. Use the slash command as the demo person. The bot answers in the channel:
 
   ${curl(`${channel}/commands/${demo.command.id}/invoke`, `Bearer ${demo.person.token}`, { options: [{ name: 'name', value: 'Ada' }] })}
 

@@ -24,7 +24,7 @@ export async function runUntilStopped(start: (note: (one: Started) => void) => P
       try {
         await one.stop();
       } catch (fault) {
-        say(`${one.name} did not stop in order: ${(fault as Error).message}`);
+        say(`${one.name} could not stop cleanly: ${(fault as Error).message}`);
       }
     }
   };

@@ -15,12 +15,13 @@ const end = (line: string, code: number): void => {
   process.exitCode = code;
 };
 
-if (!running || !person || !('token' in person)) end(`Nothing runs from ${folder}: start it with \`npm start\`.`, 69);
+if (!running || !person || !('token' in person)) end(`Parlance is not running from ${folder}. Start it with \`npm start\`.`, 69);
 else
   try {
     const call = apiClient(`http://localhost:${running.PORT}`, `Bearer ${person.token}`);
     process.stdout.write(`${await loginLink(call, running.BASE_URL ?? '', server)}\n`);
   } catch (fault) {
-    if (fault instanceof ApiFault && fault.status === 401) end('The demo person was logged out: `npm start` logs them in again.', 1);
-    else end(`The API does not answer (${(fault as Error).message}).`, 69);
+    if (fault instanceof ApiFault && fault.status === 401)
+      end('The demo person was logged out. Restart `npm start` to log them in again.', 1);
+    else end(`The API does not respond (${(fault as Error).message}).`, 69);
   }

@@ -20,7 +20,7 @@ const note = (line: string): void => {
 
 try {
   const { url } = await apiClient(baseUrl)<{ url: string }>('GET', '/api/gateway');
-  note(`${url}, Ctrl-C ends`);
+  note(`${url}. Press Ctrl-C to stop.`);
   const client = connectGateway({
     url,
     token,
@@ -34,6 +34,6 @@ try {
   });
   await client.done;
 } catch (fault) {
-  note(`${baseUrl} does not answer (${(fault as Error).message}). Does \`npm start\` run, and on this port?`);
+  note(`${baseUrl} does not respond (${(fault as Error).message}). Check that \`npm start\` is running on this port.`);
   process.exitCode = 1;
 }

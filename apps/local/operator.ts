@@ -24,7 +24,7 @@ if (running || isNamed || isHelp) {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal));
   child.on('exit', (code) => process.exit(code ?? 130));
 } else {
-  const message = `Nothing runs from ${folder}: start it with \`npm start\`, or set MONGODB_URL, REDIS_URL and APP_KEY.`;
+  const message = `Parlance is not running from ${folder}. Start it with \`npm start\`, or set MONGODB_URL, REDIS_URL and APP_KEY.`;
   if (args.includes('--json')) process.stdout.write(`${JSON.stringify({ ok: false, error: { code: 'unavailable', message } })}\n`);
   else process.stderr.write(`${message}\n`);
   process.exitCode = 69;

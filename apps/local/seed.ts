@@ -54,7 +54,7 @@ async function ensureApplication(baseUrl: string, call: Call, notes: Notes): Pro
     notes.keep({ application: { ...old, token } });
     return { ...old, token };
   }
-  const input = { name: 'Demo Bot', description: 'Answers /hello, and shows what else a bot can do.' };
+  const input = { name: 'Demo Bot', description: 'Answers /hello and shows what bots can do.' };
   const { id, bot, token } = await call<NewApplication>('POST', '/api/applications', input, keyAfter('application', old));
   const application = { id, botId: bot.id, token };
   notes.keep({ application, made: afterLosing('application', notes.known.made) });

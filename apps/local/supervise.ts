@@ -78,7 +78,7 @@ class SupervisedRole implements Role {
     clearTimeout(timer);
     // A fault of the settings: what the role says of it is all there is to say.
     if (child.exitCode === badSettings) throw new Plain(this.#lastWords.join('\n').replaceAll(/^ *\[\w+\] /gm, ''));
-    if (!ready) throw new Plain(`${this.name} did not start:\n${this.#lastWords.join('\n') || '  (it said nothing)'}`);
+    if (!ready) throw new Plain(`${this.name} did not start:\n${this.#lastWords.join('\n') || '  (no output)'}`);
     this.#wanted = true;
     this.#watch(child, Date.now());
   }
@@ -128,7 +128,7 @@ class SupervisedRole implements Role {
       if (!this.#wanted) return;
       if (Date.now() - startedMs > backoffMs.steady) this.#pauseMs = backoffMs.first;
       say(
-        `${this.name} ended (${signal ?? `code ${code}`}); starting it again in ${this.#pauseMs / 1000} s. Its log: logs/${this.name}.log`,
+        `${this.name} stopped (${signal ?? `code ${code}`}) unexpectedly; restarting in ${this.#pauseMs / 1000} s. Its log: logs/${this.name}.log`,
       );
       this.#timer = setTimeout(() => this.#startAgain(), this.#pauseMs);
       this.#pauseMs = Math.min(this.#pauseMs * 2, backoffMs.most);

@@ -81,7 +81,7 @@ describe('the demo, all roles running', function () {
   it('/remind comes back, to whom it was told to', async () => {
     const who = `<@${demo.guest.id}>`;
     const { said } = await use('remind', { about: 'the gate', minutes: 0.002, who, quiet: false }, /gate/);
-    expect(said).to.deep.equal(['I come back to that in 0.002 minutes.', `${who} the gate`]);
+    expect(said).to.deep.equal(['I’ll remind you in 0.002 minutes.', `${who} the gate`]);
   });
 
   it('the code channel shows the push and the pull request', async () => {

@@ -62,14 +62,14 @@ describe('the link that npm start prints', () => {
       expect(await run()).to.deep.equal({
         exit: 1,
         stdout: '',
-        stderr: 'The demo person was logged out: `npm start` logs them in again.\n',
+        stderr: 'The demo person was logged out. Restart `npm start` to log them in again.\n',
       });
       forget();
       release();
     });
 
     it('69 with one line that says what to do when nothing runs, or does not answer', async () => {
-      const nothing = { exit: 69, stdout: '', stderr: `Nothing runs from ${folder}: start it with \`npm start\`.\n` };
+      const nothing = { exit: 69, stdout: '', stderr: `Parlance is not running from ${folder}. Start it with \`npm start\`.\n` };
       expect(await run()).to.deep.equal(nothing);
       openNotes(folder).keep({ person: { id: '1', username: 'demo', password, token: 'x' } });
       expect(await run()).to.deep.equal(nothing);
@@ -77,7 +77,7 @@ describe('the link that npm start prints', () => {
       const forget = noteRunning(folder, { PORT: '1', BASE_URL: addresses.baseUrl });
       const away = await run();
       expect([away.exit, away.stdout]).to.deep.equal([69, '']);
-      expect(away.stderr).to.match(/^The API does not answer \(.+\)\.\n$/);
+      expect(away.stderr).to.match(/^The API does not respond \(.+\)\.\n$/);
       forget();
       release();
     });
@@ -97,9 +97,9 @@ describe('what npm start prints', () => {
 
   it('begins with the link, how long it works, and how to get another', () => {
     const [, first, , second, , third] = invitation(addresses, demo, link, true).split('\n');
-    expect(first).to.contain('Open this in a browser');
+    expect(first).to.contain('Open this link in a browser');
     expect(second).to.equal(`  ${link}`);
-    expect(third).to.contain('once, for 15 minutes; `npm run link`');
+    expect(third).to.contain('expires after 15 minutes. `npm run link`');
   });
   it('has three commands to paste', () => {
     const commands = invitation(addresses, demo, link, true).match(/^ {2}(?:curl|npm) .*$/gm);

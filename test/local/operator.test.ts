@@ -47,7 +47,9 @@ describe('apps/local/operator.ts', function () {
   it('69 with one line that says what to do when nothing runs, and as an object with --json', async () => {
     const { exit, stdout, stderr } = await run(['early-access', userId]);
     expect([exit, stdout]).to.deep.equal([69, '']);
-    expect(stderr).to.equal(`Nothing runs from ${folder}: start it with \`npm start\`, or set MONGODB_URL, REDIS_URL and APP_KEY.\n`);
+    expect(stderr).to.equal(
+      `Parlance is not running from ${folder}. Start it with \`npm start\`, or set MONGODB_URL, REDIS_URL and APP_KEY.\n`,
+    );
     const inJson = await run(['early-access', userId, '--json']);
     expect([inJson.exit, inJson.stderr]).to.deep.equal([69, '']);
     expect(JSON.parse(inJson.stdout)).to.deep.equal({ ok: false, error: { code: 'unavailable', message: stderr.trim() } });

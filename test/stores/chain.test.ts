@@ -115,7 +115,7 @@ describe('the chain of stores', () => {
     process.env.PATH = folder;
     await writeFile(join(folder, 'redis-server'), '#!/bin/sh\necho bad luck >&2\nexit 3\n', { mode: 0o755 });
     process.env.PARLANCE_REDIS = 'path';
-    expect(await refusalOf('redis')).to.match(/redis does not come up: bad luck/);
+    expect(await refusalOf('redis')).to.match(/redis does not start: bad luck/);
   });
 
   describe('data of an earlier start', () => {
