@@ -43,9 +43,10 @@ describe('web: every page of the client and the portal', function () {
       as: `Bearer ${demo.person.token}`,
       body: {},
     });
+    const link = await site.call<{ code: string }>('POST', '/api/auth/codes', { as: `Bearer ${demo.person.token}`, body: {} });
     for (const dark of [false, true]) {
       const page = await open(site, undefined, { dark, width: 360, bypassCSP: true });
-      for (const path of ['/login', '/register', `/invite/${invite.body.code}`]) {
+      for (const path of ['/login', '/register', `/invite/${invite.body.code}`, `/login#code=${link.body.code}`]) {
         await page.goto(path);
         await page.getByRole('heading', { level: 1 }).waitFor();
         expect(await violations(page), path).to.deep.equal([]);

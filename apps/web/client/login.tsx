@@ -24,6 +24,8 @@ function useNext(): { path: string; goOn: () => void } {
   };
 }
 
+const hasCode = (): boolean => new URLSearchParams(location.hash.slice(1)).has('code');
+
 /** The one-use code in the fragment, taken out of the address bar at once so that it stays in no history. */
 function takeCode(): string | undefined {
   const code = new URLSearchParams(location.hash.slice(1)).get('code') ?? undefined;
@@ -110,17 +112,20 @@ export function LoginPage(): JSX.Element {
   const username = useSignal('');
   const password = useSignal('');
   const link = useSignal<OpenedLink | null>(null);
+  const isOpening = useSignal(hasCode());
   const task = useTask();
   const { path, goOn } = useNext();
   useEffect(() => {
     const open = (): void => {
       const code = takeCode();
       if (code !== undefined)
-        void task.run(async () => {
-          const { user } = await call<LoginCodePreview>('POST', '/api/auth/codes/preview', { code });
-          if (me.value?.id === user.id) goOn();
-          else link.value = { code, user };
-        });
+        void task
+          .run(async () => {
+            const { user } = await call<LoginCodePreview>('POST', '/api/auth/codes/preview', { code });
+            if (me.value?.id === user.id) goOn();
+            else link.value = { code, user };
+          })
+          .finally(() => (isOpening.value = false));
       else if (me.value && location.pathname === '/login') goOn();
     };
     open();
@@ -131,6 +136,12 @@ export function LoginPage(): JSX.Element {
     event.preventDefault();
     void task.run(() => login({ username: username.value, password: password.value })).then((done) => done && goOn());
   };
+  if (isOpening.value)
+    return (
+      <main class="entry">
+        <p class="spinner">Loading …</p>
+      </main>
+    );
   if (link.value) return <LinkQuestion link={link.value} path={path} goOn={goOn} onDecline={() => (link.value = null)} />;
   return (
     <main class="entry">

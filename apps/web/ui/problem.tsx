@@ -19,10 +19,11 @@ export function Problem({
   useRetry(error, again);
   if (!error) return null;
   const others = error.errors.filter(({ path }) => !shown.includes(path));
+  const isAllShown = error.code === 'invalid_request' && error.errors.length > 0 && others.length === 0;
   return (
     <div class="problem" role="alert">
       <p>
-        {error.message}
+        {isAllShown ? 'Check the marked fields.' : error.message}
         {error.retryAfter !== null && ` Try again in ${error.retryAfter} s.`}
       </p>
       {error.missing.length > 0 && <p>Missing: {error.missing.join(', ')}.</p>}

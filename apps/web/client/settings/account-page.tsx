@@ -103,7 +103,7 @@ function SessionRow({ session, onLogOut }: { session: OwnSession; onLogOut: () =
 export function AccountPage(): JSX.Element {
   const sessions = useRead<OwnSession[]>((signal) => call('GET', sessionsPath, undefined, { signal }), []);
   const ending = useSignal<OwnSession | 'others' | null>(null);
-  const list = sessions.value;
+  const list = sessions.value && [...sessions.value].sort((one, other) => Number(other.current) - Number(one.current));
   const close = (): void => {
     ending.value = null;
   };
