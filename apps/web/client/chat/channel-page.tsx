@@ -8,11 +8,11 @@ import { putChannel, servers } from '../../state/servers.ts';
 import { openChannel } from '../../state/start.ts';
 import { useTask } from '../../ui/form.tsx';
 import { say } from '../../ui/toast.tsx';
-import { NotFound } from '../page.tsx';
+import { NotFound, PageHeader } from '../page.tsx';
 import { MembersPanel } from '../panels/members-panel.tsx';
 import { PinsPanel } from '../panels/pins-panel.tsx';
 import { ThreadsPanel } from '../panels/threads-panel.tsx';
-import { type Place, placeOf } from '../place.ts';
+import { holdsMessages, type Place, placeOf } from '../place.ts';
 import { noteVisit } from '../visited.ts';
 import { ChannelHeader, type Side } from './channel-header.tsx';
 import { Composer } from './composer.tsx';
@@ -68,9 +68,25 @@ function Talk({ place, jumpTo }: { place: Place; jumpTo: string | undefined }): 
   );
 }
 
+/** A voice channel, which has nothing to show. */
+function VoiceChannel({ name }: { name: string }): JSX.Element {
+  return (
+    <main id="main">
+      <PageHeader>
+        <h1>{name}</h1>
+      </PageHeader>
+      <div class="home">
+        <p>This is a voice channel. Parlance has no calls yet, so there is nothing to join here, and voice channels hold no messages.</p>
+      </div>
+    </main>
+  );
+}
+
 /** A channel, thread or DM: its messages, the composer, and a panel beside them. */
 export function ChannelPage(): JSX.Element {
   const { channelId = '', serverId } = useRoute().params;
+  const channel = placeOf(channelId)?.channel;
+  if (channel && !holdsMessages(channel)) return <VoiceChannel name={channel.name ?? ''} />;
   // Another channel is another page: nothing of the one before stays.
   return <ChannelOf key={channelId} channelId={channelId} serverId={serverId} />;
 }

@@ -23,18 +23,9 @@ function Row({ channel, serverId, current }: { channel: Channel; serverId: strin
   const mentions = mentionsIn(channel.id);
   const unread = isUnread(channel.id);
   const name = channel.name ?? '';
-  if (!holdsMessages(channel))
-    return (
-      <span class="channel-row soft" title="Voice channels hold no messages">
-        <Icon of={icons[channel.kind]} /> <span class="channel-name">{name}</span>
-      </span>
-    );
+  const look = holdsMessages(channel) ? (unread ? 'unread' : '') : 'soft';
   return (
-    <a
-      class={`channel-row ${unread ? 'unread' : ''}`}
-      href={`/servers/${serverId}/${channel.id}`}
-      aria-current={current ? 'page' : undefined}
-    >
+    <a class={`channel-row ${look}`} href={`/servers/${serverId}/${channel.id}`} aria-current={current ? 'page' : undefined}>
       <Icon of={icons[channel.kind]} /> <span class="channel-name">{name}</span>
       {mentions > 0 ? (
         <span class="badge" aria-label={`${mentions} mentions`}>

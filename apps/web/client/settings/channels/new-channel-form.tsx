@@ -10,10 +10,10 @@ import { SelectField, TextField, useTask } from '../../../ui/form.tsx';
 import { Problem } from '../../../ui/problem.tsx';
 import { categoryChoices, noCategory } from './kinds.ts';
 
+/** Voice is left out: nobody could use such a channel, as there are no calls. */
 const kinds: readonly { value: ChannelInput['kind']; label: string }[] = [
   { value: 'text', label: 'Text: messages, files, threads' },
   { value: 'announcement', label: 'Announcements: posts that other channels can follow' },
-  { value: 'voice', label: 'Voice: holds no messages' },
   { value: 'category', label: 'Category: a heading over channels' },
 ];
 
