@@ -4,7 +4,7 @@ import type { Channel, ThreadInput } from '../contract/channel.ts';
 import { trusted } from '../store/database.ts';
 import { insertNew } from '../store/insert.ts';
 import type { ChannelDoc } from '../store/models/server.ts';
-import type { EnqueuePlatform, Platform } from '../store/platform.ts';
+import type { ApiPlatform, Platform } from '../store/platform.ts';
 import type { Actor } from './access.ts';
 import { newChannel } from './channels.ts';
 import { inPlace, type Place } from './places.ts';
@@ -20,12 +20,27 @@ function parentOf({ channel }: Place): ChannelDoc {
   return holds ? channel : refuse('invalid_request', { reason: 'threads can only be created in text and announcement channels' });
 }
 
+/** Refuses `rate_limited` when a person made 10 threads in this channel within a minute, or 60 were made in the server; only while RATE_LIMIT is on. */
+async function requireRate(platform: ApiPlatform, actor: Actor, channelId: string, serverId: string): Promise<void> {
+  if (platform.config.RATE_LIMIT === null) return;
+  const buckets: [key: string, perMinute: number][] = [
+    [`threads:${actor.id}:${channelId}`, limits.threadsPerMinute],
+    [`threads:${serverId}`, limits.threadsPerServerPerMinute],
+  ];
+  for (const [key, perMinute] of buckets) {
+    const bucket = { key, perSecond: perMinute / 60, burst: perMinute };
+    const { verdict } = await platform.gate({ bucket, versionsOf: [], wantId: false });
+    if (verdict?.allowed === false)
+      refuse('rate_limited', { seconds: Math.ceil(verdict.retryAfterSecs) }, { retryAfter: verdict.retryAfterSecs });
+  }
+}
+
 /**
  * Makes a thread, optionally from one of the channel's messages (spec, Threads). Needs Send Messages. Refuses 400 for a message of another channel and for a
- * channel that holds no threads, `thread_exists` for a second one from a message. Its document and the event it owes are one write.
+ * channel that holds no threads, `thread_exists` for a second one from a message, `rate_limited` for too many. Its document and the event it owes are one write.
  */
 export async function createThread(
-  platform: EnqueuePlatform,
+  platform: ApiPlatform,
   actor: Actor,
   channelId: string,
   input: ThreadInput,
@@ -39,8 +54,9 @@ export async function createThread(
   const messageId = input.messageId ?? null;
   const starter = messageId && (await messages.exists({ _id: messageId, channelId, deleted: trusted({ $exists: false }) }));
   if (messageId && !starter) refuseField('/messageId', 'is not a message of this channel');
-  const now = new Date(platform.now());
   const { serverId } = parent;
+  await requireRate(platform, actor, channelId, serverId);
+  const now = new Date(platform.now());
   const autoArchiveMinutes = input.autoArchiveMinutes ?? parent.autoArchiveMinutes ?? archiveMinutesDefault;
   const thread: ChannelDoc = {
     ...newChannel({ _id: newId, serverId, kind: 'thread', name: input.name.trim(), position: -1, createdAt: now }),

@@ -10,11 +10,12 @@ export const threadsRoutes: readonly Route[] = [
     method: 'POST',
     path,
     auth: 'account',
-    about: 'Creates a thread in a text or announcement channel, optionally from one of its messages. Needs Send Messages.',
+    about:
+      'Creates a thread in a text or announcement channel, optionally from one of its messages. Needs Send Messages. At most 10 a minute of one account in a channel, and 60 in a server.',
     body: ThreadInput,
     reply: { status: 201, body: Channel },
     creates: 'resource',
-    errors: ['invalid_request', 'thread_exists', 'missing_permission', 'not_found', 'idempotency_conflict'],
+    errors: ['invalid_request', 'thread_exists', 'missing_permission', 'not_found', 'rate_limited', 'idempotency_conflict'],
     run: (platform, actor, { params, body, newId }) => createThread(platform, actor, params.channelId, body, newId),
   }),
   route({
