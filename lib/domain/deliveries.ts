@@ -3,7 +3,7 @@ import type { WebhookDelivery, WebhookDeliveryPage } from '../contract/delivery.
 import { trusted } from '../store/database.ts';
 import { insertNew } from '../store/insert.ts';
 import type { DeliveryDoc } from '../store/models/delivery.ts';
-import type { EnqueuePlatform, Platform } from '../store/platform.ts';
+import type { ApiPlatform, Platform } from '../store/platform.ts';
 import type { Actor } from './access.ts';
 import type { Reading } from './codehost/index.ts';
 import { lastOf } from './delivery-log.ts';
@@ -38,17 +38,29 @@ async function store(platform: Platform, doc: DeliveryDoc): Promise<DeliveryDoc 
   return (await insertNew(deliveries, second)) ? second : null;
 }
 
+/** Whether an ignored delivery goes into the log: a webhook that gets very many shows a part of them, so that they cannot fill the database. */
+async function isKept({ gate }: ApiPlatform, webhookId: string): Promise<boolean> {
+  const bucket = {
+    key: `ignored:${webhookId}`,
+    perSecond: limits.deliveriesIgnoredPerSecond,
+    burst: limits.deliveriesIgnoredBurst,
+  };
+  const { verdict } = await gate({ bucket, versionsOf: [], wantId: false });
+  return verdict?.allowed !== false;
+}
+
 /**
  * Takes a delivery in: one write, and a nudge for the worker that posts it (decisions 8). Answers whether it will post: not when its kind posts nothing, it came
  * before within 24 hours and waits or was posted, or it is a second `ping`. One that failed posts when it is sent again.
  */
 export async function acceptDelivery(
-  platform: EnqueuePlatform,
+  platform: ApiPlatform,
   webhookId: string,
   { event, deliveryId, reading }: Arrival,
   newId: string,
 ): Promise<boolean> {
   const posts = 'facts' in reading;
+  if (!posts && !(await isKept(platform, webhookId))) return false;
   const { action } = reading;
   const stored = await store(platform, {
     _id: newId,
