@@ -67,7 +67,11 @@ export const settings = {
   PORT: setting('Port of the HTTP API.', '8080', port),
   GATEWAY_PORT: setting('Port of a WebSocket gateway node.', '8081', port),
   OPS_PORT: setting('Port of the operators’ pages: health, metrics, queues.', '8082', port),
-  OPS_PASSWORD: setting('Password of the operators’ pages (user `ops`). Without a password they listen on loopback only.', '', text),
+  OPS_PASSWORD: setting(
+    'Password of the operators’ pages (user `ops`). Without a password they listen on loopback only, and answer to localhost, 127.0.0.1 and [::1] only.',
+    '',
+    text,
+  ),
   BASE_URL: setting('Public URL of the API and the pages. Default: http://localhost:PORT.', '', url('http:', 'https:')),
   GATEWAY_URL: setting('Public URL of the gateway. Default: ws://localhost:GATEWAY_PORT.', '', url('ws:', 'wss:')),
   MONGODB_URL: setting('URL of the MongoDB database, with its name in the path.', undefined, mongodbUrl),

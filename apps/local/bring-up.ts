@@ -1,3 +1,4 @@
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { readConfig } from '../../config/index.ts';
 import { appKey, claim, dataFolder, noteRunning } from './data-folder.ts';
@@ -32,6 +33,7 @@ export async function bringUp(note: (one: Started) => void): Promise<Role[]> {
   const key = appKey(folder);
   const config = checkedConfig(key);
   note({ name: 'data folder', stop: await claim(folder) });
+  mkdirSync(join(folder, 'files'), { recursive: true, mode: 0o700 });
   await checkPorts([
     { variable: 'PORT', port: config.PORT },
     { variable: 'GATEWAY_PORT', port: config.GATEWAY_PORT },

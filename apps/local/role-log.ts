@@ -9,7 +9,7 @@ const levelNames: Record<number, string> = { 40: 'warning', 50: 'error', 60: 'fa
 
 /** Opens `<folder>/logs/<role>.log` to append; one that has grown past 10 MB becomes `<role>.old.log`. */
 export function openRoleLog(folder: string, role: string): WriteStream {
-  mkdirSync(join(folder, 'logs'), { recursive: true });
+  mkdirSync(join(folder, 'logs'), { recursive: true, mode: 0o700 });
   const path = join(folder, 'logs', `${role}.log`);
   if (existsSync(path) && statSync(path).size > keptBytes) renameSync(path, join(folder, 'logs', `${role}.old.log`));
   return createWriteStream(path, { flags: 'a', mode: 0o600 });

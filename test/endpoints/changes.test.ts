@@ -1,4 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
+import { seal } from '../../lib/store/seal.ts';
 import { expireInteractionJob } from '../../workers/expire-interaction.ts';
 import { reply } from '../harness/endpoint.ts';
 import { type RaceScene, startRaceScene } from './race-scene.ts';
@@ -49,6 +51,18 @@ describe('Interactions Endpoint: what changes between the use of a command and i
     expect(scene.posted()).to.deep.equal([id]);
     const bare = (text: string): string => text.replaceAll(/"createdAt":"[^"]+"/g, '');
     expect(bare(await scene.snapshot())).to.equal(bare(before));
+  });
+
+  it('the signing secret cannot be decrypted: nothing is sent, the log says what to do, and a reset mends it', async () => {
+    const { applications } = scene.api.platform.db;
+    await applications.updateOne({ _id: scene.bot.applicationId }, { $set: { signingSecret: seal(randomBytes(32), 'lost') } });
+    const id = await scene.use();
+    const reason = 'the signing secret cannot be decrypted: reset it in the developer portal';
+    expect(await sendsNothing(id)).to.deep.equal(failed(reason));
+    expect((await scene.api.call('POST', `${application()}/signing-secret`, { as: scene.asPerson })).status).to.equal(200);
+    const next = await scene.use();
+    await scene.post(next);
+    expect(scene.posted()).to.deep.equal([next]);
   });
 
   it('the URL was removed: nothing is sent', async () => {
