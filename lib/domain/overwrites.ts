@@ -5,13 +5,15 @@ import type { Channel, OverwriteInput } from '../contract/channel.ts';
 import type { ChannelDoc } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { type Actor, type InChannel, inChannel, requireGrantable } from './access.ts';
-import { changesOf, writeAudit } from './audit.ts';
+import { type Changes, changesOf, writeAudit } from './audit.ts';
 import { alsoOwes, requireRoom, withRoom } from './owed-events.ts';
 import { channelOf } from './server-view.ts';
 
 type Bits = Pick<Overwrite, 'allow' | 'deny'>;
 
 const nothing: Bits = { allow: 0, deny: 0 };
+/** How often a change is judged again because the channel's overwrites changed meanwhile. */
+const triesMax = 20;
 
 /**
  * The channel of an overwrite for `targetId`, a role or member below the caller's highest; `@everyone` is below all. Needs Manage Roles. 404 for what is
@@ -23,7 +25,8 @@ async function placeOf(
   channelId: string,
   targetId: string,
 ): Promise<InChannel & { standing: Overwrite | undefined }> {
-  const place = await inChannel(platform, actor, channelId, 'Manage Roles');
+  // From the database, not from the cache: the write is made over exactly what is judged here.
+  const place = await inChannel(platform, { ...actor, versionOf: () => Promise.resolve(null) }, channelId, 'Manage Roles');
   const { access, server, member, channel } = place;
   if (channel.kind === 'thread') refuse('invalid_request', { reason: 'a thread uses the permission overwrites of its parent channel' });
   const standing = channel.overwrites.find((one) => one.id === targetId);
@@ -43,27 +46,61 @@ function requireOwnBits({ server, member, permissions }: InChannel, before: Bits
   requireGrantable(permissions | permissionsOf(server, member), (before.allow ^ now.allow) | (before.deny ^ now.deny));
 }
 
-/** The overwrites without `targetId`'s, and with `added`: one update, so that none of two at once is lost or doubled. */
+/**
+ * The overwrites without `targetId`'s, and with `added`: one update, which is made only while those of the target and those that decide what the caller may do
+ * are as they were judged; null when they changed meanwhile.
+ */
 async function replaceOverwrite(
   platform: EnqueuePlatform,
-  { channel, server }: InChannel,
+  { channel, server, member }: InChannel,
   targetId: string,
   added: Overwrite[],
-): Promise<ChannelDoc> {
-  const others = { $filter: { input: '$overwrites', as: 'one', cond: { $ne: ['$$one.id', { $literal: targetId }] } } };
+): Promise<ChannelDoc | null> {
+  const judgedIds = [targetId, server._id, member.userId, ...member.roles];
+  const judged = channel.overwrites.filter(({ id }) => judgedIds.includes(id));
+  const pick = (cond: object): object => ({ $filter: { input: '$overwrites', as: 'one', cond } });
+  const others = pick({ $ne: ['$$one.id', { $literal: targetId }] });
   const was = { overwrites: '$overwrites' };
   const owed = alsoOwes(platform, { name: 'CHANNEL_UPDATE', was });
+  const asJudged = { $eq: [pick({ $in: ['$$one.id', { $literal: judgedIds }] }), { $literal: judged }] };
   const after = await platform.versions.changing({ servers: [server._id] }, () =>
     platform.db.channels.collection.findOneAndUpdate(
-      { _id: channel._id as never, serverId: server._id, ...withRoom },
+      { _id: channel._id as never, serverId: server._id, ...withRoom, $expr: asJudged },
       [{ $set: { overwrites: { $concatArrays: [others, { $literal: added }] }, ...owed } }],
       { returnDocument: 'after' },
     ),
   );
-  platform.nudge('drain-server', { serverId: server._id });
   if (after) return after as unknown as ChannelDoc;
-  requireRoom((await platform.db.channels.findOne({ _id: channel._id }, { ob: 1 }).lean())?.ob?.length ?? 0);
-  return refuse('not_found', { what: 'channel' });
+  const standing = await platform.db.channels.findOne({ _id: channel._id }, { ob: 1 }).lean();
+  requireRoom((standing ?? refuse('not_found', { what: 'channel' })).ob?.length ?? 0);
+  return null;
+}
+
+/**
+ * Changes what a channel changes for `targetId` to `bits`, null to take it away. The rule "only bits that the caller has" is judged on the overwrites as they are
+ * read, and what was judged is the filter of the write: when another changed it meanwhile it is judged again, so nobody undoes bits that they lack. `changes` is null when
+ * there are none.
+ */
+async function changeOverwrite(
+  platform: EnqueuePlatform,
+  actor: Actor,
+  channelId: string,
+  targetId: string,
+  bits: Bits | null,
+): Promise<{ channel: ChannelDoc; changes: Changes | null; serverId: string }> {
+  for (let tries = 0; tries < triesMax; tries++) {
+    const place = await placeOf(platform, actor, channelId, targetId);
+    const { channel, server, standing } = place;
+    const serverId = server._id;
+    requireOwnBits(place, standing ?? nothing, bits ?? nothing);
+    const changes = changesOf<Bits>(standing ?? nothing, bits ?? nothing);
+    if (bits === null ? !standing : standing && Object.keys(changes).length === 0) return { channel, changes: null, serverId };
+    const after = await replaceOverwrite(platform, place, targetId, bits === null ? [] : [{ id: targetId, ...bits }]);
+    if (!after) continue;
+    platform.nudge('drain-server', { serverId });
+    return { channel: after, changes: { ...changes, channelId: { from: channelId, to: channelId } }, serverId };
+  }
+  return refuse('unavailable');
 }
 
 /** Sets what a channel changes for a role or member (decisions 3). Refuses `missing_permission` for bits that the caller lacks. */
@@ -72,34 +109,20 @@ export async function setOverwrite(
   actor: Actor,
   channelId: string,
   targetId: string,
-  input: OverwriteInput,
+  { allow, deny }: OverwriteInput,
 ): Promise<Channel> {
-  const place = await placeOf(platform, actor, channelId, targetId);
-  const { channel, server, standing } = place;
-  const { allow, deny } = input;
-  if (allow & deny) refuseField('/deny', 'holds a bit that allow holds as well');
-  requireOwnBits(place, standing ?? nothing, input);
-  const changes = changesOf<Bits>(standing ?? nothing, { allow, deny });
-  if (standing && Object.keys(changes).length === 0) return channelOf(channel);
-  const after = await replaceOverwrite(platform, place, targetId, [{ id: targetId, allow, deny }]);
-  const target = { channelId: { from: channelId, to: channelId } };
-  await writeAudit(platform, actor, {
-    serverId: server._id,
-    action: 'overwrite_set',
-    targetId,
-    changes: { ...changes, ...target },
-    channel: after,
-  });
-  return channelOf(after);
+  const bits = { allow, deny };
+  if (allow & deny) {
+    await placeOf(platform, actor, channelId, targetId);
+    refuseField('/deny', 'holds a bit that allow holds as well');
+  }
+  const { channel, changes, serverId } = await changeOverwrite(platform, actor, channelId, targetId, bits);
+  if (changes) await writeAudit(platform, actor, { serverId, action: 'overwrite_set', targetId, changes });
+  return channelOf(channel);
 }
 
 /** Removes what a channel changes for a role or member; nothing happens when that is nothing. */
 export async function deleteOverwrite(platform: EnqueuePlatform, actor: Actor, channelId: string, targetId: string): Promise<void> {
-  const place = await placeOf(platform, actor, channelId, targetId);
-  const { server, standing } = place;
-  if (!standing) return;
-  requireOwnBits(place, standing, nothing);
-  const after = await replaceOverwrite(platform, place, targetId, []);
-  const changes = { ...changesOf<Bits>(standing, nothing), channelId: { from: channelId, to: channelId } };
-  await writeAudit(platform, actor, { serverId: server._id, action: 'overwrite_delete', targetId, changes, channel: after });
+  const { changes, serverId } = await changeOverwrite(platform, actor, channelId, targetId, null);
+  if (changes) await writeAudit(platform, actor, { serverId, action: 'overwrite_delete', targetId, changes });
 }

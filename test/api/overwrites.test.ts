@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { Channel } from '../../lib/contract/channel.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
+import { around } from '../harness/around.ts';
 import {
   type Caller,
   makeChannel,
@@ -56,6 +57,27 @@ describe('overwrites', () => {
       for (const status of [204, 204]) await send(api, status, keeper, 'DELETE', path(low));
       expect((await read(owner, channel.id)).overwrites).to.deep.equal([]);
     });
+
+    for (const method of ['PUT', 'DELETE'] as const)
+      it(`403 for a ${method} that would undo bits which the caller lacks and the owner sets at the same moment`, async () => {
+        await setOverwrite(api, owner, channel.id, low, view, post);
+        const held = new Promise<() => void>((reached) => {
+          around(api.platform.db.channels.collection, 'findOneAndUpdate', async (write) => {
+            await new Promise<void>((go) => {
+              reached(go);
+            });
+            return write();
+          });
+        });
+        const body = method === 'PUT' ? { body: { allow: 0, deny: 0 } } : {};
+        const late = api.call(method, path(low), { as: keeper.as, ...body });
+        const go = await held;
+        await setOverwrite(api, owner, channel.id, low, view | manageChannels, post);
+        go();
+        const { status, body: answer } = await late;
+        expect([status, answer.code]).to.deep.equal([403, 'missing_permission']);
+        expect((await read(owner, channel.id)).overwrites).to.deep.equal([{ id: low, allow: view | manageChannels, deny: post }]);
+      });
 
     it('takes effect on the next request', async () => {
       await send(api, 201, member, 'POST', `/api/channels/${channel.id}/messages`, { content: 'x' });
