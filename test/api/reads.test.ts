@@ -185,14 +185,14 @@ describe('read marks', () => {
       const before = await reads(person);
       const { messages } = api.platform.db;
       const asked: string[] = [];
-      const { find, findOne } = messages;
+      const [find, findOne] = [messages.find.bind(messages), messages.findOne.bind(messages)];
       messages.find = ((...args: Parameters<typeof find>) => {
         asked.push(String((args[0] as unknown as { channelId: string }).channelId));
-        return find.apply(messages, args);
+        return find(...args);
       }) as typeof find;
       messages.findOne = ((...args: Parameters<typeof findOne>) => {
         asked.push(String((args[0] as unknown as { channelId: string }).channelId));
-        return findOne.apply(messages, args);
+        return findOne(...args);
       }) as typeof findOne;
       try {
         expect(await reads(person)).to.deep.equal(before);

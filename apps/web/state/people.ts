@@ -1,7 +1,8 @@
 import { signal } from '@preact/signals';
+import { limits } from '../../../lib/base/limits.ts';
 import type { Member } from '../../../lib/contract/server.ts';
 import type { Author, SeenStatus } from '../../../lib/contract/user.ts';
-import { call, path } from '../api/call.ts';
+import { call, path, query } from '../api/call.ts';
 
 /** What is known of an account wherever it was met: a member list, a message, a DM. */
 export type Face = Author;
@@ -43,7 +44,7 @@ export function presenceOf(userId: string): Presence | undefined {
   return presences.get(userId);
 }
 
-/** The members of a server, in no order; undefined until they were read. */
+/** The members of a server as far as they were read, in no order; undefined until the first were. */
 export function membersOf(serverId: string): ReadonlyMap<string, Member> | undefined {
   void changes.value;
   return membersByServer.get(serverId);
@@ -103,25 +104,84 @@ export function takeRole(serverId: string, roleId: string): void {
   changed();
 }
 
+/** The user id that the next page of a server's members comes after; null when all were read. */
+const nextByServer = new Map<string, string | null>();
 const loading = new Map<string, Promise<void>>();
 
-/** Reads the members of a server, once at a time; `again` also when they were read before. Throws `ApiError`. */
-export async function loadMembers(serverId: string, again = false): Promise<void> {
-  if (membersByServer.has(serverId) && !again) return;
+/** Reads one page of members, once at a time for each server. Throws `ApiError`. */
+function loadPage(serverId: string, after: string | null): Promise<void> {
   const running = loading.get(serverId);
   if (running) return running;
-  const reading = call<Member[]>('GET', path`/api/servers/${serverId}/members`)
+  const limit = limits.membersListed;
+  const reading = call<Member[]>('GET', path`/api/servers/${serverId}/members` + query({ limit, after: after ?? undefined }))
     .then((list) => {
-      membersByServer.set(serverId, new Map(list.map((member) => [member.user.id, member])));
+      if (after === null) membersByServer.set(serverId, new Map());
       for (const member of list) putMember(serverId, member);
+      nextByServer.set(serverId, list.length === limit ? (list.at(-1)?.user.id ?? null) : null);
     })
     .finally(() => loading.delete(serverId));
   loading.set(serverId, reading);
   return reading;
 }
 
+/** Reads the first 1,000 members of a server; `again` also when they were read before. Throws `ApiError`. */
+export async function loadMembers(serverId: string, again = false): Promise<void> {
+  if (!membersByServer.has(serverId) || again) await loadPage(serverId, null);
+}
+
+/** Whether a server has members that were not read yet. */
+export function hasMoreMembers(serverId: string): boolean {
+  void changes.value;
+  return (nextByServer.get(serverId) ?? null) !== null;
+}
+
+/** Reads the next 1,000 members of a server, if there are more. Throws `ApiError`. */
+export async function loadMoreMembers(serverId: string): Promise<void> {
+  const next = nextByServer.get(serverId) ?? null;
+  if (next !== null) await loadPage(serverId, next);
+}
+
+/** The members whose username or display name begins with `text`; they join those that were read. Throws `ApiError`. */
+export async function findMembers(serverId: string, text: string, signal?: AbortSignal): Promise<Member[]> {
+  const found = await call<Member[]>(
+    'GET',
+    path`/api/servers/${serverId}/members` + query({ query: text }),
+    undefined,
+    signal ? { signal } : {},
+  );
+  for (const member of found) putMember(serverId, member);
+  return found;
+}
+
+/** The member with exactly this username; undefined when there is none. Throws `ApiError`. */
+export async function findByUsername(serverId: string, username: string): Promise<Member | undefined> {
+  await loadMembers(serverId);
+  const hasName = ({ user }: Member): boolean => user.username === username;
+  const known = [...(membersByServer.get(serverId)?.values() ?? [])].find(hasName);
+  if (known || username === '' || !hasMoreMembers(serverId)) return known;
+  return (await findMembers(serverId, username)).find(hasName);
+}
+
+const asked = new Set<string>();
+let asking: Promise<unknown> = Promise.resolve();
+
+/** Reads one member where not all were read, once and one after the other. Someone who is not in the server stays unknown. */
+export async function needMember(serverId: string, userId: string): Promise<void> {
+  await loadMembers(serverId);
+  const key = `${serverId}:${userId}`;
+  if (asked.has(key) || nextByServer.get(serverId) === null || membersByServer.get(serverId)?.has(userId)) return;
+  asked.add(key);
+  asking = asking
+    .then(() => call<Member>('GET', path`/api/servers/${serverId}/members/${userId}`))
+    .then((member) => putMember(serverId, member))
+    .catch(() => undefined);
+}
+
 /** The servers whose members were read: after a gap they are read again. */
 export const knownMemberLists = (): string[] => [...membersByServer.keys()];
 
 /** Forgets the members of a server that the person left. */
-export const dropMembers = (serverId: string): void => void membersByServer.delete(serverId);
+export function dropMembers(serverId: string): void {
+  membersByServer.delete(serverId);
+  nextByServer.delete(serverId);
+}

@@ -2,13 +2,13 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { PickerCommand } from '../../../../lib/contract/command.ts';
 import { type ApiError, asApiError, call, path, query as queryString } from '../../api/call.ts';
-import { loadMembers } from '../../state/people.ts';
+import { findMembers, hasMoreMembers, loadMembers } from '../../state/people.ts';
 import type { Place } from '../place.ts';
 import type { Query } from './completion-query.ts';
 import { channelsFor, commandsFor, emojisFor, mentionsFor, type Suggestion } from './completion-sources.tsx';
 import { type Emoji, loadEmojis } from './emojis.ts';
 
-/** The picker is asked this long after the last letter, in milliseconds. */
+/** The service is asked this long after the last letter, in milliseconds. */
 const restMs = 120;
 
 /** Reads the commands that can be used in a channel whose name holds `wanted`. Throws `ApiError`. */
@@ -46,6 +46,16 @@ export function useOffer(place: Place, query: Query | null): Offer {
       );
     if (sign !== '/') commands.value = null;
   }, [sign]);
+  useEffect(() => {
+    const { serverId } = place;
+    if (sign !== '@' || wanted === '' || serverId === null || !hasMoreMembers(serverId)) return undefined;
+    const stop = new AbortController();
+    const rest = setTimeout(() => void findMembers(serverId, wanted, stop.signal).catch(() => undefined), restMs);
+    return () => {
+      clearTimeout(rest);
+      stop.abort();
+    };
+  }, [sign, wanted]);
   useEffect(() => {
     if (sign !== '/') return undefined;
     const stop = new AbortController();

@@ -11,6 +11,7 @@ import { copyText } from '../../ui/clipboard.ts';
 import { plainLink } from '../../ui/hostile-text.ts';
 import { isSafeLink } from '../../ui/links.ts';
 import { openProfile } from '../people/open-profile.ts';
+import { useMembers } from '../people/use-member.ts';
 import './markup.css';
 import { customEmojiText, isEmojiOnly, roleNameOf } from './markup-text.ts';
 import { colorOf, roleStyle } from './name.tsx';
@@ -126,6 +127,7 @@ export function Link({ url, children }: { url: string; children?: ComponentChild
 function UserMention({ id, serverId }: { id: string; serverId: string | null }): JSX.Element {
   const name = useComputed(() => nameOf(id));
   const color = useComputed(() => colorOf(serverId, id));
+  useMembers(serverId, [id]);
   return (
     <button
       type="button"

@@ -6,6 +6,7 @@ import { membersOf } from '../../state/people.ts';
 import { details } from '../../state/servers.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { openProfile } from '../people/open-profile.ts';
+import { useMembers } from '../people/use-member.ts';
 
 /** The colour of an account in a server: that of its highest role that has one; undefined when none has, or the members were not read. */
 export function colorOf(serverId: string | null, userId: string): string | undefined {
@@ -42,6 +43,7 @@ export function Name({
   tabIndex?: number;
 }): JSX.Element {
   const color = useComputed(() => colorOf(serverId, id));
+  useMembers(serverId, [id]);
   return (
     <button
       type="button"

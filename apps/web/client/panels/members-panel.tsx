@@ -2,7 +2,7 @@ import { useComputed, useSignal } from '@preact/signals';
 import { Crown } from 'lucide';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { faceOf, loadMembers, membersOf } from '../../state/people.ts';
+import { faceOf, hasMoreMembers, loadMembers, loadMoreMembers, membersOf } from '../../state/people.ts';
 import { details } from '../../state/servers.ts';
 import { Avatar } from '../../ui/avatar.tsx';
 import { useTask } from '../../ui/form.tsx';
@@ -20,12 +20,25 @@ const rowPx = 44;
 /** Rows drawn beyond the view, so that scrolling shows no gaps. */
 const beyond = 10;
 
-function Row({ row, serverId, at, count }: { row: MemberRow; serverId: string; at: number; count: number }): JSX.Element {
+function Row({
+  row,
+  serverId,
+  at,
+  count,
+  more,
+}: {
+  row: MemberRow;
+  serverId: string;
+  at: number;
+  count: number;
+  more: boolean;
+}): JSX.Element {
   if (row.kind === 'group')
     return (
       <li class="member-row group" aria-setsize={count} aria-posinset={at}>
         <h3>
           <bdi>{row.name}</bdi> — {row.count}
+          {more && '+'}
         </h3>
       </li>
     );
@@ -56,12 +69,21 @@ function Row({ row, serverId, at, count }: { row: MemberRow; serverId: string; a
   );
 }
 
-/** A server's members by hoisted role, those who are online first. Only the rows in view are drawn. */
+/**
+ * A server's members by hoisted role, those who are online first. Only the rows in view are drawn. Of a large server the first are read, and more when the end
+ * is in view: counts then end with a plus.
+ */
 function MemberList({ serverId }: { serverId: string }): JSX.Element {
+  const reading = useTask();
   const view = useSignal({ from: 0, to: 30 });
   const rows = useComputed(() => memberRows(details.value.get(serverId)?.roles ?? [], [...(membersOf(serverId)?.values() ?? [])]));
   const all = rows.value;
+  const more = hasMoreMembers(serverId);
   const { from, to } = view.value;
+  const readMore = (): void => void reading.run(() => loadMoreMembers(serverId));
+  useEffect(() => {
+    if (more && to >= all.length && !reading.error) readMore();
+  }, [more, to >= all.length, all.length]);
   const shown = all.slice(from, to);
   const look = (element: HTMLElement): void => {
     const first = Math.max(0, Math.floor(element.scrollTop / rowPx) - beyond);
@@ -78,9 +100,10 @@ function MemberList({ serverId }: { serverId: string }): JSX.Element {
     >
       <ul style={{ paddingTop: `${Math.min(from, all.length) * rowPx}px`, paddingBottom: `${Math.max(0, all.length - to) * rowPx}px` }}>
         {shown.map((row, index) => (
-          <Row key={row.key} row={row} serverId={serverId} at={from + index + 1} count={all.length} />
+          <Row key={row.key} row={row} serverId={serverId} at={from + index + 1} count={all.length} more={more} />
         ))}
       </ul>
+      <Problem error={reading.error} again={readMore} />
     </div>
   );
 }

@@ -19,6 +19,7 @@ import { roleStyle, TagMark } from '../chat/name.tsx';
 import { MemberActions } from '../settings/member-actions.tsx';
 import { badgeTexts } from './badges.ts';
 import { profileOpen } from './open-profile.ts';
+import { useMembers } from './use-member.ts';
 import './profile.css';
 
 function Roles({ server, userId }: { server: Server; userId: string }): JSX.Element | null {
@@ -49,6 +50,7 @@ function ProfileBody({ profile, serverId, onClose }: { profile: Profile; serverI
   const talking = useTask();
   const server = details.value.get(serverId ?? '');
   const member = server && membersOf(server.id)?.get(user.id);
+  useMembers(serverId, [user.id]);
   const talk = (): void =>
     void talking.run(async () => {
       const dm = await openDm(user.id);

@@ -1,13 +1,14 @@
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { Server } from '../../../../lib/contract/server.ts';
-import { loadMembers, membersOf, nameOf } from '../../state/people.ts';
+import { hasMoreMembers, loadMembers, membersOf, nameOf } from '../../state/people.ts';
 import { myId } from '../../state/session.ts';
 import { Avatar } from '../../ui/avatar.tsx';
 import { useTask } from '../../ui/form.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { bornOf } from '../../ui/times.ts';
 import { TypeMarks } from '../discovery/type-marks.tsx';
+import { useMembers } from '../people/use-member.ts';
 import { LeaveServer } from './leaving.tsx';
 
 /** What a server is, for every member, and the way out. */
@@ -16,6 +17,7 @@ export function AboutPage({ server }: { server: Server }): JSX.Element {
   const load = (): void => void task.run(() => loadMembers(server.id));
   useEffect(load, [server.id]);
   const members = membersOf(server.id);
+  useMembers(server.id, [server.ownerId]);
   return (
     <>
       <div class="about-server">
@@ -26,7 +28,7 @@ export function AboutPage({ server }: { server: Server }): JSX.Element {
             {server.name} <TypeMarks types={server.types} />
           </dd>
           <dt>Members</dt>
-          <dd>{members ? members.size.toLocaleString() : '…'}</dd>
+          <dd>{members ? `${hasMoreMembers(server.id) ? 'More than ' : ''}${members.size.toLocaleString()}` : '…'}</dd>
           <dt>Owner</dt>
           <dd>{nameOf(server.ownerId)}</dd>
           <dt>Made</dt>

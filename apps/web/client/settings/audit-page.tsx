@@ -11,6 +11,7 @@ import { TextField, useTask } from '../../ui/form.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { momentOf } from '../../ui/times.ts';
 import { useRead } from '../../ui/use-read.ts';
+import { useMembers } from '../people/use-member.ts';
 import { actorOf, changesOf, sentenceOf } from './audit-words.ts';
 
 function Entry({ entry, server }: { entry: AuditEntry; server: Server }): JSX.Element {
@@ -65,6 +66,7 @@ export function AuditPage({ server }: { server: Server }): JSX.Element {
         .catch(() => undefined);
   }, [server.id]);
   const page = reading.value;
+  useMembers(server.id, [...new Set(page?.items.map(({ actorId }) => actorId))]);
   const readMore = (): void =>
     void more.run(async () => {
       const older = await call<Page>('GET', at + query({ before: page?.items.at(-1)?.id }));

@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useLocation } from 'preact-iso';
-import type { Server } from '../../../../lib/contract/server.ts';
+import type { Member, Server } from '../../../../lib/contract/server.ts';
 import { ApiError, call, path } from '../../api/call.ts';
-import { dropMembers, loadMembers, membersOf } from '../../state/people.ts';
+import { dropMembers, findByUsername } from '../../state/people.ts';
 import { dropServer, putServer } from '../../state/servers.ts';
 import { myId } from '../../state/session.ts';
 import { Button } from '../../ui/button.tsx';
@@ -51,25 +51,21 @@ function HandOver({ server }: { server: Server }): JSX.Element {
   const username = useSignal('');
   const asking = useSignal(false);
   const task = useTask();
-  const heir = (): { id: string; name: string } | undefined => {
-    const name = username.value.trim().replace(/^@/, '');
-    const found = [...(membersOf(server.id)?.values() ?? [])].find(({ user }) => user.username === name);
-    return found && { id: found.user.id, name: found.user.displayName };
-  };
+  const heir = useSignal<Member['user'] | null>(null);
   const ask = (event: SubmitEvent): void => {
     event.preventDefault();
     void task.run(async () => {
-      await loadMembers(server.id);
-      const found = heir();
+      const found = (await findByUsername(server.id, username.value.trim().replace(/^@/, '')))?.user;
       if (!found || found.id === myId()) throw new ApiError(0, { message: 'No other member of this server has that username.' });
+      heir.value = found;
       asking.value = true;
     });
   };
   const handOver = async (): Promise<void> => {
-    const found = heir();
+    const found = heir.value;
     if (!found) return;
     putServer(await call<Server>('PATCH', path`/api/servers/${server.id}`, { ownerId: found.id }));
-    say(`${server.name} belongs to ${found.name} now.`);
+    say(`${server.name} belongs to ${found.displayName} now.`);
   };
   return (
     <form class="form" onSubmit={ask}>
@@ -89,7 +85,7 @@ function HandOver({ server }: { server: Server }): JSX.Element {
       </div>
       {asking.value && (
         <Confirm title={`Hand ${server.name} over?`} action="Hand over" run={handOver} onClose={() => (asking.value = false)}>
-          <p>{heir()?.name} becomes the owner. You keep your roles, and lose every right that they do not give you.</p>
+          <p>{heir.value?.displayName} becomes the owner. You keep your roles, and lose every right that they do not give you.</p>
         </Confirm>
       )}
     </form>

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { Member, Server } from '../../../../lib/contract/server.ts';
-import { loadMembers, membersOf } from '../../state/people.ts';
+import { findMembers, hasMoreMembers, loadMembers, loadMoreMembers, membersOf } from '../../state/people.ts';
 import { may } from '../../state/rights.ts';
 import { Avatar } from '../../ui/avatar.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -13,6 +13,8 @@ import { MemberActions } from './member-actions.tsx';
 
 /** How many members are shown at first, and more at each asking. */
 const pageOf = 50;
+/** The service is asked this long after the last letter, in milliseconds. */
+const restMs = 150;
 
 const matches = ({ user }: Member, text: string): boolean =>
   user.displayName.toLowerCase().includes(text) || user.username.includes(text) || user.id === text;
@@ -24,9 +26,21 @@ export function MembersPage({ server }: { server: Server }): JSX.Element {
   const task = useTask();
   const load = (): void => void task.run(() => loadMembers(server.id));
   useEffect(load, [server.id]);
-  const members = membersOf(server.id);
-  if (!members) return task.error ? <Problem error={task.error} again={load} /> : <p class="spinner">Loading …</p>;
   const wanted = text.value.trim().replace(/^@/, '').toLowerCase();
+  useEffect(() => {
+    if (wanted === '' || !hasMoreMembers(server.id)) return undefined;
+    const stop = new AbortController();
+    const rest = setTimeout(() => void findMembers(server.id, wanted, stop.signal).catch(() => undefined), restMs);
+    return () => {
+      clearTimeout(rest);
+      stop.abort();
+    };
+  }, [server.id, wanted]);
+  const members = membersOf(server.id);
+  const more = hasMoreMembers(server.id);
+  const reading = useTask();
+  const readMore = (): void => void reading.run(() => loadMoreMembers(server.id));
+  if (!members) return task.error ? <Problem error={task.error} again={load} /> : <p class="spinner">Loading …</p>;
   const found = [...members.values()]
     .filter((member) => matches(member, wanted))
     .toSorted((a, b) => a.user.displayName.localeCompare(b.user.displayName) || (a.user.id < b.user.id ? -1 : 1));
@@ -35,7 +49,7 @@ export function MembersPage({ server }: { server: Server }): JSX.Element {
       <TextField label="Search" type="search" placeholder="A name or an id" value={text.value} onValue={(value) => (text.value = value)} />
       <p class="soft" role="status">
         {found.length !== members.size && `${found.length} of `}
-        {countOf(members.size, 'member')}
+        {more ? `the first ${countOf(members.size, 'member')}` : countOf(members.size, 'member')}
       </p>
       {may('Manage Roles', server.id) && (
         <p class="hint">You can give and take roles below your own highest. The own role of a bot is given and taken by nobody.</p>
@@ -62,11 +76,20 @@ export function MembersPage({ server }: { server: Server }): JSX.Element {
           </li>
         ))}
       </ul>
-      {found.length > most.value && (
+      {(found.length > most.value || (more && wanted === '')) && (
         <div>
-          <Button onClick={() => (most.value += pageOf)}>Show more</Button>
+          <Button
+            busy={reading.busy}
+            onClick={() => {
+              most.value += pageOf;
+              if (found.length <= most.value) readMore();
+            }}
+          >
+            Show more
+          </Button>
         </div>
       )}
+      <Problem error={reading.error} again={readMore} />
     </>
   );
 }

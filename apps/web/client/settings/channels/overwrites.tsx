@@ -3,11 +3,12 @@ import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { Channel } from '../../../../../lib/contract/channel.ts';
 import type { Server } from '../../../../../lib/contract/server.ts';
-import { loadMembers, membersOf, nameOf } from '../../../state/people.ts';
+import { findByUsername, loadMembers, membersOf, nameOf } from '../../../state/people.ts';
 import { isBelowMe, myRank } from '../../../state/rights.ts';
 import { Button } from '../../../ui/button.tsx';
 import { SelectField, TextField } from '../../../ui/form.tsx';
 import { sayRefusal } from '../../../ui/toast.tsx';
+import { useMembers } from '../../people/use-member.ts';
 import { OverwriteForm } from './overwrite-form.tsx';
 
 /** Whom a channel can treat apart, as a choice: a role or a member, marked when it does so already. */
@@ -48,10 +49,13 @@ export function Overwrites({ channel, server }: { channel: Channel; server: Serv
   const targets = targetsOf(server, channel, added.value);
   const target = targets.find(({ id }) => id === chosen.value) ?? targets.find(({ id }) => id === server.id);
   const changed = new Set(channel.overwrites.map(({ id }) => id));
-  const add = (event: SubmitEvent): void => {
+  useMembers(
+    server.id,
+    channel.overwrites.map(({ id }) => id).filter((id) => !server.roles.some((role) => role.id === id)),
+  );
+  const add = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
-    const name = username.value.trim().replace(/^@/, '');
-    const member = [...(membersOf(server.id)?.values() ?? [])].find(({ user }) => user.username === name);
+    const member = await findByUsername(server.id, username.value.trim().replace(/^@/, ''));
     fault.value = member ? undefined : 'No member of this server has that username.';
     if (!member) return;
     added.value = member.user.id;
@@ -71,7 +75,7 @@ export function Overwrites({ channel, server }: { channel: Channel; server: Serv
         value={target?.id ?? server.id}
         onValue={(id) => (chosen.value = id)}
       />
-      <form class="settings-line settings-end" onSubmit={add}>
+      <form class="settings-line settings-end" onSubmit={(event) => void add(event).catch(sayRefusal)}>
         <TextField
           label="Add a member by username"
           value={username.value}
