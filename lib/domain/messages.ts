@@ -113,9 +113,8 @@ export async function postMessage(
     });
     return storeMessage(platform, composed, { nonce: input.nonce, prepare });
   });
-  const marked = actor.bot ? undefined : markOwnPost(platform, stored);
+  if (!actor.bot) await markOwnPost(platform, stored);
   const shown = await presentMessage(platform, stored, actor.account);
-  await marked;
   return input.nonce === undefined ? shown : { ...shown, nonce: input.nonce };
 }
 

@@ -32,14 +32,21 @@ async function raiseMark({ db }: Platform, userId: string, channelId: string, me
   return modifiedCount + upsertedCount > 0;
 }
 
+/** Marks of own posts that are being written in this process; past `mostOwnMarks` a post waits for its mark. */
+let ownMarks = 0;
+const mostOwnMarks = 32;
+
 /**
- * Marks a channel as read up to a message that its reader posted. Their open pages learn it from the message itself. A failure is logged only: the message is
- * stored, and the next mark makes up for it.
+ * Marks a channel as read up to a message that its reader posts. The post does not wait for it; the reader's open pages learn it from the message itself. A
+ * failure is only logged: the next mark makes up for it.
  */
-export async function markOwnPost(platform: Platform, { authorId, channelId, _id }: MessageDoc): Promise<void> {
-  await raiseMark(platform, authorId, channelId, _id).catch((error: unknown) =>
-    platform.log.warn({ err: error, channelId }, 'could not mark an own message as read'),
-  );
+export function markOwnPost(platform: Platform, { authorId, channelId, _id }: MessageDoc): Promise<void> {
+  ownMarks++;
+  const writing = raiseMark(platform, authorId, channelId, _id)
+    .then(() => undefined)
+    .catch((error: unknown) => platform.log.warn({ err: error, channelId }, 'could not mark an own message as read'))
+    .finally(() => ownMarks--);
+  return ownMarks > mostOwnMarks ? writing : Promise.resolve();
 }
 
 /** Sends `READ_UPDATE` with the mark as it is now to the open pages of the person. Nothing is stored: a page that misses it reads all marks when it reconnects. */

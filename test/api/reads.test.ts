@@ -20,6 +20,7 @@ import {
   send,
   setOverwrite,
 } from '../harness/factories.ts';
+import { until } from '../harness/scene.ts';
 
 describe('read marks', () => {
   let api: TestApi;
@@ -155,6 +156,7 @@ describe('read marks', () => {
       const id = await channel();
       await post(id, `<@${me.id}>`);
       const own = await post(id, `<@${me.id}> @everyone`, me);
+      await until(async () => (await stateOf(id))?.readMessageId === own, 'the mark');
       expect(await stateOf(id)).to.deep.equal({ channelId: id, readMessageId: own, lastMessageId: own, mentions: 0 });
       const next = await post(id, 'more');
       expect(await stateOf(id)).to.deep.equal({ channelId: id, readMessageId: own, lastMessageId: next, mentions: 0 });

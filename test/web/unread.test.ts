@@ -37,7 +37,7 @@ describe('web: what is unread', function () {
     const before = await post(ada, channelId, 'before');
     await ask(bob, 'PUT', `/api/channels/${channelId}/read`, { messageId: before.id });
     const mine = await post(bob, channelId, 'mine');
-    expect(await readTo(channelId)).to.equal(mine.id);
+    await until(async () => (await readTo(channelId)) === mine.id, 'the mark');
     const page = await open(`/servers/${home.id}/${channelId}`);
     await page.getByRole('article').getByText('mine').waitFor();
     expect(await page.locator('.new-line').count()).to.equal(0);
