@@ -5,8 +5,8 @@ import { figure, percentile, type Row } from '../report.ts';
 import { type Bench, openSetting, type Setting } from '../setting.ts';
 
 const attackers = 400;
-/** How long an attacker waits after an answer, in milliseconds. */
-const againMs = 1_000;
+/** How long an attacker waits after an answer, in milliseconds: as long as the answer tells them to. */
+const againMs = 2_000;
 const fileBytes = 64 * 1024;
 /** How many times slower a victim may be beside the attack. */
 const mostTimes = 10;
@@ -51,22 +51,21 @@ const send = (agent: Agent, url: string, { path, headers, body }: Request): Prom
     sent.end(body);
   });
 
-/** Latencies of one client that sends `what` again and again for so long, in milliseconds. */
-async function watch(url: string, what: Request, seconds: number): Promise<number[]> {
+/** Latencies of one client that sends `what` again and again for so long, in milliseconds; what is not answered 201 is counted. */
+async function watch(url: string, what: Request, seconds: number, failed: { count: number }): Promise<number[]> {
   const agent = new Agent({ keepAlive: true });
   const latencies: number[] = [];
   const until = performance.now() + seconds * 1000;
   while (performance.now() < until) {
     const at = performance.now();
-    const status = await send(agent, url, what);
-    if (status !== 201) throw new Error(`the victim was answered ${status}`);
+    if ((await send(agent, url, what)) !== 201) failed.count++;
     latencies.push(performance.now() - at);
   }
   agent.destroy();
   return latencies;
 }
 
-/** Sends 400 log-ins at once, each from an address of its own, and each again a second after its answer, until `stop`. */
+/** Sends 400 log-ins at once, each from an address of its own, and each again two seconds after its answer, until `stop`. */
 function attack(url: string): { stop: () => Promise<void> } {
   const agent = new Agent({ keepAlive: true });
   let next = 0;
@@ -87,8 +86,8 @@ function attack(url: string): { stop: () => Promise<void> } {
   };
 }
 
-async function round({ stack }: Setting, what: readonly Request[], seconds: number): Promise<number[]> {
-  const latencies = await Promise.all(what.map((one) => watch(stack.apiUrl(), one, seconds)));
+async function round({ stack }: Setting, what: readonly Request[], seconds: number, failed: { count: number }): Promise<number[]> {
+  const latencies = await Promise.all(what.map((one) => watch(stack.apiUrl(), one, seconds, failed)));
   return latencies.map((one) => percentile(one, 0.99));
 }
 
@@ -99,14 +98,15 @@ export async function loginRows(bench: Bench): Promise<Row[]> {
     [[], []],
     [[], []],
   ];
+  const failed = { count: 0 };
   try {
     const world = await makeWorld(setting.platform, { bots: 2, channels: 2 });
     const what = [upload(world), post(world)];
-    await round(setting, what, 1);
+    await round(setting, what, 1, failed);
     for (let i = 0; i < bench.rounds; i++) {
-      const alone = await round(setting, what, bench.seconds);
+      const alone = await round(setting, what, bench.seconds, failed);
       const { stop } = attack(setting.stack.apiUrl());
-      const beside = await round(setting, what, bench.seconds);
+      const beside = await round(setting, what, bench.seconds, failed);
       await stop();
       figures.forEach(([one, other], at) => {
         one.push(beside[at] ?? 0);
@@ -125,9 +125,9 @@ export async function loginRows(bench: Bench): Promise<Row[]> {
       unit: 'ms',
       ours,
       limit,
-      result: `${times.toFixed(1)} ×`,
+      result: `${times.toFixed(1)} ×${failed.count ? `, ${failed.count} failed` : ''}`,
       aim: `≤ ${mostTimes} ×`,
-      met: times <= mostTimes,
+      met: times <= mostTimes && failed.count === 0,
     };
   });
 }
