@@ -18,6 +18,7 @@ import { overdueRemovals } from '../lib/domain/removals.ts';
 import { drainServer, overdueServers } from '../lib/domain/server-events.ts';
 import { archiveThreads, recountThreads } from '../lib/domain/thread-activity.ts';
 import type { WorkerPlatform } from '../lib/store/platform.ts';
+import { Later } from '../lib/store/queue.ts';
 
 /** How many channels the sweep drains at once: the jobs keep most of the machine. */
 const channelsAtOnce = 4;
@@ -78,6 +79,7 @@ export function startSweeps(platform: WorkerPlatform, everyMs = 1_000): { close(
     try {
       await sweep();
     } catch (error) {
+      if (error instanceof Later) return; // found again by the next sweep
       if (performance.now() - loggedAt > 10_000) platform.log.warn({ sweep: what, err: error }, 'sweep failed');
       loggedAt = performance.now();
     }

@@ -2,6 +2,7 @@ import type { Overwrite } from '../base/permissions.ts';
 import type { EventName } from '../contract/events.ts';
 import type { Before } from '../store/bus/envelope.ts';
 import type { WorkerPlatform } from '../store/platform.ts';
+import { accessUnsettled } from '../store/queue.ts';
 import { botsThatView, homeOfChannel, loadServerNow, type ServerAccess } from './access.ts';
 
 /** Who hears an event: the bots, the topics that people and nodes listen to, and the server whose access data decided it. */
@@ -69,7 +70,7 @@ export async function appendInOrder(
 ): Promise<void> {
   let next = 0;
   for (let tries = 0; next < events.length; tries++) {
-    if (tries > events.length + 20) throw new Error('access data changed too often while events were appended');
+    if (tries > events.length + 20) throw accessUnsettled();
     const audience = await audienceNow();
     if (!audience) return;
     const { bots, topics, server } = audience;

@@ -2,6 +2,7 @@ import type { EventData } from '../contract/events.ts';
 import type { InteractionDoc } from '../store/models/interaction.ts';
 import { type OutboxEntry, settled } from '../store/models/outbox.ts';
 import type { Platform, WorkerPlatform } from '../store/platform.ts';
+import { accessUnsettled } from '../store/queue.ts';
 import { loadServerNow, mayView } from './access.ts';
 import { accountsOf, faceOf, goneAuthor } from './faces.ts';
 import { moveToExpired, windows } from './interaction-states.ts';
@@ -49,7 +50,7 @@ async function tellBot(platform: WorkerPlatform, interaction: InteractionDoc, en
     });
     if (outcome !== 'stale') return;
   }
-  throw new Error('access data changed too often while an interaction was handed over');
+  throw accessUnsettled();
 }
 
 /** Shows the person, and nobody else, what their interaction owes: its state, or an ephemeral answer. */

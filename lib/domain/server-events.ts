@@ -2,6 +2,7 @@ import { bookkeeping, trusted } from '../store/database.ts';
 import { settled, undeliveredIndex } from '../store/models/outbox.ts';
 import type { ChannelDoc, MemberDoc, ServerDoc } from '../store/models/server.ts';
 import type { WorkerPlatform } from '../store/platform.ts';
+import { accessUnsettled } from '../store/queue.ts';
 import { botsThatView, loadServerNow, type ServerAccess } from './access.ts';
 import { type Audience, appendInOrder, audienceUnder, type DueEvent } from './audience.ts';
 import { inOrder, newsOfMembers, newsOfServer } from './server-news.ts';
@@ -138,7 +139,7 @@ export async function drainServer(platform: WorkerPlatform, serverId: string): P
     if (batch.end === 'stale') stale++;
     else from = batch.from;
   }
-  throw new Error('access data changed too often while events of a server were appended');
+  throw accessUnsettled();
 }
 
 /** How old undelivered events are when the sweep takes them, in milliseconds. */
