@@ -177,6 +177,11 @@ describe('web: settings of a server', function () {
     await screen.getByText('What code hosts sent').click();
     await screen.getByRole('cell', { name: 'watch (started)' }).waitFor();
     await screen.getByText('Not shown', { exact: true }).waitFor();
+    await screen.getByRole('button', { name: 'Reset addresses of Builds' }).click();
+    await screen.getByRole('button', { name: 'Reset', exact: true }).click();
+    await screen.getByText(`${webhook?.url}/codehost`).waitFor({ state: 'detached' });
+    const [reset] = await read<Webhook[]>(`/api/channels/${general.id}/webhooks`);
+    await screen.getByText(`${reset?.url}/codehost`).waitFor();
   });
 
   it('Community with new channels, then Discovery: the refusal stands at its field; a stranger finds the server and joins', async () => {
@@ -232,6 +237,6 @@ describe('web: settings of a server', function () {
     await screen.getByLabel('Type the name of the server').fill('Old harbour');
     await screen.getByRole('button', { name: 'Delete for good' }).click();
     await screen.getByRole('heading', { name: 'Hello, Olga' }).waitFor();
-    await other.getByRole('heading', { name: 'Not here' }).waitFor();
+    await other.getByRole('heading', { name: 'Page not found' }).waitFor();
   });
 });

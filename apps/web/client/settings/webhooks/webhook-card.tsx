@@ -67,7 +67,7 @@ export function WebhookCard({
             {shown.value ? 'Hide the addresses' : 'Show the addresses'}
           </Button>
         )}
-        <Button aria-label={`Reset the addresses of ${name}`} onClick={() => (resetting.value = true)}>
+        <Button aria-label={`Reset addresses of ${name}`} onClick={() => (resetting.value = true)}>
           Reset addresses
         </Button>
       </div>
