@@ -86,13 +86,13 @@ describe('HTTP in general', () => {
       it(`Cache-Control: no-store, and Strict-Transport-Security ${hsts ?? 'nowhere'} under ${baseUrl}`, async () => {
         const other = await startTestApi({ BASE_URL: baseUrl });
         try {
-          for (const [route, status] of [
+          for (const [target, status] of [
             ['/api/gateway', 200],
             ['/api/openapi.json', 200],
             ['/api/servers', 401],
             ['/api/nothing', 404],
           ] as const) {
-            const answer = await other.call('GET', route);
+            const answer = await other.call('GET', target);
             const { headers } = answer;
             expect([answer.status, headers.get('Cache-Control'), headers.get('Strict-Transport-Security')]).to.deep.equal([
               status,
