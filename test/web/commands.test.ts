@@ -88,7 +88,7 @@ describe('web: slash commands', function () {
     await page.keyboard.press('Enter');
     await page.getByLabel('a-channel', { exact: true }).fill('nowhere');
     await page.getByLabel('text (required)').press('Enter');
-    await page.getByText('names no channel here').waitFor();
+    await page.getByText('Choose a channel from the list.').waitFor();
     await page.getByLabel('a-channel', { exact: true }).fill('general');
     await page.getByLabel('text (required)').press('Enter');
     await page.getByText(/must be a whole number/).waitFor();
@@ -129,9 +129,9 @@ describe('web: slash commands', function () {
     await page.getByRole('alert').getByText('text', { exact: true }).waitFor();
     await field().fill('/none of this');
     await field().press('Enter');
-    await page.getByText('There is no command /none here.').waitFor();
+    await page.getByText('This channel has no command /none.').waitFor();
     expect((await messages()).some(({ content }) => content.startsWith('/none'))).to.equal(false);
-    await page.getByRole('button', { name: 'Send it as a message' }).click();
+    await page.getByRole('button', { name: 'Send as a message' }).click();
     await until(async () => (await messages()).at(-1)?.content === '/none of this', 'the message');
   });
 

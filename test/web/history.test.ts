@@ -104,12 +104,12 @@ describe('web: the list of messages', function () {
     await message(page, many - 1).waitFor();
     await scroller(page).hover();
     await page.mouse.wheel(0, -600);
-    await page.getByRole('button', { name: 'To the newest' }).waitFor();
+    await page.getByRole('button', { name: 'Jump to newest' }).waitFor();
     const before = await tops(page);
     for (const text of ['late one', 'late two']) await say(ben, long.id, text);
     await page.getByText('2 new messages').waitFor();
     expect(await moved(page, before)).to.be.below(2);
-    await page.getByRole('button', { name: 'To the newest' }).click();
+    await page.getByRole('button', { name: 'Jump to newest' }).click();
     await page.getByRole('article').getByText('late two').waitFor();
     await say(ben, long.id, 'late three');
     await page.getByRole('article').getByText('late three').waitFor();
@@ -122,7 +122,7 @@ describe('web: the list of messages', function () {
     await page.getByText('You are looking at old messages').waitFor();
     const [box, view] = [await message(page, 40).boundingBox(), await scroller(page).boundingBox()];
     expect(Math.abs((box?.y ?? 0) + (box?.height ?? 0) / 2 - ((view?.y ?? 0) + (view?.height ?? 0) / 2))).to.be.below(40);
-    await page.getByRole('button', { name: 'To the newest' }).click();
+    await page.getByRole('button', { name: 'Jump to newest' }).click();
     await message(page, many - 1).waitFor();
   });
 
@@ -137,7 +137,7 @@ describe('web: the list of messages', function () {
     expect(await line.isVisible()).to.equal(true);
     await page.getByRole('article').getByText('unread 0', { exact: true }).waitFor();
     const marked = page.waitForRequest((request) => request.method() === 'PUT' && request.url().endsWith(`/channels/${room.id}/read`));
-    await page.getByRole('button', { name: 'To the newest' }).click();
+    await page.getByRole('button', { name: 'Jump to newest' }).click();
     await page.getByRole('article').getByText('unread 39', { exact: true }).waitFor();
     await marked;
     // The next mark is not due yet when the page is left: it goes then.
@@ -171,9 +171,9 @@ describe('web: the list of messages', function () {
     await say(ben, covered.id, 'the butler did it');
     await say(ben, adult.id, 'for adults');
     const page = await enter(ada, covered.path);
-    await page.getByRole('button', { name: /Hidden until clicked/ }).waitFor();
+    await page.getByRole('button', { name: /Click to show/ }).waitFor();
     expect(await page.getByText('the butler did it').count()).to.equal(0);
-    await page.getByRole('button', { name: /Hidden until clicked/ }).click();
+    await page.getByRole('button', { name: /Click to show/ }).click();
     await page.getByText('the butler did it').waitFor();
     await page.goto(adult.path);
     await page.getByRole('heading', { name: 'adult is for adults' }).waitFor();

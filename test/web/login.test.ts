@@ -23,8 +23,8 @@ describe('web: ways in', function () {
     await page.getByLabel('Password').fill('a good password');
     await page.getByRole('button', { name: 'Create account' }).click();
     await page.getByRole('heading', { name: 'Hello, Grace' }).waitFor();
-    await page.getByLabel('Name of the server').fill('Harbour');
-    await page.getByRole('button', { name: 'Make the server' }).click();
+    await page.getByLabel('Server name').fill('Harbour');
+    await page.getByRole('button', { name: 'Create server' }).click();
     await page.getByRole('heading', { name: 'general', level: 1 }).waitFor();
     await page.getByRole('textbox', { name: /general/ }).fill('First words');
     await page.keyboard.press('Enter');

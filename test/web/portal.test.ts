@@ -42,7 +42,7 @@ describe('web: the developer portal', function () {
     await page.getByLabel('Name').fill('Greeter');
     await click(page.getByRole('button', { name: 'Create', exact: true }));
     await click(page.getByRole('link', { name: 'Add it to a server' }));
-    await click(page.getByRole('button', { name: 'Make the server' }));
+    await click(page.getByRole('button', { name: 'Create server' }));
     await click(page.getByRole('button', { name: 'Authorize in My test server' }));
     await click(page.getByRole('link', { name: 'Run your first bot' }));
     // Its code, the command that installs its package and the one that runs it: a button each copies them.

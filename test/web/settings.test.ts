@@ -76,16 +76,16 @@ describe('web: settings of a server', function () {
 
   it('makes a channel and sets what it allows: who is denied loses it on the screen, and gets it back', async () => {
     const [screen, other] = [await settings(owner, '/channels'), await settings(guest)];
-    await screen.getByRole('button', { name: 'Make a channel' }).click();
+    await screen.getByRole('button', { name: 'Create channel' }).click();
     await screen.getByRole('textbox', { name: 'Name', exact: true }).fill('quay');
-    await screen.getByRole('button', { name: 'Make it' }).click();
+    await screen.getByRole('button', { name: 'Create', exact: true }).click();
     const listed = other.getByRole('navigation', { name: 'Channels' }).getByText('quay');
     await listed.waitFor();
     const view = screen.getByRole('group', { name: 'View Channel' });
     await view.getByLabel('Deny').check();
     await screen.getByRole('button', { name: 'Save' }).last().click();
     await listed.waitFor({ state: 'detached' });
-    await view.getByLabel('As the roles say').check();
+    await view.getByLabel('Inherit from roles').check();
     await screen.getByRole('button', { name: 'Save' }).last().click();
     await listed.waitFor();
     await screen.getByRole('textbox', { name: 'Topic' }).fill('Ropes and knots');
@@ -100,7 +100,7 @@ describe('web: settings of a server', function () {
   it('roles: only what one holds can be given, only what stands below can be changed; the order shows as it is after a move', async () => {
     const low = await made<Role>(owner, `/api/servers/${server.id}/roles`, { name: 'Deckhands' });
     const screen = await settings(mod, '/roles');
-    await screen.getByRole('link', { name: 'Look at Keepers' }).waitFor();
+    await screen.getByRole('link', { name: 'View Keepers' }).waitFor();
     await screen.getByRole('link', { name: 'Edit Deckhands' }).click();
     await screen.getByRole('checkbox', { name: 'Ban Members' }).waitFor();
     expect(await screen.getByRole('checkbox', { name: 'Ban Members' }).isDisabled()).to.equal(true);
@@ -117,7 +117,7 @@ describe('web: settings of a server', function () {
       await one.locator('.settings-list li:first-child').getByText('Deckhands').waitFor();
       expect(await one.locator('.settings-list strong').allInnerTexts()).to.deep.equal(['Deckhands', 'Keepers', '@everyone']);
     }
-    await screen.getByRole('link', { name: 'Look at Deckhands' }).waitFor();
+    await screen.getByRole('link', { name: 'View Deckhands' }).waitFor();
   });
 
   it('members: gives a role, kicks, bans with a reason, lifts the ban; the audit log tells it in words', async () => {
@@ -135,11 +135,11 @@ describe('web: settings of a server', function () {
     await screen.getByRole('link', { name: 'Audit log' }).click();
     await screen.getByText('Olga banned Gus').waitFor();
     await screen.getByText('Reason: Sank the boat').waitFor();
-    await screen.getByLabel('Filter what is shown').fill('lounge');
+    await screen.getByLabel('Filter entries').fill('lounge');
     await screen.getByText('Olga banned Gus').waitFor({ state: 'detached' });
     await screen.getByRole('link', { name: 'Bans' }).click();
-    await screen.getByRole('button', { name: 'Lift the ban of Gus' }).click();
-    await screen.getByRole('button', { name: 'Lift the ban', exact: true }).click();
+    await screen.getByRole('button', { name: 'Remove the ban of Gus' }).click();
+    await screen.getByRole('button', { name: 'Remove ban', exact: true }).click();
     await screen.getByText('Nobody is banned.').waitFor();
   });
 
@@ -147,7 +147,7 @@ describe('web: settings of a server', function () {
     const screen = await settings(owner, '/invites');
     await screen.getByRole('button', { name: 'Invite people' }).click();
     await screen.getByLabel('Can be used').selectOption({ label: 'Once' });
-    await screen.getByRole('button', { name: 'Make a link' }).click();
+    await screen.getByRole('button', { name: 'Create link' }).click();
     const link = await screen.locator('.made-invite code').innerText();
     expect(link).to.match(new RegExp(`^${site.origin}/invite/\\w+$`));
     const back = await open(site, guest);
@@ -157,27 +157,27 @@ describe('web: settings of a server', function () {
     await screen.getByRole('button', { name: 'Close' }).click();
     await screen.getByRole('button', { name: /Revoke/ }).click();
     await screen.getByRole('button', { name: 'Revoke', exact: true }).last().click();
-    await screen.getByText('There is no invite that works.').waitFor();
+    await screen.getByText('There are no active invites.').waitFor();
   });
 
   it('a webhook keeps its address hidden until asked, and tells what code hosts sent', async () => {
     const screen = await settings(owner, '/webhooks');
     await screen.getByRole('textbox', { name: 'Name' }).fill('Builds');
-    await screen.getByRole('button', { name: 'Make it' }).click();
+    await screen.getByRole('button', { name: 'Create', exact: true }).click();
     await screen.getByRole('heading', { name: 'Builds' }).waitFor();
     const [webhook] = await read<Webhook[]>(`/api/channels/${general.id}/webhooks`);
     expect(await screen.locator('main').innerText()).not.to.contain(webhook?.token);
-    await screen.getByRole('button', { name: 'Show the addresses' }).click();
+    await screen.getByRole('button', { name: 'Show URLs' }).click();
     await screen.getByText(`${webhook?.url}/codehost`).waitFor();
     await fetch(`${webhook?.url}/codehost`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', 'X-GitHub-Event': 'watch' },
       body: JSON.stringify({ action: 'started' }),
     });
-    await screen.getByText('What code hosts sent').click();
+    await screen.getByText('Deliveries from code hosts').click();
     await screen.getByRole('cell', { name: 'watch (started)' }).waitFor();
     await screen.getByText('Not shown', { exact: true }).waitFor();
-    await screen.getByRole('button', { name: 'Reset addresses of Builds' }).click();
+    await screen.getByRole('button', { name: 'Reset URLs of Builds' }).click();
     await screen.getByRole('button', { name: 'Reset', exact: true }).click();
     await screen.getByText(`${webhook?.url}/codehost`).waitFor({ state: 'detached' });
     const [reset] = await read<Webhook[]>(`/api/channels/${general.id}/webhooks`);
@@ -220,22 +220,22 @@ describe('web: settings of a server', function () {
     await screen.getByRole('button', { name: 'Add to a server: Weather' }).click();
     await screen.getByRole('checkbox', { name: 'Manage Messages' }).check();
     await screen.getByRole('button', { name: 'Add it' }).click();
-    await screen.getByText('Its own role has: Manage Messages.').waitFor();
+    await screen.getByText('Its role has these permissions: Manage Messages.').waitFor();
     const { roles } = await read<Server>(`/api/servers/${server.id}`);
     expect(roles.find(({ name }) => name === 'Weather')?.permissions).to.equal(permissionBits['Manage Messages']);
   });
 
   it('someone leaves; the owner deletes the server by its name, and others lose it at once', async () => {
     const leaving = await settings(guest, '/about');
-    await leaving.getByRole('button', { name: 'Leave the server' }).click();
+    await leaving.getByRole('button', { name: 'Leave server' }).click();
     await leaving.getByRole('button', { name: 'Leave', exact: true }).click();
     await leaving.getByRole('heading', { name: 'Hello, Gus' }).waitFor();
     const [screen, other] = [await settings(owner, '/overview'), await settings(mod, '/about')];
-    await screen.getByRole('button', { name: 'Delete the server' }).click();
-    await screen.getByLabel('Type the name of the server').fill('Old harbou');
-    expect(await screen.getByRole('button', { name: 'Delete for good' }).isDisabled()).to.equal(true);
-    await screen.getByLabel('Type the name of the server').fill('Old harbour');
-    await screen.getByRole('button', { name: 'Delete for good' }).click();
+    await screen.getByRole('button', { name: 'Delete server' }).click();
+    await screen.getByLabel('Enter the server name to confirm').fill('Old harbou');
+    expect(await screen.getByRole('button', { name: 'Delete permanently' }).isDisabled()).to.equal(true);
+    await screen.getByLabel('Enter the server name to confirm').fill('Old harbour');
+    await screen.getByRole('button', { name: 'Delete permanently' }).click();
     await screen.getByRole('heading', { name: 'Hello, Olga' }).waitFor();
     await other.getByRole('heading', { name: 'Page not found' }).waitFor();
   });

@@ -44,7 +44,7 @@ export function JoinForm({ onDone }: { onDone?: () => void }): JSX.Element {
         value={given.value}
         onValue={(value) => (given.value = value)}
       />
-      <Button type="submit">Look at the invite</Button>
+      <Button type="submit">Continue</Button>
     </form>
   );
 }
@@ -60,11 +60,11 @@ export function HomePage(): JSX.Element {
       <div class="home">
         <p>
           {first
-            ? 'You are in no server yet. Make one, follow an invite, or look around.'
-            : 'Choose a server or a conversation at the side.'}
+            ? 'You have not joined a server yet. Create one, accept an invite, or browse Discovery.'
+            : 'Choose a server or conversation from the sidebar.'}
         </p>
         <section>
-          <h2>Make a server</h2>
+          <h2>Create a server</h2>
           <NewServer />
         </section>
         <section>
@@ -72,9 +72,10 @@ export function HomePage(): JSX.Element {
           <JoinForm />
         </section>
         <section>
-          <h2>Look around</h2>
+          <h2>Explore</h2>
           <p>
-            <a href="/discovery">Discovery</a> lists servers that anyone can join, <a href="/apps">the App Directory</a> bots to add.
+            <a href="/discovery">Discovery</a> lists servers that anyone can join, and <a href="/apps">the App Directory</a> lists bots to
+            add to your servers.
           </p>
         </section>
       </div>

@@ -64,7 +64,7 @@ export function InvitePage(): JSX.Element {
           </p>
         )}
         <p>
-          <a href="/">To the start</a>
+          <a href="/">Go to the start page</a>
         </p>
       </div>
     </main>

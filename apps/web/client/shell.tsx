@@ -34,13 +34,13 @@ function Away(): JSX.Element | null {
     case 'away':
       return (
         <p class="away" role="status">
-          The connection is gone. Coming back by itself; what you write waits …
+          Connection lost. Reconnecting… Your messages will be sent when you’re back.
         </p>
       );
     case 'refused':
       return (
         <p class="away" role="alert">
-          You were logged out. <a href="/login">Log in again</a>
+          You have been logged out. <a href="/login">Log in again</a>
         </p>
       );
     default:
@@ -74,7 +74,7 @@ export function Shell(): JSX.Element {
   return (
     <div class={`shell ${sideOpen.value ? 'side-open' : ''}`}>
       <a class="skip-link" href="#main">
-        To the page
+        Skip to content
       </a>
       <div
         class="side"

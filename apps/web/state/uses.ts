@@ -70,7 +70,7 @@ async function refreshUse(id: string): Promise<void> {
     const { state, messageId } = await call<InteractionView>('GET', path`/api/interactions/${id}`);
     const there = uses.value.some((one) => one.id === id);
     if (there && state === 'answered' && messageId === null)
-      say(`/${use.command} was answered while the connection was away, for you only: use it again to see the answer.`);
+      say(`/${use.command} was answered while you were disconnected. Use it again to see the answer.`);
     if (there) noteUse(id, state);
   } catch (fault) {
     if (!(fault instanceof ApiError) || fault.status !== 404) throw fault;

@@ -20,6 +20,6 @@ export async function copyText(text: string, what: string): Promise<boolean> {
     () => true,
     () => copySelected(text),
   );
-  say(done ? `Copied: ${what}.` : 'The browser does not let this page copy. Select the text, then copy it yourself.', !done);
+  say(done ? `Copied ${what}.` : 'The browser does not allow this page to copy. Select the text and copy it.', !done);
   return done;
 }

@@ -24,7 +24,7 @@ export function NewServerForm({ name: first = '', onMade }: { name?: string; onM
   return (
     <form class="form" onSubmit={submit}>
       <TextField
-        label="Name of the server"
+        label="Server name"
         required
         value={name.value}
         onValue={(value) => (name.value = value)}
@@ -32,7 +32,7 @@ export function NewServerForm({ name: first = '', onMade }: { name?: string; onM
       />
       <Problem error={task.error} shown={['/name']} />
       <Button type="submit" look="main" busy={task.busy}>
-        Make the server
+        Create server
       </Button>
     </form>
   );

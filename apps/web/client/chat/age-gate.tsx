@@ -27,7 +27,7 @@ export function AgeGate({ place }: { place: Place }): JSX.Element {
       <h2>
         <bdi>{place.name}</bdi> is for adults
       </h2>
-      <p>What is posted here may not be fit for people under 18.</p>
+      <p>Its content may not be suitable for people under 18.</p>
       <div class="actions">
         <a class="button plain" href={place.serverId ? `/servers/${place.serverId}` : pathOf(place.channelId)}>
           Go back

@@ -99,7 +99,7 @@ export function ChannelHeader({ place, side }: { place: Place; side: Signal<Side
         {isThread && may('Manage Channels', serverId, channel) && (
           <IconButton
             of={Archive}
-            label={channel.archived ? 'Bring the thread back' : 'Archive the thread'}
+            label={channel.archived ? 'Restore the thread' : 'Archive the thread'}
             onClick={() => void setArchived(channel, !channel.archived)}
           />
         )}

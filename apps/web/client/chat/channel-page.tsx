@@ -40,7 +40,7 @@ function useLeaving(place: Place | undefined, serverId: string | undefined): boo
     }
     if (!last.current) return;
     const stays = serverId !== undefined && servers.value.has(serverId);
-    say(stays ? `${last.current.name} is not here any more, or you cannot see it now.` : 'You are no longer in that server.');
+    say(stays ? `${last.current.name} no longer exists or you don’t have access.` : 'You are no longer in that server.');
     last.current = undefined;
     route(stays ? `/servers/${serverId}` : '/', true);
   }, [place === undefined]);

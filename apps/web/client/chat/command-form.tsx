@@ -28,7 +28,7 @@ function optionsOf(filling: Filling): { name: string; value: string | number | b
       message: 'The command was not sent.',
       errors: loose.map(({ name, type }) => ({
         path: name,
-        message: `names no ${type === 'user' ? 'one' : type} here: choose from the list`,
+        message: `Choose a ${type === 'user' ? 'person' : type} from the list.`,
       })),
     });
   return filled.map(({ name, type }) => {
@@ -132,7 +132,7 @@ export function CommandForm({
           <br />
           <bdi class="soft">{command.description}</bdi>
         </p>
-        <IconButton of={X} label="Leave the command" onClick={leave} />
+        <IconButton of={X} label="Cancel the command" onClick={leave} />
       </header>
       <div class="command-fields">
         {fields.map((option) => (

@@ -36,7 +36,7 @@ export function SlowNote({ place, secondsLeft }: { place: Place; secondsLeft: nu
     secondsLeft > 0
       ? `You can write again in ${secondsLeft} s`
       : skipsSlowmode(place.channelId)
-        ? `Slow mode: ${spanOf(spacing)}, not for you`
+        ? `Slow mode: ${spanOf(spacing)}. It does not apply to you.`
         : `Slow mode: ${spanOf(spacing)} between messages`;
   return (
     <span class="composer-slow">
@@ -64,7 +64,7 @@ export function CannotWrite({ place }: { place: Place }): JSX.Element {
   if (isNoticePlace(place)) return <p class="composer-note">You can’t reply to messages from Parlance.</p>;
   return (
     <p class="composer-note">
-      You can read here, but not write: that needs the permission Send Messages in <bdi>{place.name}</bdi>.
+      You can read but not write here. You need the permission Send Messages in <bdi>{place.name}</bdi>.
     </p>
   );
 }
@@ -92,14 +92,14 @@ export function LineNote({
     case 'unknown':
       return (
         <div class="composer-note" role="alert">
-          <p>There is no command /{fault.name} here.</p>
-          <Button onClick={onMessage}>Send it as a message</Button>
+          <p>This channel has no command /{fault.name}.</p>
+          <Button onClick={onMessage}>Send as a message</Button>
         </div>
       );
     case 'several':
       return (
         <div class="composer-note" role="alert">
-          <p>More than one app has this command. Which?</p>
+          <p>Several apps have this command. Choose one:</p>
           {fault.commands.map((command) => (
             <Button key={command.id} onClick={() => onCommand(command)}>
               {command.application.name}

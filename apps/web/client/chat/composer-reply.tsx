@@ -29,13 +29,13 @@ export function ReplyBar({ original, draft }: { original: Message; draft: Channe
           type="button"
           class="button quiet"
           aria-pressed={pings}
-          title={pings ? 'They get a ping' : 'They get no ping'}
+          title={pings ? 'The author is notified' : 'The author is not notified'}
           onClick={() => (draft.pings.value = !pings)}
         >
           <Icon of={pings ? Bell : BellOff} size="1em" /> Ping {pings ? 'on' : 'off'}
         </button>
       )}
-      <IconButton of={X} label="Do not reply" onClick={() => stopReplying(channelId)} />
+      <IconButton of={X} label="Cancel reply" onClick={() => stopReplying(channelId)} />
     </div>
   );
 }

@@ -46,7 +46,7 @@ export function Composer({ place }: { place: Place }): JSX.Element {
     <section ref={section} class="composer" aria-label="Write">
       {isOver && (
         <div class="upload-overlay" aria-hidden="true">
-          <p>Drop the files to send them here</p>
+          <p>Drop files here to send them</p>
         </div>
       )}
       <ArchivedNote place={place} />

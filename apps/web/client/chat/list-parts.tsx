@@ -75,7 +75,7 @@ export function DownBar({ model }: { model: ListModel }): JSX.Element | null {
     <div class="down-bar">
       {shown.value !== '' && <span role="status">{shown.value}</span>}
       <Button onClick={() => void model.toNewest()}>
-        <Icon of={ArrowDown} /> To the newest
+        <Icon of={ArrowDown} /> Jump to newest
       </Button>
     </div>
   );

@@ -22,7 +22,7 @@ export function MessageBody({ message, serverId, covered }: { message: Message; 
   if (!open.value)
     return (
       <button type="button" class="body-cover" onClick={() => (open.value = true)}>
-        Hidden until clicked: show this message
+        Spoiler. Click to show.
       </button>
     );
   const { id, content, editedAt, attachments, embeds, pinned, crossposted } = message;

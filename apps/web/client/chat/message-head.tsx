@@ -40,7 +40,7 @@ export function ReplyLine({
   return (
     <p class="reply-line">
       <Icon of={CornerUpRight} size="1em" />
-      <a href={pathOf(channelId, reply.id)} title="To the message that this answers">
+      <a href={pathOf(channelId, reply.id)} title="Go to the original message">
         <strong>
           <bdi>{reply.author.displayName}</bdi>
         </strong>{' '}

@@ -60,7 +60,7 @@ export function OutgoingView({ one, serverId }: { one: Outgoing; serverId: strin
               <Button onClick={() => sendAgain(key)}>Send again</Button>
               {isRefused(error) && <Button onClick={() => takeBack(one, serverId)}>Edit</Button>}
               <Button look="quiet" onClick={() => discard(key)}>
-                Throw away
+                Discard
               </Button>
             </div>
           </>

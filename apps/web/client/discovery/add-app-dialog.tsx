@@ -45,7 +45,7 @@ export function AddAppDialog({ app, onClose }: { app: DirectoryApp; onClose: () 
     const given = permissionNames(permissions).join(', ');
     return (
       <Dialog title={`${app.name} is in ${details.value.get(serverId)?.name}`} onClose={onClose}>
-        <p>{given ? `Its own role has: ${given}.` : 'Its own role has no permission of its own: it may do what @everyone may.'}</p>
+        <p>{given ? `Its role has these permissions: ${given}.` : 'Its role has no extra permissions: it can do what @everyone can.'}</p>
         <p class="soft">Who manages roles can change that in the server’s settings.</p>
         <div class="actions">
           <a class="button main" href={`/servers/${serverId}`} onClick={onClose}>
@@ -57,12 +57,12 @@ export function AddAppDialog({ app, onClose }: { app: DirectoryApp; onClose: () 
   }
   return (
     <Dialog title={`Add ${app.name} to a server`} onClose={onClose} wide>
-      {!server && <p>You manage no server. Make one, or ask someone with Manage Server to add the bot.</p>}
+      {!server && <p>You don’t manage any server. Create one, or ask someone with Manage Server to add the bot.</p>}
       {server && (
         <form class="form" onSubmit={submit}>
           <SelectField
             label="Server"
-            hint="Those in which you have Manage Server."
+            hint="Servers where you have Manage Server."
             options={offered.map(({ id, name }) => ({ value: id, label: name }))}
             value={server.id}
             onValue={(id) => {
@@ -72,7 +72,7 @@ export function AddAppDialog({ app, onClose }: { app: DirectoryApp; onClose: () 
             error={task.error?.at('/serverId')}
           />
           <PermissionList
-            legend={`What ${app.name} may do besides what everyone may`}
+            legend={`Permissions of ${app.name}, in addition to those of @everyone`}
             bits={bits.value & held}
             held={held}
             onBits={(value) => (bits.value = value)}

@@ -33,7 +33,7 @@ export function AppsPage(): JSX.Element {
           <TextField
             label="Search apps"
             type="search"
-            placeholder="A name, a word, a bot’s username"
+            placeholder="Name, description or bot username"
             value={text.value}
             onValue={(value) => (text.value = value)}
           />
@@ -42,7 +42,7 @@ export function AppsPage(): JSX.Element {
           listing={listing}
           thing="app"
           searching={q !== ''}
-          empty="No app is listed yet. Developers list theirs in the developer portal."
+          empty="No apps are listed yet. Developers can list their apps in the developer portal."
           card={(app) => <AppCard app={app} onAdd={() => (adding.value = app)} />}
         />
       </div>

@@ -56,7 +56,7 @@ export function DiscoveryPage(): JSX.Element {
           listing={listing}
           thing="server"
           searching={q !== '' || category.value !== all}
-          empty="No server is listed yet. A Community server can be, in its settings."
+          empty="No servers are listed yet. Community servers can be listed in their settings."
           card={(server) => <ServerCard server={server} onJoined={() => listing.change(server.id, { joined: true })} />}
         />
       </div>

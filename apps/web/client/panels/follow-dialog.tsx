@@ -34,11 +34,11 @@ export function FollowDialog({ place, onClose }: { place: Place; onClose: () => 
   return (
     <Dialog title={`Follow ${place.name}`} onClose={onClose}>
       {options.length === 0 ? (
-        <p>You need Manage Webhooks in a text channel of some server: what is published here is copied there.</p>
+        <p>You need Manage Webhooks in a text channel of any server. Published messages are copied to that channel.</p>
       ) : (
         <form class="form" onSubmit={submit}>
           <SelectField
-            label="Copy what is published to"
+            label="Copy published messages to"
             value={target.value}
             onValue={(value) => (target.value = value)}
             options={options}

@@ -45,7 +45,7 @@ export function PinsPanel({ place, onClose }: { place: Place; onClose: () => voi
             <div class="actions">
               {mayUnpin && <Button onClick={() => unpin(message.id)}>Unpin</Button>}
               <a class="button" href={pathOf(channelId, message.id)}>
-                Jump to it
+                Jump to message
               </a>
             </div>
           </li>

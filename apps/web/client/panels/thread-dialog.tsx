@@ -53,8 +53,8 @@ export function ThreadDialog({
           error={task.error?.at('/name')}
         />
         <SelectField
-          label="Hide it after"
-          hint="without a new message; writing in it brings it back"
+          label="Archive after"
+          hint="Time without a new message. A new message restores the thread."
           value={minutes.value}
           onValue={(value) => (minutes.value = value)}
           options={limits.threadAutoArchiveMinutes.map((count) => ({ value: String(count), label: spanOf(count * 60) }))}
@@ -63,7 +63,7 @@ export function ThreadDialog({
         <div class="actions">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" look="main" busy={task.busy}>
-            Start the thread
+            Start thread
           </Button>
         </div>
       </form>

@@ -31,16 +31,16 @@ function ThreadRow({ thread, manages, again }: { thread: Channel; manages: boole
           <bdi>{thread.name}</bdi>
         </strong>
         <span class="hint">
-          {countOf(count, 'message')}, begun {bornOf(thread.id)}
+          {countOf(count, 'message')}, started {bornOf(thread.id)}
         </span>
         {thread.archived && (
           <span class="hint">
-            <Icon of={Archive} size="1em" /> archived: writing there brings it back
+            <Icon of={Archive} size="1em" /> Archived. A new message restores it.
           </span>
         )}
       </a>
       {manages && (
-        <Button onClick={() => void setArchived(thread, !thread.archived).then(again)}>{thread.archived ? 'Bring back' : 'Archive'}</Button>
+        <Button onClick={() => void setArchived(thread, !thread.archived).then(again)}>{thread.archived ? 'Restore' : 'Archive'}</Button>
       )}
     </li>
   );

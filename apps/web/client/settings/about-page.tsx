@@ -31,7 +31,7 @@ export function AboutPage({ server }: { server: Server }): JSX.Element {
           <dd>{members ? `${hasMoreMembers(server.id) ? 'More than ' : ''}${members.size.toLocaleString()}` : '…'}</dd>
           <dt>Owner</dt>
           <dd>{nameOf(server.ownerId)}</dd>
-          <dt>Made</dt>
+          <dt>Created</dt>
           <dd>{bornOf(server.id)}</dd>
         </dl>
       </div>

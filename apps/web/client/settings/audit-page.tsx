@@ -78,7 +78,7 @@ export function AuditPage({ server }: { server: Server }): JSX.Element {
     <>
       <div class="settings-line settings-end">
         <TextField
-          label="Filter what is shown"
+          label="Filter entries"
           type="search"
           placeholder="A name, a word, an id"
           value={text.value}
@@ -92,7 +92,7 @@ export function AuditPage({ server }: { server: Server }): JSX.Element {
         <p class="soft" role="status">
           {wanted !== '' && `${shown.length} of `}
           {countOf(page.items.length, 'entry', 'entries')}
-          {page.hasMore && ' read so far'}
+          {page.hasMore && ' loaded'}
         </p>
       )}
       <ol class="settings-list">

@@ -31,9 +31,9 @@ function BanById({ serverId, onBanned }: { serverId: string; onBanned: () => voi
   };
   return (
     <form class="form" onSubmit={submit}>
-      <h3>Ban an account by its id</h3>
+      <h3>Ban an account by ID</h3>
       <p class="soft">For someone who is not here. Members are banned from the page of members.</p>
-      <TextField label="Id of the account" required autocomplete="off" value={id.value} onValue={(value) => (id.value = value)} />
+      <TextField label="Account ID" required autocomplete="off" value={id.value} onValue={(value) => (id.value = value)} />
       <TextField
         label="Reason (optional)"
         value={reason.value}
@@ -83,7 +83,7 @@ export function BansPage({ server }: { server: Server }): JSX.Element {
                 {momentOf(ban.createdAt)}
               </time>
             </span>
-            <Button aria-label={`Lift the ban of ${ban.user.displayName}`} onClick={() => (lifting.value = ban)}>
+            <Button aria-label={`Remove the ban of ${ban.user.displayName}`} onClick={() => (lifting.value = ban)}>
               Lift
             </Button>
           </li>
@@ -92,7 +92,7 @@ export function BansPage({ server }: { server: Server }): JSX.Element {
       {list && list.length > 0 && list.length % limits.bansListed === 0 && (
         <div>
           <Button busy={more.busy} onClick={readMore}>
-            Show older ones
+            Show older bans
           </Button>
         </div>
       )}
@@ -100,12 +100,12 @@ export function BansPage({ server }: { server: Server }): JSX.Element {
       <BanById serverId={server.id} onBanned={bans.again} />
       {lifting.value && (
         <Confirm
-          title={`Lift the ban of ${lifting.value.user.displayName}?`}
-          action="Lift the ban"
+          title={`Remove the ban of ${lifting.value.user.displayName}?`}
+          action="Remove ban"
           run={lift}
           onClose={() => (lifting.value = null)}
         >
-          <p>They can join again, with an invite or through Discovery.</p>
+          <p>They can join again with an invite or through Discovery.</p>
         </Confirm>
       )}
     </>

@@ -42,7 +42,7 @@ function ChannelForm({
     .filter(({ kind, id }) => kind === 'text' || chosen.includes(id))
     .map(({ id, name }) => ({ value: id, label: name ?? '' }));
   const choices = (standing: string | null, made: string): { value: string; label: string }[] => [
-    ...(standing === null ? [{ value: none, label: on ? 'None: the channel was deleted' : 'Choose …' }] : []),
+    ...(standing === null ? [{ value: none, label: on ? 'None (the channel was deleted)' : 'Choose…' }] : []),
     ...(standing === null ? [{ value: fresh, label: made }] : []),
     ...texts,
   ];
@@ -67,16 +67,16 @@ function ChannelForm({
     >
       <SelectField
         label="Rules channel"
-        hint="Where newcomers read what holds here."
-        options={choices(settings.rulesChannelId, 'Make a new one: rules')}
+        hint="Where new members read the rules."
+        options={choices(settings.rulesChannelId, 'Create a new channel: rules')}
         value={now.rulesChannelId}
         onValue={(rulesChannelId) => draft.set({ rulesChannelId })}
         error={task.error?.at('/rulesChannelId')}
       />
       <SelectField
         label="Updates channel"
-        hint="Where the platform’s news for moderators goes. A new one is hidden from @everyone."
-        options={choices(settings.updatesChannelId, 'Make a new one, for moderators only')}
+        hint="Where moderators get news from the platform. A new channel is hidden from @everyone."
+        options={choices(settings.updatesChannelId, 'Create a new channel for moderators only')}
         value={now.updatesChannelId}
         onValue={(updatesChannelId) => draft.set({ updatesChannelId })}
         error={task.error?.at('/updatesChannelId')}
@@ -99,7 +99,7 @@ export function CommunityPage({ server }: { server: Server }): JSX.Element {
     take(await call<CommunitySettings>('PUT', path`/api/servers/${server.id}/community`, { enabled: false }));
   return (
     <>
-      <p class="soft">A Community server has a channel for its rules and one for its moderators, and can be listed in Discovery.</p>
+      <p class="soft">A Community server has a rules channel and a channel for moderators, and can be listed in Discovery.</p>
       <Problem error={reading.error} again={reading.again} />
       {!settings && !reading.error && <p class="spinner">Loading …</p>}
       {settings && (
@@ -113,7 +113,7 @@ export function CommunityPage({ server }: { server: Server }): JSX.Element {
       {settings?.community && (
         <section class="settings-block">
           <h3>Turn Community off</h3>
-          <p class="soft">The server leaves Discovery. Both channels stay, and so does what Discovery showed, for another time.</p>
+          <p class="soft">The server is removed from Discovery. Both channels and the Discovery settings are kept.</p>
           <Button look="danger" onClick={() => (leaving.value = true)}>
             Turn Community off
           </Button>
@@ -121,7 +121,7 @@ export function CommunityPage({ server }: { server: Server }): JSX.Element {
       )}
       {leaving.value && (
         <Confirm title="Turn Community off?" action="Turn off" run={turnOff} onClose={() => (leaving.value = false)}>
-          <p>{server.listed ? 'The server leaves Discovery at once.' : 'The two channels stay as ordinary channels.'}</p>
+          <p>{server.listed ? 'The server is removed from Discovery immediately.' : 'The two channels are kept as ordinary channels.'}</p>
         </Confirm>
       )}
     </>

@@ -42,7 +42,7 @@ function ListingForm({
     ? 'Staff and developer servers are never listed.'
     : settings.community
       ? 'Anyone can find the server and join it without an invite. Needs a description.'
-      : 'Only Community servers can be listed: turn Community on first.';
+      : 'Only Community servers can be listed. Turn Community on first.';
   return (
     <DraftForm draft={draft} task={task} save={save} shown={['/listed', '/description', ...(tagFault ? [tagFault.path] : [])]}>
       <CheckField
@@ -64,7 +64,7 @@ function ListingForm({
       />
       <TextField
         label="Keywords"
-        hint={`Up to ${limits.discoveryTags}, each up to ${limits.discoveryTagChars} characters, parted by commas. People find the server by them.`}
+        hint={`Up to ${limits.discoveryTags}, each up to ${limits.discoveryTagChars} characters, separated by commas. People can search for them.`}
         value={now.line}
         onValue={(line) => set({ line })}
         error={tagFault?.message}
@@ -88,7 +88,7 @@ export function DiscoverySettingsPage({ server }: { server: Server }): JSX.Eleme
         <>
           {!reading.value.community && (
             <p class="settings-notice">
-              This is no Community server yet. <a href={`/servers/${server.id}/settings/community`}>Turn Community on</a>
+              This is not a Community server yet. <a href={`/servers/${server.id}/settings/community`}>Turn Community on</a>
             </p>
           )}
           <p role="status">

@@ -42,7 +42,7 @@ function ChannelFollowers({ channel }: { channel: Channel }): JSX.Element {
       <h3>{channel.name}</h3>
       <Problem error={followers.error} again={followers.again} />
       {!followers.value && !followers.error && <p class="spinner">Loading …</p>}
-      {followers.value?.length === 0 && <p>No channel follows it.</p>}
+      {followers.value?.length === 0 && <p>No channel follows this channel.</p>}
       <ul class="settings-list">
         {followers.value?.map((follower) => (
           <li key={follower.channelId} class="settings-row">
@@ -61,7 +61,7 @@ function ChannelFollowers({ channel }: { channel: Channel }): JSX.Element {
       {ending.value && (
         <Confirm title="Stop following?" action="Stop following" run={end} onClose={() => (ending.value = null)}>
           <p>
-            {targetName(ending.value)} gets no more posts of {channel.name}. What it got stays.
+            {targetName(ending.value)} will get no more messages from {channel.name}. Earlier messages are kept.
           </p>
         </Confirm>
       )}
@@ -74,8 +74,8 @@ export function FollowersPage({ server }: { server: Server }): JSX.Element {
   return (
     <>
       <p class="soft">
-        Text channels of any server can follow an announcement channel: each message that is crossposted here is copied there. Who has
-        Manage Webhooks in a following channel starts and ends that.
+        Text channels of any server can follow an announcement channel. Every published message is copied to them. Following and unfollowing
+        need Manage Webhooks in the following channel.
       </p>
       {server.channels
         .filter(({ kind }) => kind === 'announcement')

@@ -36,12 +36,8 @@ function Made({ invite }: { invite: Invite }): JSX.Element {
         </CopyButton>
       </p>
       <p class="hint">
-        {invite.maxUses === 0
-          ? 'It works as often as you like'
-          : invite.maxUses === 1
-            ? 'It works once'
-            : `It works ${invite.maxUses} times`}
-        , {invite.expiresAt ? `until ${momentOf(invite.expiresAt)}.` : 'and never expires.'}
+        {invite.maxUses === 0 ? 'Unlimited uses' : invite.maxUses === 1 ? 'Can be used once' : `Can be used ${invite.maxUses} times`},{' '}
+        {invite.expiresAt ? `valid until ${momentOf(invite.expiresAt)}.` : 'never expires.'}
       </p>
     </div>
   );
@@ -70,7 +66,7 @@ export function InviteDialog({ server, onClose, onMade }: { server: Server; onCl
         {server.invitesPaused && <p class="settings-notice">Invites are paused here: links lead in again once that is switched off.</p>}
         {developer ? (
           <p class="settings-notice">
-            In a developer server an invite works once, and for at most {spanOf(limits.developerInviteMaxAgeSecs)}.
+            In a developer server an invite can be used once and is valid for at most {spanOf(limits.developerInviteMaxAgeSecs)}.
           </p>
         ) : (
           <>
@@ -85,7 +81,7 @@ export function InviteDialog({ server, onClose, onMade }: { server: Server; onCl
         {invite.value && <Made invite={invite.value} />}
         <div class="actions">
           <Button type="submit" look={invite.value ? 'plain' : 'main'} busy={task.busy}>
-            {invite.value ? 'Make another link' : 'Make a link'}
+            {invite.value ? 'Create another link' : 'Create link'}
           </Button>
         </div>
       </form>

@@ -31,11 +31,12 @@ export function InvitesPage({ server }: { server: Server }): JSX.Element {
   return (
     <>
       {server.types.includes('staff') && (
-        <p class="settings-notice">This is a staff server: only members with Manage Server can make invites.</p>
+        <p class="settings-notice">This is a staff server: only members with Manage Server can create invites.</p>
       )}
       {server.types.includes('developer') && (
         <p class="settings-notice">
-          This is a developer server: the owner and Administrators make invites; each works once, for at most an hour.
+          This is a developer server: only the owner and Administrators can create invites. Each can be used once and is valid for at most
+          an hour.
         </p>
       )}
       {server.invitesPaused && (
@@ -44,13 +45,13 @@ export function InvitesPage({ server }: { server: Server }): JSX.Element {
       {mayInvite(server.id) && (
         <div>
           <Button look="main" onClick={() => (making.value = true)}>
-            Make an invite
+            Create invite
           </Button>
         </div>
       )}
       <Problem error={invites.error} again={invites.again} />
       {!invites.value && !invites.error && <p class="spinner">Loading …</p>}
-      {invites.value?.length === 0 && <p>There is no invite that works.</p>}
+      {invites.value?.length === 0 && <p>There are no active invites.</p>}
       <ul class="settings-list">
         {invites.value?.map((invite) => (
           <li key={invite.code} class="settings-row">
@@ -73,7 +74,7 @@ export function InvitesPage({ server }: { server: Server }): JSX.Element {
       {revoking.value !== null && (
         <Confirm title="Revoke the invite?" action="Revoke" run={revoke} onClose={() => (revoking.value = null)}>
           <p>
-            <code>{inviteLink(revoking.value)}</code> leads nowhere from then on. Who joined by it stays.
+            <code>{inviteLink(revoking.value)}</code> will stop working. People who joined with it stay members.
           </p>
         </Confirm>
       )}

@@ -35,11 +35,11 @@ export function LeaveServer({ server }: { server: Server }): JSX.Element {
       <h3>Leave this server</h3>
       <p class="soft">You lose your roles here. To come back you need an invite, or Discovery if the server is listed.</p>
       <Button look="danger" onClick={() => (asking.value = true)}>
-        Leave the server
+        Leave server
       </Button>
       {asking.value && (
         <Confirm title={`Leave ${server.name}?`} action="Leave" run={leave} onClose={() => (asking.value = false)}>
-          <p>Its channels disappear from your list at once.</p>
+          <p>Its channels disappear from your list immediately.</p>
         </Confirm>
       )}
     </section>
@@ -69,10 +69,10 @@ function HandOver({ server }: { server: Server }): JSX.Element {
   };
   return (
     <form class="form" onSubmit={ask}>
-      <h3>Hand over the server</h3>
+      <h3>Transfer ownership</h3>
       <TextField
         label="Username of the new owner"
-        hint="A person who is in this server. Only they can give it back."
+        hint="They must be a member of this server. Only the new owner can transfer it back."
         required
         value={username.value}
         onValue={(value) => (username.value = value)}
@@ -80,12 +80,12 @@ function HandOver({ server }: { server: Server }): JSX.Element {
       <Problem error={task.error} />
       <div class="actions">
         <Button type="submit" busy={task.busy}>
-          Hand over
+          Transfer
         </Button>
       </div>
       {asking.value && (
-        <Confirm title={`Hand ${server.name} over?`} action="Hand over" run={handOver} onClose={() => (asking.value = false)}>
-          <p>{heir.value?.displayName} becomes the owner. You keep your roles, and lose every right that they do not give you.</p>
+        <Confirm title={`Transfer ${server.name}?`} action="Transfer" run={handOver} onClose={() => (asking.value = false)}>
+          <p>{heir.value?.displayName} becomes the owner. You keep your roles and lose all other permissions.</p>
         </Confirm>
       )}
     </form>
@@ -112,17 +112,17 @@ function DeleteServer({ server }: { server: Server }): JSX.Element {
   };
   return (
     <section class="settings-block">
-      <h3>Delete the server</h3>
+      <h3>Delete server</h3>
       <p class="soft">All its channels, messages and files go with it. Nobody can bring them back.</p>
       <Button look="danger" onClick={() => (asking.value = true)}>
-        Delete the server
+        Delete server
       </Button>
       {asking.value && (
         <Dialog title={`Delete ${server.name}?`} onClose={close}>
           <form class="form" onSubmit={submit}>
-            <p>All channels, messages, files, roles and webhooks of this server go for good, for all its members.</p>
+            <p>All channels, messages, files, roles and webhooks of this server are deleted for all members. This cannot be undone.</p>
             <TextField
-              label="Type the name of the server"
+              label="Enter the server name to confirm"
               hint={server.name}
               required
               autocomplete="off"
@@ -133,7 +133,7 @@ function DeleteServer({ server }: { server: Server }): JSX.Element {
             <div class="actions">
               <Button onClick={close}>Cancel</Button>
               <Button type="submit" look="danger" busy={task.busy} disabled={typed.value !== server.name}>
-                Delete for good
+                Delete permanently
               </Button>
             </div>
           </form>

@@ -64,10 +64,10 @@ function BanDialog({ server, member, onClose }: Props): JSX.Element {
   return (
     <Dialog title={`Ban ${member.user.displayName}?`} onClose={onClose}>
       <form class="form" onSubmit={submit}>
-        <p>They leave at once and cannot come back until the ban is lifted. The platform tells them.</p>
+        <p>They are removed immediately and cannot rejoin until the ban is removed. The platform notifies them.</p>
         <TextField
           label="Reason (optional)"
-          hint={`Up to ${limits.banReasonChars} characters; those who see the bans or the audit log read it.`}
+          hint={`Up to ${limits.banReasonChars} characters. Shown in the list of bans and the audit log.`}
           lines={2}
           value={reason.value}
           onValue={(value) => (reason.value = value)}
@@ -120,7 +120,7 @@ export function MemberActions({ server, member }: { server: Server; member: Memb
       {open.value === 'ban' && <BanDialog server={server} member={member} onClose={close} />}
       {open.value === 'kick' && (
         <Confirm title={`Kick ${user.displayName}?`} action="Kick" run={kick} onClose={close}>
-          <p>They leave at once and can come back with an invite. The platform tells them.</p>
+          <p>They are removed immediately and can rejoin with an invite. The platform notifies them.</p>
         </Confirm>
       )}
     </span>

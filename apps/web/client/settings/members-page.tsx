@@ -46,7 +46,7 @@ export function MembersPage({ server }: { server: Server }): JSX.Element {
     .toSorted((a, b) => a.user.displayName.localeCompare(b.user.displayName) || (a.user.id < b.user.id ? -1 : 1));
   return (
     <>
-      <TextField label="Search" type="search" placeholder="A name or an id" value={text.value} onValue={(value) => (text.value = value)} />
+      <TextField label="Search" type="search" placeholder="Name or ID" value={text.value} onValue={(value) => (text.value = value)} />
       <p class="soft" role="status">
         {found.length !== members.size && `${found.length} of `}
         {more ? `the first ${countOf(members.size, 'member')}` : countOf(members.size, 'member')}

@@ -27,7 +27,7 @@ export function OverviewPage({ server }: { server: Server }): JSX.Element {
         <TextField label="Name" required value={draft.now.name} onValue={(name) => draft.set({ name })} error={task.error?.at('/name')} />
         <CheckField
           label="Pause invites"
-          hint="Nobody can join, by an invite or through Discovery, until you switch this off. Invites stay as they are."
+          hint="Nobody can join with an invite or through Discovery until you turn this off. Existing invites are kept."
           checked={draft.now.invitesPaused}
           onChecked={(invitesPaused) => draft.set({ invitesPaused })}
         />

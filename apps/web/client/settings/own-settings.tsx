@@ -11,7 +11,7 @@ import { StatusPage } from './status-page.tsx';
 function DeveloperPage(): JSX.Element {
   return (
     <>
-      <p>The developer portal is where you make applications: bots with slash commands, added to servers that you manage.</p>
+      <p>In the developer portal you create applications: bots with slash commands that you add to your servers.</p>
       <p>
         <a class="button main" href="/developers">
           Open the developer portal

@@ -26,7 +26,7 @@ export function PermissionList({
           <CheckField
             key={permission}
             label={permission}
-            hint={`${permissionTexts[permission]}${mine || disabled ? '' : ' You do not have it yourself, so you cannot give or take it.'}`}
+            hint={`${permissionTexts[permission]}${mine || disabled ? '' : ' You don’t have this permission, so you cannot change it.'}`}
             checked={holds(bits, permission)}
             disabled={disabled || !mine}
             onChecked={(on) => onBits(on ? bits | permissionBits[permission] : bits & ~permissionBits[permission])}

@@ -60,7 +60,7 @@ function ProfileForm({ own, profile, onSaved }: { own: Me; profile: Profile; onS
       <DraftForm draft={draft} task={task} save={save} shown={['/displayName', '/pronouns', '/bio']}>
         <TextField
           label="Display name"
-          hint="Up to 32 characters. Without one your username is shown."
+          hint="Up to 32 characters. If empty, your username is shown."
           value={now.displayName}
           onValue={(displayName) => set({ displayName })}
           error={task.error?.at('/displayName')}

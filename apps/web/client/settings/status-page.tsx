@@ -9,9 +9,9 @@ import { DraftForm, useDraftTask } from './draft.tsx';
 
 const choices: readonly { value: ChosenStatus; label: string; hint: string }[] = [
   { value: 'online', label: 'Online', hint: 'Others see that you are here.' },
-  { value: 'idle', label: 'Idle', hint: 'You are connected, but not at the screen.' },
-  { value: 'dnd', label: 'Do not disturb', hint: 'You are here and would rather be left alone.' },
-  { value: 'invisible', label: 'Invisible', hint: 'You are shown as offline, and can do everything as usual.' },
+  { value: 'idle', label: 'Idle', hint: 'You are connected but away from the screen.' },
+  { value: 'dnd', label: 'Do not disturb', hint: 'You are online and don’t want to be disturbed.' },
+  { value: 'invisible', label: 'Invisible', hint: 'You appear offline but can use everything as usual.' },
 ];
 
 /** How others see that the person is here. It holds until it is changed, and shows while a page of theirs is open. */
@@ -47,7 +47,7 @@ export function StatusPage(): JSX.Element {
       </fieldset>
       <TextField
         label="Custom status"
-        hint={`A few words beside your name, up to ${limits.customStatusChars} characters. Empty it to take it away.`}
+        hint={`Shown next to your name. Up to ${limits.customStatusChars} characters.`}
         value={now.customStatus}
         onValue={(customStatus) => set({ customStatus })}
         error={task.error?.at('/customStatus')}

@@ -33,7 +33,7 @@ export function DmList(): JSX.Element {
             </a>
           </li>
         ))}
-        {dms.value.length === 0 && <li class="soft channel-row">Open one from someone’s profile.</li>}
+        {dms.value.length === 0 && <li class="soft channel-row">To start a conversation, open someone’s profile.</li>}
       </ul>
     </nav>
   );

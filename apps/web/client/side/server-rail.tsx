@@ -61,7 +61,7 @@ export function ServerRail({ current }: { current: string | undefined }): JSX.El
           );
         })}
         <li>
-          <IconButton of={Plus} label="Make or join a server" class="rail-link" onClick={() => (adding.value = true)} />
+          <IconButton of={Plus} label="Create or join a server" class="rail-link" onClick={() => (adding.value = true)} />
         </li>
         <li>
           <a class="rail-link" href="/discovery" aria-label="Discovery" title="Discovery">
@@ -71,7 +71,7 @@ export function ServerRail({ current }: { current: string | undefined }): JSX.El
       </ul>
       {adding.value && (
         <Dialog title="Add a server" onClose={() => (adding.value = false)}>
-          <h3>Make one</h3>
+          <h3>Create a server</h3>
           <NewServer onMade={() => (adding.value = false)} />
           <h3>Join one</h3>
           <JoinForm onDone={() => (adding.value = false)} />

@@ -14,8 +14,8 @@ import { Overwrites } from './overwrites.tsx';
 
 const whatGoes = (kind: Channel['kind']): string =>
   kind === 'category'
-    ? 'Its channels stay, outside any category.'
-    : 'Its messages, threads, files and webhooks go with it. Nobody can bring them back.';
+    ? 'Its channels are kept, without a category.'
+    : 'Its messages, threads, files and webhooks are deleted too. This cannot be undone.';
 
 /** One channel: its fields, what it allows to whom, and its end. */
 export function ChannelEditor({ channel, server }: { channel: Channel; server: Server }): JSX.Element {
@@ -44,7 +44,7 @@ export function ChannelEditor({ channel, server }: { channel: Channel; server: S
         </section>
       )}
       {asking.value && (
-        <Confirm title={`Delete ${channel.name}?`} action="Delete for good" run={remove} onClose={() => (asking.value = false)}>
+        <Confirm title={`Delete ${channel.name}?`} action="Delete permanently" run={remove} onClose={() => (asking.value = false)}>
           <p>{whatGoes(channel.kind)}</p>
         </Confirm>
       )}

@@ -19,14 +19,14 @@ const slowModeChoices = (current: number): { value: string; label: string }[] =>
 const archiveChoices = limits.threadAutoArchiveMinutes.map((minutes) => ({ value: String(minutes), label: spanOf(minutes * 60) }));
 
 const contentModes = [
-  { value: 'default', label: 'As usual' },
-  { value: 'spoiler', label: 'Spoiler: images are covered until clicked' },
-  { value: 'age_restricted', label: 'Age restricted: for adults of 18 and more' },
+  { value: 'default', label: 'Normal' },
+  { value: 'spoiler', label: 'Spoiler: images are hidden until clicked' },
+  { value: 'age_restricted', label: 'Age-restricted: for people aged 18 and over' },
 ] as const;
 
 const kinds = [
   { value: 'text', label: 'Text' },
-  { value: 'announcement', label: 'Announcements: other channels can follow' },
+  { value: 'announcement', label: 'Announcements: other channels can follow it' },
 ] as const;
 
 /** The fields of a channel as the form holds them. */
@@ -77,7 +77,7 @@ export function ChannelForm({ channel, serverId }: { channel: Channel; serverId:
       {(messages || thread) && (
         <SelectField
           label="Slow mode"
-          hint="How long each person waits between messages. Manage Messages and Manage Channels skip it."
+          hint="How long each person must wait between messages. It does not apply to people with Manage Messages or Manage Channels."
           options={slowModeChoices(now.slowmodeSecs)}
           value={String(now.slowmodeSecs)}
           onValue={(secs) => set({ slowmodeSecs: Number(secs) })}
@@ -96,7 +96,7 @@ export function ChannelForm({ channel, serverId }: { channel: Channel; serverId:
       {(messages || thread) && (
         <SelectField
           label={thread ? 'Archive after' : 'New threads are archived after'}
-          hint="How long without a message. A message brings the thread back."
+          hint="Time without a new message. A new message restores the thread."
           options={archiveChoices}
           value={String(now.autoArchiveMinutes)}
           onValue={(minutes) => set({ autoArchiveMinutes: Number(minutes) as typeof now.autoArchiveMinutes })}

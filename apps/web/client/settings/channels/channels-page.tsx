@@ -48,7 +48,7 @@ export function ChannelsPage({ server }: { server: Server }): JSX.Element {
         {channel?.serverId === server.id ? (
           <ChannelEditor key={channel.id} channel={channel} server={server} />
         ) : (
-          <p role="status">This channel does not exist any more, or you cannot see it.</p>
+          <p role="status">This channel doesn’t exist or you don’t have access.</p>
         )}
       </>
     );
@@ -58,7 +58,7 @@ export function ChannelsPage({ server }: { server: Server }): JSX.Element {
       {may('Manage Channels', server.id) && (
         <div>
           <Button look="main" onClick={() => (making.value = true)}>
-            Make a channel
+            Create channel
           </Button>
         </div>
       )}
@@ -80,7 +80,7 @@ export function ChannelsPage({ server }: { server: Server }): JSX.Element {
         ])}
       </ul>
       {making.value && (
-        <Dialog title="Make a channel" onClose={() => (making.value = false)}>
+        <Dialog title="Create channel" onClose={() => (making.value = false)}>
           <NewChannelForm
             server={server}
             onMade={({ id }) => {

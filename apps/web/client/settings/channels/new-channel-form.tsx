@@ -13,8 +13,8 @@ import { categoryChoices, noCategory } from './kinds.ts';
 /** Voice is left out: nobody could use such a channel, as there are no calls. */
 const kinds: readonly { value: ChannelInput['kind']; label: string }[] = [
   { value: 'text', label: 'Text: messages, files, threads' },
-  { value: 'announcement', label: 'Announcements: posts that other channels can follow' },
-  { value: 'category', label: 'Category: a heading over channels' },
+  { value: 'announcement', label: 'Announcements: other channels can follow it' },
+  { value: 'category', label: 'Category: groups channels' },
 ];
 
 /** Makes a channel or category. */
@@ -51,7 +51,7 @@ export function NewChannelForm({ server, onMade }: { server: Server; onMade: (ch
       <Problem error={task.error} shown={['/name', '/parentId']} />
       <div class="actions">
         <Button type="submit" look="main" busy={task.busy}>
-          Make it
+          Create
         </Button>
       </div>
     </form>

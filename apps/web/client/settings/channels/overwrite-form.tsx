@@ -25,7 +25,7 @@ const channelPermissions: readonly Permission[] = [
 type Choice = 'deny' | 'neutral' | 'allow';
 const choices: readonly { value: Choice; label: string }[] = [
   { value: 'deny', label: 'Deny' },
-  { value: 'neutral', label: 'As the roles say' },
+  { value: 'neutral', label: 'Inherit from roles' },
   { value: 'allow', label: 'Allow' },
 ];
 
@@ -104,7 +104,7 @@ export function OverwriteForm({
           permission={permission}
           value={choiceOf(draft.now, permission)}
           onValue={(choice) => draft.set(chosen(draft.now, permission, choice))}
-          barred={target.barred ?? (holds(held, permission) ? null : 'You do not have this permission yourself.')}
+          barred={target.barred ?? (holds(held, permission) ? null : 'You don’t have this permission.')}
         />
       ))}
     </DraftForm>

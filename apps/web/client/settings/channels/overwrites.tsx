@@ -25,7 +25,7 @@ function targetsOf(server: Server, channel: Channel, added: string | null): Targ
   const roles = server.roles.map(({ id, name, position }) => ({
     id,
     name,
-    barred: position === 0 || position < rank ? null : 'This role is not below your highest one.',
+    barred: position === 0 || position < rank ? null : 'This role is not below your highest role.',
   }));
   const known = new Set(server.roles.map(({ id }) => id));
   const memberIds = [...new Set([...channel.overwrites.map(({ id }) => id), ...(added ? [added] : [])])].filter((id) => !known.has(id));
@@ -56,7 +56,7 @@ export function Overwrites({ channel, server }: { channel: Channel; server: Serv
   const add = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
     const member = await findByUsername(server.id, username.value.trim().replace(/^@/, ''));
-    fault.value = member ? undefined : 'No member of this server has that username.';
+    fault.value = member ? undefined : 'No member of this server has this username.';
     if (!member) return;
     added.value = member.user.id;
     chosen.value = member.user.id;
@@ -66,8 +66,8 @@ export function Overwrites({ channel, server }: { channel: Channel; server: Serv
     <section class="settings-block">
       <h3>Permissions here</h3>
       <p class="soft">
-        A channel can allow or deny what the roles say for the whole server. First counts what it says for @everyone, then for a person’s
-        roles (an allowance beats a denial), then for the person alone. The owner and Administrators may do everything.
+        A channel can override the permissions of roles. Overrides apply in this order: @everyone, then a member’s roles (allow wins over
+        deny), then the member. The owner and Administrators always have every permission.
       </p>
       <SelectField
         label="Role or member"

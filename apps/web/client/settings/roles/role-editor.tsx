@@ -35,7 +35,7 @@ export function RoleEditor({ role, server }: { role: Role; server: Server }): JS
   return (
     <>
       <h3>{name}</h3>
-      {barred && <p class="settings-notice">This role stands as high as your highest one, or higher: you can look at it, not change it.</p>}
+      {barred && <p class="settings-notice">This role is not below your highest role. You can view it but not change it.</p>}
       <DraftForm draft={draft} task={task} save={save} shown={['/name', '/color']} disabled={barred}>
         {!everyone && (
           <>
@@ -48,7 +48,7 @@ export function RoleEditor({ role, server }: { role: Role; server: Server }): JS
               error={task.error?.at('/name')}
             />
             <CheckField
-              label="A colour of its own"
+              label="Custom colour"
               checked={now.color !== null}
               disabled={barred}
               onChecked={(on) => set({ color: on ? (color ?? firstColor) : null })}
@@ -68,8 +68,8 @@ export function RoleEditor({ role, server }: { role: Role; server: Server }): JS
               </Field>
             )}
             <CheckField
-              label="Show as a group of its own"
-              hint="Members with this role stand under its name in the member list."
+              label="Show members separately"
+              hint="The member list shows members with this role in their own group."
               checked={now.hoist}
               disabled={barred}
               onChecked={(on) => set({ hoist: on })}
@@ -77,7 +77,7 @@ export function RoleEditor({ role, server }: { role: Role; server: Server }): JS
           </>
         )}
         <PermissionList
-          legend={everyone ? 'What everyone here may do' : 'What members with this role may do'}
+          legend={everyone ? 'Permissions of everyone' : 'Permissions of members with this role'}
           bits={now.permissions}
           held={myRights(server.id)}
           onBits={(bits) => set({ permissions: bits })}
@@ -86,16 +86,16 @@ export function RoleEditor({ role, server }: { role: Role; server: Server }): JS
       </DraftForm>
       {!everyone && !barred && (
         <section class="settings-block">
-          <h3>Delete the role</h3>
-          <p class="soft">Whoever has it loses it. The own role of a bot goes when the bot leaves.</p>
+          <h3>Delete role</h3>
+          <p class="soft">It is removed from all its members. A bot’s own role is deleted when the bot leaves.</p>
           <Button look="danger" onClick={() => (asking.value = true)}>
             Delete {name}
           </Button>
         </section>
       )}
       {asking.value && (
-        <Confirm title={`Delete ${name}?`} action="Delete for good" run={remove} onClose={() => (asking.value = false)}>
-          <p>Whoever has it loses it, and channels forget what they allow it.</p>
+        <Confirm title={`Delete ${name}?`} action="Delete permanently" run={remove} onClose={() => (asking.value = false)}>
+          <p>It is removed from all members and from channel permissions.</p>
         </Confirm>
       )}
     </>

@@ -34,7 +34,7 @@ function NewRoleForm({ serverId, onMade }: { serverId: string; onMade: (role: Ro
       <Problem error={task.error} shown={['/name']} />
       <div class="actions">
         <Button type="submit" look="main" busy={task.busy}>
-          Make the role
+          Create role
         </Button>
       </div>
     </form>
@@ -59,20 +59,20 @@ export function RolesPage({ server }: { server: Server }): JSX.Element {
         <p>
           <a href={list}>All roles</a>
         </p>
-        {role ? <RoleEditor key={role.id} role={role} server={server} /> : <p role="status">This role does not exist any more.</p>}
+        {role ? <RoleEditor key={role.id} role={role} server={server} /> : <p role="status">This role no longer exists.</p>}
       </>
     );
   }
   return (
     <>
       <p class="soft">
-        Highest first. Who manages roles, kicks or bans can do so to those below their own highest role only. A member has what any of their
-        roles allows.
+        Highest first. Members can only manage roles, kick or ban below their own highest role. A member has every permission that any of
+        their roles allows.
       </p>
       {rank > 0 && (
         <div>
           <Button look="main" onClick={() => (making.value = true)}>
-            Make a role
+            Create role
           </Button>
         </div>
       )}
@@ -104,7 +104,7 @@ export function RolesPage({ server }: { server: Server }): JSX.Element {
                   />
                 </>
               )}
-              <a class="button" href={`${list}?role=${id}`} aria-label={`${below || position === 0 ? 'Edit' : 'Look at'} ${name}`}>
+              <a class="button" href={`${list}?role=${id}`} aria-label={`${below || position === 0 ? 'Edit' : 'View'} ${name}`}>
                 {below || position === 0 ? 'Edit' : 'Look'}
               </a>
             </li>
@@ -112,7 +112,7 @@ export function RolesPage({ server }: { server: Server }): JSX.Element {
         })}
       </ul>
       {making.value && (
-        <Dialog title="Make a role" onClose={() => (making.value = false)}>
+        <Dialog title="Create role" onClose={() => (making.value = false)}>
           <NewRoleForm
             serverId={server.id}
             onMade={({ id }) => {

@@ -10,7 +10,7 @@ const eventNames: Record<string, string> = {
   ping: 'Connected',
   push: 'Push',
   pull_request: 'Pull request',
-  pull_request_review: 'Review of a pull request',
+  pull_request_review: 'Pull request review',
   pull_request_approved: 'Review: approved',
   pull_request_rejected: 'Review: changes requested',
   pull_request_comment: 'Review: comment',
@@ -18,7 +18,7 @@ const eventNames: Record<string, string> = {
   issue_comment: 'Comment',
   release: 'Release',
   workflow_run: 'Workflow run',
-  create: 'Branch or tag made',
+  create: 'Branch or tag created',
   delete: 'Branch or tag deleted',
   star: 'Star',
   fork: 'Fork',
@@ -26,7 +26,7 @@ const eventNames: Record<string, string> = {
 
 const outcomes: Record<WebhookDelivery['outcome'], string> = {
   posted: 'Posted',
-  merged: 'Told together with others',
+  merged: 'Combined with other events',
   ignored: 'Not shown',
   failed: 'Failed',
 };
@@ -48,7 +48,7 @@ export function DeliveryLog({ webhookId }: { webhookId: string }): JSX.Element {
       </div>
       <Problem error={log.error} />
       {!items && !log.error && <p class="spinner">Loading …</p>}
-      {items?.length === 0 && <p>Nothing came yet. What still waits for its post is not listed.</p>}
+      {items?.length === 0 && <p>No deliveries yet. Deliveries that are not posted yet are not listed.</p>}
       {items && items.length > 0 && (
         <div class="delivery-table" tabIndex={0} role="region" aria-label="Deliveries">
           <table>

@@ -52,36 +52,36 @@ export function WebhookCard({
   return (
     <section class="settings-card" aria-labelledby={heading}>
       <h3 id={heading}>{name}</h3>
-      <p class="hint">Made {momentOf(createdAt)}</p>
+      <p class="hint">Created {momentOf(createdAt)}</p>
       {url === null ? (
-        <p>The addresses can’t be shown any more, because the server’s key was replaced. They still work. Reset them to get new ones.</p>
+        <p>The URLs can’t be shown any more because the server’s key was replaced. They still work. Reset them to get new ones.</p>
       ) : (
         <>
-          <Secret label="Address" text={url} shown={shown.value} />
-          <Secret label="Address for code hosts" text={`${url}/codehost`} shown={shown.value} />
+          <Secret label="URL" text={url} shown={shown.value} />
+          <Secret label="URL for code hosts" text={`${url}/codehost`} shown={shown.value} />
         </>
       )}
       <div>
         {url !== null && (
           <Button aria-pressed={shown.value} onClick={() => (shown.value = !shown.value)}>
-            {shown.value ? 'Hide the addresses' : 'Show the addresses'}
+            {shown.value ? 'Hide URLs' : 'Show URLs'}
           </Button>
         )}
-        <Button aria-label={`Reset addresses of ${name}`} onClick={() => (resetting.value = true)}>
-          Reset addresses
+        <Button aria-label={`Reset URLs of ${name}`} onClick={() => (resetting.value = true)}>
+          Reset URLs
         </Button>
       </div>
       <p class="hint">
-        For a code host (GitHub, Gitea, Forgejo, Gogs): add a webhook there with the second address, content type{' '}
-        <code>application/json</code> and an empty secret, and choose the events to send. Pushes, pull requests, reviews, issues, comments,
-        releases, finished workflow runs, branches, tags, stars and forks are posted here; everything else is taken and not shown.
+        For a code host (GitHub, Gitea, Forgejo, Gogs): add a webhook there with the second URL, content type <code>application/json</code>{' '}
+        and an empty secret, and choose the events to send. Pushes, pull requests, reviews, issues, comments, releases, finished workflow
+        runs, branches, tags, stars and forks are posted here. Other events are accepted but not shown.
       </p>
       <details class="webhook-name">
         <summary>Rename</summary>
         <DraftForm draft={draft} task={task} save={save} shown={['/name']}>
           <TextField
             label="Name"
-            hint="What it posted before keeps its old name."
+            hint="Earlier messages keep the old name."
             required
             value={draft.now.name}
             onValue={(value) => draft.set({ name: value })}
@@ -90,7 +90,7 @@ export function WebhookCard({
         </DraftForm>
       </details>
       <details onToggle={({ currentTarget }) => (logOpen.value = currentTarget.open)}>
-        <summary>What code hosts sent</summary>
+        <summary>Deliveries from code hosts</summary>
         {logOpen.value && <DeliveryLog webhookId={id} />}
       </details>
       <div>
@@ -99,13 +99,13 @@ export function WebhookCard({
         </Button>
       </div>
       {resetting.value && (
-        <Confirm title={`Reset the addresses of ${name}?`} action="Reset" run={reset} onClose={() => (resetting.value = false)}>
-          <p>The old addresses stop at once. Enter the new ones wherever the old ones are used.</p>
+        <Confirm title={`Reset the URLs of ${name}?`} action="Reset" run={reset} onClose={() => (resetting.value = false)}>
+          <p>The old URLs stop working immediately. Replace them wherever they are used.</p>
         </Confirm>
       )}
       {deleting.value && (
         <Confirm title={`Delete ${name}?`} action="Delete" run={remove} onClose={() => (deleting.value = false)}>
-          <p>Its addresses post nothing from then on. Its messages stay.</p>
+          <p>Its URLs stop working. Its messages are kept.</p>
         </Confirm>
       )}
     </section>

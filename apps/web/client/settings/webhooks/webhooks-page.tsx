@@ -38,10 +38,10 @@ function NewWebhookForm({ channelId, onMade }: { channelId: string; onMade: (web
   };
   return (
     <form class="form" onSubmit={submit}>
-      <h3>Make a webhook</h3>
+      <h3>Create a webhook</h3>
       <TextField
         label="Name"
-        hint="Its messages stand under this name."
+        hint="Shown as the author of its messages."
         required
         value={name.value}
         onValue={(value) => (name.value = value)}
@@ -50,7 +50,7 @@ function NewWebhookForm({ channelId, onMade }: { channelId: string; onMade: (web
       <Problem error={task.error} shown={['/name']} />
       <div class="actions">
         <Button type="submit" look="main" busy={task.busy}>
-          Make it
+          Create
         </Button>
       </div>
     </form>
@@ -67,7 +67,7 @@ function ChannelWebhooks({ channelId }: { channelId: string }): JSX.Element {
     <>
       <Problem error={webhooks.error} again={webhooks.again} />
       {!list && !webhooks.error && <p class="spinner">Loading …</p>}
-      {list?.length === 0 && <p>This channel has no webhook.</p>}
+      {list?.length === 0 && <p>This channel has no webhooks.</p>}
       {list?.map((webhook) => (
         <WebhookCard
           key={webhook.id}
@@ -93,8 +93,8 @@ export function WebhooksPage({ server }: { server: Server }): JSX.Element {
   return (
     <>
       <p class="soft">
-        A webhook is a secret address that posts messages into one channel, without a bot. Whoever knows the address can post: up to{' '}
-        {limits.webhookPosts} messages in {limits.webhookWindowMs / 1000} seconds. If it leaks, delete the webhook and make a new one.
+        A webhook is a secret URL that posts messages to one channel without a bot. Anyone who has the URL can post up to{' '}
+        {limits.webhookPosts} messages in {limits.webhookWindowMs / 1000} seconds. If the URL leaks, reset it.
       </p>
       <SelectField
         label="Channel"
