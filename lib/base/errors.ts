@@ -20,6 +20,7 @@ export const catalogue = {
   },
   too_many_servers: { status: 400, text: 'An account can be in at most {limit} servers.', from: 'spec' },
   too_many_channels: { status: 400, text: 'A server can have at most {limit} channels. Delete one first.', from: 'house' },
+  too_many_overwrites: { status: 400, text: 'A channel can have at most {limit} permission overwrites. Remove one first.', from: 'house' },
   too_many_roles: { status: 400, text: 'A server can have at most {limit} roles. Delete one first.', from: 'house' },
   too_many_applications: { status: 400, text: 'An account can own at most {limit} applications. Delete one first.', from: 'house' },
   too_many_invites: { status: 400, text: 'A server can have at most {limit} active invites. Delete one first.', from: 'house' },

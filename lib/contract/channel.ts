@@ -46,6 +46,8 @@ export const ChannelInput = Type.Object({
   name: Name(limits.nameChars),
   kind: Type.Union([Type.Literal('category'), Type.Literal('text'), Type.Literal('announcement'), Type.Literal('voice')]),
   parentId: Type.Optional(Nullable(Id)),
+  /** Whom the channel treats apart from the start: so it can be made hidden. */
+  overwrites: Type.Optional(Type.Array(ChannelOverwrite, { maxItems: limits.overwritesPerChannel })),
 });
 export type ChannelInput = Static<typeof ChannelInput>;
 

@@ -6,6 +6,7 @@ import type { ChannelDoc } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { type Actor, type InServer, inChannel, inServer, mayView, overwritesOf } from './access.ts';
 import { changesOf, writeAudit } from './audit.ts';
+import { checkNewOverwrites } from './overwrites.ts';
 import { alsoOwes } from './owed-events.ts';
 import { removeChannel } from './removals.ts';
 import { channelOf } from './server-view.ts';
@@ -70,12 +71,18 @@ export async function createChannel(
     if (input.kind === 'category') refuseField('/parentId', 'does not apply to a category');
     await requireCategory(place, parentId);
   }
+  const overwrites = await checkNewOverwrites(place, input.overwrites ?? []);
   const channel = await platform.versions.changing({ servers: [serverId] }, async () => {
     const position = await nextPosition(platform, serverId);
     const now = new Date(platform.now());
     const fresh = newChannel({ _id: newId, serverId, kind: input.kind, name: input.name.trim(), position, createdAt: now });
     const owed = { ob: [{ id: platform.ids.next(), name: 'CHANNEL_CREATE' as const }], obAt: now };
-    const inserted = await insertInSlot(platform.db.channels, { serverId }, limits.channelsPerServer, { ...fresh, parentId, ...owed });
+    const inserted = await insertInSlot(platform.db.channels, { serverId }, limits.channelsPerServer, {
+      ...fresh,
+      parentId,
+      overwrites,
+      ...owed,
+    });
     return inserted.end === 'full'
       ? refuse('too_many_channels', { limit: limits.channelsPerServer })
       : settleParent(platform, inserted.doc);

@@ -1,10 +1,11 @@
 import { refuse, refuseField } from '../base/errors.ts';
 import { isId } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
 import { type Overwrite, permissionsOf, rankOf } from '../base/permissions.ts';
 import type { Channel, OverwriteInput } from '../contract/channel.ts';
 import type { ChannelDoc } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
-import { type Actor, type InChannel, inChannel, requireGrantable } from './access.ts';
+import { type Actor, type InChannel, type InServer, inChannel, require, requireGrantable } from './access.ts';
 import { type Changes, changesOf, writeAudit } from './audit.ts';
 import { alsoOwes, requireRoom, withRoom } from './owed-events.ts';
 import { channelOf } from './server-view.ts';
@@ -27,15 +28,37 @@ async function placeOf(
 ): Promise<InChannel & { standing: Overwrite | undefined }> {
   // From the database, not from the cache: the write is made over exactly what is judged here.
   const place = await inChannel(platform, { ...actor, versionOf: () => Promise.resolve(null) }, channelId, 'Manage Roles');
-  const { access, server, member, channel } = place;
+  const { channel } = place;
   if (channel.kind === 'thread') refuse('invalid_request', { reason: 'a thread uses the permission overwrites of its parent channel' });
   const standing = channel.overwrites.find((one) => one.id === targetId);
+  await requireTargetBelow(place, targetId, standing !== undefined);
+  return { ...place, standing };
+}
+
+/** Refuses a target that is no role or member (404, unless it is `known`), or not below the caller's highest role. */
+async function requireTargetBelow({ access, server, member }: InServer, targetId: string, known = false): Promise<void> {
   const position = server.roles.findIndex((role) => role.id === targetId);
   const target = position < 0 && isId(targetId) ? await access.member(targetId) : null;
-  if (position < 0 && !target && !standing) refuse('not_found', { what: 'role or member' });
+  if (position < 0 && !target && !known) refuse('not_found', { what: 'role or member' });
   const rank = target ? rankOf(server, target) : Math.max(position, 0);
   if (position !== 0 && rank >= rankOf(server, member)) refuse('role_hierarchy');
-  return { ...place, standing };
+}
+
+/**
+ * The overwrites of a new channel, by the rules of setting them one by one: needs Manage Roles, only bits that the caller has, targets below their highest role,
+ * each once.
+ */
+export async function checkNewOverwrites(place: InServer, overwrites: readonly Overwrite[]): Promise<Overwrite[]> {
+  if (overwrites.length > 0) require(place.permissions, 'Manage Roles');
+  const ids = new Set<string>();
+  for (const [at, { id, allow, deny }] of overwrites.entries()) {
+    if (ids.has(id)) refuseField(`/overwrites/${at}/id`, 'is in the list twice');
+    ids.add(id);
+    if (allow & deny) refuseField(`/overwrites/${at}/deny`, 'holds a bit that allow holds as well');
+    await requireTargetBelow(place, id);
+    requireGrantable(place.permissions, allow | deny);
+  }
+  return overwrites.map(({ id, allow, deny }) => ({ id, allow, deny }));
 }
 
 /**
@@ -62,10 +85,12 @@ async function replaceOverwrite(
   const others = pick({ $ne: ['$$one.id', { $literal: targetId }] });
   const was = { overwrites: '$overwrites' };
   const owed = alsoOwes(platform, { name: 'CHANNEL_UPDATE', was });
+  const last = `overwrites.${limits.overwritesPerChannel - 1}`;
+  const withPlace = judged.some(({ id }) => id === targetId) ? {} : { [last]: { $exists: false } };
   const asJudged = { $eq: [pick({ $in: ['$$one.id', { $literal: judgedIds }] }), { $literal: judged }] };
   const after = await platform.versions.changing({ servers: [server._id] }, () =>
     platform.db.channels.collection.findOneAndUpdate(
-      { _id: channel._id as never, serverId: server._id, ...withRoom, $expr: asJudged },
+      { _id: channel._id as never, serverId: server._id, ...withRoom, ...withPlace, $expr: asJudged },
       [{ $set: { overwrites: { $concatArrays: [others, { $literal: added }] }, ...owed } }],
       { returnDocument: 'after' },
     ),
@@ -95,6 +120,8 @@ async function changeOverwrite(
     requireOwnBits(place, standing ?? nothing, bits ?? nothing);
     const changes = changesOf<Bits>(standing ?? nothing, bits ?? nothing);
     if (bits === null ? !standing : standing && Object.keys(changes).length === 0) return { channel, changes: null, serverId };
+    if (!standing && channel.overwrites.length >= limits.overwritesPerChannel)
+      refuse('too_many_overwrites', { limit: limits.overwritesPerChannel });
     const after = await replaceOverwrite(platform, place, targetId, bits === null ? [] : [{ id: targetId, ...bits }]);
     if (!after) continue;
     platform.nudge('drain-server', { serverId });
@@ -117,12 +144,12 @@ export async function setOverwrite(
     refuseField('/deny', 'holds a bit that allow holds as well');
   }
   const { channel, changes, serverId } = await changeOverwrite(platform, actor, channelId, targetId, bits);
-  if (changes) await writeAudit(platform, actor, { serverId, action: 'overwrite_set', targetId, changes });
+  if (changes) await writeAudit(platform, actor, { serverId, action: 'overwrite_set', targetId, changes, channel });
   return channelOf(channel);
 }
 
 /** Removes what a channel changes for a role or member; nothing happens when that is nothing. */
 export async function deleteOverwrite(platform: EnqueuePlatform, actor: Actor, channelId: string, targetId: string): Promise<void> {
-  const { changes, serverId } = await changeOverwrite(platform, actor, channelId, targetId, null);
-  if (changes) await writeAudit(platform, actor, { serverId, action: 'overwrite_delete', targetId, changes });
+  const { channel, changes, serverId } = await changeOverwrite(platform, actor, channelId, targetId, null);
+  if (changes) await writeAudit(platform, actor, { serverId, action: 'overwrite_delete', targetId, changes, channel });
 }

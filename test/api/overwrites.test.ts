@@ -4,6 +4,7 @@ import { startTestApi, type TestApi } from '../harness/api.ts';
 import { around } from '../harness/around.ts';
 import {
   type Caller,
+  giveRole,
   makeChannel,
   makeMember,
   makePerson,
@@ -13,7 +14,9 @@ import {
   refused,
   send,
   setOverwrite,
+  tally,
 } from '../harness/factories.ts';
+import { fillServer } from '../harness/world.ts';
 
 const [view, post, manageChannels, manageRoles] = [1, 2, 1 << 6, 1 << 7];
 const unknownId = '1000000000000000000';
@@ -128,5 +131,63 @@ describe('overwrites', () => {
 
     for (const body of [{ allow: 1 }, { allow: -1, deny: 0 }, { allow: 8192, deny: 0 }, { allow: '1', deny: 0 }, { allow: 1, deny: 1 }])
       it(`400 invalid_request for ${JSON.stringify(body)}`, () => refused(api, [400, 'invalid_request'], keeper, 'PUT', path(low), body));
+  });
+
+  it('400 too_many_overwrites beyond 200, also for 10 at once; one that stands can be changed', async () => {
+    const { id } = await makeChannel(api, owner, server.id);
+    const targets = await fillServer(api.platform, server.id, 209, 'target');
+    const overwrites = targets.slice(0, 199).map((target) => ({ id: target, allow: 0, deny: post }));
+    await api.platform.versions.changing({ servers: [server.id] }, () =>
+      api.platform.db.channels.updateOne({ _id: id }, { $set: { overwrites } }),
+    );
+    const answers = await Promise.all(
+      targets
+        .slice(199)
+        .map((target) => api.call('PUT', `/api/channels/${id}/overwrites/${target}`, { as: owner.as, body: { allow: 0, deny: post } })),
+    );
+    expect(tally(answers)).to.deep.equal({ 200: 1, 400: 9 });
+    expect(answers.find(({ status }) => status === 400)?.body.code).to.equal('too_many_overwrites');
+    await setOverwrite(api, owner, id, targets[0] as string, 0, view);
+    expect((await read(owner, id)).overwrites).to.have.length(200);
+  });
+
+  describe('POST /api/servers/{serverId}/channels with overwrites', () => {
+    const path = (): string => `/api/servers/${server.id}/channels`;
+    const input = (...overwrites: object[]) => ({ name: 'hidden', kind: 'text', overwrites });
+
+    it('201: the channel is hidden from the start, and its event goes to nobody who may not view it', async () => {
+      const role = await makeRole(api, owner, server.id);
+      const overwrites = [
+        { id: server.id, allow: 0, deny: view },
+        { id: role.id, allow: view, deny: 0 },
+      ];
+      const made = await send<Channel>(api, 201, owner, 'POST', path(), input(...overwrites));
+      expect(made.overwrites).to.deep.equal(overwrites);
+      expect((await api.platform.db.channels.findOne({ _id: made.id }).lean())?.overwrites).to.deep.equal(overwrites);
+      await refused(api, [403, 'missing_permission'], member, 'GET', `/api/channels/${made.id}`);
+      await giveRole(api, owner, server.id, member.id, role.id);
+      await send(api, 200, member, 'GET', `/api/channels/${made.id}`);
+    });
+
+    it('refuses as setting them one by one does, and makes nothing', async () => {
+      const high = await makeRole(api, owner, server.id);
+      const maker = await makeMember(api, owner, server.id, view | manageChannels);
+      const keeper = await makeMember(api, owner, server.id, view | manageChannels | manageRoles);
+      await send(api, 200, owner, 'PATCH', `/api/servers/${server.id}/roles/${high.id}`, { position: 3 });
+      const before = await api.platform.db.channels.countDocuments({ serverId: server.id });
+      const everyone = { id: server.id, allow: 0, deny: view };
+      const rows: [Caller, readonly [number, string], object[]][] = [
+        [maker, [403, 'missing_permission'], [everyone]],
+        [keeper, [403, 'missing_permission'], [{ ...everyone, deny: 1 << 10 }]],
+        [keeper, [403, 'role_hierarchy'], [{ ...everyone, id: high.id }]],
+        [keeper, [404, 'not_found'], [{ ...everyone, id: unknownId }]],
+        [keeper, [400, 'invalid_request'], [{ ...everyone, allow: view }]],
+        [keeper, [400, 'invalid_request'], [everyone, everyone]],
+        [owner, [400, 'invalid_request'], Array.from({ length: 201 }, () => everyone)],
+      ];
+      for (const [as, expected, overwrites] of rows) await refused(api, expected, as, 'POST', path(), input(...overwrites));
+      expect(await api.platform.db.channels.countDocuments({ serverId: server.id })).to.equal(before);
+      await send(api, 201, keeper, 'POST', path(), input(everyone));
+    });
   });
 });

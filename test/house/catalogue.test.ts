@@ -16,6 +16,7 @@ const decided = {
     thread_exists: 400,
     too_many_servers: 400,
     too_many_channels: 400,
+    too_many_overwrites: 400,
     too_many_roles: 400,
     too_many_applications: 400,
     too_many_invites: 400,

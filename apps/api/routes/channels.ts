@@ -11,11 +11,11 @@ export const channelsRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/servers/{serverId}/channels',
     auth: 'account',
-    about: 'Creates a channel, last in its category. Needs Manage Channels.',
+    about: 'Creates a channel, last in its category. Needs Manage Channels, and for `overwrites` Manage Roles.',
     body: ChannelInput,
     reply: { status: 201, body: Channel },
     creates: 'resource',
-    errors: ['invalid_request', 'too_many_channels', 'idempotency_conflict', ...changing],
+    errors: ['invalid_request', 'too_many_channels', 'role_hierarchy', 'idempotency_conflict', ...changing],
     run: (platform, actor, { params, body, newId }) => createChannel(platform, actor, params.serverId, body, newId),
   }),
   route({
@@ -53,7 +53,7 @@ export const channelsRoutes: readonly Route[] = [
     about: 'Sets the permission overwrite of a channel for a role or member below the caller’s highest role. Needs Manage Roles.',
     body: OverwriteInput,
     reply: { status: 200, body: Channel },
-    errors: ['invalid_request', 'role_hierarchy', ...changing],
+    errors: ['invalid_request', 'too_many_overwrites', 'role_hierarchy', ...changing],
     run: (platform, actor, { params, body }) => setOverwrite(platform, actor, params.channelId, params.roleOrUserId, body),
   }),
   route({
