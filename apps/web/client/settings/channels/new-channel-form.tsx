@@ -1,12 +1,14 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
+import { permissionBits } from '../../../../../lib/base/permissions.ts';
 import type { Channel, ChannelInput } from '../../../../../lib/contract/channel.ts';
 import type { Server } from '../../../../../lib/contract/server.ts';
 import { call, path } from '../../../api/call.ts';
+import { may } from '../../../state/rights.ts';
 import { putChannel } from '../../../state/servers.ts';
 import { Button } from '../../../ui/button.tsx';
 import { useCreateKey } from '../../../ui/create-key.ts';
-import { SelectField, TextField, useTask } from '../../../ui/form.tsx';
+import { CheckField, SelectField, TextField, useTask } from '../../../ui/form.tsx';
 import { Problem } from '../../../ui/problem.tsx';
 import { categoryChoices, noCategory } from './kinds.ts';
 
@@ -22,13 +24,20 @@ export function NewChannelForm({ server, onMade }: { server: Server; onMade: (ch
   const name = useSignal('');
   const kind = useSignal<ChannelInput['kind']>('text');
   const parentId = useSignal(noCategory);
+  const isPrivate = useSignal(false);
   const task = useTask();
   const key = useCreateKey();
+  const hidden = [{ id: server.id, allow: 0, deny: permissionBits['View Channel'] }];
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     void task.run(async () => {
       const inside = kind.value === 'category' || parentId.value === noCategory ? null : parentId.value;
-      const input: ChannelInput = { name: name.value, kind: kind.value, parentId: inside };
+      const input: ChannelInput = {
+        name: name.value,
+        kind: kind.value,
+        parentId: inside,
+        ...(isPrivate.value ? { overwrites: hidden } : {}),
+      };
       const channel = await call<Channel>('POST', path`/api/servers/${server.id}/channels`, input, { key: key.of(input) });
       key.done();
       putChannel(channel);
@@ -46,6 +55,14 @@ export function NewChannelForm({ server, onMade }: { server: Server; onMade: (ch
           value={parentId.value}
           onValue={(value) => (parentId.value = value)}
           error={task.error?.at('/parentId')}
+        />
+      )}
+      {may('Administrator', server.id) && (
+        <CheckField
+          label="Private channel"
+          hint="Only administrators can see it until you allow roles or members in its settings."
+          checked={isPrivate.value}
+          onChecked={(checked) => (isPrivate.value = checked)}
         />
       )}
       <Problem error={task.error} shown={['/name', '/parentId']} />
