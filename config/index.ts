@@ -100,6 +100,16 @@ export const settings = {
   S3_BUCKET: setting('S3 bucket. It must exist.', '', text),
   S3_ACCESS_KEY: setting('S3 access key.', '', text),
   S3_SECRET_KEY: setting('S3 secret key.', '', text),
+  STORAGE_PER_ACCOUNT_MIB: setting(
+    'How many MiB of files one account may keep in messages, counted as uploaded. 0: no limit.',
+    '10240',
+    whole(0, 1_000_000_000),
+  ),
+  STORAGE_PER_SERVER_MIB: setting(
+    'How many MiB of files may be kept in the messages of one server, counted as uploaded. 0: no limit.',
+    '102400',
+    whole(0, 1_000_000_000),
+  ),
   APP_KEY: setting('32 random bytes in base64. Encrypts stored secrets and derives interaction tokens.', undefined, appKey),
   APP_KEYS_OLD: setting('Comma-separated earlier values of APP_KEY. They still decrypt, until `operator rotate-key` has run.', '', appKeys),
   RATE_LIMIT: setting(

@@ -29,6 +29,11 @@ export const catalogue = {
     text: 'This interaction has not been answered yet. Send the first answer to its callback URL.',
     from: 'house',
   },
+  storage_full: {
+    status: 400,
+    text: 'Storage is full: {owner} keeps at most {limit} MiB of files. Delete messages with files first.',
+    from: 'house',
+  },
   endpoint_unverified: { status: 400, text: 'The URL was not saved because the test request failed: {reason}.', from: 'house' },
   not_public: { status: 400, text: 'Only an application with a public bot can be listed. Make the bot public first.', from: 'spec' },
   team_server: { status: 400, text: 'Staff and developer servers cannot be listed in Discovery.', from: 'spec' },

@@ -11,6 +11,7 @@ import type { FilesPlatform } from '../store/platform.ts';
 import { attachmentOfFile, showStoredFile } from './attachment-updates.ts';
 import { decideFiles, dropLateBlobs } from './files.ts';
 import { reserveConversions } from './image-queue.ts';
+import { chargeStorage } from './storage.ts';
 
 /** A file as it was taken in, still in a local file. */
 export interface ReceivedFile {
@@ -38,6 +39,8 @@ export interface FileOwner {
 /** The same with who uploads them. */
 export interface Uploader extends FileOwner {
   accountId: string;
+  /** null in a direct message. */
+  serverId: string | null;
 }
 
 /** A new name of a blob, or a new key of a file: 128 random bits. */
@@ -49,7 +52,9 @@ const waits = ({ state }: FileDoc): boolean => state === 'waiting';
 function documentOf(platform: FilesPlatform, owner: Uploader, file: ReceivedFile, now: Date): FileDoc {
   const { filename, contentType, size, head, megapixels } = file;
   const format = sniffImage(head);
-  const base = { _id: platform.ids.next(), key: newFileKey(), blob: newFileKey(), ...owner, size, width: null, height: null };
+  const { serverId, ...held } = owner;
+  const charge = { accountId: owner.accountId, serverId, bytes: size };
+  const base = { _id: platform.ids.next(), key: newFileKey(), blob: newFileKey(), ...held, charge, size, width: null, height: null };
   const moments = { openAt: now, createdAt: now };
   if (!format) {
     return { ...base, filename, contentType: plainType(contentType), state: 'stored', ...moments };
@@ -61,12 +66,13 @@ function documentOf(platform: FilesPlatform, owner: Uploader, file: ReceivedFile
 
 /**
  * Stores one account's files that are about to be shown, as of a message that is about to be made: documents first, so that no blob is ever without one.
- * Refuses `images_waiting` before anything is stored.
+ * Refuses `images_waiting` and `storage_full` before anything is stored.
  */
 export async function storeBlobs(platform: FilesPlatform, docs: readonly FileDoc[], files: readonly ReceivedFile[]): Promise<void> {
   const images = docs.filter(waits);
   const costs = images.map(({ megapixels = 1 }) => megapixels);
   const priorities = await reserveConversions(platform, docs[0]?.accountId ?? '', costs);
+  await chargeStorage(platform, docs);
   await platform.db.files.collection.insertMany(docs as never[]);
   failpoint(platform.config, 'after-file-write');
   const puts = await Promise.allSettled(

@@ -12,6 +12,7 @@ const notFreed = { state: trusted({ $ne: 'freed' as const }) };
 function copyOf(platform: FilesPlatform, source: FileDoc, owner: FileOwner, now: Date): FileDoc {
   const copy = { ...source, _id: platform.ids.next(), key: newFileKey(), ...owner, openAt: now, createdAt: now };
   delete copy.begun;
+  delete copy.charge;
   return copy;
 }
 

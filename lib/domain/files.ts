@@ -3,6 +3,7 @@ import type { FileDoc } from '../store/models/file.ts';
 import type { MessageDoc } from '../store/models/message.ts';
 import type { FilesPlatform } from '../store/platform.ts';
 import { shownPictures } from './shown-pictures.ts';
+import { releaseStorage } from './storage.ts';
 
 /** Blobs deleted at once, files dropped in one round, and messages looked at by one sweep. */
 const deletesAtOnce = 8;
@@ -55,6 +56,7 @@ export async function dropFiles(platform: FilesPlatform, fileIds: readonly strin
     for (let name = names.pop(); name !== undefined; name = names.pop()) await platform.blobs.delete(name);
   };
   await Promise.all(Array.from({ length: deletesAtOnce }, deleteNext));
+  for (const file of freed) await releaseStorage(platform, file);
   // One that a worker may be converting stands until that ends: the worker may yet write its blob, and then deletes both.
   await files.deleteMany({ ...these, state: 'freed', begun: trusted({ $in: [null, 0] }) } as object);
 }

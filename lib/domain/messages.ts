@@ -100,7 +100,7 @@ export async function postMessage(
   const draft = checkDraft({ content: input.content ?? '', embeds: input.embeds ?? [], files: files.length });
   const replyTo = input.replyTo ? await originalIn(platform, channelId, input.replyTo) : null;
   await takeTurn(platform, place, actor.id, create.id);
-  const owner = { messageId: create.id, channelId, accountId: actor.id };
+  const owner = { messageId: create.id, channelId, accountId: actor.id, serverId: place.serverId };
   const stored = await postWithFiles(platform, owner, files, async (attachments, prepare) => {
     const composed = await composeMessage(platform, {
       ...createIdOf(create),

@@ -55,7 +55,7 @@ export interface Producer {
   /** How many jobs of a queue wait to be taken: whether the workers keep up. Rejects while Redis is away. */
   waiting: Waiting;
   /** Whether no job of a queue waits, also not for later. Rejects at once while Redis is away. */
-  isEmpty(name: QueueName): Promise<boolean>;
+  isEmpty: (name: QueueName) => Promise<boolean>;
   /** The queues themselves, for the operators' pages. */
   queues: Queue[];
   close(): Promise<void>;

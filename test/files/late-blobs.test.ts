@@ -29,7 +29,12 @@ describe('files whose process was paused while it wrote them, for longer than th
   };
   /** Posts with files, the sweep 16 minutes later coming before their blobs are written. */
   const postLate = async (post: (message: MessageDoc) => Promise<MessageDoc>): Promise<MessageDoc> => {
-    const owner = { messageId: worker.ids.next(), channelId: fixture.world.channelIds[0] as string, accountId: fixture.world.ownerId };
+    const owner = {
+      messageId: worker.ids.next(),
+      channelId: fixture.world.channelIds[0] as string,
+      accountId: fixture.world.ownerId,
+      serverId: fixture.world.serverId,
+    };
     const put: typeof worker.blobs.put = async (...blob) => {
       await worker.db.files.updateMany({ messageId: owner.messageId }, { $set: { openAt: new Date(Date.now() - 16 * 60_000) } });
       await sweepFiles(worker);

@@ -21,6 +21,7 @@ const decided = {
     too_many_applications: 400,
     too_many_invites: 400,
     not_answered: 400,
+    storage_full: 400,
     endpoint_unverified: 400,
     not_public: 400,
     team_server: 400,

@@ -32,6 +32,7 @@ export const messageRoutes: readonly Route[] = [
       'not_found',
       'slowmode',
       'images_waiting',
+      'storage_full',
       'idempotency_conflict',
     ],
     run: (platform, actor, { params, body, newId: id, isRepeatable, files }) =>

@@ -19,6 +19,8 @@ export interface AccountDoc extends Outbox {
   bio?: string | null;
   pronouns?: string | null;
   createdAt: Date;
+  /** Bytes of the files in messages that the account uploaded; absent is none. */
+  storedBytes?: number;
   /** Whether the person joined during early access, for the badge; absent is no. */
   earlyAccess?: boolean;
 }
@@ -38,6 +40,7 @@ export const accountSchema = new Schema<AccountDoc>(
     bio: String,
     pronouns: String,
     createdAt: Date,
+    storedBytes: Number,
     earlyAccess: Boolean,
   },
   { collection: 'accounts', versionKey: false, minimize: false },

@@ -1,5 +1,13 @@
 import { Schema } from 'mongoose';
 
+/** Whose storage a file counts towards, and for how much. */
+export interface StorageCharge {
+  accountId: string;
+  /** null for a file of a direct message. */
+  serverId: string | null;
+  bytes: number;
+}
+
 /**
  * A file of one message, or the picture of an account, a server or an application. The document stands before its blob is written and goes after its blob is deleted, so no blob is ever without one. Copies of a
  * message have files of their own that share the blob.
@@ -20,6 +28,8 @@ export interface FileDoc {
   accountId?: string;
   /** What its conversion costs, while it waits for that. */
   megapixels?: number;
+  /** What it takes of an account's and a server's storage. Copies share their bytes, so one of all files with the same blob has it; pictures never do. */
+  charge?: StorageCharge;
   /** An avatar or icon: whom it shows says so, by its address. */
   picture?: true;
   filename: string;
@@ -53,6 +63,7 @@ export const fileSchema = new Schema<FileDoc>(
     channelId: String,
     accountId: String,
     megapixels: Number,
+    charge: Schema.Types.Mixed,
     picture: Boolean,
     filename: String,
     contentType: String,

@@ -45,6 +45,8 @@ export interface ServerDoc extends Outbox {
   memberCount: number;
   /** Since when its members are to be counted again; absent when none has come or gone. */
   recountAt?: Date;
+  /** Bytes of the files in its messages; absent is none. */
+  storedBytes?: number;
   createdAt: Date;
 }
 
@@ -72,6 +74,7 @@ export const serverSchema = new Schema<ServerDoc>(
     nextPosition: Number,
     memberCount: Number,
     recountAt: Date,
+    storedBytes: Number,
     createdAt: Date,
     ob: { type: [Schema.Types.Mixed], default: undefined },
     obAt: Date,
