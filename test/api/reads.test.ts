@@ -189,11 +189,11 @@ describe('read marks', () => {
       const asked: string[] = [];
       const [find, findOne] = [messages.find.bind(messages), messages.findOne.bind(messages)];
       messages.find = ((...args: Parameters<typeof find>) => {
-        asked.push(String((args[0] as unknown as { channelId: string }).channelId));
+        asked.push((args[0] as unknown as { channelId: string }).channelId);
         return find(...args);
       }) as typeof find;
       messages.findOne = ((...args: Parameters<typeof findOne>) => {
-        asked.push(String((args[0] as unknown as { channelId: string }).channelId));
+        asked.push((args[0] as unknown as { channelId: string }).channelId);
         return findOne(...args);
       }) as typeof findOne;
       try {

@@ -50,8 +50,8 @@ describe('npm run stores', () => {
   ] as const)
     it(`prints two addresses and leaves no process after ${what}`, async () => {
       const { main, urls } = await startMain(dataDir);
-      expect(urls[0]).to.match(/^MONGODB_URL=mongodb:\/\/127\.0\.0\.1:\d+\/\?directConnection=true&retryWrites=false$/);
-      expect(urls[1]).to.match(/^REDIS_URL=redis:\/\/127\.0\.0\.1:\d+$/);
+      expect(urls[0]).to.match(/^MONGODB_URL=mongodb:\/\/%2F[^/]+gateway\.sock\/\?directConnection=true&retryWrites=false$/);
+      expect(urls[1]).to.match(/^REDIS_URL=redis:\/\/(?::[\w-]+@)?127\.0\.0\.1:\d+$/);
       const pids = await processesOf(dataDir);
       expect(pids.length).to.be.greaterThan(4);
       main.kill(signal);

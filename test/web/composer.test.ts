@@ -168,7 +168,7 @@ describe('web: the composer', function () {
     await ask(ada, 'PUT', `/api/channels/${channelId}/overwrites/${home.id}`, { allow: 0, deny: 1 << 2 });
     await page.getByRole('button', { name: 'Attach files' }).waitFor({ state: 'detached' });
     await ask(ada, 'PUT', `/api/channels/${channelId}/overwrites/${home.id}`, { allow: 0, deny: 1 << 1 });
-    await page.getByText(/needs the permission Send Messages/).waitFor();
+    await page.getByText(/need the permission Send Messages/).waitFor();
   });
 
   it('who types is shown to the others', async () => {

@@ -142,12 +142,12 @@ export async function loadMoreMembers(serverId: string): Promise<void> {
 }
 
 /** The members whose username or display name begins with `text`; they join those that were read. Throws `ApiError`. */
-export async function findMembers(serverId: string, text: string, signal?: AbortSignal): Promise<Member[]> {
+export async function findMembers(serverId: string, text: string, stop?: AbortSignal): Promise<Member[]> {
   const found = await call<Member[]>(
     'GET',
     path`/api/servers/${serverId}/members` + query({ query: text }),
     undefined,
-    signal ? { signal } : {},
+    stop ? { signal: stop } : {},
   );
   for (const member of found) putMember(serverId, member);
   return found;
