@@ -106,7 +106,7 @@ async function makeCopies(platform: WorkerPlatform, crosspost: Crosspost, target
       return newIds;
     },
   );
-  await platform.versions.changed(copies.map(({ draft }) => draft.channelId));
+  await Promise.all(copies.map(({ draft }, at) => platform.messageOrder.newest.note(draft.channelId, ids[at] as string)));
   if (files.size > 0) await settleCopies(platform, [...owners.map(({ messageId }) => messageId), ...ids]);
   await released;
 }

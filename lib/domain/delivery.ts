@@ -76,12 +76,19 @@ export async function drainChannel(platform: WorkerPlatform, channelId: string):
     const events = await dueEvents(platform, messages);
     if (performance.now() - began > batchLifeMs) return;
     await appendInOrder(platform, events, () => channelAudience(platform, first));
+    await noteNewest(platform, channelId, messages);
     if (first.serverId === null) await settleDm(platform, channelId);
     if (first.thread && messages.some(cameOrWent)) await askRecount(platform, channelId, bookkeeping);
     if (performance.now() - began > batchLifeMs) return;
     await settle(platform, messages);
     if (found.length < batchDocuments && messages.length === found.length) return;
   }
+}
+
+/** Makes up for a post or a delete that could not note it in Redis, or died before. */
+function noteNewest({ messageOrder: { newest } }: WorkerPlatform, channelId: string, messages: readonly MessageDoc[]): Promise<void> {
+  if (messages.some(({ deleted }) => deleted)) return newest.forget(channelId);
+  return newest.note(channelId, messages.at(-1)?._id ?? null);
 }
 
 /** Whether a message owes the event of its post or of its end. */

@@ -223,6 +223,6 @@ export async function storeMessage(
   void released.then(() => platform.nudge('drain-channel', { channelId }));
   if (message.previewsAt) await nudgePreviews(platform, message);
   if (message.serverId === null && !message.deleted) await notePosted(platform, message);
-  await platform.versions.changed([message.channelId]);
+  if (!message.deleted) void platform.messageOrder.newest.note(channelId, message._id);
   return message;
 }

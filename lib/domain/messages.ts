@@ -175,7 +175,6 @@ export async function applyEdit(platform: ApiPlatform, place: MentionPlace, mess
     { returnDocument: 'after' },
   );
   platform.nudge('drain-channel', { channelId: message.channelId });
-  if (updated && mentions) await platform.versions.changed([message.channelId]);
   if (updated && previews.set.previewsAt) await nudgePreviews(platform, updated as unknown as MessageDoc);
   if (updated) return updated as unknown as MessageDoc;
   // Another edit or a delete came between: look again and judge anew.
@@ -221,7 +220,7 @@ export async function buryMessage(platform: FilesPlatform, message: MessageDoc):
   platform.nudge('drain-channel', { channelId: message.channelId });
   if (message.attachments.length) platform.nudge('settle-files', { messageId: message._id });
   if (message.serverId === null) await settleDm(platform, message.channelId);
-  await platform.versions.changed([message.channelId]);
+  await platform.messageOrder.newest.forget(message.channelId);
   if (message.thread && modifiedCount === 1) await uncountMessage(platform, message.channelId);
   return modifiedCount === 1;
 }

@@ -1,9 +1,9 @@
+import { forEachAtOnce } from '../base/at-once.ts';
 import { refuseField } from '../base/errors.ts';
 import { idTimeMs } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import type { EventData } from '../contract/events.ts';
 import type { ReadState } from '../contract/read.ts';
-import type { CachedAnswer } from '../store/caches.ts';
 import { trusted } from '../store/database.ts';
 import { type MessageDoc, pingsIndex } from '../store/models/message.ts';
 import type { EnqueuePlatform, Platform, WorkerPlatform } from '../store/platform.ts';
@@ -60,53 +60,58 @@ export async function announceRead(platform: WorkerPlatform, { channelId, userId
   void platform.forget([eventId]);
 }
 
-/** How many channels are looked at together. */
-const atOnce = 4;
+/** How many channels are looked up in the database at once. */
+const channelsAtOnce = 4;
 
-/** How many messages of others after `after` mention the person, up to 99. Looks at the newest 1,000 that mention anybody. */
-async function mentionsIn(platform: Platform, userId: string, { channelId, roleIds }: ReadPlace, after: string): Promise<number> {
-  const found = await platform.db.messages
-    .find({ channelId, _id: trusted({ $gt: after }), pings: true }, { authorId: 1, mentions: 1, mentionRoles: 1, mentionEveryone: 1 })
-    .sort({ _id: -1 })
-    .limit(limits.mentionsSearched)
-    .hint(pingsIndex)
-    .lean();
-  const hits = found.filter(
-    ({ authorId, mentions, mentionRoles, mentionEveryone }) =>
-      authorId !== userId && (mentionEveryone || mentions.includes(userId) || mentionRoles.some((id) => roleIds.includes(id))),
-  );
-  return Math.min(hits.length, limits.mentionsCounted);
+/** The newest message of each place, in order; null where there is none. Asks the database only for channels whose newest message is not known yet. */
+async function newestOf(platform: EnqueuePlatform, places: readonly ReadPlace[]): Promise<(string | null)[]> {
+  const known = await platform.messageOrder.newest.read(places.map(({ channelId }) => channelId));
+  const newest = places.map(({ dm }, at) => (dm ? dm.lastMessageId : known[at]));
+  const unknown = [...newest.keys()].filter((at) => newest[at] === undefined);
+  await forEachAtOnce(unknown, channelsAtOnce, async (at) => {
+    const { channelId } = places[at] as ReadPlace;
+    const found = await newestIn(platform, channelId);
+    newest[at] = found;
+    await platform.messageOrder.newest.note(channelId, found);
+  });
+  return newest.map((id) => id ?? null);
 }
 
-async function stateOf(platform: Platform, userId: string, place: ReadPlace): Promise<ReadState> {
-  const { channelId, readMessageId, since, dm } = place;
-  const lastMessageId = dm ? dm.lastMessageId : await newestIn(platform, channelId);
-  const after = readMessageId ?? since;
-  const unread = lastMessageId !== null && lastMessageId > after;
-  return { channelId, readMessageId, lastMessageId, mentions: unread ? await mentionsIn(platform, userId, place, after) : 0 };
+/** Where the person has unread messages: those after `after`. */
+interface UnreadPlace {
+  place: ReadPlace;
+  after: string;
 }
 
-/** A read state under the message version of its channel, with what else it was made from. */
-interface CachedState extends CachedAnswer {
-  madeFrom: string;
-  state: ReadState;
-}
+/** How many channels one query looks through for mentions: an index can be read in the order of ids for about as many. */
+const channelsPerQuery = 200;
 
-/** About what a cached read state takes, in bytes. */
-const sizeBytes = 512;
-
-/** The read state of a place, from the cache unless a message of the channel, the mark or the person's roles changed. */
-async function cachedStateOf(platform: Platform, userId: string, place: ReadPlace, version: string | undefined): Promise<ReadState> {
-  if (version === undefined) return stateOf(platform, userId, place);
-  const { channelId, readMessageId, since, roleIds, dm } = place;
-  const key = `read:${userId}:${channelId}`;
-  const madeFrom = [version, readMessageId, since, dm?.lastMessageId, ...roleIds].join();
-  const cached = platform.answers.get(key) as CachedState | undefined;
-  if (cached?.madeFrom === madeFrom) return cached.state;
-  const state = await stateOf(platform, userId, place);
-  const fresh: CachedState = { madeFrom, state, sizeBytes: sizeBytes + madeFrom.length };
-  if (platform.redisUp()) platform.answers.set(key, fresh);
-  return state;
+/**
+ * How many unread messages of others mention the person, by channel, each up to 99. Looks at the newest 1,000 unread messages that mention anybody in each 200
+ * channels.
+ */
+async function countMentions(platform: Platform, userId: string, unread: readonly UnreadPlace[]): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  for (let start = 0; start < unread.length; start += channelsPerQuery) {
+    const part = new Map(unread.slice(start, start + channelsPerQuery).map((one) => [one.place.channelId, one]));
+    const oldest = [...part.values()].map(({ after }) => after).reduce((one, other) => (other < one ? other : one));
+    const found = await platform.db.messages
+      .find(
+        { channelId: trusted({ $in: [...part.keys()] }), _id: trusted({ $gt: oldest }), pings: true },
+        { channelId: 1, authorId: 1, mentions: 1, mentionRoles: 1, mentionEveryone: 1 },
+      )
+      .sort({ _id: -1 })
+      .limit(limits.mentionsSearched)
+      .hint(pingsIndex)
+      .lean();
+    for (const { _id, channelId, authorId, mentions, mentionRoles, mentionEveryone } of found) {
+      const { place, after } = part.get(channelId) as UnreadPlace;
+      const isMentioned = mentionEveryone || mentions.includes(userId) || mentionRoles.some((id) => place.roleIds.includes(id));
+      if (_id > after && authorId !== userId && isMentioned)
+        counts.set(channelId, Math.min((counts.get(channelId) ?? 0) + 1, limits.mentionsCounted));
+    }
+  }
+  return counts;
 }
 
 const byNewest = (a: ReadState, b: ReadState): number => {
@@ -116,17 +121,24 @@ const byNewest = (a: ReadState, b: ReadState): number => {
 
 /**
  * How far the caller has read everywhere (decisions 3), newest message first: every text and announcement channel that they may view, their DMs, and the
- * threads that they have marked once, unless archived. A few queries, and two for each channel that changed since the last call and is not cached any more.
+ * threads that they have marked once, unless archived. At most 12 queries however many channels there are, and one for each channel whose newest message Redis
+ * does not know.
  */
-export async function listReads(platform: Platform, actor: Actor): Promise<ReadState[]> {
+export async function listReads(platform: EnqueuePlatform, actor: Actor): Promise<ReadState[]> {
   const places = await readPlaces(platform, actor.id);
-  const versions = await platform.versions.read(places.map(({ channelId }) => channelId));
-  const states: ReadState[] = [];
-  for (let start = 0; start < places.length; start += atOnce)
-    states.push(
-      ...(await Promise.all(
-        places.slice(start, start + atOnce).map((place, at) => cachedStateOf(platform, actor.id, place, versions?.[start + at])),
-      )),
-    );
-  return states.sort(byNewest);
+  const newest = await newestOf(platform, places);
+  const unread = places.flatMap((place, at) => {
+    const after = place.readMessageId ?? place.since;
+    const last = newest[at] ?? null;
+    return last !== null && last > after ? [{ place, after }] : [];
+  });
+  const mentions = await countMentions(platform, actor.id, unread);
+  return places
+    .map(({ channelId, readMessageId }, at) => ({
+      channelId,
+      readMessageId,
+      lastMessageId: newest[at] ?? null,
+      mentions: mentions.get(channelId) ?? 0,
+    }))
+    .sort(byNewest);
 }

@@ -8,13 +8,11 @@ const keptSecs = 3_600;
 
 /**
  * Versions of access data (quality 2, "Access in one round trip"). A server's version covers its roles, channels, overwrites and members; an account's
- * covers its profile and credentials; a channel's covers its messages as far as they count as read or unread. Whoever caches such data keeps it under its version.
+ * covers its profile and credentials. Whoever caches such data keeps it under its version.
  */
 export interface AccessVersions {
   /** The versions of these servers and accounts, in order; null while Redis is away, and then nothing may be cached or taken from a cache. */
   read(ids: readonly string[]): Promise<string[] | null>;
-  /** Bumps the versions of these ids after a write. For what is cached under them and tolerates the moment between the write and its answer. */
-  changed(ids: readonly string[]): Promise<void>;
   /** Runs `write` with the versions bumped before and after it, and tells gateway nodes about `accounts`. Answers when the second bump is done. */
   changing<T>(
     what: { servers?: readonly string[]; accounts?: readonly string[]; credentials?: boolean },
@@ -56,11 +54,6 @@ export function createAccessVersions(redis: Redis, keys: Keys, log: Logger): Acc
       } catch {
         return null;
       }
-    },
-    async changed(ids) {
-      await bump(ids).catch(() => {
-        for (const id of ids) owed.add(id);
-      });
     },
     async changing({ servers = [], accounts = [], credentials = false }, write) {
       const ids = [...servers, ...accounts];

@@ -4,6 +4,7 @@ import { refuse } from '../base/errors.ts';
 import { type IdSource, idEpochMs, idOf } from '../base/ids.ts';
 import type { Keys } from './bus/keys.ts';
 import { isUnavailable } from './database.ts';
+import { createNewestMessages, type NewestMessages } from './newest-messages.ts';
 import { bindScript } from './redis.ts';
 
 /** How long an insert may take from the moment its ids are taken, in milliseconds, times STORE_PATIENCE: then the driver gives up and the database ends the command. */
@@ -106,6 +107,8 @@ export interface MessageOrder {
   write<T>(channelIds: readonly string[], insert: (ids: string[], within: () => { timeoutMS: number }) => Promise<T>): Promise<Written<T>>;
   /** The horizon of a channel now; null while Redis is away. */
   horizon(channelId: string): Promise<Horizon | null>;
+  /** The newest message of each channel. */
+  readonly newest: NewestMessages;
   /** Waits until no id below the horizon is in flight, at most as long as an insert can last; answers the bound. */
   settled(channelId: string, horizon: Horizon): Promise<string>;
 }
@@ -133,6 +136,7 @@ export function createMessageOrder(redis: Redis, keys: Keys, ids: IdSource, time
   };
 
   return {
+    newest: createNewestMessages(redis, keys),
     async write(channelIds, insert) {
       const until = performance.now() + insertMs * timeoutFactor;
       const reserved = await Promise.all(channelIds.map(reserve));
