@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { WebSocketServer } from 'ws';
-import { addressKey } from '../../lib/base/addresses.ts';
 import { clientAddress } from '../../lib/base/client-address.ts';
 import { httpTimeouts } from '../../lib/base/http-timeouts.ts';
 import { limits } from '../../lib/base/limits.ts';
@@ -65,9 +64,7 @@ export function createDoor(node: GatewayNode): Server {
   });
   server.on('upgrade', (request: IncomingMessage, raw: Socket, head: Buffer) => {
     raw.on('error', () => undefined);
-    const address = addressKey(
-      clientAddress(request.headers['x-forwarded-for']?.toString(), raw.remoteAddress, node.platform.config.TRUST_PROXY),
-    );
+    const address = clientAddress(request.headers['x-forwarded-for']?.toString(), raw.remoteAddress, node.platform.config.TRUST_PROXY);
     const url = urlOf(request);
     if (node.closing || !url) return turnAway(raw, url ? '503 Service Unavailable' : '400 Bad Request');
     if (isAddressFull(node, address)) return turnAway(raw, '429 Too Many Requests');

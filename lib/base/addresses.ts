@@ -15,22 +15,6 @@ export function isPublicAddress(address: string): boolean {
   return parsed.range() === 'unicast' && (parsed.kind() === 'ipv4' || parsed.match(givenOut));
 }
 
-/**
- * The key under which limits count an address: IPv4 in dotted form, also when it is mapped into IPv6; the /64 of IPv6, as one household or host has that many
- * addresses. What is no address stays as it is.
- */
-export function addressKey(address: string): string {
-  const bare = address.split('%', 1)[0] as string;
-  if (isIP(bare) === 0) return address;
-  const parsed = ipaddr.process(bare);
-  if (parsed.kind() === 'ipv4') return parsed.toString();
-  return `${parsed
-    .toByteArray()
-    .slice(0, 8)
-    .map((byte) => byte.toString(16).padStart(2, '0'))
-    .join('')}/64`;
-}
-
 /** Whether both are the same address, however they are spelled. */
 export function isSameAddress(one: string, other: string): boolean {
   if (isIP(one) === 0 || isIP(other) === 0) return false;

@@ -6,8 +6,9 @@ const networkBits = 64;
 
 /** An address as limits count it: IPv4 as it is, also when IPv6 carries it; of IPv6 the network of 64 bits, as `2001:db8:1:2::/64`. */
 function countedForm(address: string): string {
-  if (isIP(address) === 0) return address;
-  const parsed = ipaddr.process(address);
+  const [bare = ''] = address.split('%', 1); // without the zone of a link-local address
+  if (isIP(bare) === 0) return address;
+  const parsed = ipaddr.process(bare);
   if (parsed.kind() === 'ipv4') return parsed.toString();
   const network = ipaddr.IPv6.networkAddressFromCIDR(`${parsed.toString()}/${networkBits}`);
   return `${network.toString()}/${networkBits}`;

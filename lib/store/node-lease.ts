@@ -78,7 +78,7 @@ export async function openIds(
   db: Database,
   log: Logger,
   now: () => number,
-): Promise<{ ids: IdSource; release(): Promise<void> }> {
+): Promise<{ ids: IdSource; release: () => Promise<void> }> {
   const lease = await leaseNode(redis, keys, log);
   const ids = createIds(lease.node, now);
   const newest = await db.messages.findOne({}, { _id: 1 }).sort({ _id: -1 }).lean();

@@ -98,7 +98,7 @@ describe('pins', () => {
       const pinned = await fill(50);
       const [next, another] = [await write(), await write()];
       const { message } = await refused(api, [400, 'too_many_pins'], keeper, 'PUT', path(next));
-      expect(message).to.equal('A channel holds at most 50 pins. Unpin one first.');
+      expect(message).to.equal('A channel can have at most 50 pinned messages. Unpin one first.');
       expect(await owed(next)).to.deep.equal([]);
       await pin(pinned[7] as string);
       await unpin(pinned[7] as string);

@@ -34,8 +34,8 @@ describe('rate limits', () => {
 
   before(async () => {
     api = await startTestApi(rate);
-    const { MONGODB_URL, REDIS_PREFIX, APP_KEY } = api.platform.config;
-    twin = await startTestApi({ ...rate, MONGODB_URL, REDIS_PREFIX, APP_KEY: APP_KEY.toString('base64') });
+    const { MONGODB_URL, REDIS_PREFIX } = api.platform.config;
+    twin = await startTestApi({ ...rate, MONGODB_URL, REDIS_PREFIX });
     world = await makeWorld(api.platform, { bots: 12, channels: 1 });
   });
   after(() => Promise.all([api.close(), twin.close()]));

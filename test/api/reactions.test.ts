@@ -119,7 +119,7 @@ describe('reactions', () => {
       for (let n = 0; n < 20; n++) await done('PUT', `e:${n}`);
       const refused = await call('PUT', '👍', at.other);
       expectError(refused, 400, 'too_many_reactions');
-      expect(refused.body.message).to.equal('A message holds at most 20 different reactions. Remove one first.');
+      expect(refused.body.message).to.equal('A message can have at most 20 different reactions. Remove one first.');
       await done('PUT', 'e:19', at.other);
       await at.withPermissions(view | post, async () => expectError(await call('PUT', '👍', at.other), 403, 'missing_permission'));
       await done('DELETE', 'e:0');
@@ -137,7 +137,7 @@ describe('reactions', () => {
       for (const emoji of ['👍', '🎉', '❤']) {
         const refused = await call('PUT', emoji, at.other);
         expectError(refused, 400, 'too_many_reactions');
-        expect(refused.body.message).to.equal('A message holds at most 10000 reactions in all. Remove one first.');
+        expect(refused.body.message).to.equal('A message can have at most 10000 reactions in all. Remove one first.');
       }
       await done('PUT', '👍');
       await done('DELETE', '👍');

@@ -187,13 +187,13 @@ describe('read marks', () => {
       await reads(person);
       const { messages } = api.platform.db;
       const asked: string[] = [];
-      const [find, findOne] = [messages.find, messages.findOne];
+      const [find, findOne] = [messages.find.bind(messages), messages.findOne.bind(messages)];
       const noting =
         (name: string, query: unknown) =>
         (...args: unknown[]): unknown => {
           const { channelId } = args[0] as { channelId: unknown };
           if (typeof channelId !== 'string' || places.includes(channelId)) asked.push(name);
-          return (query as (...given: unknown[]) => unknown).apply(messages, args);
+          return (query as (...given: unknown[]) => unknown)(...args);
         };
       Object.assign(messages, { find: noting('find', find), findOne: noting('findOne', findOne) });
       try {

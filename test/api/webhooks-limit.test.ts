@@ -28,8 +28,8 @@ describe('5 posts of a webhook in 5 seconds', () => {
   before(async () => {
     fixture = await webhookFixture();
     ({ api, owner, server, make, age, post, stored } = fixture);
-    const { MONGODB_URL, REDIS_PREFIX, APP_KEY } = api.platform.config;
-    twin = await startTestApi({ RATE_LIMIT: '1/2', MONGODB_URL, REDIS_PREFIX, APP_KEY: APP_KEY.toString('base64') });
+    const { MONGODB_URL, REDIS_PREFIX } = api.platform.config;
+    twin = await startTestApi({ RATE_LIMIT: '1/2', MONGODB_URL, REDIS_PREFIX });
   });
   after(() => Promise.all([api.close(), twin.close()]));
   beforeEach(async () => {
@@ -190,8 +190,8 @@ describe('5 posts of a webhook in 5 seconds', () => {
 
   it('while Redis is away: 5 of 40 pass on each of two nodes together, and none is refused for it', async () => {
     const redis = await startTcpProxy(testConfig().REDIS_URL, 6379);
-    const { MONGODB_URL, REDIS_PREFIX, APP_KEY } = api.platform.config;
-    const same = { MONGODB_URL, REDIS_PREFIX, APP_KEY: APP_KEY.toString('base64'), REDIS_URL: redis.url, LOG_LEVEL: 'silent' };
+    const { MONGODB_URL, REDIS_PREFIX } = api.platform.config;
+    const same = { MONGODB_URL, REDIS_PREFIX, REDIS_URL: redis.url, LOG_LEVEL: 'silent' };
     const nodes = [await startTestApi(same), await startTestApi(same)] as const;
     try {
       redis.cut();

@@ -94,7 +94,7 @@ describe('a delivery that comes again', () => {
       expect(await hook.messages()).to.have.length(1);
       const log = await hook.log();
       expect(log.filter(({ outcome }) => outcome === 'posted')).to.have.length(1);
-      expect(log.filter(({ outcome, reason }) => outcome === 'ignored' && /connected before/.test(reason ?? ''))).to.have.length(20);
+      expect(log.filter(({ outcome, reason }) => outcome === 'ignored' && /already connected/.test(reason ?? ''))).to.have.length(20);
     });
 
     it('also when the log has long forgotten the first one', async () => {

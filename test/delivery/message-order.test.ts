@@ -20,8 +20,8 @@ describe('the order of messages', () => {
 
   before(async () => {
     apis.push(await startTestApi());
-    const { MONGODB_URL, REDIS_PREFIX, APP_KEY } = (apis[0] as TestApi).platform.config;
-    apis.push(await startTestApi({ MONGODB_URL, REDIS_PREFIX, APP_KEY: APP_KEY.toString('base64') }));
+    const { MONGODB_URL, REDIS_PREFIX } = (apis[0] as TestApi).platform.config;
+    apis.push(await startTestApi({ MONGODB_URL, REDIS_PREFIX }));
     worker = await openWorkerPlatform((apis[0] as TestApi).platform.config, createLog('test', 'silent'));
     redis = new Redis((apis[0] as TestApi).platform.config.REDIS_URL);
     world = await makeWorld((apis[0] as TestApi).platform, { bots: 1, channels: 4 });

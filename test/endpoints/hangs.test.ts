@@ -212,7 +212,7 @@ describe('the 3 seconds of an endpoint', () => {
         void scene.age(id, limits.answerWindowMs).then(() => reply(200, body)(received, response));
       });
       await world.post(id);
-      expect(await world.logged(id)).to.deep.equal([200, 'failed', 'interaction_expired: The time to answer this interaction is over.']);
+      expect(await world.logged(id)).to.deep.equal([200, 'failed', 'interaction_expired: This interaction has expired.']);
       expect(await world.view(id)).to.include({ state: 'expired', messageId: null });
       expect(await scene.told(id)).to.deep.equal(['expired']);
       expect(await scene.messages()).to.deep.equal([]);

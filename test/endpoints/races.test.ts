@@ -10,7 +10,7 @@ import { type Answering, reply } from '../harness/endpoint.ts';
 import { until } from '../harness/scene.ts';
 import { type RaceScene, startRaceScene } from './race-scene.ts';
 
-const alreadyAnswered = 'already_answered: This interaction was already answered; use a follow-up.';
+const alreadyAnswered = 'already_answered: This interaction has already been answered. Send a follow-up instead.';
 
 describe('Interactions Endpoint: races have one outcome (quality 3, P6, P8)', function () {
   this.timeout(180_000); // a hundred rounds

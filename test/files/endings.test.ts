@@ -117,7 +117,7 @@ describe('readUpload', () => {
       const refusal = (await outcome) as Refusal;
       expect([refusal.code, refusal.message]).to.deep.equal([
         'body_too_slow',
-        'The body came too slowly: it must come at 1024 bytes a second at least. Send it again.',
+        'The request body arrived too slowly. Send at least 1024 bytes per second.',
       ]);
       expect(await readdir(folder)).to.deep.equal([]);
       sent.destroy();

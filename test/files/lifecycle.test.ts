@@ -54,10 +54,12 @@ describe('files of messages, from post to delete', () => {
 
   it('a delete in the moment after the insert still takes the files', async () => {
     const { files } = fixture.api.platform.db;
-    // The first update of file documents is the post's own: it says that the message has them.
+    // The first update of file documents gives them the message's id before the insert; the second says that the message has them.
     meet(files, 'updateMany' as never, async () => {
-      const [message] = await worker.db.messages.find().sort({ _id: -1 }).limit(1).lean();
-      await remove(String(message?._id));
+      meet(files, 'updateMany' as never, async () => {
+        const [message] = await worker.db.messages.find().sort({ _id: -1 }).limit(1).lean();
+        await remove(String(message?._id));
+      });
     });
     const { id } = await post();
     await settleFiles(worker, id);

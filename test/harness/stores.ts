@@ -1,5 +1,5 @@
 import './offline.ts';
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Config, readConfig } from '../../config/index.ts';
@@ -14,7 +14,10 @@ export function testConfig(overrides: Record<string, string> = {}): Config {
     REDIS_URL: process.env.REDIS_URL ?? 'redis://127.0.0.1:6399',
     REDIS_PREFIX: name,
     FILES_DIR: join(tmpdir(), `parlance-test-files-${name}`),
-    APP_KEY: randomBytes(32).toString('base64'),
+    // The same for every process on one database, which accepts no other key.
+    APP_KEY: createHash('sha256')
+      .update(new URL(overrides.MONGODB_URL ?? mongo).pathname)
+      .digest('base64'),
     PORT: '0',
     GATEWAY_PORT: '0',
     OPS_PORT: '0',

@@ -3,7 +3,8 @@ import { BlockList, Socket } from 'node:net';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
-import { addressKey, isPublicAddress, isSameAddress } from '../../lib/base/addresses.ts';
+import { isPublicAddress, isSameAddress } from '../../lib/base/addresses.ts';
+import { clientAddress } from '../../lib/base/client-address.ts';
 import { createOutbound, type OutboundRequest, type OutboundResult } from '../../lib/store/outbound.ts';
 import { type Site, startSite } from '../harness/site.ts';
 import { spellings } from './spellings.ts';
@@ -101,11 +102,13 @@ describe('isPublicAddress', () => {
   for (const address of ['', 'localhost', '1.1.1', '0x1.1.1.1', '1.1.1.1.', '[2a00::1]', '2a00::1%eth0', ' 1.1.1.1', '1.1.1.1\0'])
     it(`false for ${JSON.stringify(address)}`, () => expect(isPublicAddress(address)).to.equal(false));
 
-  it('addressKey counts IPv4 by address, also as mapped into IPv6, and IPv6 by /64', () => {
-    expect(addressKey('::ffff:192.0.2.1')).to.equal(addressKey('192.0.2.1'));
-    expect(addressKey('2001:db8::1:0:0:1')).to.equal(addressKey('2001:0DB8:0::ffff:0:0:2'));
-    expect(addressKey('2001:db8::1')).to.not.equal(addressKey('2001:db8:0:1::1'));
-    expect(addressKey('unknown')).to.equal('unknown');
+  it('clientAddress counts IPv4 by address, also as mapped into IPv6, and IPv6 by /64', () => {
+    const counted = (remote?: string): string => clientAddress(undefined, remote, 0);
+    expect(counted('::ffff:192.0.2.1')).to.equal(counted('192.0.2.1'));
+    expect(counted('2001:db8::1:0:0:1')).to.equal(counted('2001:0DB8:0::ffff:0:0:2'));
+    expect(counted('fe80::1%eth0')).to.equal(counted('fe80::2'));
+    expect(counted('2001:db8::1')).to.not.equal(counted('2001:db8:0:1::1'));
+    expect(counted()).to.equal('unknown');
   });
 
   it('isSameAddress compares addresses, not spellings', () => {

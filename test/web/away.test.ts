@@ -35,13 +35,13 @@ describe('web: a gateway node is killed while people talk', function () {
     const [first] = (await site.call<{ id: string }[]>('GET', `/api/channels/${channelId}/messages?limit=100`, { as: ada.as })).body;
     // Whichever node the page is on is killed: both, so that nobody can take over at once.
     await Promise.all(site.gateways.map((node) => node.stop('SIGKILL')));
-    await page.getByText('The connection is gone').waitFor();
+    await page.getByText('Connection lost').waitFor();
     for (const text of wanted.slice(20, 40)) await post(text);
     await site.call('PATCH', `/api/channels/${channelId}/messages/${first?.id}`, { as: ada.as, body: { content: 'number 000 again' } });
     await page.getByRole('textbox', { name: 'Message general' }).fill('number written while away');
     await page.keyboard.press('Enter');
     await site.gateways[0]?.start();
-    await page.getByText('The connection is gone').waitFor({ state: 'detached', timeout: 60_000 });
+    await page.getByText('Connection lost').waitFor({ state: 'detached', timeout: 60_000 });
     await there.getByText('number written while away').waitFor();
     for (const text of wanted.slice(40)) await post(text);
     await there.getByText('number 059').waitFor();

@@ -1,4 +1,5 @@
 import type { Server } from '../../lib/contract/server.ts';
+import { until } from '../harness/scene.ts';
 import { fillServer } from '../harness/world.ts';
 import { type Person, type Site, signUp, startSite, useScreens } from './browser.ts';
 
@@ -29,7 +30,7 @@ describe('web: a server of 2,500 members', function () {
     for (const heading of ['Offline — 1999+', 'Offline — 2500']) {
       const before = await heightPx();
       await list.evaluate((element) => element.scrollTo(0, element.scrollHeight));
-      await screen.waitForFunction(`document.querySelector('.member-list').scrollHeight > ${before}`);
+      await until(async () => (await heightPx()) > before, 'more members');
       await list.evaluate((element) => element.scrollTo(0, 0));
       await screen.getByRole('heading', { name: heading, exact: true }).waitFor();
     }

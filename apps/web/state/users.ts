@@ -23,5 +23,6 @@ export function updateUser({ tag, ...face }: PublicUser): void {
   if (me.value?.id === id) me.value = { ...me.value, ...face, tag };
   dms.value = dms.value.map((dm) => (dm.recipient.id === id ? { ...dm, recipient: { ...dm.recipient, username, displayName } } : dm));
   // A copy of the ids: showing a history moves it to the end of the map.
-  for (const channelId of [...histories.keys()]) change(channelId, (messages) => messages.map((message) => withAuthor(message, author)));
+  const channelIds = [...histories.keys()];
+  for (const channelId of channelIds) change(channelId, (messages) => messages.map((message) => withAuthor(message, author)));
 }
