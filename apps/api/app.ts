@@ -5,7 +5,9 @@ import { limits } from '../../lib/base/limits.ts';
 import type { Metrics } from '../../lib/base/metrics.ts';
 import { lengthOf } from '../../lib/base/text.ts';
 import { prepare } from '../../lib/contract/check.ts';
+import type { Actor } from '../../lib/domain/access.ts';
 import { type KeptAnswer, runOnce } from '../../lib/domain/idempotency.ts';
+import { manageServer, serverOfChannel } from '../../lib/domain/managing.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
 import type { Verdict } from '../../lib/store/throttle.ts';
 import { createCostlyReads, type RunCostlyRead } from './costly-reads.ts';
@@ -29,6 +31,12 @@ const segmentsOf = (path: string): number => path.split('/').length - 1;
 interface Answer {
   status: number;
   body: string | Buffer;
+}
+
+/** The server that a call of a route with `manages` writes to; null when there is none. */
+async function managedServer(platform: ApiPlatform, route: Route, params: Record<string, string>, body: unknown): Promise<string | null> {
+  if (typeof route.manages === 'function') return route.manages(platform, params, body);
+  return params.serverId ?? (params.channelId ? serverOfChannel(platform, params.channelId) : null);
 }
 
 async function runRoute(
@@ -58,7 +66,9 @@ async function runRoute(
       setNext: (next: Record<string, string> | null) => setNext(ctx, platform.config.baseUrl, next),
       setSession: (token: string | null) => setSession(ctx, platform.config.baseUrl, token),
     };
-    const result = await route.run(platform, who.actor, input);
+    const run = (actor: Actor | null): ReturnType<Route['run']> => route.run(platform, actor, input);
+    const managed = route.manages && who.actor ? await managedServer(platform, route, params, body) : null;
+    const result = await (managed && who.actor ? manageServer(platform, who.actor, managed, run) : run(who.actor));
     if (result instanceof Prepared) return { status: route.reply.status, body: result.json };
     const usual = !(result instanceof OrElse);
     const value = usual ? result : result.body;

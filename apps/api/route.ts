@@ -112,6 +112,11 @@ export interface Route<
   takesClockId?: true;
   /** It reads the messages of its `{channelId}` as a list. */
   readsMessages?: true;
+  /**
+   * It writes a server's roles, members, channels, overwrites, webhooks, threads, invites or settings, so it runs in `manageServer`. `true` where the path names the
+   * server or one of its channels by `{serverId}` or `{channelId}`; else it answers the server's id, null when there is none.
+   */
+  manages?: true | ((platform: ApiPlatform, params: Record<Holes<P>, string>, body: Static<B>) => Promise<string | null>);
   rateLimit?: RateLimit;
   errors: readonly ErrorCode[];
   run: (

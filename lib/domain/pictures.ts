@@ -11,6 +11,7 @@ import { ownApplication } from './applications-owned.ts';
 import { converted, newFileKey, type ReceivedFile, storeBlobs } from './attachments.ts';
 import { writeAudit } from './audit.ts';
 import { decideFiles, dropLateBlobs } from './files.ts';
+import { manageServer } from './managing.ts';
 import { alsoOwes, owes, requireRoom, withRoom } from './owed-events.ts';
 import { fileUrl } from './present.ts';
 import { keyOfPicture } from './shown-pictures.ts';
@@ -174,7 +175,12 @@ export const admitServerIcon = (platform: FilesPlatform, actor: Actor, serverId:
 /** Gives a server an icon. Needs Manage Server; refuses as `setAvatar` does. */
 export async function setServerIcon(platform: FilesPlatform, actor: Actor, serverId: string, file: ReceivedFile): Promise<Picture> {
   await admitServerIcon(platform, actor, serverId);
-  return keepPicture(platform, actor, serverId, 'icon.webp', file, (url) => showServerIcon(platform, actor, serverId, url));
+  return keepPicture(platform, actor, serverId, 'icon.webp', file, (url) =>
+    manageServer(platform, actor, serverId, async (now) => {
+      await admitServerIcon(platform, now, serverId);
+      await showServerIcon(platform, now, serverId, url);
+    }),
+  );
 }
 
 /** Takes a server's icon away. Needs Manage Server. */

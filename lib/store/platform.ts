@@ -17,13 +17,13 @@ import { type Caches, createCaches } from './caches.ts';
 import type { Database } from './database.ts';
 import { createTakeFlight, type TakeFlight } from './in-flight.ts';
 import { createJobPriorities, type JobPriorities, type ReservePriorities } from './job-priorities.ts';
+import { createManagingWrites, type ManagingWrites } from './managing-writes.ts';
 import { createMessageOrder, type MessageOrder } from './message-order.ts';
 import { createMetricsFeeds, type MetricsFeeds } from './metrics-feed.ts';
 import { openIds } from './node-lease.ts';
 import { createNudge } from './nudge.ts';
 import { createOutbound, type Outbound } from './outbound.ts';
-import type { Handlers, JobEnded } from './queue.ts';
-import { type Enqueue, openConsumers, openProducer, type Producer } from './queue.ts';
+import { type Enqueue, type Handlers, type JobEnded, openConsumers, openProducer, type Producer } from './queue.ts';
 import { impatient, openRedis } from './redis.ts';
 import { type RedisFacts, readRedisFacts } from './redis-facts.ts';
 import { createGate, type Gate } from './throttle.ts';
@@ -62,6 +62,8 @@ export interface EnqueuePlatform extends Platform, Pick<Producer, 'enqueue' | 'i
   readonly takeFlight: TakeFlight;
   /** Gives messages their ids, and tells readers which of them can be read without a hole. */
   readonly messageOrder: MessageOrder;
+  /** Which writes that manage a server are in flight, in all processes. */
+  readonly managingWrites: ManagingWrites;
   /** An id from the clock that message ids come from, for what is shown among messages and not stored; from the process' own while Redis is away. */
   messageId(): Promise<string>;
 }
@@ -159,6 +161,7 @@ function withQueue(common: Opened): EnqueuePlatform & Pick<ApiPlatform, 'gate' |
     takeFlight: createTakeFlight(redis, keys),
     gate,
     messageOrder: createMessageOrder(redis, keys, ids, config.STORE_PATIENCE),
+    managingWrites: createManagingWrites(redis, keys, config.STORE_PATIENCE),
     presenceChanged: createPresenceChanged(redis, keys),
     messageId: async () => (await gate({ bucket: null, versionsOf: [], wantId: true })).id ?? ids.next(),
     close: async () => {
@@ -170,8 +173,7 @@ function withQueue(common: Opened): EnqueuePlatform & Pick<ApiPlatform, 'gate' |
 
 /** Opens the API's platform. `log` is the process' own. */
 export async function openApiPlatform(config: Config, log: Logger): Promise<ApiPlatform> {
-  const common = await openCommon(config, log, 'api');
-  const queue = withQueue(common);
+  const queue = withQueue(await openCommon(config, log, 'api'));
   const blobs = openBlobs(config);
   return {
     ...queue,
@@ -225,10 +227,7 @@ export async function openGatewayPlatform(config: Config, log: Logger): Promise<
     ...common,
     generation,
     sessions: createSessions(common.redis, common.keys),
-    listen: async (listener) => {
-      const ear = await openRedis(config, log, 'ear', earOptions);
-      return createTopics(ear, common.keys, listener);
-    },
+    listen: async (listener) => createTopics(await openRedis(config, log, 'ear', earOptions), common.keys, listener),
   };
 }
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Authorized } from '../../lib/contract/application.ts';
 import type { Role } from '../../lib/contract/server.ts';
-import { startTestApi, type TestApi } from '../harness/api.ts';
+import { startRacingTestApi, type TestApi } from '../harness/api.ts';
 import { around } from '../harness/around.ts';
 import {
   authorize,
@@ -25,7 +25,7 @@ describe('POST /api/applications/{id}/authorize: what comes in between, and who 
   let place: Place;
   let bot: Bot;
   before(async () => {
-    api = await startTestApi();
+    api = await startRacingTestApi();
     owner = await makePerson(api);
   });
   after(() => api.close());

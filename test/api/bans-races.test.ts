@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Ban } from '../../lib/contract/server.ts';
-import { startTestApi, type TestApi } from '../harness/api.ts';
+import { startRacingTestApi, type TestApi } from '../harness/api.ts';
 import {
   authorize,
   type Bot,
@@ -31,7 +31,7 @@ describe('bans in a race', function () {
   let server: Place;
   let people: Caller[];
   before(async () => {
-    api = await startTestApi();
+    api = await startRacingTestApi();
     owner = await makePerson(api);
     people = await makePeople(api, rounds);
   });

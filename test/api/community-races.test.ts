@@ -4,7 +4,7 @@ import type { Server } from '../../lib/contract/server.ts';
 import { grantServerTypes } from '../../lib/domain/grants.ts';
 import { sweepHeld } from '../../lib/domain/held-channels.ts';
 import { trusted } from '../../lib/store/database.ts';
-import { type Answer, startTestApi, type TestApi } from '../harness/api.ts';
+import { type Answer, startRacingTestApi, type TestApi } from '../harness/api.ts';
 import { type Caller, makeChannel, makePerson, makeServer, type Place, refused, send, tally } from '../harness/factories.ts';
 import { meet } from '../harness/meet.ts';
 
@@ -13,7 +13,7 @@ describe('Community and Discovery, races and crashes', () => {
   let owner: Caller;
   let server: Place;
   before(async () => {
-    api = await startTestApi();
+    api = await startRacingTestApi();
   });
   after(() => api.close());
   beforeEach(async () => {

@@ -4,7 +4,7 @@ import type { Member, Role, Server } from '../../lib/contract/server.ts';
 import { createKeys } from '../../lib/store/bus/keys.ts';
 import { createSessions } from '../../lib/store/bus/sessions.ts';
 import { openRedis } from '../../lib/store/redis.ts';
-import { startTestApi, type TestApi } from '../harness/api.ts';
+import { startRacingTestApi, type TestApi } from '../harness/api.ts';
 import {
   authorize,
   type Bot,
@@ -35,7 +35,7 @@ describe('members', () => {
   let member: Caller;
   let bot: Bot & { roleId: string };
   before(async () => {
-    api = await startTestApi();
+    api = await startRacingTestApi();
     owner = await makePerson(api);
   });
   after(() => api.close());

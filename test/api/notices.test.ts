@@ -8,7 +8,7 @@ import type { NoticeDoc } from '../../lib/store/models/notice.ts';
 import { openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { Later } from '../../lib/store/queue.ts';
 import { sendNoticeJob } from '../../workers/send-notice.ts';
-import { startTestApi, type TestApi } from '../harness/api.ts';
+import { startRacingTestApi, type TestApi } from '../harness/api.ts';
 import {
   type Caller,
   join,
@@ -30,7 +30,7 @@ describe('notices', () => {
   let server: Place;
   let member: Caller;
   before(async () => {
-    api = await startTestApi();
+    api = await startRacingTestApi();
     worker = await openWorkerPlatform(api.platform.config, createLog('test', 'silent'));
     owner = await makePerson(api);
   });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Channel } from '../../lib/contract/channel.ts';
-import { startTestApi, type TestApi } from '../harness/api.ts';
+import { startRacingTestApi, type TestApi } from '../harness/api.ts';
 import { around } from '../harness/around.ts';
 import {
   type Caller,
@@ -28,7 +28,7 @@ describe('overwrites', () => {
   let outsider: Caller;
   let server: Place;
   before(async () => {
-    api = await startTestApi();
+    api = await startRacingTestApi();
     owner = await makePerson(api);
     server = await makeServer(api, owner);
     member = await makeMember(api, owner, server.id);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Role, Server } from '../../lib/contract/server.ts';
-import { startTestApi, type TestApi } from '../harness/api.ts';
+import { startRacingTestApi, type TestApi } from '../harness/api.ts';
 import {
   type Bot,
   type Caller,
@@ -31,7 +31,7 @@ describe('roles', () => {
   let bot: Bot & { roleId: string };
   let member: Caller;
   before(async () => {
-    api = await startTestApi();
+    api = await startRacingTestApi();
   });
   after(() => api.close());
   // Lowest first: @everyone, the bot's own, low, the keeper's, high.

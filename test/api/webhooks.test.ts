@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { permissionBits } from '../../lib/base/permissions.ts';
 import type { NewWebhook, Webhook } from '../../lib/contract/webhook.ts';
-import { around } from '../harness/around.ts';
+import { around, ignoreManagingWrites } from '../harness/around.ts';
 import { type Caller, makeChannel, makeMember, makePerson, refused, send, setOverwrite, tally } from '../harness/factories.ts';
 import { type WebhookFixture, webhookFixture } from './webhook-fixture.ts';
 
@@ -14,10 +14,10 @@ describe('webhooks of a channel', () => {
   let { api, owner, member, server, make, audit }: WebhookFixture = {} as never;
   /** A new text channel, so that each test counts its own. */
   let channelId: string;
-
   before(async () => {
     fixture = await webhookFixture();
     ({ api, owner, member, server, make, audit } = fixture);
+    ignoreManagingWrites(api.platform);
   });
   after(() => api.close());
   beforeEach(async () => {

@@ -4,6 +4,7 @@ import { startApi } from '../../apps/api/listen.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import { type ApiPlatform, openApiPlatform } from '../../lib/store/platform.ts';
+import { ignoreManagingWrites } from './around.ts';
 import { spareDatabases } from './spare-databases.ts';
 import { testConfig } from './stores.ts';
 
@@ -80,4 +81,11 @@ export async function startTestApi(overrides: Record<string, string> = {}): Prom
       await rm(config.FILES_DIR, { recursive: true, force: true });
     },
   };
+}
+
+/** `startTestApi` with `ignoreManagingWrites`. */
+export async function startRacingTestApi(): Promise<TestApi> {
+  const api = await startTestApi();
+  ignoreManagingWrites(api.platform);
+  return api;
 }

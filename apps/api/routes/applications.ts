@@ -31,6 +31,7 @@ export const applicationsRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/applications/{id}/authorize',
     auth: 'person',
+    manages: (_platform, _params, { serverId }) => Promise.resolve(serverId),
     about: 'Adds a bot, with its own role, to a server that the caller manages.',
     body: AuthorizeInput,
     reply: { status: 201, body: Authorized },

@@ -8,6 +8,7 @@ export const bansRoutes: readonly Route[] = [
     method: 'PUT',
     path: '/api/servers/{serverId}/bans/{userId}',
     auth: 'account',
+    manages: true,
     about:
       'Bans an account, whether or not it is in the server. Repeating the call replaces the reason. Needs Ban Members and a highest role above the target’s.',
     body: BanInput,
@@ -20,6 +21,7 @@ export const bansRoutes: readonly Route[] = [
     method: 'DELETE',
     path: '/api/servers/{serverId}/bans/{userId}',
     auth: 'account',
+    manages: true,
     about: 'Removes a ban. Needs Ban Members.',
     reply: { status: 204 },
     errors: ['unauthorized', 'missing_permission', 'not_found', 'rate_limited'],

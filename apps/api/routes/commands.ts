@@ -43,6 +43,7 @@ export const commandsRoutes: readonly Route[] = [
     method: 'PUT',
     path: '/api/applications/{appId}/servers/{serverId}/commands',
     auth: 'account',
+    manages: true,
     about: 'Replaces all commands of one server and returns the saved list.',
     body: CommandsInput,
     reply: { status: 200, body: List(Command, 'commandsPerScope') },

@@ -18,6 +18,7 @@ export const communityRoutes: readonly Route[] = [
     method: 'PUT',
     path: '/api/servers/{serverId}/community',
     auth: 'account',
+    manages: true,
     about:
       'Turns Community on or off, or changes its channels. Pass `new` in place of a channel ID to create the channel. Needs Manage Server.',
     body: CommunityInput,
@@ -29,6 +30,7 @@ export const communityRoutes: readonly Route[] = [
     method: 'PUT',
     path: '/api/servers/{serverId}/discovery',
     auth: 'account',
+    manages: true,
     about: 'Lists a Community server in Discovery or removes it, and sets its category, description and tags there. Needs Manage Server.',
     body: DiscoveryInput,
     reply: { status: 200, body: CommunitySettings },

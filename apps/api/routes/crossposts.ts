@@ -2,6 +2,7 @@ import { Follower, FollowInput } from '../../../lib/contract/follower.ts';
 import { Message } from '../../../lib/contract/message.ts';
 import { crosspostMessage } from '../../../lib/domain/crossposts.ts';
 import { followChannel, listFollowers, unfollowChannel } from '../../../lib/domain/followers.ts';
+import { serverOfChannel } from '../../../lib/domain/managing.ts';
 import { List, OrElse, type Route, route } from '../route.ts';
 
 /** Spec, Messages (crosspost); decisions 3 for followers. */
@@ -20,6 +21,7 @@ export const crosspostsRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/channels/{id}/followers',
     auth: 'account',
+    manages: (platform, _params, { channelId }) => serverOfChannel(platform, channelId),
     about: 'Makes a text channel of any server follow an announcement channel. Needs Manage Webhooks in the text channel.',
     body: FollowInput,
     reply: { status: 201, body: Follower },
@@ -45,6 +47,7 @@ export const crosspostsRoutes: readonly Route[] = [
     method: 'DELETE',
     path: '/api/channels/{id}/followers/{targetId}',
     auth: 'account',
+    manages: (platform, { targetId }) => serverOfChannel(platform, targetId),
     about: 'Stops following a channel. Needs Manage Webhooks in the following channel.',
     reply: { status: 204 },
     errors: ['missing_permission', 'not_found'],

@@ -1,5 +1,6 @@
 import { Invite, InviteInput, InvitePreview, Server } from '../../../lib/contract/server.ts';
 import { createInvite, deleteInvite, joinByInvite, listInvites, previewInvite } from '../../../lib/domain/invites.ts';
+import { serverOfInvite } from '../../../lib/domain/managing.ts';
 import { List, type Route, route } from '../route.ts';
 
 /** Decisions 3: invites, and joining by one. */
@@ -8,6 +9,7 @@ export const invitesRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/servers/{serverId}/invites',
     auth: 'account',
+    manages: true,
     about:
       'Creates an invite. Any member can; staff servers require Manage Server. In developer servers an invite works once, for at most an hour.',
     body: InviteInput,
@@ -56,6 +58,7 @@ export const invitesRoutes: readonly Route[] = [
     method: 'DELETE',
     path: '/api/invites/{code}',
     auth: 'account',
+    manages: (platform, { code }) => serverOfInvite(platform, code),
     about: 'Deletes an invite. Needs Manage Server.',
     reply: { status: 204 },
     errors: ['unauthorized', 'missing_permission', 'not_found', 'rate_limited'],

@@ -59,6 +59,7 @@ export const picturesRoutes: readonly Route[] = [
     method: 'DELETE',
     path: '/api/servers/{id}/icon',
     auth: 'account',
+    manages: (_platform, { id }) => Promise.resolve(id),
     about: 'Removes a server’s icon. Needs Manage Server.',
     reply: { status: 204 },
     errors: ['unauthorized', 'missing_permission', 'not_found', 'rate_limited'],

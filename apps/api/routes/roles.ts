@@ -19,6 +19,7 @@ export const rolesRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/servers/{serverId}/roles',
     auth: 'account',
+    manages: true,
     about:
       'Creates a role at position 1, or at `position`, below the caller’s highest. Needs Manage Roles and the permissions it hands out.',
     body: RoleInput,
@@ -31,6 +32,7 @@ export const rolesRoutes: readonly Route[] = [
     method: 'PATCH',
     path: '/api/servers/{serverId}/roles/{roleId}',
     auth: 'account',
+    manages: true,
     about: 'Changes or moves a role below the caller’s highest role. Needs Manage Roles and every permission that is added or removed.',
     body: RolePatch,
     reply: { status: 200, body: Role },
@@ -41,6 +43,7 @@ export const rolesRoutes: readonly Route[] = [
     method: 'DELETE',
     path: '/api/servers/{serverId}/roles/{roleId}',
     auth: 'account',
+    manages: true,
     about: 'Deletes a role below the caller’s highest role. Needs Manage Roles.',
     reply: { status: 204 },
     errors: changing,

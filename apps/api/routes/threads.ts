@@ -10,6 +10,7 @@ export const threadsRoutes: readonly Route[] = [
     method: 'POST',
     path,
     auth: 'account',
+    manages: true,
     about:
       'Creates a thread in a text or announcement channel, optionally from one of its messages. Needs Send Messages. At most 10 a minute of one account in a channel, and 60 in a server.',
     body: ThreadInput,

@@ -1,5 +1,6 @@
 import { Message } from '../../../lib/contract/message.ts';
 import { NewWebhook, Webhook, WebhookInput, WebhookPatch, WebhookPost } from '../../../lib/contract/webhook.ts';
+import { serverOfWebhook } from '../../../lib/domain/managing.ts';
 import { postByWebhook } from '../../../lib/domain/webhook-posts.ts';
 import {
   createWebhook,
@@ -18,6 +19,7 @@ export const webhooksRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/channels/{channelId}/webhooks',
     auth: 'account',
+    manages: true,
     about: 'Creates a webhook in a text or announcement channel, up to 15 in each. Needs Manage Webhooks. Its URL is secret.',
     body: WebhookInput,
     reply: { status: 201, body: NewWebhook },
@@ -47,6 +49,7 @@ export const webhooksRoutes: readonly Route[] = [
     method: 'PATCH',
     path: '/api/webhooks/{id}',
     auth: 'account',
+    manages: (platform, { id }) => serverOfWebhook(platform, id),
     about: 'Renames a webhook. Its URL and its old messages do not change. Needs Manage Webhooks in its channel.',
     body: WebhookPatch,
     reply: { status: 200, body: Webhook },
@@ -57,6 +60,7 @@ export const webhooksRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/webhooks/{id}/token',
     auth: 'account',
+    manages: (platform, { id }) => serverOfWebhook(platform, id),
     about: 'Resets a webhook’s token and URL. The old URL stops working at once. Needs Manage Webhooks in its channel.',
     reply: { status: 200, body: NewWebhook },
     errors: ['missing_permission', 'not_found'],
@@ -66,6 +70,7 @@ export const webhooksRoutes: readonly Route[] = [
     method: 'DELETE',
     path: '/api/webhooks/{id}',
     auth: 'account',
+    manages: (platform, { id }) => serverOfWebhook(platform, id),
     about: 'Deletes a webhook. Its URL stops working. Needs Manage Webhooks in its channel.',
     reply: { status: 204 },
     errors: ['missing_permission', 'not_found'],

@@ -1,0 +1,61 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
+import type { Keys } from './bus/keys.ts';
+import { bindScript } from './redis.ts';
+
+/** How long a write counts as in flight unless it ends before, and how long others wait for it at most, in milliseconds, times STORE_PATIENCE. */
+const inFlightMs = 2_500;
+/** How often a call looks again whether the others have ended, in milliseconds: the first wait, and the longest. */
+const waitMs = { first: 2, longest: 50 } as const;
+
+const nowLua = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+`;
+
+const enterLua = `${nowLua}
+redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[1])
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+`;
+
+/** Removes the own entry, if one is given, and answers the others. */
+const othersLua = `${nowLua}
+if ARGV[1] then redis.call('ZREM', KEYS[1], ARGV[1]) end
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+return redis.call('ZRANGE', KEYS[1], 0, -1)
+`;
+
+/** The writes in flight that manage a server, of all processes: a sorted set in Redis of their names and the times at which they expire. */
+export interface ManagingWrites {
+  /**
+   * Notes a write to `serverId` as in flight; answers what ends that. With `isChange` it then waits for every other write to that server that is in flight at this
+   * moment, until each has ended or expired. Since a write ends before it waits, no two wait for each other. Without Redis nothing is noted, and nothing waits.
+   */
+  enter(serverId: string): Promise<(isChange: boolean) => Promise<void>>;
+}
+
+/** Binds the set to `redis`. `timeoutFactor` stretches the longest wait. */
+export function createManagingWrites(redis: Redis, keys: Keys, timeoutFactor: number): ManagingWrites {
+  const enterScript = bindScript<null>(redis, 'parlanceEnterManaging', enterLua);
+  const othersScript = bindScript<string[]>(redis, 'parlanceOthersManaging', othersLua);
+  const lastsMs = inFlightMs * timeoutFactor;
+  return {
+    async enter(serverId) {
+      if (redis.status !== 'ready') return () => Promise.resolve();
+      const key = `${keys.shard(0)}managing:${serverId}`;
+      const name = randomUUID();
+      await enterScript([key], [name, lastsMs]).catch(() => null);
+      return async (isChange) => {
+        let others = await othersScript([key], [name]).catch(() => []);
+        if (!isChange) return;
+        const until = performance.now() + lastsMs;
+        for (let ms: number = waitMs.first; others.length > 0 && performance.now() < until; ms = Math.min(ms * 2, waitMs.longest)) {
+          await pause(ms);
+          const now = new Set(await othersScript([key], []).catch(() => []));
+          others = others.filter((other) => now.has(other));
+        }
+      };
+    },
+  };
+}
