@@ -70,6 +70,7 @@ export function createImageProxy(platform: Pick<ApiPlatform, 'outbound' | 'log' 
     maxEntrySize: limits.imageProxyCachedBytes,
     sizeCalculation: ({ bytes }, key) => bytes.length + key.length + entryBytes,
     ttl: limits.imageProxyCachedMs,
+    ttlResolution: 0, // the time is asked for each time, so that a clock that is set forward counts at once
     perf: { now: () => platform.now() },
   });
   const underWay = new Map<string, Promise<ProxiedImage>>();
