@@ -9,7 +9,7 @@ function countedForm(address: string): string {
   const [bare = ''] = address.split('%', 1); // without the zone of a link-local address
   if (isIP(bare) === 0) return address;
   const parsed = ipaddr.process(bare);
-  if (parsed.kind() === 'ipv4') return parsed.toString();
+  if (parsed.kind() === 'ipv4' || parsed.range() === 'loopback') return parsed.toString();
   const network = ipaddr.IPv6.networkAddressFromCIDR(`${parsed.toString()}/${networkBits}`);
   return `${network.toString()}/${networkBits}`;
 }

@@ -108,6 +108,7 @@ describe('isPublicAddress', () => {
     expect(counted('2001:db8::1:0:0:1')).to.equal(counted('2001:0DB8:0::ffff:0:0:2'));
     expect(counted('fe80::1%eth0')).to.equal(counted('fe80::2'));
     expect(counted('2001:db8::1')).to.not.equal(counted('2001:db8:0:1::1'));
+    expect(counted('::1')).to.equal('::1');
     expect(counted()).to.equal('unknown');
   });
 
