@@ -173,9 +173,10 @@ async function turnOn(platform: EnqueuePlatform, actor: Actor, access: ServerAcc
       continue;
     }
     if (!(await carryOut(platform, server, plan, began))) continue;
-    for (const { _id, name, kind } of plan.made) {
+    for (const channel of plan.made) {
+      const { _id, name, kind } = channel;
       const changes = { name: { from: null, to: name }, kind: { from: null, to: kind } };
-      await writeAudit(platform, actor, { id: _id, serverId, action: 'channel_create', targetId: _id, changes });
+      await writeAudit(platform, actor, { id: _id, serverId, action: 'channel_create', targetId: _id, changes, channel });
     }
     return auditSettings(platform, actor, serverId, changesOf<Settings>(standing, plan.set));
   }
