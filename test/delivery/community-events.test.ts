@@ -26,12 +26,24 @@ describe('the events of Community and Discovery', () => {
   });
 
   const at = (path: string): string => `/api/servers/${server.id}/${path}`;
-  /** Waits until all have heard a channel that is made now, and a change of the server's name: what was owed before has been told then. */
+  /** Runs `act`, and waits until all have heard a summary after its beginning that says `then`. */
+  const told = async <T>(act: () => Promise<T>, then: object): Promise<T> => {
+    const from = ears.map((ear) => ear.heard.length);
+    const says = (d: Record<string, unknown>): boolean => Object.entries(then).every(([field, value]) => d[field] === value);
+    const result = await act();
+    await Promise.all(
+      ears.map((ear, n) =>
+        ear.hears((event) => event.t === 'SERVER_UPDATE' && says(event.d) && ear.heard.indexOf(event) >= (from[n] ?? 0)),
+      ),
+    );
+    return result;
+  };
+  /** Waits until all have heard a channel that is made now, and a change of the server's name and back: what was owed before has been told then. */
   const settle = async (): Promise<void> => {
     const { id } = await makeChannel(whole, owner, server.id, { name: 'mark' });
-    const name = `mark ${id}`;
-    await send(whole, 200, owner, 'PATCH', `/api/servers/${server.id}`, { name });
-    await Promise.all(ears.flatMap((ear) => [ear.hears(({ d }) => d.id === id), ear.hears(({ d }) => d.name === name)]));
+    for (const name of [`mark ${id}`, server.name])
+      await told(() => send(whole, 200, owner, 'PATCH', `/api/servers/${server.id}`, { name }), { name });
+    await Promise.all(ears.map((ear) => ear.hears(({ d }) => d.id === id)));
   };
   /** What each hears of `act`: summaries as what they say of the server, channels as their ids. */
   const heardOf = async (act: () => Promise<unknown>): Promise<unknown[][]> => {
@@ -46,19 +58,10 @@ describe('the events of Community and Discovery', () => {
       }),
     );
   };
-  /** Sets it, and waits until all have heard the summary: what comes after it is another. */
-  const put = async (what: 'community' | 'discovery', body: object, then?: object): Promise<CommunitySettings> => {
-    await send(whole, 200, owner, 'PATCH', `/api/servers/${server.id}`, { name: server.name });
-    const from = ears.map((ear) => ear.heard.length);
-    const set = await send<CommunitySettings>(whole, 200, owner, 'PUT', at(what), body);
-    const says = (d: Record<string, unknown>): boolean => Object.entries(then ?? {}).every(([field, value]) => d[field] === value);
-    if (then)
-      await Promise.all(
-        ears.map((ear, n) =>
-          ear.hears((event) => event.t === 'SERVER_UPDATE' && says(event.d) && ear.heard.indexOf(event) >= (from[n] ?? 0)),
-        ),
-      );
-    return set;
+  /** Sets it; with `then`, waits until all have heard the summary: what comes after it is another. */
+  const put = (what: 'community' | 'discovery', body: object, then?: object): Promise<CommunitySettings> => {
+    const act = () => send<CommunitySettings>(whole, 200, owner, 'PUT', at(what), body);
+    return then ? told(act, then) : act();
   };
   const distinct = (heard: unknown[]): unknown[] =>
     heard.filter((one, n) => n === 0 || JSON.stringify(one) !== JSON.stringify(heard[n - 1]));
@@ -84,12 +87,11 @@ describe('the events of Community and Discovery', () => {
       await put('community', { enabled: false }, { community: false });
       await put('community', { enabled: false });
     });
-    const told = [
-      { community: true, listed: false },
+    const summaries = [
       { community: true, listed: true },
       { community: true, listed: false },
       { community: false, listed: false },
     ];
-    for (const one of heard) expect(distinct(one)).to.deep.equal(told);
+    for (const one of heard) expect(distinct(one)).to.deep.equal(summaries);
   });
 });
