@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { WebSocketServer } from 'ws';
 import { clientAddress } from '../../lib/base/client-address.ts';
-import { httpTimeouts } from '../../lib/base/http-timeouts.ts';
+import { httpTimeouts } from '../../lib/base/http-server.ts';
 import { limits } from '../../lib/base/limits.ts';
 import { addSocket, isAddressFull, removeSocket } from './address-usage.ts';
 import { closeCode, op, plainBytes } from './frames.ts';

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { AddressInfo } from 'node:net';
+import { type Listening, listen } from '../../lib/base/http-server.ts';
 import type { Metrics } from '../../lib/base/metrics.ts';
-import type { Running } from '../../lib/base/process.ts';
 import { createTurns } from '../../lib/base/turns.ts';
 import { presenceTopic } from '../../lib/store/bus/topics.ts';
 import type { GatewayPlatform } from '../../lib/store/platform.ts';
@@ -17,8 +16,7 @@ import { checkPosition } from './replay.ts';
 import type { GatewayNode } from './state.ts';
 
 /** A listening gateway node. */
-export interface Gateway extends Running {
-  port: number;
+export interface Gateway extends Listening {
   /** What it holds: for tests and measurements. */
   node: GatewayNode;
 }
@@ -141,18 +139,13 @@ export async function startGateway(platform: GatewayPlatform, metrics: Metrics):
   await platform.sessions.renewLease(node.id);
   const beats = setInterval(() => void pulse.beat(), beatMs);
   const sweeps = setInterval(() => sweep(node.sockets), Math.min(beatMs, platform.config.HEARTBEAT_INTERVAL_MS / 10));
-  const server = createDoor(node);
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(platform.config.GATEWAY_PORT, resolve);
-  });
+  const door = await listen(createDoor(node), platform.config.GATEWAY_PORT);
   return {
-    port: (server.address() as AddressInfo).port,
+    port: door.port,
     node,
     async close() {
       node.closing = true;
-      server.close();
-      server.closeIdleConnections();
+      void door.close();
       clearInterval(beats);
       clearInterval(sweeps);
       await part(node);

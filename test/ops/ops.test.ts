@@ -1,7 +1,8 @@
 import { request } from 'node:http';
 import { networkInterfaces } from 'node:os';
 import { expect } from 'chai';
-import { type Ops, startOps } from '../../apps/ops/start.ts';
+import { startOps } from '../../apps/ops/start.ts';
+import type { Listening } from '../../lib/base/http-server.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import { queues as queueTable } from '../../lib/contract/jobs.ts';
@@ -49,7 +50,7 @@ describe('operators’ pages', () => {
   const config = testConfig();
   let worker: WorkerPlatform;
   let platform: OpsPlatform;
-  let ops: Ops;
+  let ops: Listening;
 
   before(async () => {
     worker = await openWorkerPlatform(config, createLog('worker', 'silent'));
@@ -197,7 +198,7 @@ describe('operators’ pages', () => {
   });
 
   describe('with OPS_PASSWORD', () => {
-    let locked: Ops;
+    let locked: Listening;
     before(async () => {
       locked = await startOps({ ...platform, config: { ...config, OPS_PASSWORD: 'pässword:1' } });
     });

@@ -2,7 +2,8 @@ import { readdirSync } from 'node:fs';
 import { expect } from 'chai';
 import { groupsOf } from '../../apps/ops/page/groups.ts';
 import { createReader, readMetrics } from '../../apps/ops/page/reading.ts';
-import { type Ops, startOps } from '../../apps/ops/start.ts';
+import { startOps } from '../../apps/ops/start.ts';
+import type { Listening } from '../../lib/base/http-server.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import { queues } from '../../lib/contract/jobs.ts';
@@ -14,7 +15,7 @@ describe('operators’ overview', () => {
   const config = testConfig();
   let worker: WorkerPlatform;
   let platform: OpsPlatform;
-  let ops: Ops;
+  let ops: Listening;
   const get = (path: string, init?: RequestInit) => fetch(`http://127.0.0.1:${ops.port}${path}`, init);
 
   before(async () => {

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import { type Ops, startOps } from '../../apps/ops/start.ts';
+import { startOps } from '../../apps/ops/start.ts';
+import type { Listening } from '../../lib/base/http-server.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import { startMetricsFeed } from '../../lib/store/metrics-feed.ts';
@@ -15,7 +16,7 @@ describe('operators’ overview in a browser', function () {
   const open = useScreens();
   let worker: WorkerPlatform;
   let platform: OpsPlatform;
-  let ops: Ops;
+  let ops: Listening;
   let feed: { close(): Promise<void> };
   const site = () => ({ origin: `http://127.0.0.1:${ops.port}` });
   const summary = (page: Page) => page.getByRole('status');
