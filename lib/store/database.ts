@@ -3,6 +3,7 @@ import mongoose, { type Connection, type ConnectOptions, type Model } from 'mong
 import type { Config } from '../../config/index.ts';
 import type { Logger } from '../base/log.ts';
 import { firstConnectMs } from '../base/process.ts';
+import { wakeWritersAtClose } from './driver.ts';
 import { accountSchema, applicationSchema, tokenSchema } from './models/account.ts';
 import { deliverySchema } from './models/delivery.ts';
 import { dmSchema } from './models/dm.ts';
@@ -19,6 +20,8 @@ import { removalSchema } from './models/removal.ts';
 import { channelSchema, memberSchema, serverSchema } from './models/server.ts';
 import { turnSchema } from './models/turn.ts';
 import { webhookSchema } from './models/webhook.ts';
+
+wakeWritersAtClose();
 
 const collections = (connection: Connection) => ({
   accounts: connection.model('Account', accountSchema),
@@ -138,6 +141,7 @@ export function isUnavailable(error: unknown): boolean {
     code === 11600 ||
     code === 50 ||
     name === 'BlobsUnavailable' ||
+    (/^(EPIPE|ECONNRESET)$/.test(String(code)) && (error as { syscall?: unknown }).syscall === 'write') ||
     /buffering timed out|before initial connection/.test((error as Error | null)?.message ?? '')
   );
 }
