@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { limits } from '../base/limits.ts';
 import type { Keys } from './bus/keys.ts';
-import { bindScript } from './redis.ts';
+import { bindScript, nowLua } from './redis.ts';
 
 /** One request on its way out: who it counts for, how many of those there may be at once, and how long it lasts at most. */
 export interface Flight {
@@ -22,9 +22,7 @@ export interface Flight {
 export type TakeFlight = (flight: Flight) => Promise<(() => void) | null>;
 
 // A place is an entry whose score is the time, in ms of Redis' clock, at which it counts no more. A set lives as long as its last place may.
-const lua = `
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+const lua = `${nowLua}
 for i = 1, 2 do redis.call('ZREMRANGEBYSCORE', KEYS[i], '-inf', now) end
 local mine, all = redis.call('ZCARD', KEYS[1]), redis.call('ZCARD', KEYS[2])
 if mine >= tonumber(ARGV[3]) or mine >= tonumber(ARGV[4]) - all then return 0 end

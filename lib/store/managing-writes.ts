@@ -1,18 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
+import { lookAgain } from '../base/look-again.ts';
 import type { Keys } from './bus/keys.ts';
-import { bindScript } from './redis.ts';
+import { bindScript, nowLua } from './redis.ts';
 
 /** How long a write counts as in flight unless it ends before, and how long others wait for it at most, in milliseconds, times STORE_PATIENCE. */
 const inFlightMs = 2_500;
-/** How often a call looks again whether the others have ended, in milliseconds: the first wait, and the longest. */
-const waitMs = { first: 2, longest: 50 } as const;
-
-const nowLua = `
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-`;
 
 const enterLua = `${nowLua}
 redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[1])
@@ -48,13 +41,12 @@ export function createManagingWrites(redis: Redis, keys: Keys, timeoutFactor: nu
       await enterScript([key], [name, lastsMs]).catch(() => null);
       return async (isChange) => {
         let others = await othersScript([key], [name]).catch(() => []);
-        if (!isChange) return;
-        const until = performance.now() + lastsMs;
-        for (let ms: number = waitMs.first; others.length > 0 && performance.now() < until; ms = Math.min(ms * 2, waitMs.longest)) {
-          await pause(ms);
+        if (!isChange || others.length === 0) return;
+        await lookAgain(lastsMs, async () => {
           const now = new Set(await othersScript([key], []).catch(() => []));
           others = others.filter((other) => now.has(other));
-        }
+          return others.length === 0;
+        });
       };
     },
   };

@@ -1,18 +1,16 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { refuse } from '../base/errors.ts';
 import { type IdSource, idEpochMs, idOf } from '../base/ids.ts';
+import { lookAgain } from '../base/look-again.ts';
 import type { Keys } from './bus/keys.ts';
 import { isUnavailable } from './database.ts';
 import { createNewestMessages, type NewestMessages } from './newest-messages.ts';
-import { bindScript } from './redis.ts';
+import { bindScript, nowLua } from './redis.ts';
 
 /** How long an insert may take from the moment its ids are taken, in milliseconds, times STORE_PATIENCE: then the driver gives up and the database ends the command. */
 const insertMs = 2_000;
 /** How long an id stays in flight unless it is released, in milliseconds, times STORE_PATIENCE: longer than its insert can still take effect. */
 const inFlightMs = insertMs + 500;
-/** How often a reader looks again whether the writes in flight have ended, in milliseconds: the first wait, and the longest. */
-const waitMs = { first: 2, longest: 50 } as const;
 
 /** The Redis key of the id clock. */
 export const idClockKey = (keys: Keys): string => `${keys.shard(0)}ids`;
@@ -44,11 +42,6 @@ local function oldestInFlight(key, now)
     redis.call('ZREM', key, entry)
   end
 end
-`;
-
-const nowLua = `
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
 `;
 
 const reserveLua = `${takeIdLua}${nowLua}
@@ -164,15 +157,11 @@ export function createMessageOrder(redis: Redis, keys: Keys, ids: IdSource, time
       return { below: idOfEntry(next) as string, oldest: idOfEntry(oldest) };
     },
     async settled(channelId, { below, oldest }) {
-      const until = performance.now() + inFlightMs * timeoutFactor;
-      for (
-        let ms: number = waitMs.first;
-        oldest !== null && oldest < below && performance.now() < until;
-        ms = Math.min(ms * 2, waitMs.longest)
-      ) {
-        await pause(ms);
-        oldest = idOfEntry(await oldestScript([inFlightKey(keys, channelId)], []).catch(() => ''));
-      }
+      const isClear = (entry: string | null): boolean => entry === null || entry >= below;
+      if (!isClear(oldest))
+        await lookAgain(inFlightMs * timeoutFactor, async () =>
+          isClear(idOfEntry(await oldestScript([inFlightKey(keys, channelId)], []).catch(() => ''))),
+        );
       return below;
     },
   };

@@ -55,6 +55,12 @@ export async function openRedis(config: Config, log: Logger, kind: string, optio
   return redis;
 }
 
+/** Lua: `now`, in milliseconds of Redis' clock. */
+export const nowLua = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+`;
+
 /** A Lua script bound to a connection: `(keys, args) → reply`. It is sent by its digest once Redis knows it. */
 export type Script<Reply> = (keys: readonly string[], args: readonly (string | number)[]) => Promise<Reply>;
 
