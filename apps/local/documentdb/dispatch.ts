@@ -15,14 +15,18 @@ import type { Request } from './wire.ts';
 const plainConnections = 24;
 const transactionConnections = 24;
 const relaxedConnections = 8;
+const limitedConnections = 24;
 const transactionIdleMs = 60_000;
-const setTimeoutStatement = { name: 'set_timeout', text: "SELECT set_config('statement_timeout', $1, false)" };
+/** Limits of a second and more are rounded up to this, in milliseconds, so that the many commands of one kind have the same. */
+const limitStepMs = 100;
 
 /** Runs commands against one Postgres. */
 export class Dispatcher {
   readonly #pool: ConnectionPool;
   readonly #transactionPool: ConnectionPool;
   readonly #relaxedPool: ConnectionPool;
+  /** For commands with a limit of time: their connections keep it, so that it is rarely set. */
+  readonly #limitedPool: ConnectionPool;
   readonly #handlers: Map<string, Handler>;
   readonly cursors: CursorTable;
   readonly transactions: TransactionTable;
@@ -31,6 +35,7 @@ export class Dispatcher {
     this.#pool = new ConnectionPool({ socketDir, max: plainConnections });
     this.#transactionPool = new ConnectionPool({ socketDir, max: transactionConnections });
     this.#relaxedPool = new ConnectionPool({ socketDir, max: relaxedConnections, isRelaxed: true });
+    this.#limitedPool = new ConnectionPool({ socketDir, max: limitedConnections });
     this.cursors = new CursorTable(this.#pool);
     this.transactions = new TransactionTable(this.#transactionPool, idleMs);
     const named = { insert, update, delete: remove, findAndModify, findandmodify: findAndModify, createIndexes, dropIndexes };
@@ -58,15 +63,16 @@ export class Dispatcher {
     this.#pool.close();
     this.#transactionPool.close();
     this.#relaxedPool.close();
+    this.#limitedPool.close();
   }
 
   async #runPlain(command: Command): Promise<Reply> {
     const handler = this.#handlerOf(command);
-    const pool = isRelaxedWrite(command) ? this.#relaxedPool : this.#pool;
+    const pool = isRelaxedWrite(command) ? this.#relaxedPool : limitOf(command) > 0 ? this.#limitedPool : this.#pool;
     const once = async () => {
       const lease: Lease = { connection: await pool.acquire(), inTransaction: false, isKept: false };
       try {
-        return await runTimed(handler, command, lease);
+        return await runLimited(handler, command, lease);
       } finally {
         if (!lease.isKept) lease.connection.release();
       }
@@ -92,7 +98,7 @@ export class Dispatcher {
     const handler = this.#handlerOf(command);
     const connection = await this.transactions.connectionFor(command, owner);
     try {
-      return await runTimed(handler, command, { connection, inTransaction: true, isKept: false });
+      return await runLimited(handler, command, { connection, inTransaction: true, isKept: false });
     } catch (error) {
       await this.transactions.abort(command);
       throw error;
@@ -106,15 +112,18 @@ export class Dispatcher {
   }
 }
 
-/** Bounds the command alone by its `maxTimeMS`: the limit is set and taken back on its connection. */
-async function runTimed(handler: Handler, command: Command, lease: Lease): Promise<Reply> {
-  const limitMs = option(command, 'maxTimeMS');
-  if (!limitMs || !(limitMs > 0)) return handler(command, lease);
-  const { connection } = lease;
-  await connection.query(setTimeoutStatement, [String(Math.ceil(limitMs))]);
+/** The `maxTimeMS` of a command, in milliseconds; 0 without one. */
+function limitOf(command: Command): number {
+  const ms = option(command, 'maxTimeMS') ?? 0;
+  return ms > 1_000 ? Math.ceil(ms / limitStepMs) * limitStepMs : Math.max(0, Math.ceil(ms));
+}
+
+/** Runs a command under its `maxTimeMS`, or none. */
+async function runLimited(handler: Handler, command: Command, lease: Lease): Promise<Reply> {
+  await lease.connection.limit(limitOf(command));
   try {
     return await handler(command, lease);
   } finally {
-    await connection.query(setTimeoutStatement, ['0']).catch(() => undefined);
+    if (lease.isKept || lease.inTransaction) await lease.connection.limit(0).catch(() => undefined);
   }
 }

@@ -7,7 +7,7 @@ export interface ClusterSettings {
 }
 
 /** Most connections Postgres takes; the pools of the wire gateway stay below it. */
-export const maxConnections = 70;
+export const maxConnections = 96;
 
 /** The text of the settings file of a cluster. */
 export function clusterSettings({ socketDir, durable }: ClusterSettings): string {

@@ -76,6 +76,10 @@ export class ImpatientClient extends Client {
   }
 }
 
+const limitStatement = { name: 'limit', text: "SELECT set_config('statement_timeout', $1, false)" };
+/** How long a statement may take on each connection that was ever limited, in milliseconds; 0 is for ever. */
+const limits = new WeakMap<Client, number>();
+
 /** A connection in the sole use of its holder. */
 export class PostgresConnection {
   readonly #client: Client;
@@ -107,6 +111,13 @@ export class PostgresConnection {
         else done(result.rows);
       });
     });
+  }
+
+  /** Lets each statement from now on, of later holders too, take at most `ms`; 0 is for ever. Asks the server only when that is another limit than before. */
+  async limit(ms: number): Promise<void> {
+    if ((limits.get(this.#client) ?? 0) === ms) return;
+    await this.query(limitStatement, [String(ms)]);
+    limits.set(this.#client, ms);
   }
 
   /** Ends its use: back to its pool, or closed when it has none. Once is enough. */
