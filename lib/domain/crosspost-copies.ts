@@ -102,11 +102,9 @@ async function makeCopies(platform: WorkerPlatform, crosspost: Crosspost, target
         attachments.map(({ id }) => ({ updateOne: { filter: { _id: id as never }, update: { $set: { messageId } } } })),
       );
       if (moves.length) await platform.db.files.collection.bulkWrite(moves);
-      await insertMissing(messages, docs, within());
-      return newIds;
+      return { result: newIds, isStored: await insertMissing(messages, docs, within()) };
     },
   );
-  await Promise.all(copies.map(({ draft }, at) => platform.messageOrder.newest.note(draft.channelId, ids[at] as string)));
   if (files.size > 0) await settleCopies(platform, [...owners.map(({ messageId }) => messageId), ...ids]);
   await released;
 }

@@ -76,7 +76,7 @@ export async function drainChannel(platform: WorkerPlatform, channelId: string):
     const events = await dueEvents(platform, messages);
     if (performance.now() - began > batchLifeMs) return;
     await appendInOrder(platform, events, () => channelAudience(platform, first));
-    await noteNewest(platform, channelId, messages);
+    await noteNewest(platform, channelId, messages, horizon?.newest ?? '');
     if (first.serverId === null) await settleDm(platform, channelId);
     if (first.thread && messages.some(cameOrWent)) await askRecount(platform, channelId, bookkeeping);
     if (performance.now() - began > batchLifeMs) return;
@@ -85,10 +85,16 @@ export async function drainChannel(platform: WorkerPlatform, channelId: string):
   }
 }
 
-/** Makes up for a post or a delete that could not note it in Redis, or died before. */
-function noteNewest({ messageOrder: { newest } }: WorkerPlatform, channelId: string, messages: readonly MessageDoc[]): Promise<void> {
-  if (messages.some(({ deleted }) => deleted)) return newest.forget(channelId);
-  return newest.note(channelId, messages.at(-1)?._id ?? null);
+/** Makes up for a post or a delete that could not note it in Redis, or died before. `noted` is what stood there as the newest message. */
+async function noteNewest(
+  { messageOrder: { newest } }: WorkerPlatform,
+  channelId: string,
+  messages: readonly MessageDoc[],
+  noted: string,
+): Promise<void> {
+  const last = messages.at(-1)?._id ?? '';
+  if (messages.some(({ deleted }) => deleted)) await newest.forget(channelId);
+  else if (noted < last) await newest.note(channelId, last);
 }
 
 /** Whether a message owes the event of its post or of its end. */

@@ -212,17 +212,16 @@ export async function storeMessage(
     await prepare?.(fresh._id);
     try {
       await platform.db.messages.collection.insertOne({ ...fresh, ob: [entry], obAt: new Date(platform.now()) } as never, within());
-      return fresh;
+      return { result: fresh, isStored: true };
     } catch (error) {
       if (!isDuplicate(error)) throw error;
       const standing = createId === undefined ? null : await messageOfCreate(platform, createId);
       if (!standing || standing.channelId !== channelId || standing.authorId !== draft.authorId) throw error;
-      return standing;
+      return { result: standing, isStored: false };
     }
   });
   void released.then(() => platform.nudge('drain-channel', { channelId }));
   if (message.previewsAt) await nudgePreviews(platform, message);
   if (message.serverId === null && !message.deleted) await notePosted(platform, message);
-  if (!message.deleted) void platform.messageOrder.newest.note(channelId, message._id);
   return message;
 }

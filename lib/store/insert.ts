@@ -27,19 +27,21 @@ export function freeSlot(taken: readonly number[], limit: number): number | null
   return free[Math.floor(Math.random() * free.length)] ?? null;
 }
 
-/** Inserts `docs` as they are, but for those that a unique index refuses. */
+/** Inserts `docs` as they are, but for those that a unique index refuses; answers whether there was none of those. */
 export async function insertMissing<T extends { _id: string }>(
   model: Holding<T>,
   docs: readonly NoInfer<T>[],
   options: { timeoutMS?: number } = {},
-): Promise<void> {
-  if (docs.length === 0) return;
+): Promise<boolean> {
+  if (docs.length === 0) return true;
   try {
     await model.collection.insertMany(docs as never, { ordered: false, ...options });
+    return true;
   } catch (error) {
     const { writeErrors = [], result } = error as { writeErrors?: unknown; result?: { getWriteConcernError(): unknown } };
     const refusals = [writeErrors].flat();
     if (refusals.length === 0 || !refusals.every(isDuplicate) || result?.getWriteConcernError()) throw error;
+    return false;
   }
 }
 

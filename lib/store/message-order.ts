@@ -4,7 +4,7 @@ import { type IdSource, idEpochMs, idOf } from '../base/ids.ts';
 import { lookAgain } from '../base/look-again.ts';
 import type { Keys } from './bus/keys.ts';
 import { isUnavailable } from './database.ts';
-import { createNewestMessages, type NewestMessages } from './newest-messages.ts';
+import { createNewestMessages, type NewestMessages, newestKey, noteNewestLua } from './newest-messages.ts';
 import { bindScript, nowLua } from './redis.ts';
 
 /** How long an insert may take from the moment its ids are taken, in milliseconds, times STORE_PATIENCE: then the driver gives up and the database ends the command. */
@@ -54,7 +54,13 @@ return entry
 
 const horizonLua = `${takeIdLua}${oldestInFlightLua}${nowLua}
 local ms, seq = takeId(KEYS[1], now, tonumber(ARGV[1]))
-return { string.format('0:%.0f:%d', ms, seq), oldestInFlight(KEYS[2], now) }
+return { string.format('0:%.0f:%d', ms, seq), oldestInFlight(KEYS[2], now), redis.call('GET', KEYS[3]) or '' }
+`;
+
+// The insert has ended: its id is in flight no longer, and the newest of its channel if it was stored.
+const endLua = `${noteNewestLua}
+if ARGV[1] ~= '' then redis.call('ZREM', KEYS[1], ARGV[1]) end
+if ARGV[2] ~= '' then noteNewest(KEYS[2], ARGV[2]) end
 `;
 
 const oldestLua = `${oldestInFlightLua}${nowLua}
@@ -74,6 +80,13 @@ export function idOfEntry(entry: string): string | null {
 export interface Horizon {
   below: string;
   oldest: string | null;
+}
+
+/** How an insert ended. */
+export interface Stored<T> {
+  result: T;
+  /** Whether it stored a message under each of its ids: those are noted as the newest of their channels. */
+  isStored: boolean;
 }
 
 /** An insert that was made, and when its ids are no longer in flight. */
@@ -97,9 +110,12 @@ export interface MessageOrder {
    * Runs `insert` with a new id for each of `channelIds`. It calls `within` for the options of the insert: they end it before the ids expire; refuses `unavailable`
    * when the process was paused for so long that they may have. A rejected insert is released too, unless its outcome is unknown.
    */
-  write<T>(channelIds: readonly string[], insert: (ids: string[], within: () => { timeoutMS: number }) => Promise<T>): Promise<Written<T>>;
-  /** The horizon of a channel now; null while Redis is away. */
-  horizon(channelId: string): Promise<Horizon | null>;
+  write<T>(
+    channelIds: readonly string[],
+    insert: (ids: string[], within: () => { timeoutMS: number }) => Promise<Stored<T>>,
+  ): Promise<Written<T>>;
+  /** The horizon of a channel now, and what is noted as its newest message, '' for none; null while Redis is away. */
+  horizon(channelId: string): Promise<(Horizon & { newest: string }) | null>;
   /** The newest message of each channel. */
   readonly newest: NewestMessages;
   /** Waits until no id below the horizon is in flight, at most as long as an insert can last; answers the bound. */
@@ -109,7 +125,8 @@ export interface MessageOrder {
 /** Binds the order of messages to `redis`. `timeoutFactor` stretches every wait for a store. */
 export function createMessageOrder(redis: Redis, keys: Keys, ids: IdSource, timeoutFactor: number): MessageOrder {
   const reserveScript = bindScript<string>(redis, 'parlanceReserveId', reserveLua);
-  const horizonScript = bindScript<[string, string]>(redis, 'parlanceHorizon', horizonLua);
+  const horizonScript = bindScript<[string, string, string]>(redis, 'parlanceHorizon', horizonLua);
+  const endScript = bindScript<null>(redis, 'parlanceEndInsert', endLua);
   const oldestScript = bindScript<string>(redis, 'parlanceOldestInFlight', oldestLua);
 
   /** A new id, with its entry in flight; without one while Redis is away. */
@@ -124,8 +141,9 @@ export function createMessageOrder(redis: Redis, keys: Keys, ids: IdSource, time
       }
     return { id: ids.next(), entry: null };
   };
-  const release = async (channelId: string, entry: string | null): Promise<void> => {
-    if (entry !== null) await redis.zrem(inFlightKey(keys, channelId), entry).catch(() => undefined);
+  const end = async (channelId: string, entry: string | null, newest: string | null): Promise<void> => {
+    const keysOf = [inFlightKey(keys, channelId), newestKey(keys, channelId)];
+    if (entry !== null || newest !== null) await endScript(keysOf, [entry ?? '', newest ?? '']).catch(() => undefined);
   };
 
   return {
@@ -133,28 +151,29 @@ export function createMessageOrder(redis: Redis, keys: Keys, ids: IdSource, time
     async write(channelIds, insert) {
       const until = performance.now() + insertMs * timeoutFactor;
       const reserved = await Promise.all(channelIds.map(reserve));
-      const releaseAll = async (): Promise<void> => {
-        await Promise.all(reserved.map(({ entry }, at) => release(channelIds[at] as string, entry)));
+      const endAll = async (isStored: boolean): Promise<void> => {
+        await Promise.all(reserved.map(({ id, entry }, at) => end(channelIds[at] as string, entry, isStored ? id : null)));
       };
       const within = (): { timeoutMS: number } => {
         const timeoutMS = Math.floor(until - performance.now());
         return timeoutMS > 0 ? { timeoutMS } : refuse('unavailable');
       };
       try {
-        const result = await insert(
+        const { result, isStored } = await insert(
           reserved.map(({ id }) => id),
           within,
         );
-        return { result, released: releaseAll() };
+        return { result, released: endAll(isStored) };
       } catch (error) {
-        if (!isUnavailable(error)) void releaseAll();
+        if (!isUnavailable(error)) void endAll(false);
         throw error;
       }
     },
     async horizon(channelId) {
       if (redis.status !== 'ready') return null;
-      const [next, oldest] = await horizonScript([idClockKey(keys), inFlightKey(keys, channelId)], [ids.lastMs()]);
-      return { below: idOfEntry(next) as string, oldest: idOfEntry(oldest) };
+      const keysOf = [idClockKey(keys), inFlightKey(keys, channelId), newestKey(keys, channelId)];
+      const [next, oldest, newest] = await horizonScript(keysOf, [ids.lastMs()]);
+      return { below: idOfEntry(next) as string, oldest: idOfEntry(oldest), newest };
     },
     async settled(channelId, { below, oldest }) {
       const isClear = (entry: string | null): boolean => entry === null || entry >= below;

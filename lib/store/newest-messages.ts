@@ -9,9 +9,15 @@ const forgottenMs = 10_000;
 /** Stands for a forgotten channel. It sorts above every id, so `note` leaves it. */
 const forgotten = '?';
 
-const noteLua = `
-local known = redis.call('GET', KEYS[1])
-if not known or known < ARGV[1] then redis.call('SET', KEYS[1], ARGV[1], 'EX', ${keptSecs}) end
+/** The Redis key of a channel's newest message. */
+export const newestKey = (keys: Keys, channelId: string): string => `${keys.shard(0)}newest:${channelId}`;
+
+/** Lua: `noteNewest(key, id)` notes the newest message of a channel, '' for none. An older one than is known changes nothing. */
+export const noteNewestLua = `
+local function noteNewest(key, id)
+  local known = redis.call('GET', key)
+  if not known or known < id then redis.call('SET', key, id, 'EX', ${keptSecs}) end
+end
 `;
 
 /**
@@ -29,8 +35,8 @@ export interface NewestMessages {
 
 /** Binds the newest messages to `redis`. */
 export function createNewestMessages(redis: Redis, keys: Keys): NewestMessages {
-  const keyOf = (channelId: string): string => `${keys.shard(0)}newest:${channelId}`;
-  const noteScript = bindScript<null>(redis, 'parlanceNoteNewest', noteLua);
+  const keyOf = (channelId: string): string => newestKey(keys, channelId);
+  const noteScript = bindScript<null>(redis, 'parlanceNoteNewest', `${noteNewestLua}noteNewest(KEYS[1], ARGV[1])`);
   return {
     async read(channelIds) {
       const unknown = channelIds.map(() => undefined);

@@ -120,7 +120,9 @@ describe('the order of messages', () => {
   it('503 and no insert when the process was paused for so long that the id may have expired', async () => {
     const { config, ids } = (apis[0] as TestApi).platform;
     const order = createMessageOrder(redis, createKeys(config.REDIS_PREFIX, 1), ids, 0);
-    const fault = await order.write([world.channelIds[3] as string], async (_ids, within) => within()).catch((error: unknown) => error);
+    const fault = await order
+      .write([world.channelIds[3] as string], async (_ids, within) => ({ result: within(), isStored: false }))
+      .catch((error: unknown) => error);
     expect(fault).to.have.property('code', 'unavailable');
   });
 
