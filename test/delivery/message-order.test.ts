@@ -126,6 +126,19 @@ describe('the order of messages', () => {
     expect(fault).to.have.property('code', 'unavailable');
   });
 
+  it('notes as the newest message what was stored, and nothing else', async () => {
+    const { config, ids } = (apis[0] as TestApi).platform;
+    const order = createMessageOrder(redis, createKeys(config.REDIS_PREFIX, 1), ids, 1);
+    const write = async (isStored: boolean): Promise<string> => {
+      const { result, released } = await order.write(['1'], async ([id]) => ({ result: id as string, isStored }));
+      await released;
+      return result;
+    };
+    const stored = await write(true);
+    await write(false);
+    expect(await order.newest.read(['1'])).to.deep.equal([stored]);
+  });
+
   it('a reader by `after` gets every message, while 32 writers post through two api processes', async () => {
     const total = writers * each;
     const seen: string[] = [];
