@@ -99,7 +99,11 @@ describe('web: the composer', function () {
     const article = page.getByRole('article').filter({ hasText: 'To be answered' });
     const reply = async (): Promise<void> => {
       await article.first().hover();
+      const focusWhenShown = page.evaluate(`new Promise((tell) =>
+        new MutationObserver(() => document.querySelector('.composer-to') && tell(document.activeElement?.tagName))
+          .observe(document.body, { childList: true, subtree: true }))`);
       await page.getByRole('button', { name: 'Reply' }).first().click();
+      expect(await focusWhenShown).to.equal('TEXTAREA');
       await page.getByText('Replying to Ada Lovelace').waitFor();
     };
     await reply();

@@ -1,5 +1,5 @@
 import type { RefObject } from 'preact';
-import { useEffect, useLayoutEffect } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 
 /** Whether writing is by touch: then Enter breaks the line, as keyboards on glass have no Shift at hand. */
 export const isTouch = (): boolean => matchMedia('(hover: none) and (pointer: coarse)').matches;
@@ -40,7 +40,7 @@ const isTakingKeys = (): boolean =>
  * keyboard.
  */
 export function useTypeAnywhere(ref: RefObject<HTMLTextAreaElement | null>): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (isTouch()) return undefined;
     if (!isTakingKeys()) ref.current?.focus();
     const onKey = (event: KeyboardEvent): void => {

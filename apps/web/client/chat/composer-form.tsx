@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { Paperclip, SendHorizontal, Smile } from 'lucide';
 import type { JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { lengthOf } from '../../../../lib/base/text.ts';
 import type { PickerCommand } from '../../../../lib/contract/command.ts';
 import { tellTyping } from '../../state/typing.ts';
@@ -82,7 +82,8 @@ export function ComposerForm({
   useAutoGrow(area, text.value);
   useTypeAnywhere(area);
   const original = replying.value.get(channelId);
-  useEffect(() => {
+  // Before anything is painted: who sees that they reply can already type, or leave with Escape.
+  useLayoutEffect(() => {
     if (takesFocus || original) area.current?.focus();
   }, [takesFocus, original?.id]);
 
