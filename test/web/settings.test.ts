@@ -97,33 +97,6 @@ describe('web: settings of a server', function () {
     expect(quay?.overwrites).to.deep.equal([]);
   });
 
-  it('a private channel is never listed for others; whom it is allowed sees it', async () => {
-    const [screen, other] = [await settings(owner, '/channels'), await settings(guest)];
-    await screen.getByRole('button', { name: 'Create channel' }).click();
-    await screen.getByRole('textbox', { name: 'Name', exact: true }).fill('cabin');
-    await screen.getByRole('checkbox', { name: 'Private channel' }).check();
-    await screen.getByRole('button', { name: 'Create', exact: true }).click();
-    const view = screen.getByRole('group', { name: 'View Channel' });
-    expect(await view.getByLabel('Deny').isChecked()).to.equal(true);
-    // What is made after it and heard by the guest shows that nothing of it was told before.
-    await made(owner, `/api/servers/${server.id}/channels`, { name: 'deck', kind: 'text' });
-    const channels = other.getByRole('navigation', { name: 'Channels' });
-    await channels.getByText('deck').waitFor();
-    expect(await channels.getByText('cabin').count()).to.equal(0);
-    await view.getByLabel('Inherit from roles').check();
-    await screen.getByRole('button', { name: 'Save' }).last().click();
-    await channels.getByText('cabin').waitFor();
-  });
-
-  it('a voice channel says that there is nothing to join, and has no composer', async () => {
-    const voice = await made<Channel>(owner, `/api/servers/${server.id}/channels`, { name: 'bridge', kind: 'voice' });
-    const screen = await open(site, guest);
-    await screen.goto(`/servers/${server.id}/${voice.id}`);
-    await screen.getByRole('heading', { name: 'bridge', level: 1 }).waitFor();
-    await screen.getByText('Parlance has no calls yet').waitFor();
-    expect(await screen.getByRole('textbox').count()).to.equal(0);
-  });
-
   it('roles: only what one holds can be given, only what stands below can be changed; the order shows as it is after a move', async () => {
     const low = await made<Role>(owner, `/api/servers/${server.id}/roles`, { name: 'Deckhands' });
     const screen = await settings(mod, '/roles');
