@@ -42,9 +42,14 @@ describe('the node number of a process', () => {
     await lease.renew();
     nowMs += 599_999;
     expect(lease.node()).to.equal(node);
-    await redis.set(`${keys.shard(0)}id-node:${node}`, 'another process');
+    const numbers = Array.from({ length: 1023 }, (_, index) => `${keys.shard(0)}id-node:${index + 1}`);
+    await redis.mset(numbers.flatMap((number) => [number, 'another process']));
+    expect(await lease.renew().catch(String)).to.match(/all 1,023 node numbers are taken/);
+    expect(lease.node).to.throw().with.property('code', 'unavailable');
+    const other = (node % 1023) + 1;
+    await redis.del(...numbers.filter((_, index) => index + 1 === other));
     await lease.renew();
-    expect(lease.node()).not.to.equal(node);
-    await lease.release();
+    expect(lease.node()).to.equal(other);
+    await redis.del(...numbers);
   });
 });
