@@ -4,6 +4,7 @@ import { permissionBits } from '../../lib/base/permissions.ts';
 import type { Channel } from '../../lib/contract/channel.ts';
 import type { Member, Role, Server } from '../../lib/contract/server.ts';
 import type { Webhook } from '../../lib/contract/webhook.ts';
+import { until } from '../harness/scene.ts';
 import { type Person, type Site, signUp, startSite, useScreens } from './browser.ts';
 
 /** A picture of one pixel. */
@@ -90,11 +91,10 @@ describe('web: settings of a server', function () {
     await listed.waitFor();
     await screen.getByRole('textbox', { name: 'Topic' }).fill('Ropes and knots');
     await screen.getByRole('button', { name: 'Save' }).first().click();
-    await screen.getByText('Saved.').last().waitFor();
-    const { channels } = await read<Server>(`/api/servers/${server.id}`);
-    const quay = channels.find(({ name }) => name === 'quay');
-    expect(quay).to.include({ topic: 'Ropes and knots' });
-    expect(quay?.overwrites).to.deep.equal([]);
+    const quay = async (): Promise<Channel | undefined> =>
+      (await read<Server>(`/api/servers/${server.id}`)).channels.find(({ name }) => name === 'quay');
+    await until(async () => (await quay())?.topic === 'Ropes and knots', 'the topic');
+    expect((await quay())?.overwrites).to.deep.equal([]);
   });
 
   it('roles: only what one holds can be given, only what stands below can be changed; the order shows as it is after a move', async () => {
