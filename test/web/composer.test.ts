@@ -25,6 +25,8 @@ describe('web: the composer', function () {
     await page.goto(`/servers/${home.id}/${channelId}`);
   };
   const field = () => page.getByRole('textbox', { name: /^Message / });
+  /** Waits until a message of the server shows it: one on its way cannot be edited yet. */
+  const posted = (text: string): Promise<void> => page.locator('article:not(.outgoing)').getByText(text).waitFor();
   const firstIn = async (channelId: string): Promise<Message> => {
     await until(async () => (await messagesIn(channelId)).length > 0, 'a message');
     return (await messagesIn(channelId))[0] as Message;
@@ -55,7 +57,7 @@ describe('web: the composer', function () {
     const { content, mentions, mentionRoles } = await firstIn(channelId);
     expect(content).to.equal(`Hi <@${ada.id}> and <@&${role.id}> in <${site.origin}/servers/${home.id}/${channelId}> 🎉`);
     expect([mentions, mentionRoles]).to.deep.equal([[ada.id], [role.id]]);
-    await page.getByRole('article').getByText('@Crew').waitFor();
+    await posted('@Crew');
     await field().press('ArrowUp');
     const edit = page.getByRole('textbox', { name: 'Edit the message' });
     expect(await edit.inputValue()).to.match(/^Hi @Ada Lovelace and @Crew in </);
@@ -116,7 +118,7 @@ describe('web: the composer', function () {
     await until(async () => (await messagesIn(channelId)).length === 2, 'the answer');
     const answer = (await messagesIn(channelId)).at(-1);
     expect([answer?.reply?.id, answer?.mentions]).to.deep.equal([original.id, []]);
-    await page.getByRole('article').getByText('Quietly answered').waitFor();
+    await posted('Quietly answered');
     await field().press('ArrowUp');
     await page.getByRole('textbox', { name: /edit/i }).fill('Better answered');
     await page.keyboard.press('Enter');
