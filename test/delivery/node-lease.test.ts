@@ -11,6 +11,7 @@ describe('the node number of a process', () => {
   const { REDIS_URL, REDIS_PREFIX } = testConfig();
   const keys = createKeys(REDIS_PREFIX, 1);
   const log = createLog('test', 'silent');
+  const keyOf = (node: number): string => `${keys.shard(0)}id-node:${node}`;
 
   before(() => {
     redis = new Redis(REDIS_URL);
@@ -24,7 +25,7 @@ describe('the node number of a process', () => {
     const node = lease.node();
     ids.next();
     nowMs += 600_000;
-    await redis.set(`${keys.shard(0)}id-node:${node}`, 'another process');
+    await redis.set(keyOf(node), 'another process');
     expect(() => ids.next())
       .to.throw()
       .with.property('code', 'unavailable');
@@ -42,12 +43,12 @@ describe('the node number of a process', () => {
     await lease.renew();
     nowMs += 599_999;
     expect(lease.node()).to.equal(node);
-    const numbers = Array.from({ length: 1023 }, (_, index) => `${keys.shard(0)}id-node:${index + 1}`);
+    const numbers = Array.from({ length: 1023 }, (_, index) => keyOf(index + 1));
     await redis.mset(numbers.flatMap((number) => [number, 'another process']));
     expect(await lease.renew().catch(String)).to.match(/all 1,023 node numbers are taken/);
     expect(lease.node).to.throw().with.property('code', 'unavailable');
     const other = (node % 1023) + 1;
-    await redis.del(...numbers.filter((_, index) => index + 1 === other));
+    await redis.del(keyOf(other));
     await lease.renew();
     expect(lease.node()).to.equal(other);
     await redis.del(...numbers);
