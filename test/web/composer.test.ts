@@ -5,24 +5,16 @@ import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import type { Message } from '../../lib/contract/message.ts';
 import { until } from '../harness/scene.ts';
-import { useScreens } from './browser.ts';
-import { type Harbour, startHarbour } from './harbour.ts';
+import { useHarbour } from './harbour.ts';
 
 describe('web: the composer', function () {
   this.timeout(180_000);
-  let site: Harbour['site'];
-  let ada: Harbour['ada'];
-  let bob: Harbour['bob'];
-  let home: Harbour['home'];
-  let ask: Harbour['ask'];
-  let newChannel: Harbour['newChannel'];
-  let messagesIn: Harbour['messagesIn'];
   let page: Page;
-  const screen = useScreens();
+  const harbour = useHarbour();
+  const { ask, newChannel, messagesIn } = harbour;
 
   const open = async (channelId: string): Promise<void> => {
-    page = await screen(site, bob);
-    await page.goto(`/servers/${home.id}/${channelId}`);
+    page = await harbour.open(harbour.bob, channelId);
   };
   const field = () => page.getByRole('textbox', { name: /^Message / });
   /** Waits until a message of the server shows it: one on its way cannot be edited yet. */
@@ -32,14 +24,9 @@ describe('web: the composer', function () {
     return (await messagesIn(channelId))[0] as Message;
   };
 
-  before(async () => {
-    ({ site, ada, bob, home, ask, newChannel, messagesIn } = await startHarbour());
-  });
-  after(() => site?.close());
-
   it('people, roles, channels and emoji are completed by keyboard, and sent as the spec writes them', async () => {
     const channelId = await newChannel('names');
-    const role = await ask<{ id: string }>(ada, 'POST', `/api/servers/${home.id}/roles`, { name: 'Crew' });
+    const role = await ask<{ id: string }>(harbour.ada, 'POST', `/api/servers/${harbour.home.id}/roles`, { name: 'Crew' });
     await open(channelId);
     await field().pressSequentially('Hi @ada');
     await page.getByRole('option', { name: /Ada Lovelace/ }).waitFor();
@@ -55,8 +42,10 @@ describe('web: the composer', function () {
     expect(await field().inputValue()).to.equal('Hi @Ada Lovelace and @Crew in #names 🎉 ');
     await page.keyboard.press('Enter');
     const { content, mentions, mentionRoles } = await firstIn(channelId);
-    expect(content).to.equal(`Hi <@${ada.id}> and <@&${role.id}> in <${site.origin}/servers/${home.id}/${channelId}> 🎉`);
-    expect([mentions, mentionRoles]).to.deep.equal([[ada.id], [role.id]]);
+    expect(content).to.equal(
+      `Hi <@${harbour.ada.id}> and <@&${role.id}> in <${harbour.site.origin}/servers/${harbour.home.id}/${channelId}> 🎉`,
+    );
+    expect([mentions, mentionRoles]).to.deep.equal([[harbour.ada.id], [role.id]]);
     await posted('@Crew');
     await field().press('ArrowUp');
     const edit = page.getByRole('textbox', { name: 'Edit the message' });
@@ -96,7 +85,7 @@ describe('web: the composer', function () {
 
   it('a reply pings or not, Escape takes it back, and the arrow up edits what was written last', async () => {
     const channelId = await newChannel('replies');
-    const original = await ask<Message>(ada, 'POST', `/api/channels/${channelId}/messages`, { content: 'To be answered' });
+    const original = await ask<Message>(harbour.ada, 'POST', `/api/channels/${channelId}/messages`, { content: 'To be answered' });
     await open(channelId);
     const article = page.getByRole('article').filter({ hasText: 'To be answered' });
     const reply = async (): Promise<void> => {
@@ -171,9 +160,9 @@ describe('web: the composer', function () {
     const channelId = await newChannel('quiet');
     await open(channelId);
     await page.getByRole('button', { name: 'Attach files' }).waitFor();
-    await ask(ada, 'PUT', `/api/channels/${channelId}/overwrites/${home.id}`, { allow: 0, deny: 1 << 2 });
+    await ask(harbour.ada, 'PUT', `/api/channels/${channelId}/overwrites/${harbour.home.id}`, { allow: 0, deny: 1 << 2 });
     await page.getByRole('button', { name: 'Attach files' }).waitFor({ state: 'detached' });
-    await ask(ada, 'PUT', `/api/channels/${channelId}/overwrites/${home.id}`, { allow: 0, deny: 1 << 1 });
+    await ask(harbour.ada, 'PUT', `/api/channels/${channelId}/overwrites/${harbour.home.id}`, { allow: 0, deny: 1 << 1 });
     await page.getByText(/need the permission Send Messages/).waitFor();
   });
 
@@ -181,7 +170,7 @@ describe('web: the composer', function () {
     const channelId = await newChannel('typing');
     await open(channelId);
     await field().waitFor();
-    await ask(ada, 'POST', `/api/channels/${channelId}/typing`);
+    await ask(harbour.ada, 'POST', `/api/channels/${channelId}/typing`);
     await page.getByText('Ada Lovelace is typing …').waitFor();
   });
 });

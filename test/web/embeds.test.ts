@@ -4,18 +4,14 @@ import sharp from 'sharp';
 import type { Application } from '../../lib/contract/application.ts';
 import { until } from '../harness/scene.ts';
 import { freePort } from '../harness/stack.ts';
-import { useScreens } from './browser.ts';
-import { type Harbour, startHarbour } from './harbour.ts';
+import { useHarbour } from './harbour.ts';
 
 describe('web: images of embeds', function () {
   this.timeout(180_000);
-  let at: Harbour;
   let host: HttpServer;
   let images: string;
   let bot: string;
-  const open = useScreens();
-
-  before(async () => {
+  const at = useHarbour(async () => {
     const picture = await sharp({ create: { width: 40, height: 20, channels: 3, background: '#16a34a' } })
       .png()
       .toBuffer();
@@ -26,15 +22,14 @@ describe('web: images of embeds', function () {
       else response.writeHead(404).end();
     });
     await new Promise<void>((resolve) => host.listen(port, 'localhost', resolve));
-    at = await startHarbour({ OUTBOUND_ALLOW: `localhost:${port}` });
+    return { OUTBOUND_ALLOW: `localhost:${port}` };
+  });
+  before(async () => {
     const { id, token } = await at.ask<Application & { token: string }>(at.ada, 'POST', '/api/applications', { name: 'Painter' });
     await at.ask(at.ada, 'POST', `/api/applications/${id}/authorize`, { serverId: at.home.id, permissions: 3 });
     bot = `Bot ${token}`;
   });
-  after(async () => {
-    await at?.site.close();
-    host?.close();
-  });
+  after(() => host?.close());
 
   it('come from the own origin; one that the busy proxy refused comes at the second try, one that is nowhere leaves no box', async () => {
     const channelId = await at.newChannel('pictures');
@@ -42,7 +37,7 @@ describe('web: images of embeds', function () {
       const body = { embeds: [{ title: name, image: { url: `${images}/${name}` } }] };
       expect((await at.site.call('POST', `/api/channels/${channelId}/messages`, { as: bot, body })).status).to.equal(201);
     }
-    const page = await open(at.site, at.bob);
+    const page = await at.screen(at.bob);
     const tries = new Map<string, number>();
     await page.route('**/images/**', (route) => {
       const url = route.request().url();

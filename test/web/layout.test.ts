@@ -1,31 +1,20 @@
 import { expect } from 'chai';
 import type { Message } from '../../lib/contract/message.ts';
-import { useScreens } from './browser.ts';
-import { type Harbour, startHarbour } from './harbour.ts';
+import { useHarbour } from './harbour.ts';
 
 describe('web: layout', function () {
   this.timeout(180_000);
-  let site: Harbour['site'];
-  let ada: Harbour['ada'];
-  let home: Harbour['home'];
-  let ask: Harbour['ask'];
-  let newChannel: Harbour['newChannel'];
-  const screen = useScreens();
-
-  before(async () => {
-    ({ site, ada, home, ask, newChannel } = await startHarbour());
-  });
-  after(() => site?.close());
+  const harbour = useHarbour();
+  const { ask, newChannel, open } = harbour;
 
   const post = (channelId: string, body: object): Promise<Message> =>
-    ask<Message>(ada, 'POST', `/api/channels/${channelId}/messages`, body);
+    ask<Message>(harbour.ada, 'POST', `/api/channels/${channelId}/messages`, body);
   const styleOf = (selector: string, property: string): string => `getComputedStyle(document.querySelector('${selector}')).${property}`;
 
   it('the menu of a message has its style before the emoji picker was opened', async () => {
     const channelId = await newChannel('menu');
     await post(channelId, { content: 'hello' });
-    const page = await screen(site, ada);
-    await page.goto(`/servers/${home.id}/${channelId}`);
+    const page = await open(harbour.ada, channelId);
     await page.getByRole('article').hover();
     await page.getByRole('button', { name: 'More' }).click();
     await page.getByRole('menu').waitFor();
@@ -35,8 +24,7 @@ describe('web: layout', function () {
   it('inline code has a background', async () => {
     const channelId = await newChannel('code');
     await post(channelId, { content: 'run `npm start` or **`npm test`**' });
-    const page = await screen(site, ada);
-    await page.goto(`/servers/${home.id}/${channelId}`);
+    const page = await open(harbour.ada, channelId);
     await page.getByRole('article').waitFor();
     const [plain, bold] = [styleOf('.markup > code', 'backgroundColor'), styleOf('.markup strong > code', 'backgroundColor')];
     expect(await page.evaluate(plain)).to.equal(await page.evaluate(bold));
@@ -47,9 +35,8 @@ describe('web: layout', function () {
     const channelId = await newChannel('pins');
     const original = await post(channelId, { content: 'a long original '.repeat(30) });
     const reply = await post(channelId, { content: 'short', replyTo: original.id });
-    await ask(ada, 'PUT', `/api/channels/${channelId}/pins/${reply.id}`);
-    const page = await screen(site, ada);
-    await page.goto(`/servers/${home.id}/${channelId}`);
+    await ask(harbour.ada, 'PUT', `/api/channels/${channelId}/pins/${reply.id}`);
+    const page = await open(harbour.ada, channelId);
     await page.getByRole('button', { name: 'Pinned messages' }).click();
     await page.locator('.pin-list .reply-line').waitFor();
     expect(
@@ -62,8 +49,7 @@ describe('web: layout', function () {
 
   it('on a phone the lists close when a channel is chosen, also the open one, and stay when a server is', async () => {
     const [channelId] = [await newChannel('here'), await newChannel('there')];
-    const page = await screen(site, ada, { width: 360, height: 740 });
-    await page.goto(`/servers/${home.id}/${channelId}`);
+    const page = await open(harbour.ada, channelId, { width: 360, height: 740 });
     const lists = page.getByRole('button', { name: 'Servers and channels' });
     for (const name of ['there', 'there', 'here']) {
       await lists.click();

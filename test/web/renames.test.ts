@@ -2,25 +2,20 @@ import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import type { Channel } from '../../lib/contract/channel.ts';
 import type { Message } from '../../lib/contract/message.ts';
-import { useScreens } from './browser.ts';
-import { type Harbour, startHarbour } from './harbour.ts';
+import { type Harbour, useHarbour } from './harbour.ts';
 
 describe('web: names and counts stay up to date', function () {
   this.timeout(180_000);
-  let harbour: Harbour;
   let channelId: string;
-  const open = useScreens();
+  const harbour = useHarbour();
   before(async () => {
-    harbour = await startHarbour();
     channelId = await harbour.newChannel('names');
   });
-  after(() => harbour?.site.close());
 
   const post = (as: Harbour['ada'], content: string, to = channelId, more: object = {}): Promise<Message> =>
     harbour.ask(as, 'POST', `/api/channels/${to}/messages`, { content, ...more });
   const enter = async (as: Harbour['ada']): Promise<Page> => {
-    const page = await open(harbour.site, as);
-    await page.goto(`/servers/${harbour.home.id}/${channelId}`);
+    const page = await harbour.open(as, channelId);
     await page.getByRole('textbox', { name: 'Message names' }).waitFor();
     return page;
   };

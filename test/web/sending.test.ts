@@ -2,35 +2,19 @@ import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import type { Message } from '../../lib/contract/message.ts';
 import { until } from '../harness/scene.ts';
-import { useScreens } from './browser.ts';
-import { type Harbour, startHarbour } from './harbour.ts';
+import { useHarbour } from './harbour.ts';
 
 describe('web: messages on their way', function () {
   this.timeout(180_000);
-  let site: Harbour['site'];
-  let ada: Harbour['ada'];
-  let bob: Harbour['bob'];
-  let home: Harbour['home'];
-  let ask: Harbour['ask'];
-  let newChannel: Harbour['newChannel'];
-  let messagesIn: Harbour['messagesIn'];
   let page: Page;
-  const screen = useScreens();
+  const harbour = useHarbour();
+  const { ask, newChannel, messagesIn, screen, open } = harbour;
 
-  const open = async (channelId: string): Promise<void> => {
-    page = await screen(site, bob);
-    await page.goto(`/servers/${home.id}/${channelId}`);
-  };
   const field = () => page.getByRole('textbox', { name: /^Message / });
-
-  before(async () => {
-    ({ site, ada, bob, home, ask, newChannel, messagesIn } = await startHarbour());
-  });
-  after(() => site?.close());
 
   it('a message that did not get through is sent again by itself, and stands there once; those after it wait', async () => {
     const channelId = await newChannel('lost');
-    page = await screen(site, bob);
+    page = await screen(harbour.bob);
     // Nothing is heard of it over the gateway.
     await page.routeWebSocket(/\/gateway/, (socket) => {
       const server = socket.connectToServer();
@@ -43,7 +27,7 @@ describe('web: messages on their way', function () {
       if (tries === 2) await route.fetch();
       await route.abort();
     });
-    await page.goto(`/servers/${home.id}/${channelId}`);
+    await page.goto(`/servers/${harbour.home.id}/${channelId}`);
     await field().fill('one');
     await field().press('Enter');
     await field().fill('two');
@@ -55,18 +39,18 @@ describe('web: messages on their way', function () {
 
   it('a message that is refused can be put back, with its mention and file; a reply to what is gone becomes none', async () => {
     const channelId = await newChannel('refused');
-    const original = await ask<Message>(ada, 'POST', `/api/channels/${channelId}/messages`, { content: 'soon gone' });
-    page = await screen(site, bob);
+    const original = await ask<Message>(harbour.ada, 'POST', `/api/channels/${channelId}/messages`, { content: 'soon gone' });
+    page = await screen(harbour.bob);
     // Nobody tells that what is answered goes.
     await page.routeWebSocket(/\/gateway/, (socket) => {
       const server = socket.connectToServer();
       server.onMessage((frame) => String(frame).includes('MESSAGE_DELETE') || socket.send(frame));
     });
-    await page.goto(`/servers/${home.id}/${channelId}`);
+    await page.goto(`/servers/${harbour.home.id}/${channelId}`);
     await page.getByRole('article').getByText('soon gone').hover();
     await page.getByRole('button', { name: 'Reply' }).first().click();
-    await ask(ada, 'DELETE', `/api/channels/${channelId}/messages/${original.id}`);
-    await field().fill(`<@${ada.id}> yes`);
+    await ask(harbour.ada, 'DELETE', `/api/channels/${channelId}/messages/${original.id}`);
+    await field().fill(`<@${harbour.ada.id}> yes`);
     await page.locator('input[type=file]').setInputFiles({ name: 'note.txt', mimeType: 'text/plain', buffer: Buffer.from('words') });
     await field().press('Enter');
     await page.getByRole('button', { name: 'Edit', exact: true }).click();
@@ -77,7 +61,7 @@ describe('web: messages on their way', function () {
     await until(async () => (await messagesIn(channelId)).length === 1, 'the message');
     const [sent] = await messagesIn(channelId);
     expect([sent?.content, sent?.attachments.map(({ filename }) => filename), sent?.reply ?? null]).to.deep.equal([
-      `<@${ada.id}> yes`,
+      `<@${harbour.ada.id}> yes`,
       ['note.txt'],
       null,
     ]);
@@ -85,8 +69,8 @@ describe('web: messages on their way', function () {
 
   it('slow mode keeps the button and says how long', async () => {
     const channelId = await newChannel('slow');
-    await ask(ada, 'PATCH', `/api/channels/${channelId}`, { slowmodeSecs: 600 });
-    await open(channelId);
+    await ask(harbour.ada, 'PATCH', `/api/channels/${channelId}`, { slowmodeSecs: 600 });
+    page = await open(harbour.bob, channelId);
     await page.getByText('Slow mode: 10 minutes between messages').waitFor();
     await field().fill('once');
     await field().press('Enter');

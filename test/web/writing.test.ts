@@ -1,33 +1,22 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { until } from '../harness/scene.ts';
-import { useScreens } from './browser.ts';
-import { type Harbour, startHarbour } from './harbour.ts';
+import { useHarbour } from './harbour.ts';
 
 describe('web: writing', function () {
   this.timeout(180_000);
-  let site: Harbour['site'];
-  let bob: Harbour['bob'];
-  let home: Harbour['home'];
-  let newChannel: Harbour['newChannel'];
-  let messagesIn: Harbour['messagesIn'];
   let page: Page;
-  const screen = useScreens();
+  const harbour = useHarbour();
+  const { newChannel, messagesIn } = harbour;
 
   const open = async (channelId: string): Promise<void> => {
-    page = await screen(site, bob);
-    await page.goto(`/servers/${home.id}/${channelId}`);
+    page = await harbour.open(harbour.bob, channelId);
   };
   const field = (name: string) => page.getByRole('textbox', { name: `Message ${name}` });
   const sent = async (channelId: string): Promise<string | undefined> => {
     await until(async () => (await messagesIn(channelId)).length > 0, 'a message');
     return (await messagesIn(channelId)).at(-1)?.content;
   };
-
-  before(async () => {
-    ({ site, bob, home, newChannel, messagesIn } = await startHarbour());
-  });
-  after(() => site?.close());
 
   it('after a change of channel by keyboard, what is typed goes to its composer', async () => {
     const [first] = [await newChannel('first'), await newChannel('second')];
@@ -93,7 +82,7 @@ describe('web: writing', function () {
     // A failure that no event announces the end of: the service answers again after a while.
     let failures = 0;
     await page.route(`**/api/channels/${first}/messages*`, (route) => (failures++ < 2 ? route.fulfill({ status: 502 }) : route.continue()));
-    await page.goto(`/servers/${home.id}/${first}`);
+    await page.goto(`/servers/${harbour.home.id}/${first}`);
     await page.getByText('The history begins here.').waitFor();
     expect(failures).to.equal(3);
   });
