@@ -112,7 +112,8 @@ describe('pins at once', () => {
     } finally {
       Math.random = random;
     }
-    expect((await stored()).map((one) => one.pinSlot)).to.deep.equal([1, 0]);
+    const slots = new Map((await stored()).map((one) => [one._id, one.pinSlot]));
+    expect([slots.get(mine), slots.get(theirs)]).to.deep.equal([1, 0]);
   });
 
   it('the message goes between the look and the write: 404, and the grave owes no pin', async () => {
