@@ -77,7 +77,7 @@ export const settings = {
   MONGODB_URL: setting('URL of the MongoDB database, with its name in the path.', undefined, mongodbUrl),
   REDIS_URL: setting('URL of Redis 7 or newer, configured with AOF and noeviction.', undefined, url('redis:', 'rediss:')),
   REDIS_PREFIX: setting('Prefix of every Redis key, so that several installations can share one Redis.', 'parlance', text),
-  REDIS_SHARDS: setting(
+  LOG_PARTITIONS: setting(
     'Number of hash slots that gateway sessions are spread over. More than 1 only on a Redis Cluster.',
     '1',
     whole(1, 64),

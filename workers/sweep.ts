@@ -18,7 +18,6 @@ import { overdueRemovals } from '../lib/domain/removals.ts';
 import { drainServer, overdueServers } from '../lib/domain/server-events.ts';
 import { archiveThreads, recountThreads } from '../lib/domain/thread-activity.ts';
 import type { WorkerPlatform } from '../lib/store/platform.ts';
-import { Later } from '../lib/store/queue.ts';
 
 /** How many channels the sweep drains at once: the jobs keep most of the machine. */
 const channelsAtOnce = 4;
@@ -79,7 +78,6 @@ export function startSweeps(platform: WorkerPlatform, everyMs = 1_000): { close(
     try {
       await sweep();
     } catch (error) {
-      if (error instanceof Later) return; // found again by the next sweep
       if (performance.now() - loggedAt > 10_000) platform.log.warn({ sweep: what, err: error }, 'sweep failed');
       loggedAt = performance.now();
     }
@@ -89,6 +87,7 @@ export function startSweeps(platform: WorkerPlatform, everyMs = 1_000): { close(
       once('crossposts', () => sweepCrossposts(platform)),
       once('notices', () => sweepNotices(platform)),
       once('previews', () => sweepPreviews(platform)),
+      once('retention', () => platform.retain()),
       once('beat', () => platform.beat()),
     ]);
   };

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import Router from '@koa/router';
 import Koa, { type Context } from 'koa';
 import { refuse } from '../../lib/base/errors.ts';
@@ -11,6 +12,7 @@ import { manageServer, serverOfChannel } from '../../lib/domain/managing.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
 import type { Verdict } from '../../lib/store/throttle.ts';
 import { createCostlyReads, type RunCostlyRead } from './costly-reads.ts';
+import { namesTag } from './etag.ts';
 import { serveFiles } from './files.ts';
 import { serveImages } from './images.ts';
 import { createPlaces, type Intake, type Places, takeBody } from './intake.ts';
@@ -121,6 +123,10 @@ function serve(
     }
     ctx.type = 'application/json';
     ctx.body = body;
+    if (!route.hasEtag || status !== 200) return;
+    const etag = `"${createHash('sha256').update(body).digest('base64url')}"`;
+    ctx.set('ETag', etag);
+    if (namesTag(ctx, etag)) ctx.status = 304;
   };
 }
 

@@ -6,6 +6,7 @@ import { servedFile, shownInline } from '../../lib/domain/file-reads.ts';
 import type { ByteRange } from '../../lib/store/blobs/store.ts';
 import type { FileDoc } from '../../lib/store/models/file.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
+import { namesTag } from './etag.ts';
 import type { State } from './state.ts';
 
 /** What every answer with a file says: it never changes, it is what its type says and nothing else, and it runs nothing. */
@@ -45,17 +46,8 @@ function sendUnsatisfiable(ctx: Context, size: number): void {
   ctx.body = '';
 }
 
-/** Whether the reader has this file already. As it never changes, what the request says about caches does not matter. */
-function hasIt(ctx: Context, file: FileDoc): boolean {
-  const known = ctx
-    .get('If-None-Match')
-    .split(',')
-    .map((tag) => tag.trim().replace(/^W\//, ''));
-  return known.includes('*') || known.includes(etagOf(file));
-}
-
 async function send(ctx: Context, platform: ApiPlatform, file: FileDoc): Promise<void> {
-  if (hasIt(ctx, file)) {
+  if (namesTag(ctx, etagOf(file))) {
     describe(ctx, file);
     ctx.status = 304;
     return;

@@ -58,6 +58,7 @@ function success(route: Route, schemas: SchemaWriter): Json {
     'X-Request-Id',
     ...(codesOf(route).includes('rate_limited') ? rateLimitHeaders : []),
     ...(route.paged ? pageHeaders : []),
+    ...(route.hasEtag ? ['ETag'] : []),
   ];
   const answer = (description: string, hasBody: boolean): Json => ({
     description,
@@ -67,6 +68,9 @@ function success(route: Route, schemas: SchemaWriter): Json {
   const { reply, orElse } = route;
   return {
     [reply.status]: answer(reply.status === 201 ? 'Created.' : 'OK.', true),
+    ...(route.hasEtag
+      ? { 304: { description: 'The answer is still the one that `If-None-Match` names.', headers: { ETag: header('ETag') } } }
+      : {}),
     ...(orElse ? { [orElse.status]: answer(orElse.about, orElse.status !== 204) } : {}),
   };
 }
@@ -79,7 +83,7 @@ function parameters(route: Route, path: string, schemas: SchemaWriter): Json[] {
     required: ((route.query?.required ?? []) as readonly string[]).includes(name),
     schema: schemas.write(schema),
   }));
-  const keys = route.creates ? ['RequestId', 'IdempotencyKey'] : ['RequestId'];
+  const keys = ['RequestId', ...(route.creates ? ['IdempotencyKey'] : []), ...(route.hasEtag ? ['IfNoneMatch'] : [])];
   return [...inPath, ...inQuery, ...keys.map((name) => ({ $ref: `#/components/parameters/${name}` }))];
 }
 
@@ -176,6 +180,12 @@ const components: Json = {
       description: 'Returned in the response and written to the service’s logs.',
       schema: { type: 'string', pattern: '^[A-Za-z0-9_.-]{1,64}$' },
     },
+    IfNoneMatch: {
+      name: 'If-None-Match',
+      in: 'header',
+      description: 'The `ETag` of an earlier answer.',
+      schema: { type: 'string' },
+    },
     IdempotencyKey: {
       name: 'Idempotency-Key',
       in: 'header',
@@ -188,6 +198,7 @@ const components: Json = {
     'Retry-After': named('integer', 'How long to wait, in seconds.'),
     'X-Has-More': named('boolean', 'Whether there are more results after this page.'),
     Link: named('string', 'The next page: `<URL>; rel="next"`. Absent on the last page.'),
+    ETag: named('string', 'Changes whenever the answer does. Send it in `If-None-Match` to get 304 instead of the same answer again.'),
     'X-RateLimit-Limit': named('integer', 'The size of the rate limit bucket, in requests.'),
     'X-RateLimit-Remaining': named('integer', 'How many requests are left now.'),
     'X-RateLimit-Reset-After': named('number', 'Seconds until the bucket is full again.'),

@@ -105,6 +105,8 @@ export interface Route<
   paged?: true;
   /** It reads so much that only a few run at once, shared fairly among callers. */
   costly?: true;
+  /** Its answer has a strong ETag: who sends that back in `If-None-Match` gets 304 while the answer is still the same. */
+  hasEtag?: true;
   orElse?: { status: 200 | 201 | 204; about: string };
   /** It makes something, so it takes an Idempotency-Key. `secret`: its answer holds one. */
   creates?: 'resource' | 'secret';

@@ -1,4 +1,4 @@
-import type { Envelope } from '../../lib/store/bus/envelope.ts';
+import type { Entry } from '../../lib/store/log/entry.ts';
 import { interactionTokenOf } from '../../lib/store/seal.ts';
 
 /** Opcodes (decisions 7). */
@@ -42,38 +42,12 @@ export function readFrame(data: Buffer, binary: boolean): ClientFrame | null {
   }
 }
 
-/** A sequence number as a client sends it: a whole number from 0. */
-export const isSeq = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
-
-/** An event on its way out: made once, numbered for each session. */
-export interface EventFrame {
-  /** All up to the number. */
-  readonly head: string;
-  /** The payload and the end of the frame. */
-  readonly tail: Buffer;
-  /** The last number it was made for, and the bytes: sessions that began together share them. */
-  s: number;
-  bytes: Buffer;
-}
-
 const closing = Buffer.from('}');
 /** Up to this many bytes a payload is copied behind its prefix: one buffer is written faster than two. */
-const copiedBytes = 8 * 1024;
+const copiedBytes = 16 * 1024;
 
-/** The event as a frame. An interaction gets its token here: it stands in no store (quality 3). */
-export function frameOf({ head, payload }: Envelope, appKey: Buffer): EventFrame {
-  const tail =
-    head.t === 'INTERACTION_CREATE'
-      ? Buffer.concat([payload.subarray(0, -1), Buffer.from(`,"token":"${tokenOf(payload, appKey)}"}}`)])
-      : Buffer.concat([payload, closing]);
-  return { head: `{"op":0,"t":"${head.t}","s":`, tail, s: -1, bytes: closing };
-}
-
-const tokenOf = (payload: Buffer, appKey: Buffer): string =>
-  interactionTokenOf(appKey, (JSON.parse(payload.toString('utf8')) as { id: string }).id);
-
-/** The bytes of a whole WebSocket text message whose text is `text` and then, when given, `tail`; `tail` itself is left out when it is long. */
-function messageBytes(text: string, tail: Buffer): Buffer {
+/** The bytes of a whole WebSocket text message whose text is `text` and then `tail`, in one piece or two. */
+function messageBytes(text: string, tail: Buffer): Buffer[] {
   const copied = tail.length <= copiedBytes;
   const length = text.length + tail.length;
   const start = length < 126 ? 2 : length < 65_536 ? 4 : 10;
@@ -90,18 +64,19 @@ function messageBytes(text: string, tail: Buffer): Buffer {
   }
   bytes.write(text, start, 'latin1');
   if (copied) tail.copy(bytes, start + text.length);
-  return bytes;
+  return copied ? [bytes] : [bytes, tail];
 }
 
-/** Numbers `frame` with `s` and gives its bytes to `write`, in one piece or two. */
-export function writeNumbered(frame: EventFrame, s: number, write: (bytes: Buffer) => void): void {
-  if (frame.s !== s) {
-    frame.bytes = messageBytes(`${frame.head}${s},"d":`, frame.tail);
-    frame.s = s;
-  }
-  write(frame.bytes);
-  if (frame.tail.length > copiedBytes) write(frame.tail);
+/** The bytes of an event under the position `s`. `payload` is JSON. */
+export const eventBytes = (name: string, s: string, payload: Buffer): Buffer[] =>
+  messageBytes(`{"op":0,"t":"${name}","s":"${s}","d":`, Buffer.concat([payload, closing]));
+
+/** The payload of an entry as clients get it: an interaction with its token, which stands in no store (quality 3). */
+export function payloadOf({ head, payload }: Entry, appKey: Buffer): Buffer {
+  if (head.name !== 'INTERACTION_CREATE') return payload;
+  const { id } = JSON.parse(payload.toString('utf8')) as { id: string };
+  return Buffer.concat([payload.subarray(0, -1), Buffer.from(`,"token":"${interactionTokenOf(appKey, id)}"}`)]);
 }
 
 /** The bytes of a frame that is no event. */
-export const plainBytes = (frame: object): Buffer => messageBytes('', Buffer.from(JSON.stringify(frame)));
+export const plainBytes = (frame: object): Buffer => Buffer.concat(messageBytes('', Buffer.from(JSON.stringify(frame))));

@@ -1,19 +1,19 @@
 import { randomBytes } from 'node:crypto';
+import { forEachAtOnce } from '../../lib/base/at-once.ts';
 import { type Listening, listen } from '../../lib/base/http-server.ts';
 import type { Metrics } from '../../lib/base/metrics.ts';
 import { createTurns } from '../../lib/base/turns.ts';
-import { presenceTopic } from '../../lib/store/bus/topics.ts';
 import type { GatewayPlatform } from '../../lib/store/platform.ts';
 import { forgetAddresses } from './address-usage.ts';
-import { createDoor } from './door.ts';
+import { dropSession, releaseSession } from './disconnect.ts';
+import { closeExpired } from './frame-handler.ts';
 import { op } from './frames.ts';
-import { checkAccount, checkAllPositions, hearAgain, hearControl, hearEvent } from './hear.ts';
-import { sweep } from './inbox.ts';
-import { depart, drop } from './leave.ts';
-import { closeSocket, createOutlet, say } from './outlet.ts';
-import { createPeople, type People } from './people.ts';
-import { checkPosition } from './replay.ts';
+import { barrier, createLane, whenLive } from './lane.ts';
+import { trimTails } from './places.ts';
+import { checkTokens, interrupt, receiveControl, receiveEntry } from './receive.ts';
 import type { GatewayNode } from './state.ts';
+import { createUpgradeServer } from './upgrade.ts';
+import { closeSocket, createWriter, sendControl } from './writer.ts';
 
 /** A listening gateway node. */
 export interface Gateway extends Listening {
@@ -23,123 +23,102 @@ export interface Gateway extends Listening {
 
 /** How often the node says that it lives and tries again what failed, in milliseconds (quality 2, Liveness). */
 const beatMs = 1_000;
-/** How many page reads run at once. */
-const readsAtOnce = 32;
+/** How many clients are let in at once; the others wait. */
+const handshakesAtOnce = 64;
+/** How many accounts' tokens are checked at once. */
+const checkedAtOnce = 16;
+/** Over how long the clients of a node that stops are spread, in milliseconds: they come back to the others one after another. */
+const spreadMs = 2_000;
 /** How long clients may take to answer the close when the node stops, in milliseconds. */
-const partingMs = 2_000;
+const disconnectMs = 2_000;
 
-async function openNode(platform: GatewayPlatform, metrics: Metrics, restored: () => void): Promise<GatewayNode> {
-  let heard: { node: GatewayNode; people: People } | null = null;
+async function createNode(platform: GatewayPlatform, metrics: Metrics): Promise<GatewayNode> {
+  const id = randomBytes(9).toString('base64url');
   // Nobody is here before the node is made: nothing that is said until then concerns it.
-  const topics = await platform.listen({
-    onEvent: (topic, event) => heard && hearEvent(heard.node, heard.people, topic, event),
-    onControl: (message) => heard && hearControl(heard.node, message),
-    onRestored: restored,
+  let node: GatewayNode | null = null;
+  const log = await platform.listen(id, {
+    onEntry: (place, entry) => node && receiveEntry(node, place, entry),
+    onControl: (message) => node && receiveControl(node, message),
+    onInterrupted: () => {
+      for (const lane of node?.lanes ?? []) interrupt(node as GatewayNode, lane);
+    },
   });
-  await topics.join(presenceTopic);
-  const reads = createTurns(readsAtOnce);
-  const node: GatewayNode = {
+  const entering = createTurns(handshakesAtOnce);
+  const made: GatewayNode = {
     platform,
     metrics,
-    topics,
-    outlet: createOutlet((socket) => {
-      if (socket.session) drop(node, socket.session, 'wait');
-      closeSocket(node, socket, 'tooSlow', 'more than 1 MiB behind');
+    log,
+    writer: createWriter((socket) => {
+      if (socket.session) dropSession(made, socket.session, 'wait');
+      closeSocket(made, socket, 'tooSlow', 'more than 1 MiB behind');
     }),
-    id: randomBytes(9).toString('base64url'),
+    id,
     replays: !platform.config.FAILPOINTS.split(',').includes('no-replay'),
     sockets: new Set(),
     sessions: new Map(),
     accounts: new Map(),
-    people: new Map(),
+    places: new Map(),
+    lanes: Array.from({ length: log.partitions }, (_, k) => createLane(k)),
+    interrupt: (lane) => interrupt(made, lane),
+    numbers: null,
     addresses: new Map(),
-    owed: new Map(),
-    behind: new Set(),
-    unsure: new Set(),
-    reading: (read) => reads('', read),
+    pendingReleases: new Map(),
+    needsRecheck: new Set(),
+    inHandshakeSlot: (enter) => entering('', enter),
     nextOwner: 1,
+    nextMark: 1,
     closing: false,
   };
-  heard = { node, people: createPeople(node) };
-  return node;
+  node = made;
+  for (const lane of made.lanes) interrupt(made, lane);
+  await Promise.all(made.lanes.map(whenLive));
+  return made;
 }
 
-/** Tries again what a store did not answer. */
-function retry(node: GatewayNode): void {
-  for (const departure of node.owed.values()) void depart(node, departure);
-  const behind = [...node.behind];
-  node.behind.clear();
-  for (const session of behind) void checkPosition(node, session);
-  const unsure = [...node.unsure];
-  node.unsure.clear();
-  for (const account of unsure) void checkAccount(node, account, true);
+/** The node's pulse: says that it lives, finds out whether anything was missed, and tries again what a store did not answer. */
+async function beat(node: GatewayNode): Promise<void> {
+  forgetAddresses(node);
+  trimTails(node);
+  for (const lane of node.lanes) if (!lane.barrier) void barrier(node, lane).catch(() => undefined);
+  try {
+    await node.platform.sessions.renewLease(node.id);
+  } catch {
+    return;
+  }
+  for (const departure of node.pendingReleases.values()) void releaseSession(node, departure);
+  const unsure = [...node.needsRecheck];
+  node.needsRecheck.clear();
+  void forEachAtOnce(unsure, checkedAtOnce, (account) => checkTokens(node, account));
 }
 
-/** The node's pulse: renews its lease, and after an interruption makes good what was missed. `restored` asks for that. */
-function createBeat(node: GatewayNode): { beat: () => Promise<void>; restored: () => void } {
-  let missed = false;
-  let leased = true;
-  const makeGood = async (): Promise<void> => {
-    missed = false;
-    try {
-      await hearAgain(node);
-    } catch (error) {
-      missed = true;
-      node.platform.log.warn({ err: error }, 'reading missed events failed; retrying');
-    }
-  };
-  return {
-    restored: () => {
-      node.platform.log.info('the Redis subscription was restored');
-      void makeGood();
-    },
-    async beat() {
-      forgetAddresses(node);
-      try {
-        await node.platform.sessions.renewLease(node.id);
-      } catch {
-        leased = false;
-        return;
-      }
-      if (missed) void makeGood();
-      else if (!leased) void checkAllPositions(node);
-      leased = true;
-      retry(node);
-    },
-  };
-}
-
-/** Says goodbye to every client and gives all sessions up: bots' wait to be resumed on another node. */
-async function part(node: GatewayNode): Promise<void> {
+/** Says goodbye to every client and gives all sessions up, to be resumed on other nodes. */
+async function disconnectAll(node: GatewayNode): Promise<void> {
   const departures: Promise<void>[] = [];
   for (const socket of node.sockets) {
     const { session } = socket;
-    say(node, socket, { op: op.reconnect, d: null });
+    sendControl(node, socket, { op: op.reconnect, d: { retryAfterMs: Math.floor(Math.random() * spreadMs) } });
     closeSocket(node, socket, 'restart', 'the node restarts');
     if (!session) continue;
     const { id, owner, account } = session;
-    drop(node, session, 'lost');
-    departures.push(depart(node, { id, accountId: account.id, owner, how: account.bot ? 'wait' : 'end' }));
+    dropSession(node, session, 'lost');
+    departures.push(releaseSession(node, { id, accountId: account.id, owner, how: 'wait' }));
   }
   await Promise.all(departures);
-  const until = performance.now() + partingMs;
+  const until = performance.now() + disconnectMs;
   while (node.sockets.size > 0 && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 10));
   for (const socket of node.sockets) socket.terminate();
 }
 
 /**
  * Runs a gateway node on `config.GATEWAY_PORT` (0: any free port) until closed. `close` stops taking connections, sends every client away with op 7,
- * leaves the bots' sessions to be resumed, and drops the lease. The platform is the caller's to close.
+ * leaves their sessions to be resumed, and drops the lease. The platform is the caller's to close.
  */
 export async function startGateway(platform: GatewayPlatform, metrics: Metrics): Promise<Gateway> {
-  let restored = (): void => undefined;
-  const node = await openNode(platform, metrics, () => restored());
-  const pulse = createBeat(node);
-  restored = pulse.restored;
+  const node = await createNode(platform, metrics);
   await platform.sessions.renewLease(node.id);
-  const beats = setInterval(() => void pulse.beat(), beatMs);
-  const sweeps = setInterval(() => sweep(node.sockets), Math.min(beatMs, platform.config.HEARTBEAT_INTERVAL_MS / 10));
-  const door = await listen(createDoor(node), platform.config.GATEWAY_PORT);
+  const beats = setInterval(() => void beat(node), beatMs);
+  const sweeps = setInterval(() => closeExpired(node.sockets), Math.min(beatMs, platform.config.HEARTBEAT_INTERVAL_MS / 10));
+  const door = await listen(createUpgradeServer(node), platform.config.GATEWAY_PORT);
   return {
     port: door.port,
     node,
@@ -148,9 +127,9 @@ export async function startGateway(platform: GatewayPlatform, metrics: Metrics):
       void door.close();
       clearInterval(beats);
       clearInterval(sweeps);
-      await part(node);
+      await disconnectAll(node);
       await platform.sessions.dropLease(node.id).catch(() => undefined);
-      await node.topics.close();
+      await node.log.close();
     },
   };
 }

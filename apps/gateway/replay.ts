@@ -1,133 +1,196 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Refusal } from '../../lib/base/errors.ts';
 import { limits } from '../../lib/base/limits.ts';
-import { loadServer, type ServerAccess } from '../../lib/domain/access.ts';
-import type { Envelope } from '../../lib/store/bus/envelope.ts';
-import type { Stored } from '../../lib/store/bus/sessions.ts';
-import { frameOf } from './frames.ts';
-import { mayHearStill } from './hearers.ts';
-import { drop, invalidate } from './leave.ts';
-import { closeSocket, drained, sendEvent } from './outlet.ts';
-import { type GatewayNode, monotonic, type Session } from './state.ts';
+import { serverNow } from '../../lib/domain/servers.ts';
+import type { Entry } from '../../lib/store/log/entry.ts';
+import { accountPlace, serverPlace } from '../../lib/store/log/keys.ts';
+import { writeNumbers, writePosition } from '../../lib/store/log/position.ts';
+import { dropSession, invalidate, isHeld } from './disconnect.ts';
+import { eventBytes, payloadOf } from './frames.ts';
+import { barrier, holds, laneOf, whenLive } from './lane.ts';
+import { extendTails, joinPlaces, leavePlace, serverPlaceOf } from './places.ts';
+import { type GatewayNode, type Lane, monotonic, type Place, type Session } from './state.ts';
+import { canReceiveReplayed, hasAccessData, loadAccess } from './visibility.ts';
+import { closeSocket, sendEvent, waitForReader } from './writer.ts';
 
-/** How many stored events are read at once; a page is bounded in bytes too. */
-const pageEvents = 1_000;
+/** How many entries a session may have missed in all, before who may see them is judged. */
+const missedMost = 5 * limits.replayEvents;
+/** How many events are sent before the reader is waited for. */
+const sentAtOnce = 256;
+/** How soon a replay that a store did not answer is tried again, in milliseconds. */
+const againMs = 500;
 
-type Servers = Map<string, ServerAccess | null>;
-
-/** The servers that a page's events belong to, as they stand now: one round trip for all their versions. */
-async function serversOf({ platform }: GatewayNode, page: readonly Stored[]): Promise<Servers> {
-  const ids = [...new Set(page.flatMap(({ event }) => event?.head.srv ?? []))];
-  if (ids.length === 0) return new Map();
-  const versions = await platform.versions.read(ids);
-  return new Map(await Promise.all(ids.map(async (id, at) => [id, await loadServer(platform, id, versions?.[at] ?? null)] as const)));
+/** An entry that a session is to be given, unless it may not see it. */
+interface Missed {
+  place: Place;
+  entry: Entry;
 }
 
-/** Whether the account may see the event now (edge case 65): it may have lost the channel, a role or the server since it happened. */
-async function maySee({ head }: Envelope, servers: Servers, accountId: string): Promise<boolean> {
-  if (!head.srv) return true;
-  const access = servers.get(head.srv);
-  if (!access) return false;
-  return mayHearStill(access, head, accountId);
-}
+/** From which number on the session lacks a place's entries. */
+const lacksFrom = ({ late, numbers }: Session, place: Place): number => late.get(place) ?? (numbers[place.k] as number);
 
-/** What a verdict on an event depends on: its server and channel. */
-const placeOf = ({ head }: Envelope): string => `${head.srv ?? ''} ${head.ch ?? ''} ${head.ow || head.was ? head.e : ''}`;
+/** A session's position as text, while it is not live. */
+export const positionOf = ({ numbers, late }: Session): string =>
+  writePosition(
+    writeNumbers(numbers),
+    new Map([...late].filter(([{ k }, n]) => n < (numbers[k] as number)).map(([{ name }, n]) => [name, n])),
+  );
 
-/** Sends a page in order; -1 when an event is missing before or inside it, else how many were sent. */
-async function sendPage(node: GatewayNode, session: Session, page: readonly Stored[]): Promise<number> {
-  const servers = await serversOf(node, page);
-  // A page is judged on one state of access data: what holds for a channel holds for all its events here.
-  const verdicts = new Map<string, boolean>();
-  const seeing = async (event: Envelope): Promise<boolean> => {
-    const seen = await maySee(event, servers, session.account.id);
-    verdicts.set(placeOf(event), seen);
-    return seen;
-  };
-  let sent = 0;
-  for (const { s, event } of page) {
-    if (s !== session.last + 1 || !event) return -1;
-    const seen = verdicts.get(placeOf(event)) ?? (await seeing(event));
-    if (!session.open) return sent;
-    if (seen) {
-      sendEvent(node, session.socket, frameOf(event, node.platform.config.APP_KEY), s);
-      node.metrics.deliveries.inc({ event: event.head.t });
-      sent++;
-    }
-    session.last = s;
+/** The lanes of the places that the session hears. */
+const lanesOf = (node: GatewayNode, { places }: Session): Lane[] => [...new Set([...places].map((place) => laneOf(node, place)))];
+
+/** Whether the log still has what the session lacks. */
+const isInHistory = (node: GatewayNode, session: Session): boolean =>
+  lanesOf(node, session).every((lane) => holds(lane, session.numbers[lane.k] as number)) &&
+  [...session.late].every(([place, n]) => holds(laneOf(node, place), n));
+
+/** Whether the session has been given all that the lanes have passed. */
+const isCaughtUp = (node: GatewayNode, session: Session): boolean =>
+  session.late.size === 0 && lanesOf(node, session).every(({ k, state, seen }) => state === 'live' && seen === session.numbers[k]);
+
+/** What the session lacks of what the lanes have passed, in the order in which it is given: the account's own place's partition first. */
+function missedBy(node: GatewayNode, session: Session): Missed[] {
+  const missed: Missed[] = [];
+  for (const place of session.places) {
+    const after = lacksFrom(session, place);
+    const { seen } = laneOf(node, place);
+    const first = place.tail.findLastIndex(({ head }) => head.number <= after) + 1;
+    for (const entry of place.tail.slice(first)) if (entry.head.number <= seen) missed.push({ place, entry });
   }
-  return page.length > 0 ? sent : -1;
+  const own = node.log.partitionOf(accountPlace(session.account.id));
+  const rank = (k: number): number => (k === own ? -1 : k);
+  return missed.sort((a, b) => rank(a.place.k) - rank(b.place.k) || a.entry.head.number - b.entry.head.number);
 }
 
-/**
- * Sends the session what its stream holds up to its target, which live events move on meanwhile: they are read from the stream too, so nothing is
- * buffered and nothing overtakes. Answers how many events were sent, or -1 when there is a hole. The session is busy until then; who calls makes it
- * not so in the same turn. Rejects when a store does not answer.
- */
-export async function follow(node: GatewayNode, session: Session): Promise<number> {
-  const { id, account, socket } = session;
-  let replayed = 0;
-  while (session.open && session.last < session.target) {
-    const sent = await node.reading(async () => {
-      if (!session.open) return 0;
-      const page = await node.platform.sessions.read({ id, accountId: account.id }, session.last, pageEvents);
-      return session.open ? await sendPage(node, session, page) : 0;
-    });
-    if (sent < 0) return -1;
-    replayed += sent;
-    // A long replay that moves on is not a client that fails to identify.
-    if (socket.stage === 'entering') socket.deadline = monotonic() + limits.gatewayIdentifyMs;
-    if (session.open && !(await drained(socket))) {
-      drop(node, session, 'wait');
-      closeSocket(node, socket, 'tooSlow', 'the reader does not keep up with its replay');
-    }
-  }
-  return replayed;
-}
-
-async function catchUp(node: GatewayNode, session: Session): Promise<void> {
-  session.busy = true;
+/** A SERVER_CREATE as it is shown: the server as it stands now. False when the account is in no such server any more. */
+async function renderServer(node: GatewayNode, accountId: string, entry: Entry): Promise<boolean> {
+  const { id } = JSON.parse(entry.payload.toString('utf8')) as { id: string };
   try {
-    if ((await follow(node, session)) < 0) invalidate(node, session, 'events were lost');
-    session.busy = false;
-    if (session.open) reach(node, session, session.target);
+    entry.payload = Buffer.from(JSON.stringify(await serverNow(node.platform, id, accountId)));
+    return true;
   } catch (error) {
-    session.busy = false;
-    if (session.open) node.behind.add(session);
-    node.platform.log.debug({ err: error, session: session.id }, 'catching up failed; retrying');
+    if (error instanceof Refusal && error.code === 'not_found') return false;
+    throw error;
   }
 }
 
-/** Notes that the session's stream reaches `s`, and reads what it lacks unless that is under way. */
-export function reach(node: GatewayNode, session: Session, s: number): void {
-  if (s > session.target) session.target = s;
-  if (session.busy || session.last >= session.target) return;
-  if (node.replays) void catchUp(node, session);
-  else session.last = session.target;
+/** Which of `missed` the session gets, judged on what stands now; null when that changed while it was read. */
+async function filterVisible(node: GatewayNode, session: Session, missed: readonly Missed[]): Promise<ReadonlySet<Entry> | null> {
+  const byPlace = new Map<Place, Entry[]>();
+  for (const { place, entry } of missed) byPlace.set(place, [...(byPlace.get(place) ?? []), entry]);
+  const servers = [...byPlace.keys()].filter(({ serverId }) => serverId !== null);
+  const versions = servers.length > 0 ? await node.platform.versions.read(servers.map(({ serverId }) => serverId as string)) : [];
+  if (!versions) throw new Error('redis is away');
+  const channelsIn = (place: Place): string[] =>
+    (byPlace.get(place) ?? []).flatMap(({ head }) => (head.channelId && !head.overwrites ? [head.channelId] : []));
+  await Promise.all(servers.map((place, at) => loadAccess(node, place, versions[at] as string, channelsIn(place))));
+  if (servers.some((place, at) => !hasAccessData(place, versions[at] as string, channelsIn(place), session.account.id))) return null;
+  return new Set(missed.filter(({ place, entry }) => canReceiveReplayed(place, entry, session)).map(({ entry }) => entry));
+}
+
+/** Lets the session hear a server from now on, or no more, as an event of its own place says. True when it hears one that it did not. */
+function applyMembershipEvent(node: GatewayNode, session: Session, { head, payload }: Entry): boolean {
+  if (head.name !== 'SERVER_CREATE' && head.name !== 'SERVER_DELETE') return false;
+  const { id } = JSON.parse(payload.toString('utf8')) as { id: string };
+  const known = serverPlaceOf(node, session, id);
+  if (head.name === 'SERVER_DELETE' && known) leavePlace(node, session, known);
+  if (head.name === 'SERVER_DELETE' || known) return false;
+  joinPlaces(node, session, [serverPlace(id)]).catch(() => undefined); // waited for before it is read
+  const place = serverPlaceOf(node, session, id) as Place;
+  session.late.set(place, head.serverNumber ?? laneOf(node, place).seen);
+  return true;
+}
+
+/** Gives a session an entry under its own position, unless it may not see it. True when it hears a place from now on that it did not. */
+function deliver(node: GatewayNode, session: Session, place: Place, entry: Entry, isShown: boolean): boolean {
+  const { number: n, name: t } = entry.head;
+  if (session.late.has(place)) session.late.set(place, n);
+  if (n > (session.numbers[place.k] as number)) session.numbers[place.k] = n;
+  const joined = applyMembershipEvent(node, session, entry);
+  if (!isShown) return joined;
+  const s = positionOf(session);
+  sendEvent(node, session, s, eventBytes(t, s, payloadOf(entry, node.platform.config.APP_KEY)));
+  node.metrics.deliveries.inc({ event: t });
+  return joined;
+}
+
+/** Gives what was missed, in order, up to where a place is joined, which is read next. Answers how many events were sent, and whether that was all. */
+async function deliverAll(
+  node: GatewayNode,
+  session: Session,
+  missed: readonly Missed[],
+  seen: ReadonlySet<Entry>,
+): Promise<{ sent: number; all: boolean }> {
+  let sent = 0;
+  for (const [at, { place, entry }] of missed.entries()) {
+    if (!session.places.has(place)) continue; // left by an entry before this
+    const isShown = seen.has(entry) && (entry.head.name !== 'SERVER_CREATE' || (await renderServer(node, session.account.id, entry)));
+    if (!isHeld(session)) return { sent, all: false };
+    if (isShown) sent++;
+    if (deliver(node, session, place, entry, isShown)) return { sent, all: false };
+    if (at % sentAtOnce !== sentAtOnce - 1 || (await waitForReader(session.socket))) continue;
+    dropSession(node, session, 'wait');
+    closeSocket(node, session.socket, 'tooSlow', 'the reader does not keep up with its replay');
+  }
+  return { sent, all: isHeld(session) };
+}
+
+/** One round: reads and gives what the lanes have passed until now. Answers how many events were sent. */
+async function replayRound(node: GatewayNode, session: Session): Promise<number> {
+  const lanes = lanesOf(node, session);
+  await Promise.all(lanes.map(whenLive));
+  await Promise.all([...session.places].map(({ subscribed: heard }) => heard));
+  // A place that was joined late may begin where this node has not heard of yet.
+  const ahead = lanes.filter(({ k, known }) => [...session.late].some(([place, n]) => place.k === k && n > known));
+  await Promise.all(ahead.map((lane) => barrier(node, lane)));
+  if (!isHeld(session) || lanes.some(({ state }) => state === 'held')) return 0;
+  if (!isInHistory(node, session)) {
+    invalidate(node, session, 'the events of before are gone');
+    return 0;
+  }
+  const generations = lanes.map(({ generation }) => generation);
+  const wantedIn = ({ k }: Lane): Map<Place, number> =>
+    new Map([...session.places].filter((place) => place.k === k).map((place) => [place, lacksFrom(session, place)]));
+  const covered = await Promise.all(lanes.map((lane) => extendTails(node, lane, wantedIn(lane))));
+  if (!isHeld(session) || lanes.some(({ generation }, at) => generation !== generations[at])) return 0;
+  const missed = missedBy(node, session);
+  if (covered.includes(false) || missed.length > missedMost) {
+    invalidate(node, session, 'more was missed than is kept');
+    return 0;
+  }
+  const upTo = node.lanes.map(({ seen }) => seen);
+  const seen = missed.length > 0 ? await filterVisible(node, session, missed) : new Set<Entry>();
+  if (!seen) return 0;
+  const { sent, all } = await deliverAll(node, session, missed, seen);
+  if (all) {
+    session.numbers = upTo.map((n, k) => Math.max(n, session.numbers[k] as number));
+    session.late.clear();
+  }
+  return sent;
 }
 
 /**
- * The position check: keeps the session alive in Redis and compares where its sequence stands. What is behind is read; lost ownership closes the
- * socket; a sequence that went back means lost data (quality 2). Never rejects: a check that fails is made again within a second.
+ * Gives a session what it lacks, from its own position on, until it has caught up with the lanes; then calls `done` in that very turn, with how many events were
+ * sent. This is the one way onto the lanes. Rejects when a store does not answer.
  */
-export async function checkPosition(node: GatewayNode, session: Session): Promise<void> {
-  // Events that arrive while Redis is asked are newer than its answer: compare with what was sent before.
-  const sent = session.last;
-  let s: number | null;
-  try {
-    s = await node.platform.sessions.refresh({ id: session.id, accountId: session.account.id, owner: session.owner });
-  } catch {
-    if (session.open) node.behind.add(session);
-    return;
+export async function catchUp(node: GatewayNode, session: Session, done: (sent: number) => void): Promise<void> {
+  for (let sent = 0; isHeld(session); ) {
+    if (node.replays) sent += await replayRound(node, session);
+    // A long replay that moves on is not a client that fails to identify.
+    if (session.state === 'connecting') session.socket.deadline = monotonic() + limits.gatewayIdentifyMs;
+    if (isHeld(session) && (!node.replays || isCaughtUp(node, session))) return done(sent);
   }
-  if (!session.open) return;
-  if (!session.account.bot) {
-    if (s === null) invalidate(node, session, 'the session is gone');
-  } else if (s === null) lose(node, session);
-  else if (s < sent) invalidate(node, session, 'events were lost');
-  else reach(node, session, s);
 }
 
-/** Closes the socket of a session that another socket holds now, or that is gone. */
-export function lose(node: GatewayNode, session: Session): void {
-  drop(node, session, 'lost');
-  closeSocket(node, session.socket, 'lost', 'the session is not held here any more');
+/** Lets a session read its places' logs until it is live again. Tried again while a store does not answer. Never rejects. */
+export async function replay(node: GatewayNode, session: Session): Promise<void> {
+  while (session.state === 'replaying')
+    try {
+      await catchUp(node, session, () => {
+        session.state = 'live';
+      });
+    } catch (error) {
+      node.platform.log.debug({ err: error, session: session.id }, 'reading missed events failed; retrying');
+      await sleep(againMs);
+    }
 }

@@ -1,7 +1,12 @@
 import type { Socket } from 'node:net';
 import { WebSocket } from 'ws';
 import type { Metrics } from '../../lib/base/metrics.ts';
-import type { Topics } from '../../lib/store/bus/topics.ts';
+import type { Overwrite } from '../../lib/base/permissions.ts';
+import type { EventName } from '../../lib/contract/events.ts';
+import type { ServerAccess } from '../../lib/domain/access.ts';
+import type { Entry } from '../../lib/store/log/entry.ts';
+import type { LogReader } from '../../lib/store/log/reader.ts';
+import type { MemberDoc } from '../../lib/store/models/server.ts';
 import type { GatewayPlatform } from '../../lib/store/platform.ts';
 
 /** A client's socket. Times are milliseconds of the monotonic clock. One timer of the node watches all deadlines: an idle socket holds no timer. */
@@ -10,10 +15,10 @@ export class GatewaySocket extends WebSocket {
   /** The connection under the frames; it is corked for a turn of the event loop, so that a turn's events leave in one write. */
   raw!: Socket;
   corked = false;
-  /** `entering`: an identify or resume is under way. */
-  stage: 'new' | 'entering' | 'live' | 'closing' = 'new';
+  /** `new`: it may identify or resume. `entered`: it did, or is about to. */
+  stage: 'new' | 'entered' | 'closing' = 'new';
   session: Session | null = null;
-  /** When it is closed unless identified (new, entering), heard from (live) or gone (closing). */
+  /** When it is closed unless identified (new, or its session connecting), heard from (entered) or gone (closing). */
   deadline = 0;
   /** Frames received in the window that began at `windowAt`, and the value of `raw.bytesRead` at that time. */
   frames = 0;
@@ -25,7 +30,13 @@ export class GatewaySocket extends WebSocket {
   cookie: string | null = null;
 }
 
-/** A session on this node: of a bot, kept in Redis and resumable anywhere, or of a person, known here only. */
+/**
+ * How a session stands on this node. `connecting`: its client has not been told READY, and on a resume not RESUMED. `replaying`: it reads the logs of its
+ * places from its own position. `live`: it gets what the node hears, at the node's position. `closing`: the node has given it up.
+ */
+export type SessionState = 'connecting' | 'replaying' | 'live' | 'closing';
+
+/** A session on this node, of a bot or a person; it is kept in Redis and can be resumed on any node. */
 export interface Session {
   readonly socket: GatewaySocket;
   readonly account: LocalAccount;
@@ -33,38 +44,117 @@ export interface Session {
   /** Names this socket among all sockets of all nodes. */
   readonly owner: string;
   readonly token: string;
-  /** The number of the last event that was sent, or withheld from who may no longer see it. */
-  last: number;
-  /** The highest number known to be in the stream. */
-  target: number;
-  /** Its events come from the stream now, not from the subscription; also until it is ready. */
-  busy: boolean;
-  /** READY or RESUMED was sent. */
-  ready: boolean;
-  /** False from when the node gave it up. */
-  open: boolean;
+  /** The events that it gets; null for all. */
+  events: ReadonlySet<EventName> | null;
+  state: SessionState;
+  /** The places that it hears. */
+  readonly places: Set<Place>;
+  /** Unless it is live: what its client was given, by partition, and in places that it joined late. */
+  numbers: number[];
+  readonly late: Map<Place, number>;
+  /** The last `s` that was sent. */
+  s: string;
 }
 
-/** An account with sessions on this node, and the topics heard for it. */
+/** An account with sessions on this node. */
 export interface LocalAccount {
   readonly id: string;
   readonly bot: boolean;
   readonly sessions: Set<Session>;
-  servers: Set<string>;
-  /** Settles when its own topic is heard. */
-  heard: Promise<void>;
-  /** The reading of its servers that is under way, and whether another was asked for meanwhile. */
-  refreshing: Promise<void> | null;
-  again: boolean;
+}
+
+/** What is known of a server's access data under one version: what decides in channels, and members. What is not in a map is not known yet. */
+export interface Rules {
+  readonly version: string;
+  /** null when the server is gone. */
+  readonly access: ServerAccess | null;
+  readonly channels: Map<string, readonly Overwrite[] | null>;
+  readonly members: Map<string, MemberDoc | null>;
+}
+
+/** What entries of a place need under one version, to be loaded in one go. */
+export interface Load {
+  readonly version: string;
+  readonly channelIds: Set<string>;
+  done: Promise<void>;
+}
+
+/** A place that sessions here hear. */
+export interface Place {
+  readonly name: string;
+  readonly k: number;
+  /** The server, of a server's place. */
+  readonly serverId: string | null;
+  readonly sessions: Set<Session>;
+  /** The last entries of its log, complete from those after `from` on. */
+  tail: Entry[];
+  tailFrom: number;
+  /** The number of the last entry that was heard; infinite until it is known. */
+  lastNumber: number;
+  /** Settles when the place is heard and the lane has passed all that came before. */
+  subscribed: Promise<void>;
+  /** What is known of the server's access data; null until an entry needs it. */
+  rules: Rules | null;
+  /** The last load of `rules` that was asked for, and the one that has not begun. */
+  loading: Promise<void>;
+  nextLoad: Load | null;
+  /** The sessions that hear a channel, under `rules`; those that came since are yet to be judged. */
+  readonly recipients: Map<string, Recipients>;
+}
+
+/** Who hears a channel here. */
+export interface Recipients {
+  readonly sessions: Set<Session>;
+  readonly unjudged: Set<Session>;
+}
+
+/** What waits in a lane: an entry, until what decides about it is there, or a mark. */
+export type LaneItem = { entry: Entry; place: Place; ready: Promise<void> | null } | { entry: null; n: number; id: number; ready: null };
+
+/** Somebody who waits until a mark has passed. */
+interface Waiter {
+  resolve: (n: number) => void;
+  reject: (error: Error) => void;
+}
+
+/** The way of a partition's live entries to the sessions, strictly in order of their numbers. */
+export interface Lane {
+  readonly k: number;
+  /** `held`: something was missed; until Redis has said how the log stands, what comes is held back. */
+  state: 'held' | 'live';
+  /** Counts interruptions. */
+  generation: number;
+  isRecovering: boolean;
+  /** What live sessions were given goes up to this number, and what was heard up to that. */
+  seen: number;
+  known: number;
+  epoch: number;
+  floor: number;
+  ends: ReadonlyMap<number, number>;
+  items: LaneItem[];
+  held: { name: string; entry: Entry }[];
+  /** Places of which an entry was missed while others were heard, each with the last number that was heard of it before. */
+  readonly gaps: Map<Place, number>;
+  /** Told when the lane is live. */
+  waiting: (() => void)[];
+  /** Who waits for which mark, and the barrier under way and the next one, which those share who come meanwhile. */
+  readonly marks: Map<number, Waiter>;
+  barrier: Promise<number> | null;
+  nextBarrier: Promise<number> | null;
+  /** Up to which number it is known that nothing was missed. */
+  checked: number;
+  /** From where places' logs are wanted, and the reading under way. */
+  readonly wanted: Map<Place, number>;
+  reading: Promise<void> | null;
 }
 
 /** The node's way out: what is written in one turn of the event loop leaves each socket in one write, as a send costs by write, not by message. */
-export interface Outlet {
+export interface Writer {
   write(socket: GatewaySocket, bytes: Buffer): void;
 }
 
 /** A session to be given up in Redis as soon as Redis answers. */
-export interface Departure {
+export interface SessionRelease {
   id: string;
   accountId: string;
   owner: string;
@@ -84,28 +174,31 @@ export interface AddressUsage {
 export interface GatewayNode {
   readonly platform: GatewayPlatform;
   readonly metrics: Metrics;
-  readonly topics: Topics;
-  readonly outlet: Outlet;
+  readonly log: LogReader;
+  readonly writer: Writer;
   /** Random; names the node's lease. */
   readonly id: string;
   /** False under the failpoint `no-replay`: the negative control of the fault tests. */
   readonly replays: boolean;
   readonly sockets: Set<GatewaySocket>;
-  /** Ready sessions and new ones by session id. */
   readonly sessions: Map<string, Session>;
   readonly accounts: Map<string, LocalAccount>;
-  /** The people of each server that have sessions here. */
-  readonly people: Map<string, Set<LocalAccount>>;
+  readonly places: Map<string, Place>;
+  readonly lanes: readonly Lane[];
+  /** Says that something of a partition was missed. */
+  readonly interrupt: (lane: Lane) => void;
+  /** The numbers of all lanes as text; null when one has moved on. */
+  numbers: string | null;
   /** The unidentified sockets of each address; of IPv6 by /64. */
   readonly addresses: Map<string, AddressUsage>;
   /** What Redis or the database could not be asked; each is tried again every second. */
-  readonly owed: Map<string, Departure>;
-  readonly behind: Set<Session>;
-  readonly unsure: Set<LocalAccount>;
-  /** Runs at most so many page reads at once, so that a thousand resumes hold few pages in memory. */
-  readonly reading: <T>(read: () => Promise<T>) => Promise<T>;
-  /** Socket number, for owners. */
+  readonly pendingReleases: Map<string, SessionRelease>;
+  readonly needsRecheck: Set<LocalAccount>;
+  /** Lets so many clients in at once; the others wait. */
+  readonly inHandshakeSlot: <T>(enter: () => Promise<T>) => Promise<T>;
+  /** Numbers of sockets, for owners, and of marks. */
   nextOwner: number;
+  nextMark: number;
   closing: boolean;
 }
 

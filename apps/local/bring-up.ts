@@ -52,8 +52,8 @@ export async function bringUp(note: (one: Started) => void): Promise<Role[]> {
     APP_KEY: key,
   };
   const { MONGODB_URL, REDIS_URL } = env;
-  const { REDIS_PREFIX, REDIS_SHARDS } = config;
-  const own = { REDIS_PREFIX, REDIS_SHARDS: String(REDIS_SHARDS), PORT: String(config.PORT), BASE_URL: config.baseUrl };
+  const { REDIS_PREFIX, LOG_PARTITIONS } = config;
+  const own = { REDIS_PREFIX, LOG_PARTITIONS: String(LOG_PARTITIONS), PORT: String(config.PORT), BASE_URL: config.baseUrl };
   note({ name: 'running.json', stop: noteRunning(folder, { MONGODB_URL, REDIS_URL, ...own }) });
   const roles = await startRoles(env, folder, note);
 

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type RawData, WebSocket } from 'ws';
 
-/** A frame of the gateway (decisions 7): `s` and `t` on dispatches only. */
+/** A frame of the gateway (decisions 7): `t` and the position `s` are on dispatches only. */
 interface Frame {
   op: number;
   d: unknown;
-  s?: number;
+  s?: string;
   t?: string;
 }
 
@@ -48,7 +48,10 @@ class Client {
   readonly #options: GatewayOptions;
   #settle: { ready: () => void; refused: (fault: Error) => void } = { ready: () => undefined, refused: () => undefined };
   #session: { id: string; url: string } | undefined;
-  #seq = 0;
+  /** The last `s` that was received. */
+  #seq: string | null = null;
+  /** How long the gateway asked to wait before the next connection. */
+  #retryAfterMs: number | undefined;
   #socket: WebSocket | undefined;
   #closed = false;
   #pauseMs = backoffMs.first;
@@ -72,7 +75,8 @@ class Client {
         this.#settle.refused(new Error(`the gateway refused the connection: ${reason}`));
       }
       if (this.#closed) break;
-      const waitMs = this.#pauseMs * (0.5 + Math.random());
+      const waitMs = this.#retryAfterMs ?? this.#pauseMs * (0.5 + Math.random());
+      this.#retryAfterMs = undefined;
       this.#say(`disconnected (${code}); ${this.#session ? 'resuming' : 'connecting again'} in ${(waitMs / 1000).toFixed(1)} s`);
       this.#pauseMs = Math.min(this.#pauseMs * 2, backoffMs.most);
       await pause(waitMs);
@@ -116,9 +120,11 @@ class Client {
         else send(2, { token, ...(events && { events }) });
       } else if (frame?.op === 11) acked = true;
       else if (frame?.op === 1) send(1, this.#session ? this.#seq : null);
-      else if (frame?.op === 7) socket.close(comeBackCode);
-      else if (frame?.op === 9) {
-        if (frame.d !== true) this.#session = undefined;
+      else if (frame?.op === 7) {
+        this.#retryAfterMs = (frame.d as { retryAfterMs?: number } | null)?.retryAfterMs;
+        socket.close(comeBackCode);
+      } else if (frame?.op === 9) {
+        this.#session = undefined;
         this.#say('the session cannot be resumed; events may have been missed');
         socket.close(comeBackCode);
       } else if (frame?.op === 0) this.#dispatch(frame);

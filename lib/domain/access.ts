@@ -29,6 +29,8 @@ export interface ServerAccess {
   member(userId: string): Promise<MemberDoc | null>;
   /** Loads many members in one query, so that `member` has them at hand. */
   preload(userIds: readonly string[]): Promise<void>;
+  /** Loads many channels in two queries at most, so that `channel` has them at hand; the second is for the parents of threads. */
+  preloadChannels(ids: readonly string[]): Promise<void>;
   /** The bots that are members. */
   bots(): Promise<MemberDoc[]>;
 }
@@ -79,6 +81,17 @@ function accessOf(platform: Platform, server: ServerDoc, version: string | null)
       const found = await db.members.find({ _id: trusted({ $in: missing.map((id) => `${server._id}:${id}`) }) }).lean();
       const byUser = new Map(found.map((one) => [one.userId, one]));
       for (const id of missing) members.set(id, Promise.resolve(byUser.get(id) ?? null));
+    },
+    async preloadChannels(ids) {
+      const read = async (wanted: readonly string[]): Promise<ChannelDoc[]> => {
+        const missing = wanted.filter((id) => !channels.has(id));
+        return missing.length === 0 ? [] : db.channels.find({ _id: trusted({ $in: missing }), serverId: server._id }).lean();
+      };
+      const found = await read(ids);
+      const threads = found.filter(({ kind }) => kind === 'thread');
+      const parents = await read(threads.flatMap(({ parentId }) => parentId ?? []));
+      for (const one of [...parents, ...found]) if (one.kind !== 'thread') channels.set(one._id, Promise.resolve(one));
+      for (const one of threads) if (one.parentId && (await access.channel(one.parentId))) channels.set(one._id, Promise.resolve(one));
     },
     bots() {
       const loading = allBots ?? db.members.find({ serverId: server._id, bot: true }).sort({ _id: 1 }).lean().exec();

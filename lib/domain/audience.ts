@@ -1,104 +1,48 @@
-import type { Overwrite } from '../base/permissions.ts';
-import type { EventName } from '../contract/events.ts';
-import type { Before } from '../store/bus/envelope.ts';
+import type { Append } from '../store/log/append.ts';
+import { accountPlace, serverPlace } from '../store/log/keys.ts';
 import type { WorkerPlatform } from '../store/platform.ts';
-import { accessUnsettled } from '../store/queue.ts';
-import { botsThatView, homeOfChannel, loadServerNow, type ServerAccess } from './access.ts';
+import { homeOfChannel } from './access.ts';
 
-/** Who hears an event: the bots, the topics that people and nodes listen to, and the server whose access data decided it. */
-export interface Audience {
-  bots: readonly string[];
-  topics: readonly string[];
-  /** null in a DM, whose two participants never change. */
-  server: { id: string; version: string } | null;
+/** An event that is due, and the place whose log it goes to. */
+export interface PlacedEvent extends Append {
+  place: string;
 }
 
-/** An event that is due: its id makes its delivery happen once. */
-export interface DueEvent {
-  id: string;
-  name: EventName;
-  payload: string;
-  /** The channel whose readers it is for. */
-  channelId?: string;
-  /** For a channel that is gone: the overwrites that say who could view it. */
-  overwrites?: readonly Overwrite[];
-  /** For a change of who may view the channel: what stood before. */
-  before?: Before;
-  /** The account it is not sent back to: who is typing. */
-  except?: string;
-  /** The one account it is for. SERVER_DELETE finds it whatever became of the server. */
-  only?: string;
-}
-
-/** How many sessions' worth of appends are under way at once, so that one busy channel does not hold Redis up. */
-const appendsInFlight = 2_000;
-
-/** The audience under `access`: these bots, and the people of its server. Throws while Redis is away, as nobody knows then whether it still holds. */
-export function audienceUnder({ server, version }: ServerAccess, bots: readonly string[]): Audience {
-  if (version === null) throw new Error('redis is away');
-  return { bots, topics: [`server:${server._id}`], server: { id: server._id, version } };
-}
-
-/** The audience in server `serverId` as it stands now: the bots that `pick` names. null when the server is gone: nobody is left to hear. */
-export async function serverAudience(
-  platform: WorkerPlatform,
-  serverId: string,
-  pick: (access: ServerAccess) => Promise<readonly string[]>,
-): Promise<Audience | null> {
-  const access = await loadServerNow(platform, serverId);
-  return access && audienceUnder(access, await pick(access));
-}
-
-/** The audience of what happens in a channel, or in a DM, whose server is none, as it stands now; null when nobody is left to hear. */
-export async function channelAudience(
+/** The places that events of a channel go to: its server's, or the two participants' of a DM; none when it is gone. */
+export async function placesOfChannel(
   platform: WorkerPlatform,
   { channelId, serverId }: { channelId: string; serverId: string | null },
-): Promise<Audience | null> {
-  if (serverId !== null) return serverAudience(platform, serverId, (access) => botsThatView(access, channelId));
+): Promise<string[]> {
+  if (serverId !== null) return [serverPlace(serverId)];
   const dm = (await homeOfChannel(platform, channelId))?.dm;
-  return dm ? { bots: dm.bots, topics: dm.userIds.map((id) => `user:${id}`), server: null } : null;
+  return dm ? dm.userIds.map(accountPlace) : [];
 }
 
-/**
- * Appends `events` in order, each once however often it is called; `audienceNow` is asked again whenever access data changed meanwhile, so that nothing is
- * appended for a bot after its removal was answered (quality 2). Nothing is left to do when it answers null. Rejects while Redis is away.
- */
-export async function appendInOrder(
-  platform: WorkerPlatform,
-  events: readonly DueEvent[],
-  audienceNow: () => Promise<Audience | null>,
-): Promise<void> {
-  let next = 0;
-  for (let tries = 0; next < events.length; tries++) {
-    if (tries > events.length + 20) throw accessUnsettled();
-    const audience = await audienceNow();
-    if (!audience) return;
-    const { bots, topics, server } = audience;
-    const window = Math.max(1, Math.floor(appendsInFlight / Math.max(1, bots.length)));
-    let stale = false;
-    while (!stale && next < events.length) {
-      const chunk = events.slice(next, next + window);
-      const outcomes = await Promise.all(
-        chunk.map(({ id: eventId, name, payload, channelId, overwrites, before, except, only }, at) =>
-          platform.append({
-            eventId,
-            name,
-            payload,
-            bots: only === undefined ? bots.filter((bot) => bot !== except) : [only],
-            reach: 'all',
-            topics: only === undefined ? topics : [`user:${only}`],
-            ...(server && name !== 'SERVER_DELETE' ? { server } : {}),
-            ...(channelId === undefined ? {} : { channelId }),
-            ...(overwrites ? { overwrites } : {}),
-            ...(before ? { before } : {}),
-            ...(except === undefined ? {} : { except }),
-            ...(next + at > 0 ? { after: (events[next + at - 1] as DueEvent).id } : {}),
-          }),
-        ),
-      );
-      const failed = outcomes.findIndex((outcome) => outcome !== 'appended');
-      stale = failed !== -1;
-      next += stale ? failed : chunk.length;
-    }
+/** `events`, each for all of `places`. */
+export const placed = (places: readonly string[], events: readonly Append[]): PlacedEvent[] =>
+  places.flatMap((place) => events.map((event) => ({ ...event, place })));
+
+/** Appends events in their order, each once however often it is called. Rejects while Redis is away; some of them may be appended then. */
+export async function appendInOrder({ append }: WorkerPlatform, events: readonly PlacedEvent[]): Promise<void> {
+  for (let start = 0; start < events.length; ) {
+    const { place } = events[start] as PlacedEvent;
+    const next = events.findIndex((event, at) => at > start && event.place !== place);
+    const end = next === -1 ? events.length : next;
+    await append(
+      place,
+      events.slice(start, end).map(({ place: _place, ...event }) => event),
+    );
+    start = end;
   }
+}
+
+/** Lets the marks of events expire that are taken off their documents. Never rejects. */
+export async function forgetAll({ forget }: WorkerPlatform, events: readonly PlacedEvent[]): Promise<void> {
+  const byPlace = new Map<string, string[]>();
+  for (const { place, id } of events) {
+    const ids = byPlace.get(place);
+    if (ids) ids.push(id);
+    else byPlace.set(place, [id]);
+  }
+  await Promise.all([...byPlace].map(([place, ids]) => forget(place, ids)));
 }

@@ -108,7 +108,7 @@ export async function authorizeBot(
   const { botId, name } = application;
   const { server, held } = await placeFor(platform, actor, application, serverId);
   const permissions = (input.permissions ?? 0) & held;
-  const member = newMember(platform, serverId, botId, true);
+  const member = await newMember(platform, serverId, botId, true);
   if (await db.bans.exists({ _id: member._id })) refuse('banned');
   const answer = (role: RoleDoc) => ({ applicationId, serverId, roleId: role.id, permissions: role.permissions });
   const standing = server.roles.find((role) => role.botId === botId);

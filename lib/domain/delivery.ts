@@ -1,9 +1,10 @@
 import type { Message } from '../contract/message.ts';
 import { bookkeeping, trusted } from '../store/database.ts';
+import type { Append } from '../store/log/append.ts';
 import type { MessageDoc } from '../store/models/message.ts';
 import { type OutboxEntry, settled, undeliveredIndex } from '../store/models/outbox.ts';
 import type { WorkerPlatform } from '../store/platform.ts';
-import { appendInOrder, channelAudience, type DueEvent } from './audience.ts';
+import { appendInOrder, forgetAll, type PlacedEvent, placed, placesOfChannel } from './audience.ts';
 import { removableGraves } from './crosspost-graves.ts';
 import { settleDm } from './dm-activity.ts';
 import { presentMessages } from './present.ts';
@@ -16,11 +17,11 @@ const batchEvents = 1_000;
 const batchLifeMs = 5_000;
 
 /** The events that `messages` owe, in the order of the messages. A message deleted before it was announced is never announced, nor what was done with it. */
-async function dueEvents(platform: WorkerPlatform, messages: readonly MessageDoc[]): Promise<DueEvent[]> {
+async function dueEvents(platform: WorkerPlatform, messages: readonly MessageDoc[]): Promise<Append[]> {
   const alive = messages.filter((message) => !message.deleted);
   const shown = new Map((await presentMessages(platform, alive, null)).map((one) => [one.id, one]));
   return messages.flatMap((message) =>
-    untold(message).flatMap((entry): DueEvent[] => {
+    untold(message).flatMap((entry): Append[] => {
       const payload = payloadOf(message, entry, shown.get(message._id));
       return payload === null ? [] : [{ id: entry.id, name: entry.name, payload: JSON.stringify(payload), channelId: message.channelId }];
     }),
@@ -75,12 +76,13 @@ export async function drainChannel(platform: WorkerPlatform, channelId: string):
     if (!first) return;
     const events = await dueEvents(platform, messages);
     if (performance.now() - began > batchLifeMs) return;
-    await appendInOrder(platform, events, () => channelAudience(platform, first));
+    const due = placed(await placesOfChannel(platform, first), events);
+    await appendInOrder(platform, due);
     await noteNewest(platform, channelId, messages, horizon?.newest ?? '');
     if (first.serverId === null) await settleDm(platform, channelId);
     if (first.thread && messages.some(cameOrWent)) await askRecount(platform, channelId, bookkeeping);
     if (performance.now() - began > batchLifeMs) return;
-    await settle(platform, messages);
+    await settle(platform, messages, due);
     if (found.length < batchDocuments && messages.length === found.length) return;
   }
 }
@@ -101,7 +103,7 @@ async function noteNewest(
 const cameOrWent = ({ ob }: MessageDoc): boolean => ob?.some(({ name }) => name === 'MESSAGE_CREATE' || name === 'MESSAGE_DELETE') ?? false;
 
 /** Takes delivered events off their documents, then lets their marks expire; a tombstone that owes nothing more goes. */
-async function settle(platform: WorkerPlatform, messages: readonly MessageDoc[]): Promise<void> {
+async function settle(platform: WorkerPlatform, messages: readonly MessageDoc[], told: readonly PlacedEvent[]): Promise<void> {
   const eventIds = messages.flatMap((message) => (message.ob ?? []).map((entry) => entry.id));
   const ids = messages.map((message) => message._id);
   const buried = messages.filter((message) => message.deleted);
@@ -110,7 +112,7 @@ async function settle(platform: WorkerPlatform, messages: readonly MessageDoc[])
   if (graves.length) await platform.db.messages.deleteMany({ _id: trusted({ $in: graves }), deleted: true });
   // Taken back by a crash of the database, the events are found again, and their marks say that they were delivered.
   await platform.db.messages.collection.updateMany({ _id: { $in: ids } } as never, settled(eventIds), bookkeeping);
-  void platform.forget(eventIds);
+  void forgetAll(platform, told);
 }
 
 /** How old undelivered events are when the sweep takes them, in milliseconds. */

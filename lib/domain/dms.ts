@@ -44,8 +44,12 @@ async function insertDm(platform: Platform, dm: DmDoc): Promise<DmDoc> {
 /** Makes the DM of two accounts with this id, or answers the one that stands: the pair is unique, whoever opens it when. Checks nothing. */
 export const openPair = (platform: Platform, id: string, two: Two): Promise<DmDoc> => insertDm(platform, newDm(platform, id, two));
 
+/** The DMs of an account, newest activity first: the latest post or, without one, the opening. At most 1,000. */
+export const dmsOf = (platform: Platform, userId: string): Promise<DmDoc[]> =>
+  platform.db.dms.find({ userIds: userId }).sort({ activeId: -1 }).limit(limits.dmsListed).lean().exec();
+
 /** DMs as `actor` sees them, in the order given: one query for the accounts that are not cached, one question about who is connected. */
-async function showDms(platform: Platform, actor: Actor, dms: readonly DmDoc[]): Promise<DmChannel[]> {
+export async function showDms(platform: Platform, actor: Actor, dms: readonly DmDoc[]): Promise<DmChannel[]> {
   if (dms.length === 0) return [];
   const others = dms.map(({ userIds: [one, other] }) => (one === actor.id ? other : one));
   const [accounts, connected] = await Promise.all([accountsOf(platform, others), connectedOf(platform, others)]);
@@ -87,8 +91,6 @@ async function makeDm(platform: Platform, actor: Actor, recipientId: string, new
   return insertDm(platform, fresh);
 }
 
-/** The caller's DMs, newest activity first: the latest post or, without one, the opening. At most 1,000. */
-export async function listDms(platform: Platform, actor: Actor): Promise<DmChannel[]> {
-  const dms = await platform.db.dms.find({ userIds: actor.id }).sort({ activeId: -1 }).limit(limits.dmsListed).lean();
-  return showDms(platform, actor, dms);
-}
+/** The caller's DMs, as `dmsOf` lists them. */
+export const listDms = async (platform: Platform, actor: Actor): Promise<DmChannel[]> =>
+  showDms(platform, actor, await dmsOf(platform, actor.id));

@@ -1,9 +1,9 @@
 import { failpoint } from '../base/failpoint.ts';
 import { trusted } from '../store/database.ts';
+import { serverPlace } from '../store/log/keys.ts';
 import type { RemovalDoc, RemovalInServer } from '../store/models/removal.ts';
 import type { WorkerPlatform } from '../store/platform.ts';
-import { botsUnder } from './access.ts';
-import { appendInOrder, type DueEvent, serverAudience } from './audience.ts';
+import { appendInOrder, forgetAll, type PlacedEvent } from './audience.ts';
 import { removeChannelFiles } from './files.ts';
 import { removeFollowsOf } from './followers.ts';
 import { removeMember } from './membership.ts';
@@ -28,7 +28,8 @@ interface Pass {
 }
 
 /** The event that says a channel is gone: always the same one, so it is delivered once however often this runs. */
-const goneEvent = ({ serverId, overwrites }: RemovalInServer, id: string): DueEvent => ({
+const goneEvent = ({ serverId, overwrites }: RemovalInServer, id: string): PlacedEvent => ({
+  place: serverPlace(serverId),
   id: `gone-${id}`,
   name: 'CHANNEL_DELETE',
   payload: JSON.stringify({ id, serverId }),
@@ -39,10 +40,8 @@ const goneEvent = ({ serverId, overwrites }: RemovalInServer, id: string): DueEv
 /** Tells that these are gone to who could view them, once in all passes. Nothing is told when the server is gone too. */
 async function tellGone(platform: WorkerPlatform, removal: RemovalInServer, ids: readonly string[], { last }: Pass): Promise<void> {
   const events = ids.map((id) => goneEvent(removal, id));
-  await appendInOrder(platform, events, () =>
-    serverAudience(platform, removal.serverId, (access) => botsUnder(access, removal.overwrites)),
-  );
-  if (last) await platform.forget(events.map(({ id }) => id));
+  await appendInOrder(platform, events);
+  if (last) await forgetAll(platform, events);
 }
 
 /** Deletes what stands in a channel that is gone: its messages and their files, who follows it and whom it follows, its webhooks, how far people have read. */
@@ -127,10 +126,10 @@ async function finishMembers(platform: WorkerPlatform, removal: RemovalInServer,
   for (let start = 0; start < events.length; start += toldAtOnce) {
     await goingOn();
     const some = events.slice(start, start + toldAtOnce);
-    await appendInOrder(platform, some, () => Promise.resolve({ bots: [], topics: [], server: null }));
+    await appendInOrder(platform, some);
   }
   await forgetRemoval(platform, removal);
-  void platform.forget(events.map(({ id }) => id));
+  void forgetAll(platform, events);
 }
 
 /**

@@ -1,8 +1,8 @@
 import type { EventData } from '../contract/events.ts';
+import { accountPlace } from '../store/log/keys.ts';
 import type { InteractionDoc } from '../store/models/interaction.ts';
 import { type OutboxEntry, settled } from '../store/models/outbox.ts';
 import type { Platform, WorkerPlatform } from '../store/platform.ts';
-import { accessUnsettled } from '../store/queue.ts';
 import { loadServerNow, mayView } from './access.ts';
 import { accountsOf, faceOf, goneAuthor } from './faces.ts';
 import { moveToExpired, windows } from './interaction-states.ts';
@@ -10,8 +10,6 @@ import { storeMessage } from './message-draft.ts';
 
 /** A delivery that takes longer was paused; someone else has taken over (quality 2). In milliseconds. */
 const deliveryLifeMs = 5_000;
-/** How often the audience is computed again while access data keep changing. */
-const staleMax = 20;
 
 type Timed = InteractionDoc & { left: number };
 
@@ -34,29 +32,15 @@ export async function payloadOf(platform: Platform, interaction: InteractionDoc)
 async function tellBot(platform: WorkerPlatform, interaction: InteractionDoc, entry: OutboxEntry): Promise<void> {
   const { botId, channelId, serverId } = interaction;
   const payload = JSON.stringify(await payloadOf(platform, interaction));
-  for (let tries = 0; tries < staleMax; tries++) {
-    const access = serverId === null ? null : await loadServerNow(platform, serverId);
-    if (access?.version === null) throw new Error('redis is away');
-    if (serverId !== null && !(access && (await mayView(access, botId, channelId)))) return;
-    const outcome = await platform.append({
-      eventId: entry.id,
-      name: 'INTERACTION_CREATE',
-      payload,
-      bots: [botId],
-      reach: 'newest',
-      topics: [`user:${botId}`],
-      ...(access ? { server: { id: access.server._id, version: access.version } } : {}),
-      channelId,
-    });
-    if (outcome !== 'stale') return;
-  }
-  throw accessUnsettled();
+  const access = serverId === null ? null : await loadServerNow(platform, serverId);
+  if (serverId !== null && !(access && (await mayView(access, botId, channelId)))) return;
+  const sid = await platform.newestSession(botId);
+  if (sid !== null) await platform.append(accountPlace(botId), [{ id: entry.id, name: 'INTERACTION_CREATE', payload, onlySession: sid }]);
 }
 
 /** Shows the person, and nobody else, what their interaction owes: its state, or an ephemeral answer. */
 async function tellPerson(platform: WorkerPlatform, { userId }: InteractionDoc, { id, name, data }: OutboxEntry): Promise<void> {
-  const topics = [`user:${userId}`];
-  await platform.append({ eventId: id, name, payload: JSON.stringify(data), bots: [], reach: 'all', topics });
+  await platform.append(accountPlace(userId), [{ id, name, payload: JSON.stringify(data) }]);
 }
 
 /**
@@ -78,7 +62,7 @@ export async function deliverOwed(platform: WorkerPlatform, interaction: Interac
     ...(stored ? [{ $set: { messageId: stored._id } }] : []),
     { $unset: 'answer' },
   ]);
-  await platform.forget(ids);
+  for (const accountId of [interaction.userId, interaction.botId]) await platform.forget(accountPlace(accountId), ids);
 }
 
 /** Ends an interaction whose time is over, and tells the person. False when it was answered, was ended already, or has time left. */

@@ -3,6 +3,7 @@ import { failpoint } from '../base/failpoint.ts';
 import { limits } from '../base/limits.ts';
 import { trusted } from '../store/database.ts';
 import { insertInSlot } from '../store/insert.ts';
+import { serverPlace } from '../store/log/keys.ts';
 import type { OutboxEntry } from '../store/models/outbox.ts';
 import type { MemberDoc } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
@@ -11,8 +12,13 @@ import { nameMember } from './member-names.ts';
 import { eachOwes, owes, requireRoom, withRoom } from './owed-events.ts';
 import { recountMarked } from './recounts.ts';
 
+/** What a SERVER_CREATE that a member owes says: from which number on the server's events are for the member; null when that could not be read. */
+export interface Joined {
+  from: number | null;
+}
+
 /** A fresh member without roles; it owes the news of its joining, and its names are yet to be written. */
-export const newMember = (platform: Platform, serverId: string, userId: string, bot: boolean): MemberDoc => ({
+export const newMember = async (platform: Platform, serverId: string, userId: string, bot: boolean): Promise<MemberDoc> => ({
   _id: `${serverId}:${userId}`,
   serverId,
   userId,
@@ -21,7 +27,7 @@ export const newMember = (platform: Platform, serverId: string, userId: string, 
   joinedAt: new Date(platform.now()),
   renameId: platform.ids.next(),
   ob: [
-    { id: platform.ids.next(), name: 'SERVER_CREATE' },
+    { id: platform.ids.next(), name: 'SERVER_CREATE', data: { from: await platform.lastNumber(serverPlace(serverId)) } satisfies Joined },
     { id: platform.ids.next(), name: 'MEMBER_ADD' },
   ],
   obAt: new Date(platform.now()),
@@ -53,7 +59,7 @@ export const isFull = async (platform: Platform, userId: string): Promise<boolea
 
 /** Puts a person into a server; false for who is in it already. Refuses `too_many_servers`. Called inside `versions.changing` of the server and the account. */
 export async function addPerson(platform: EnqueuePlatform, serverId: string, userId: string): Promise<boolean> {
-  const member = newMember(platform, serverId, userId, false);
+  const member = await newMember(platform, serverId, userId, false);
   const { end } = await insertInSlot(platform.db.members, { userId }, limits.serversPerPerson, member);
   if (end === 'full') return refuse('too_many_servers', { limit: limits.serversPerPerson });
   if (end === 'there') return false;

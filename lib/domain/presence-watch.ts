@@ -1,8 +1,7 @@
 import { forEachAtOnce } from '../base/at-once.ts';
 import type { EventData } from '../contract/events.ts';
-import type { DuePresence } from '../store/bus/presence.ts';
+import type { DuePresence } from '../store/log/presence.ts';
 import type { WorkerPlatform } from '../store/platform.ts';
-import { appendAccountEvent } from './account-events.ts';
 import { accountsOf } from './faces.ts';
 import { seenStatusOf } from './presence.ts';
 import { type AccountHearers, hearersOf } from './presence-hearers.ts';
@@ -18,14 +17,9 @@ type News = EventData<'PRESENCE_UPDATE'>;
 /** What is kept of what was told: nothing of who is offline. */
 const keptOf = ({ status, customStatus }: News): string | null => (status === 'offline' ? null : JSON.stringify([status, customStatus]));
 
-/** Sends a presence to everyone who shares a server or a DM with the account. The event's id names the change: sent again after a crash, it is not delivered again. */
+/** Sends a presence to everyone who shares a server or a DM with the account and is connected. */
 const tell = (platform: WorkerPlatform, { accountId, number }: DuePresence, news: News, hearers: AccountHearers): Promise<void> =>
-  appendAccountEvent(
-    platform,
-    accountId,
-    { id: `presence-${accountId}-${number}`, name: 'PRESENCE_UPDATE', payload: JSON.stringify(news), except: accountId },
-    hearers,
-  );
+  platform.broadcast({ id: `presence-${accountId}-${number}`, name: 'PRESENCE_UPDATE', data: news, exceptAccount: accountId, ...hearers });
 
 /** Looks at presences that are due, and tells of those that are seen otherwise than was told last. */
 async function announceBatch(platform: WorkerPlatform, due: readonly DuePresence[]): Promise<void> {

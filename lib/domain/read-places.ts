@@ -1,18 +1,19 @@
+import { groupBy } from '../base/group-by.ts';
 import { idOf } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
-import { holds, permissionsOf } from '../base/permissions.ts';
 import { trusted } from '../store/database.ts';
 import type { DmDoc } from '../store/models/dm.ts';
-import type { ChannelDoc } from '../store/models/server.ts';
 import type { Platform } from '../store/platform.ts';
+import { dmsOf } from './dms.ts';
+import { type JoinedServer, joinedServers } from './joined-servers.ts';
 
-/** Where a person has something to read. */
+/** Where an account has something to read. */
 export interface ReadPlace {
   channelId: string;
   readMessageId: string | null;
-  /** What counts as unread when nothing was ever read: ids above this, made since the person joined; all of them in a DM. */
+  /** What counts as unread when nothing was ever read: ids above this, made since the account joined; all of them in a DM. */
   since: string;
-  /** The person's roles there, whose mentions are theirs. */
+  /** The account's roles there, whose mentions are theirs. */
   roleIds: readonly string[];
   /** null in a server. */
   dm: DmDoc | null;
@@ -26,39 +27,44 @@ async function marksOf(platform: Platform, filter: object): Promise<[channelId: 
   return found.map(({ channelId, messageId }) => [channelId, messageId]);
 }
 
-/** The channels of the person's servers, and the threads among `marked`, that they may view; read anew, in a few queries however many servers. */
-async function inServers(platform: Platform, userId: string, marked: readonly string[]): Promise<Found[]> {
-  const { members, servers, channels } = platform.db;
-  const memberships = await members.find({ userId }).sort({ serverId: 1 }).lean();
-  const inThese = { serverId: trusted({ $in: memberships.map((one) => one.serverId) }) };
-  const fields = { serverId: 1, kind: 1, parentId: 1, overwrites: 1 } as const;
-  const [theirs, written, threads] = await Promise.all([
-    servers.find({ _id: inThese.serverId }, { ownerId: 1, roles: 1 }).sort({ _id: 1 }).lean(),
-    channels
-      .find({ ...inThese, kind: trusted({ $in: ['text', 'announcement'] }) }, fields)
-      .sort({ serverId: 1, position: 1 })
-      .lean(),
-    channels
-      .find({ ...inThese, _id: trusted({ $in: [...marked] }), kind: 'thread', archived: false }, fields)
-      .sort({ _id: 1 })
-      .lean(),
-  ]);
-  const memberOf = new Map(memberships.map((one) => [one.serverId, one]));
-  const serverOf = new Map(theirs.map((one) => [one._id, one]));
-  const parentOf = new Map(written.map((one) => [one._id, one]));
-  return [...written, ...threads].flatMap((channel: Pick<ChannelDoc, '_id' | 'serverId' | 'kind' | 'parentId' | 'overwrites'>) => {
-    const [server, member] = [serverOf.get(channel.serverId), memberOf.get(channel.serverId)];
-    const deciding = channel.kind === 'thread' ? parentOf.get(channel.parentId ?? '') : channel;
-    if (!server || !member || !deciding) return [];
-    if (!holds(permissionsOf(server, member, deciding.overwrites), 'View Channel')) return [];
-    return [{ channelId: channel._id, since: idOf(member.joinedAt.getTime(), 0, 0), roleIds: member.roles, dm: null }];
+/** Servers with the channels that an account can view, and DMs of the account. */
+export interface Readable {
+  servers: readonly JoinedServer[];
+  dms: readonly DmDoc[];
+}
+
+/** Everything that an account can read. */
+export async function allReadable(platform: Platform, userId: string): Promise<Readable> {
+  const everything = { after: '', servers: 0, channels: 0 };
+  const [{ joined }, dms] = await Promise.all([joinedServers(platform, userId, everything), dmsOf(platform, userId)]);
+  return { servers: joined, dms };
+}
+
+/** The text and announcement channels of these servers, and their threads among `marked`, unless archived. */
+async function inServers({ db }: Platform, servers: readonly JoinedServer[], marked: readonly string[]): Promise<Found[]> {
+  const threads = await db.channels
+    .find(
+      {
+        _id: trusted({ $in: [...marked] }),
+        serverId: trusted({ $in: servers.map(({ server }) => server._id) }),
+        kind: 'thread',
+        archived: false,
+      },
+      { parentId: 1 },
+    )
+    .sort({ _id: 1 })
+    .lean();
+  const threadsOf = groupBy(threads, ({ parentId }) => parentId ?? '');
+  return servers.flatMap(({ member, channels }) => {
+    const posts = channels.filter(({ kind }) => kind === 'text' || kind === 'announcement');
+    const since = idOf(member.joinedAt.getTime(), 0, 0);
+    return posts
+      .flatMap(({ _id }) => [{ _id }, ...(threadsOf.get(_id) ?? [])])
+      .map(({ _id }) => ({ channelId: _id, since, roleIds: member.roles, dm: null }));
   });
 }
 
-async function inDms(platform: Platform, userId: string): Promise<Found[]> {
-  const found = await platform.db.dms.find({ userIds: userId }).sort({ activeId: -1 }).limit(limits.dmsListed).lean();
-  return found.map((dm) => ({ channelId: dm._id, since: '', roleIds: [], dm }));
-}
+const inDms = (dms: readonly DmDoc[]): Found[] => dms.map((dm) => ({ channelId: dm._id, since: '', roleIds: [], dm }));
 
 /** How new a place is as far as is known without looking for its newest message: decides which stay when there are too many. */
 const noveltyOf = ({ channelId, dm }: Found, marks: Marks): string => {
@@ -66,11 +72,11 @@ const noveltyOf = ({ channelId, dm }: Found, marks: Marks): string => {
   return known.reduce((newest, one) => (one > newest ? one : newest));
 };
 
-/** Where the person has something to read, at most 1,000 places: those made, read or active last when there are more. */
-export async function readPlaces(platform: Platform, userId: string): Promise<ReadPlace[]> {
+/** Where the account has something to read, at most 1,000 places: those made, read or active last when there are more. */
+export async function readPlaces(platform: Platform, userId: string, { servers, dms }: Readable): Promise<ReadPlace[]> {
   const marks: Marks = new Map(await marksOf(platform, { userId }));
-  const [channels, dms] = await Promise.all([inServers(platform, userId, [...marks.keys()]), inDms(platform, userId)]);
-  const places = [...channels, ...dms]
+  const channels = await inServers(platform, servers, [...marks.keys()]);
+  const places = [...channels, ...inDms(dms)]
     .map((place) => ({ place, novelty: noveltyOf(place, marks) }))
     .sort((a, b) => (a.novelty < b.novelty ? 1 : -1))
     .slice(0, limits.readsListed)

@@ -5,12 +5,13 @@ import { limits } from '../base/limits.ts';
 import type { EventData } from '../contract/events.ts';
 import type { ReadState } from '../contract/read.ts';
 import { trusted } from '../store/database.ts';
+import { accountPlace } from '../store/log/keys.ts';
 import { type MessageDoc, pingsIndex } from '../store/models/message.ts';
 import type { EnqueuePlatform, Platform, WorkerPlatform } from '../store/platform.ts';
 import type { Actor } from './access.ts';
 import { newestIn } from './dm-activity.ts';
 import { inPlace } from './places.ts';
-import { type ReadPlace, readPlaces } from './read-places.ts';
+import { allReadable, type Readable, type ReadPlace, readPlaces } from './read-places.ts';
 
 /** How far an id may lie ahead of this process' clock: clocks of nodes differ, and a mark never goes back. */
 const aheadMs = 60_000;
@@ -49,15 +50,14 @@ export function markOwnPost(platform: Platform, { authorId, channelId, _id }: Me
   return ownMarks > mostOwnMarks ? writing : Promise.resolve();
 }
 
-/** Sends `READ_UPDATE` with the mark as it is now to the open pages of the person. Nothing is stored: a page that misses it reads all marks when it reconnects. */
+/** Sends `READ_UPDATE` with the mark as it is now to the open pages of the person. */
 export async function announceRead(platform: WorkerPlatform, { channelId, userId }: { channelId: string; userId: string }): Promise<void> {
   const mark = await platform.db.reads.findOne({ _id: `${userId}:${channelId}` }, { messageId: 1 }).lean();
   if (!mark) return;
   const eventId = platform.ids.next();
   const data: EventData<'READ_UPDATE'> = { channelId, messageId: mark.messageId };
-  const topics = [`user:${userId}`];
-  await platform.append({ eventId, name: 'READ_UPDATE', payload: JSON.stringify(data), bots: [], reach: 'all', topics });
-  void platform.forget([eventId]);
+  await platform.append(accountPlace(userId), [{ id: eventId, name: 'READ_UPDATE', payload: JSON.stringify(data) }]);
+  void platform.forget(accountPlace(userId), [eventId]);
 }
 
 /** How many channels are looked up in the database at once. */
@@ -119,13 +119,16 @@ const byNewest = (a: ReadState, b: ReadState): number => {
   return left === right ? 0 : left < right ? 1 : -1;
 };
 
+/** How far the caller has read everywhere (decisions 3), as `readsIn` returns it. */
+export const listReads = async (platform: EnqueuePlatform, actor: Actor): Promise<ReadState[]> =>
+  readsIn(platform, actor, await allReadable(platform, actor.id));
+
 /**
- * How far the caller has read everywhere (decisions 3), newest message first: every text and announcement channel that they may view, their DMs, and the
- * threads that they have marked once, unless archived. At most 12 queries however many channels there are, and one for each channel whose newest message Redis
- * does not know.
+ * How far the caller has read in `readable`, newest message first: in its text and announcement channels, its DMs, and the threads that the caller has marked
+ * once, unless archived. At most 8 queries however many channels there are, and one for each channel whose newest message Redis does not know.
  */
-export async function listReads(platform: EnqueuePlatform, actor: Actor): Promise<ReadState[]> {
-  const places = await readPlaces(platform, actor.id);
+export async function readsIn(platform: EnqueuePlatform, actor: Actor, readable: Readable): Promise<ReadState[]> {
+  const places = await readPlaces(platform, actor.id, readable);
   const newest = await newestOf(platform, places);
   const unread = places.flatMap((place, at) => {
     const after = place.readMessageId ?? place.since;

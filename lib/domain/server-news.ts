@@ -1,33 +1,43 @@
 import type { EventData, EventName } from '../contract/events.ts';
 import { trusted } from '../store/database.ts';
+import { accountPlace, serverPlace } from '../store/log/keys.ts';
 import type { OutboxEntry } from '../store/models/outbox.ts';
 import type { MemberDoc, RoleDoc, ServerDoc } from '../store/models/server.ts';
 import type { Platform } from '../store/platform.ts';
-import type { ServerAccess } from './access.ts';
-import type { DueEvent } from './audience.ts';
+import type { PlacedEvent } from './audience.ts';
 import { membersOf } from './members.ts';
-import type { Departing } from './membership.ts';
-import { rolesOf, serverOf, summaryOf } from './server-view.ts';
+import type { Departing, Joined } from './membership.ts';
+import { rolesOf, summaryOf } from './server-view.ts';
 
 /** How long a removal may take, in milliseconds: an older one whose membership still stands never happened. */
 const removalMs = 10_000;
 
 /** What a document owes that is to be told now, and the ids of the entries that are done with then. What is held back waits for a membership to end. */
 export interface News {
-  events: DueEvent[];
+  events: PlacedEvent[];
   done: string[];
 }
 
-const event = <N extends EventName>(id: string, name: N, data: EventData<N>, who: Pick<DueEvent, 'only' | 'except'> = {}): DueEvent => ({
+const event = <N extends EventName>(id: string, name: N, place: string, data: EventData<N>, no?: string): PlacedEvent => ({
   id,
   name,
+  place,
   payload: JSON.stringify(data),
-  ...who,
+  ...(no === undefined ? {} : { exceptAccount: no }),
 });
 
 /** Tells an account that it is in a server no more: always the same event for one end, so it is told once. */
-export const goneFrom = (id: string, serverId: string, userId: string): DueEvent =>
-  event(id, 'SERVER_DELETE', { id: serverId }, { only: userId });
+export const goneFrom = (id: string, serverId: string, userId: string): PlacedEvent =>
+  event(id, 'SERVER_DELETE', accountPlace(userId), { id: serverId });
+
+/** Tells an account that it is in a server now. The gateway node shows the server as it stands then, as this member sees it. */
+const cameTo = (id: string, serverId: string, userId: string, { from }: Joined): PlacedEvent => ({
+  id,
+  name: 'SERVER_CREATE',
+  place: accountPlace(userId),
+  payload: JSON.stringify({ id: serverId }),
+  ...(from === null ? {} : { serverNumber: from }),
+});
 
 /** Which of the memberships that are to end still stand, by id, and when each began. */
 async function standingOf({ db }: Platform, serverId: string, departing: readonly Departing[]): Promise<Map<string, number>> {
@@ -53,32 +63,34 @@ function roleIn({ roles }: ServerDoc, { name, data }: OutboxEntry): RoleDoc | un
 }
 
 /** The event of a role; none when it is gone. A bot knows its own new role from the server that it has just come to. */
-function roleNews(server: ServerDoc, entry: OutboxEntry): DueEvent[] {
+function roleNews(server: ServerDoc, entry: OutboxEntry): PlacedEvent[] {
   const { id, name } = entry;
   const found = roleIn(server, entry);
   const role = found && rolesOf(server).find((one) => one.id === found.id);
   if (!role) return [];
-  const own = name === 'ROLE_CREATE' && found.botId !== null ? { except: found.botId } : {};
-  return [event(id, name as 'ROLE_CREATE' | 'ROLE_UPDATE', { serverId: server._id, role }, own)];
+  const own = name === 'ROLE_CREATE' && found.botId !== null ? found.botId : undefined;
+  return [event(id, name as 'ROLE_CREATE' | 'ROLE_UPDATE', serverPlace(server._id), { serverId: server._id, role }, own)];
 }
 
 /**
  * The events of roles that stand elsewhere because others were made, moved or deleted, each once however many did that, and named by the last of them. None
  * for a role whose own event comes from a later change: that shows where it is.
  */
-function shiftNews(server: ServerDoc): DueEvent[] {
+function shiftNews(server: ServerDoc): PlacedEvent[] {
   const { _id: serverId, ob = [] } = server;
   if (!ob.some(({ shifted }) => shifted)) return [];
   const owed = ob.map((entry) => ({ ...entry, roleId: roleIn(server, entry)?.id }));
   return rolesOf(server).flatMap((role) => {
     const isIn = ({ from, to = role.position }: { from: number; to?: number }): boolean => from <= role.position && role.position <= to;
     const last = owed.findLast(({ roleId, shifted }) => roleId === role.id || (shifted !== undefined && isIn(shifted)));
-    return last && last.roleId !== role.id ? [event(`${last.id}-${role.id}`, 'ROLE_UPDATE', { serverId, role })] : [];
+    return last && last.roleId !== role.id
+      ? [event(`${last.id}-${role.id}`, 'ROLE_UPDATE', serverPlace(serverId), { serverId, role })]
+      : [];
   });
 }
 
 /** Who handed the server over and who has it now, as members: that they own it, or do not, is shown of them. Named by the last such change. */
-async function ownerNews(platform: Platform, server: ServerDoc): Promise<DueEvent[]> {
+async function ownerNews(platform: Platform, server: ServerDoc): Promise<PlacedEvent[]> {
   const { _id: serverId, ownerId, ob = [] } = server;
   const handed = ob.filter(({ was }) => was?.owner !== undefined);
   const last = handed.at(-1);
@@ -86,7 +98,7 @@ async function ownerNews(platform: Platform, server: ServerDoc): Promise<DueEven
   const ids = [ownerId, ...handed.map(({ was }) => was?.owner ?? ownerId)].map((userId) => `${serverId}:${userId}`);
   const members = await platform.db.members.find({ _id: trusted({ $in: ids }) }).lean();
   return (await membersOf(platform, server, members)).map((member) =>
-    event(`${last.id}-${member.user.id}`, 'MEMBER_UPDATE', { serverId, member }),
+    event(`${last.id}-${member.user.id}`, 'MEMBER_UPDATE', serverPlace(serverId), { serverId, member }),
   );
 }
 
@@ -99,6 +111,7 @@ export async function newsOfServer(platform: Platform, server: ServerDoc): Promi
   const departing = ob.filter(({ name }) => name === 'MEMBER_REMOVE').map(({ data }) => data as Departing);
   const standing = await standingOf(platform, serverId, departing);
   const news: News = { events: [], done: [] };
+  const place = serverPlace(serverId);
   const telling = untold(ob);
   for (const entry of ob) {
     const { id, name, data } = entry;
@@ -106,9 +119,9 @@ export async function newsOfServer(platform: Platform, server: ServerDoc): Promi
       const { userId, joinedAt, at } = data as Departing;
       const stands = standing.get(userId) === joinedAt.getTime();
       if (stands && platform.now() - at.getTime() < removalMs) continue;
-      if (!stands) news.events.push(event(id, name, { serverId, userId }, { except: userId }), goneFrom(`${id}-self`, serverId, userId));
-    } else if (name === 'ROLE_DELETE') news.events.push(event(id, name, { serverId, roleId: (data as { roleId: string }).roleId }));
-    else if (name === 'SERVER_UPDATE' && telling.has(entry)) news.events.push(event(id, name, summaryOf(server)));
+      if (!stands) news.events.push(event(id, name, place, { serverId, userId }, userId), goneFrom(`${id}-self`, serverId, userId));
+    } else if (name === 'ROLE_DELETE') news.events.push(event(id, name, place, { serverId, roleId: (data as { roleId: string }).roleId }));
+    else if (name === 'SERVER_UPDATE' && telling.has(entry)) news.events.push(event(id, name, place, summaryOf(server)));
     else if ((name === 'ROLE_CREATE' || name === 'ROLE_UPDATE') && telling.has(entry)) news.events.push(...roleNews(server, entry));
     news.done.push(id);
   }
@@ -116,10 +129,10 @@ export async function newsOfServer(platform: Platform, server: ServerDoc): Promi
   return news;
 }
 
-/** What these members owe, each as it is now: to who joined the server as they see it, to the others the member. An account that is gone has no news. */
-export async function newsOfMembers(platform: Platform, access: ServerAccess, members: readonly MemberDoc[]): Promise<News> {
-  const { server } = access;
+/** What these members owe, each as it is now: to who joined the server, to the others the member. An account that is gone has no news. */
+export async function newsOfMembers(platform: Platform, server: ServerDoc, members: readonly MemberDoc[]): Promise<News> {
   const serverId = server._id;
+  const place = serverPlace(serverId);
   const shown = new Map((await membersOf(platform, server, members)).map((one) => [one.user.id, one]));
   const news: News = { events: [], done: [] };
   for (const member of members) {
@@ -130,17 +143,18 @@ export async function newsOfMembers(platform: Platform, access: ServerAccess, me
       const { id, name } = entry;
       news.done.push(id);
       if (!face || !telling.has(entry)) continue;
-      if (name === 'SERVER_CREATE') news.events.push(event(id, name, await serverOf(platform, access, member), { only: userId }));
-      else if (name === 'MEMBER_ADD') news.events.push(event(id, name, { serverId, member: face }, { except: userId }));
-      else if (name === 'MEMBER_UPDATE') news.events.push(event(id, name, { serverId, member: face }));
+      if (name === 'SERVER_CREATE') news.events.push(cameTo(id, serverId, userId, entry.data as Joined));
+      else if (name === 'MEMBER_ADD') news.events.push(event(id, name, place, { serverId, member: face }, userId));
+      else if (name === 'MEMBER_UPDATE') news.events.push(event(id, name, place, { serverId, member: face }));
     }
   }
   return news;
 }
 
 /** The order in which the news of one batch is told: who left, then who came, so that a server is known before anything else is told of it. */
-const rank = ({ name }: DueEvent): number => (name === 'MEMBER_REMOVE' || name === 'SERVER_DELETE' ? 0 : name === 'SERVER_CREATE' ? 1 : 2);
+const rank = ({ name }: PlacedEvent): number =>
+  name === 'MEMBER_REMOVE' || name === 'SERVER_DELETE' ? 0 : name === 'SERVER_CREATE' ? 1 : 2;
 
 /** News of a server and of its members in the order in which it is told. */
-export const inOrder = (...news: readonly News[]): DueEvent[] =>
+export const inOrder = (...news: readonly News[]): PlacedEvent[] =>
   news.flatMap(({ events }) => events).toSorted((one, other) => rank(one) - rank(other));

@@ -6,6 +6,7 @@ import { trusted } from '../store/database.ts';
 import type { ChannelDoc, MemberDoc, ServerDoc } from '../store/models/server.ts';
 import type { Platform } from '../store/platform.ts';
 import { permissionsIn, type ServerAccess } from './access.ts';
+import type { FullServer } from './joined-servers.ts';
 
 /** A channel as it is shown: what does not apply to its kind is null (decisions 4). */
 export function channelOf(channel: ChannelDoc): Channel {
@@ -61,23 +62,15 @@ async function activeThreads({ db }: Platform, serverId: string, parents: readon
     .lean();
 }
 
-/**
- * A server in full, as `member` sees it: only the channels that are visible to it, by position, then their threads that are not archived, newest activity
- * first (spec, Server).
- */
-export async function serverOf(platform: Platform, access: ServerAccess, member: MemberDoc): Promise<Server> {
-  const { server } = access;
-  const visible: ChannelDoc[] = [];
-  for (const channel of await access.channels())
-    if (holds(await permissionsIn(access, member, channel), 'View Channel')) visible.push(channel);
-  const threads = await activeThreads(platform, server._id, visible);
+/** A server in full: the channels that its member can view, by position, then their threads that are not archived, newest activity first (spec, Server). */
+export function showServer({ server, member, channels, threads }: FullServer): Server {
   const { id, name, iconUrl, types, community, listed } = summaryOf(server);
   return {
     id,
     name,
     iconUrl,
     ownerId: server.ownerId,
-    channels: [...visible, ...threads].map(channelOf),
+    channels: [...channels, ...threads].map(channelOf),
     roles: rolesOf(server),
     myRoles: roleIdsOf(server, member),
     invitesPaused: server.invitesPaused,
@@ -85,4 +78,13 @@ export async function serverOf(platform: Platform, access: ServerAccess, member:
     community,
     listed,
   };
+}
+
+/** A server in full, as `member` sees it. */
+export async function serverOf(platform: Platform, access: ServerAccess, member: MemberDoc): Promise<Server> {
+  const { server } = access;
+  const channels: ChannelDoc[] = [];
+  for (const channel of await access.channels())
+    if (holds(await permissionsIn(access, member, channel), 'View Channel')) channels.push(channel);
+  return showServer({ server, member, channels, threads: await activeThreads(platform, server._id, channels) });
 }

@@ -30,7 +30,7 @@ export async function serverNow(platform: Platform, serverId: string, userId: st
 export async function createServer(platform: EnqueuePlatform, actor: Actor, input: ServerInput, newId: string): Promise<Server> {
   const { db } = platform;
   const now = new Date(platform.now());
-  const member: MemberDoc = newMember(platform, newId, actor.id, false);
+  const member: MemberDoc = await newMember(platform, newId, actor.id, false);
   const server: ServerDoc = {
     _id: newId,
     name: input.name.trim(),

@@ -4,7 +4,7 @@ import type { EventData } from '../contract/events.ts';
 import { trusted } from '../store/database.ts';
 import type { ApiPlatform, WorkerPlatform } from '../store/platform.ts';
 import { type Actor, homeOfChannel } from './access.ts';
-import { appendInOrder, channelAudience } from './audience.ts';
+import { appendInOrder, forgetAll, placed, placesOfChannel } from './audience.ts';
 import { inPlace } from './places.ts';
 
 /** One call of the typing route: who, where, and an id whose time is when. */
@@ -39,9 +39,9 @@ export async function announceTyping(platform: WorkerPlatform, typing: Typing): 
   if (home && !(await isOver(platform, typing))) {
     const { serverId } = home;
     const told: EventData<'TYPING_START'> = { channelId, serverId, userId, at: new Date(idTimeMs(typingId)).toISOString() };
-    const event = { id: typingId, name: 'TYPING_START', payload: JSON.stringify(told), channelId, except: userId } as const;
-    await appendInOrder(platform, [event], () => channelAudience(platform, { channelId, serverId }));
+    const event = { id: typingId, name: 'TYPING_START', payload: JSON.stringify(told), channelId, exceptAccount: userId } as const;
+    const due = placed(await placesOfChannel(platform, { channelId, serverId }), [event]);
+    await appendInOrder(platform, due);
+    void forgetAll(platform, due);
   }
-  // The mark that keeps it from being announced twice is let go of, also by a second run that comes too late.
-  void platform.forget([typingId]);
 }

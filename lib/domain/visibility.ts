@@ -1,13 +1,14 @@
 import { holds, type MemberRules, type Overwrite, permissionBits, permissionsOf, type ServerRules } from '../base/permissions.ts';
-import type { Before } from '../store/bus/envelope.ts';
+import type { Before } from '../store/log/entry.ts';
+import { serverPlace } from '../store/log/keys.ts';
 import type { OutboxEntry } from '../store/models/outbox.ts';
 import type { ChannelDoc, MemberDoc, ServerDoc } from '../store/models/server.ts';
 import type { ServerAccess } from './access.ts';
-import type { DueEvent } from './audience.ts';
+import type { PlacedEvent } from './audience.ts';
 import { channelOf } from './server-view.ts';
 
 /** What a change did to who views a channel: it became visible, or hidden, or they saw it before and still, or neither. */
-export type Turn = 'shown' | 'hidden' | 'seen' | 'unseen';
+export type ViewChange = 'shown' | 'hidden' | 'seen' | 'unseen';
 
 /** The rules of a server as they were before. */
 function rulesBefore(server: ServerRules, { roles = [], owner }: Before): ServerRules {
@@ -18,15 +19,15 @@ function rulesBefore(server: ServerRules, { roles = [], owner }: Before): Server
 }
 
 /** What became of `member`'s view of a channel that has `overwrites` now, since `before`; `was` is the member as it was, when that changed too. */
-export function turnOf(
+export function viewChangeOf(
   server: ServerRules,
   member: MemberRules,
   overwrites: readonly Overwrite[],
   before: Before,
   was: MemberRules = member,
-): Turn {
+): ViewChange {
   const now = holds(permissionsOf(server, member, overwrites), 'View Channel');
-  const then = holds(permissionsOf(rulesBefore(server, before), was, before.ow ?? overwrites), 'View Channel');
+  const then = holds(permissionsOf(rulesBefore(server, before), was, before.overwrites ?? overwrites), 'View Channel');
   if (now) return then ? 'seen' : 'shown';
   return then ? 'hidden' : 'unseen';
 }
@@ -68,10 +69,10 @@ function memberBefore(member: MemberDoc): MemberRules | null {
 const lastOf = (ob: readonly OutboxEntry[] = []): string => ob.at(-1)?.id ?? '';
 
 /** The directions in which somebody's view may have turned: by bits that a role or an overwrite gives now and did not give then, and the other way round. */
-function mayTurn(
+function possibleViewChanges(
   server: ServerRules,
   overwrites: readonly Overwrite[],
-  { ow, roles = [], owner }: Before,
+  { overwrites: ow, roles = [], owner }: Before,
 ): { shown: boolean; hidden: boolean } {
   const looks = permissionBits['View Channel'] | permissionBits.Administrator;
   const view = permissionBits['View Channel'];
@@ -87,50 +88,44 @@ function mayTurn(
   return { shown, hidden };
 }
 
-/** An event that tells a turn, and the bots that it is for; the people are picked by the node that they are on. */
-interface TurnEvent {
-  event: DueEvent;
-  bots: string[];
-}
-
 /**
  * What is told of a channel whose viewers may have changed since `before`: who gained it CHANNEL_CREATE, who lost it CHANNEL_DELETE, and, when it owes news of
  * its own, all others who see it CHANNEL_UPDATE. Its threads come and go with it. `cause` names the change where the channel owes nothing.
  */
-async function turnsOf(
-  access: ServerAccess,
+function viewChangeEventsOf(
+  server: ServerRules,
   channel: ChannelDoc,
   owes: readonly OutboxEntry[],
   before: Before,
   cause: string,
-): Promise<TurnEvent[]> {
-  const { server } = access;
+): PlacedEvent[] {
   const { _id: id, serverId, overwrites } = channel;
   const shown = JSON.stringify(channelOf(channel));
-  const may = mayTurn(server, overwrites, before);
-  const kinds: [Turn, DueEvent['name'], string][] = [];
-  if (may.hidden) kinds.push(['hidden', 'CHANNEL_DELETE', JSON.stringify({ id, serverId })]);
-  if (may.shown) kinds.push(['shown', 'CHANNEL_CREATE', shown]);
-  if (owes.length > 0) kinds.push(['seen', 'CHANNEL_UPDATE', shown]);
-  if (kinds.length === 0) return [];
-  const turns = (await access.bots()).map((bot) => [bot.userId, turnOf(server, bot, overwrites, before)] as const);
+  const may = possibleViewChanges(server, overwrites, before);
   const about = lastOf(owes) || `${cause}-${id}`;
-  return kinds.map(([kind, name, payload]) => ({
-    event: { id: kind === 'seen' ? about : `${kind}-${about}`, name, payload, channelId: id, before },
-    bots: turns.filter(([, turn]) => turn === kind).map(([bot]) => bot),
-  }));
+  const turn = { place: serverPlace(serverId), channelId: id, before };
+  const events: PlacedEvent[] = [];
+  if (may.hidden) events.push({ ...turn, id: `hidden-${about}`, name: 'CHANNEL_DELETE', payload: JSON.stringify({ id, serverId }) });
+  if (may.shown) events.push({ ...turn, id: `shown-${about}`, name: 'CHANNEL_CREATE', payload: shown });
+  if (owes.length > 0) events.push({ ...turn, id: about, name: 'CHANNEL_UPDATE', payload: shown });
+  return events;
 }
 
 /** What an account is told whose own roles changed: the channels that it gained and lost by that. */
-function ownTurns({ server }: ServerAccess, member: MemberDoc, channels: readonly ChannelDoc[], rules: Before | null): DueEvent[] {
+function ownViewChangeEvents(
+  { server }: ServerAccess,
+  member: MemberDoc,
+  channels: readonly ChannelDoc[],
+  rules: Before | null,
+): PlacedEvent[] {
   const was = memberBefore(member);
   if (!was) return [];
-  return channels.flatMap((channel): DueEvent[] => {
+  return channels.flatMap((channel): PlacedEvent[] => {
     const { _id: id, serverId, overwrites } = channel;
     const ow = overwritesBefore(channel);
-    const turn = turnOf(server, member, overwrites, { ...rules, ...(ow ? { ow } : {}) }, was);
-    const about = { id: `${turn}-${lastOf(member.ob)}-${id}`, channelId: id, only: member.userId };
-    if (turn === 'hidden') return [{ ...about, name: 'CHANNEL_DELETE', payload: JSON.stringify({ id, serverId }), before: {} }];
+    const turn = viewChangeOf(server, member, overwrites, { ...rules, ...(ow ? { overwrites: ow } : {}) }, was);
+    const about = { place: serverPlace(serverId), id: `${turn}-${lastOf(member.ob)}-${id}`, channelId: id, onlyAccount: member.userId };
+    if (turn === 'hidden') return [{ ...about, name: 'CHANNEL_DELETE', payload: JSON.stringify({ id, serverId }) }];
     return turn === 'shown' ? [{ ...about, name: 'CHANNEL_CREATE', payload: JSON.stringify(channelOf(channel)) }] : [];
   });
 }
@@ -142,29 +137,27 @@ interface Owing {
   channels: readonly ChannelDoc[];
 }
 
-/** All that is told because channels became visible or hidden: to one account each, and of channels, in whose place nothing else tells of `told`. */
-export interface Turns {
-  own: DueEvent[];
-  channels: TurnEvent[];
+/** All that is told because channels became visible or hidden, in order. Nothing else is told of the channels `told`. */
+export interface ViewChanges {
+  events: PlacedEvent[];
   told: ReadonlySet<string>;
 }
 
 /** Looks what the news of a server changes about who views its channels. What a channel owes that nobody knows yet is told as ever, and so are threads. */
-export async function turnsIn(access: ServerAccess, { server, members, channels }: Owing): Promise<Turns> {
+export async function viewChangesIn(access: ServerAccess, { server, members, channels }: Owing): Promise<ViewChanges> {
   const rules = rulesChanged(server);
-  const own: DueEvent[] = [];
+  const events: PlacedEvent[] = [];
   const owes = new Map(channels.map((channel) => [channel._id, channel]));
   const turned = members.filter((member) => memberBefore(member));
   const standing = rules || turned.length > 0 ? (await access.channels()).map((one) => owes.get(one._id) ?? { ...one, ob: [] }) : [];
-  for (const member of turned) own.push(...ownTurns(access, member, standing, rules));
-  const events: TurnEvent[] = [];
+  for (const member of turned) events.push(...ownViewChangeEvents(access, member, standing, rules));
   const told = new Set<string>();
   for (const channel of rules ? standing : channels) {
     const { _id, kind, ob = [] } = channel;
     const ow = overwritesBefore(channel);
     if (kind === 'thread' || ob.some(({ name }) => name === 'CHANNEL_CREATE') || !(rules || ow)) continue;
-    events.push(...(await turnsOf(access, channel, ob, { ...rules, ...(ow ? { ow } : {}) }, lastOf(server.ob))));
+    events.push(...viewChangeEventsOf(access.server, channel, ob, { ...rules, ...(ow ? { overwrites: ow } : {}) }, lastOf(server.ob)));
     told.add(_id);
   }
-  return { own, channels: events, told };
+  return { events, told };
 }

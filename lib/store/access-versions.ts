@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from '../base/log.ts';
-import type { Keys } from './bus/keys.ts';
-import type { Control } from './bus/topics.ts';
+import type { Keys } from './log/keys.ts';
+import { type Control, controlChannel } from './log/reader.ts';
 
 /** How long a version key lives without a change, in seconds: far longer than any cached entry (30 s). */
 const keptSecs = 3_600;
@@ -13,29 +13,31 @@ const keptSecs = 3_600;
 export interface AccessVersions {
   /** The versions of these servers and accounts, in order; null while Redis is away, and then nothing may be cached or taken from a cache. */
   read(ids: readonly string[]): Promise<string[] | null>;
-  /** Runs `write` with the versions bumped before and after it, and tells gateway nodes about `accounts`. Answers when the second bump is done. */
+  /** Runs `write` with the versions bumped before and after it, and with `credentials` tells gateway nodes to check the tokens of `accounts`. Answers when the second bump is done. */
   changing<T>(
     what: { servers?: readonly string[]; accounts?: readonly string[]; credentials?: boolean },
     write: () => Promise<T>,
   ): Promise<T>;
 }
 
-/** The Redis key of a version, in every shard. */
-export const versionKey = (keys: Keys, shard: number, id: string): string => `${keys.shard(shard)}v:${id}`;
+/** The Redis key of a version, in every partition: an append reads that of its own. */
+export const versionKey = (keys: Keys, k: number, id: string): string => `${keys.partition(k)}v:${id}`;
 
 /** Binds the versions to `redis`. Bumps that fail are made good when the connection is back. */
 export function createAccessVersions(redis: Redis, keys: Keys, log: Logger): AccessVersions {
   const owed = new Set<string>();
-  const bump = async (ids: Iterable<string>, say: Control[] = []): Promise<void> => {
+  const bump = async (ids: Iterable<string>, say: readonly string[] = []): Promise<void> => {
     const pipeline = redis.multi();
     for (const id of ids)
-      for (let shard = 0; shard < keys.shards; shard++) {
-        const key = versionKey(keys, shard, id);
+      for (let k = 0; k < keys.partitions; k++) {
+        const key = versionKey(keys, k, id);
         pipeline.incr(key);
         pipeline.expire(key, keptSecs);
       }
-    for (const message of say)
-      if (message.kind === 'access') pipeline.publish(keys.topic(`user:${message.accountId}`), JSON.stringify(message));
+    for (const accountId of say) {
+      const message: Control = { kind: 'access', accountId };
+      pipeline.publish(controlChannel(keys, accountId), JSON.stringify(message));
+    }
     await pipeline.exec();
   };
   redis.on('ready', () => {
@@ -57,7 +59,7 @@ export function createAccessVersions(redis: Redis, keys: Keys, log: Logger): Acc
     },
     async changing({ servers = [], accounts = [], credentials = false }, write) {
       const ids = [...servers, ...accounts];
-      const say = accounts.map((accountId): Control => ({ kind: 'access', accountId, ...(credentials ? { credentials } : {}) }));
+      const say = credentials ? accounts : [];
       await bump(ids).catch(() => undefined); // Redis away: nobody uses the caches now
       try {
         return await write();

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { QueueName } from '../contract/jobs.ts';
-import type { Keys } from './bus/keys.ts';
+import type { Keys } from './log/keys.ts';
 import { bindScript } from './redis.ts';
 
 /** Jobs that an account is about to put on a queue. */
@@ -59,7 +59,7 @@ return 1
 export function createJobPriorities(redis: Redis, keys: Keys, isEmpty: (queue: QueueName) => Promise<boolean>): JobPriorities {
   const reserve = bindScript<number[] | null>(redis, 'parlanceReservePriorities', reserveLua);
   const serve = bindScript<number>(redis, 'parlanceJobServed', servedLua);
-  const keyOf = (queue: QueueName): string => `${keys.shard(0)}fair:${queue}`;
+  const keyOf = (queue: QueueName): string => `${keys.partition(0)}fair:${queue}`;
   return {
     async reserve({ queue, accountId, costs, maxWaiting = -1 }) {
       const tags = await reserve([keyOf(queue)], [accountId, maxWaiting, keptMs, ...costs]);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { lookAgain } from '../base/look-again.ts';
-import type { Keys } from './bus/keys.ts';
+import type { Keys } from './log/keys.ts';
 import { bindScript, nowLua } from './redis.ts';
 
 /** How long a write counts as in flight unless it ends before, and how long others wait for it at most, in milliseconds, times STORE_PATIENCE. */
@@ -36,7 +36,7 @@ export function createManagingWrites(redis: Redis, keys: Keys, timeoutFactor: nu
   return {
     async enter(serverId) {
       if (redis.status !== 'ready') return () => Promise.resolve();
-      const key = `${keys.shard(0)}managing:${serverId}`;
+      const key = `${keys.partition(0)}managing:${serverId}`;
       const name = randomUUID();
       await enterScript([key], [name, lastsMs]).catch(() => null);
       return async (isChange) => {

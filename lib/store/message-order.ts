@@ -2,8 +2,8 @@ import type { Redis } from 'ioredis';
 import { refuse } from '../base/errors.ts';
 import { type IdSource, idEpochMs, idOf } from '../base/ids.ts';
 import { lookAgain } from '../base/look-again.ts';
-import type { Keys } from './bus/keys.ts';
 import { isUnavailable } from './database.ts';
+import type { Keys } from './log/keys.ts';
 import { createNewestMessages, type NewestMessages, newestKey, noteNewestLua } from './newest-messages.ts';
 import { bindScript, nowLua } from './redis.ts';
 
@@ -13,9 +13,9 @@ const insertMs = 2_000;
 const inFlightMs = insertMs + 500;
 
 /** The Redis key of the id clock. */
-export const idClockKey = (keys: Keys): string => `${keys.shard(0)}ids`;
+export const idClockKey = (keys: Keys): string => `${keys.partition(0)}ids`;
 /** The Redis key of a channel's writes in flight: a sorted set of `<expiry in ms>:<ms>:<sequence>`, in the order of the ids. */
-export const inFlightKey = (keys: Keys, channelId: string): string => `${keys.shard(0)}flight:${channelId}`;
+export const inFlightKey = (keys: Keys, channelId: string): string => `${keys.partition(0)}flight:${channelId}`;
 
 /** Lua: `takeId(key, now, floor)` gives the next id of the clock as milliseconds and sequence; all are numbers, in milliseconds. */
 export const takeIdLua = `

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { collectDefaultMetrics, type MetricObjectWithValues, type MetricValue, type Registry } from 'prom-client';
-import type { Keys } from './bus/keys.ts';
+import type { Keys } from './log/keys.ts';
 import { bindScript } from './redis.ts';
 
 /** How often a process writes its measurements, in milliseconds. */
@@ -36,7 +36,7 @@ redis.call('EXPIRE', KEYS[2], life * 4)
 /** Binds the feeds of one installation to `redis`. */
 export function createMetricsFeeds(redis: Redis, keys: Keys): MetricsFeeds {
   const script = bindScript<null>(redis, 'parlanceFeed', lua);
-  const prefix = `${keys.shard(0)}metrics:`;
+  const prefix = `${keys.partition(0)}metrics:`;
   return {
     feedMetrics: async (process, metrics) => {
       await script([prefix + process, `${prefix}all`], [metrics, lifeSecs]);

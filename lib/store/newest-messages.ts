@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { Keys } from './bus/keys.ts';
+import type { Keys } from './log/keys.ts';
 import { bindScript } from './redis.ts';
 
 /** How long an entry lives after it was written, in seconds: 30 days. */
@@ -10,7 +10,7 @@ const forgottenMs = 10_000;
 const forgotten = '?';
 
 /** The Redis key of a channel's newest message. */
-export const newestKey = (keys: Keys, channelId: string): string => `${keys.shard(0)}newest:${channelId}`;
+export const newestKey = (keys: Keys, channelId: string): string => `${keys.partition(0)}newest:${channelId}`;
 
 /** Lua: `noteNewest(key, id)` notes the newest message of a channel, '' for none. An older one than is known changes nothing. */
 export const noteNewestLua = `

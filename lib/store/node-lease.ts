@@ -3,8 +3,8 @@ import type { Redis } from 'ioredis';
 import { refuse } from '../base/errors.ts';
 import { createIds, type IdSource, idTimeMs, isId } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
-import type { Keys } from './bus/keys.ts';
 import type { Database } from './database.ts';
+import type { Keys } from './log/keys.ts';
 import { bindScript } from './redis.ts';
 
 /** How long a node number stays taken after the last renewal, in milliseconds: while Redis is away for less, ids are given on. */
@@ -39,7 +39,7 @@ export interface NodeLease {
 /** Leases a node number. `nowMs` is a monotonic clock in milliseconds. Throws when all are taken. */
 export async function leaseNode(redis: Redis, keys: Keys, log: Logger, nowMs: () => number = () => performance.now()): Promise<NodeLease> {
   const holder = randomUUID();
-  const prefix = `${keys.shard(0)}id-node:`;
+  const prefix = `${keys.partition(0)}id-node:`;
   const takeScript = bindScript<number>(redis, 'parlanceTakeNode', takeLua);
   const keepScript = bindScript<number>(redis, 'parlanceKeepNode', keepLua);
   const releaseScript = bindScript<number>(redis, 'parlanceReleaseNode', releaseLua);

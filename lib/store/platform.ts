@@ -6,17 +6,18 @@ import { type AccessVersions, createAccessVersions } from './access-versions.ts'
 import { openKeyedDatabase } from './app-key.ts';
 import type { Blobs } from './blobs/store.ts';
 import { openBlobs } from './blobs.ts';
-import { type Appender, createAppender } from './bus/append.ts';
-import { type Connections, createConnections } from './bus/connected.ts';
-import { createGeneration, type Generation } from './bus/generation.ts';
-import { createKeys, type Keys } from './bus/keys.ts';
-import { createPresenceChanged, createPresences, type PresenceChanged, type Presences } from './bus/presence.ts';
-import { createSessions, type Sessions } from './bus/sessions.ts';
-import { createTopics, earOptions, type Listener, type Topics } from './bus/topics.ts';
 import { type Caches, createCaches } from './caches.ts';
 import type { Database } from './database.ts';
 import { createTakeFlight, type TakeFlight } from './in-flight.ts';
 import { createJobPriorities, type JobPriorities, type ReservePriorities } from './job-priorities.ts';
+import { type Appender, createAppender } from './log/append.ts';
+import { type Connections, createConnections } from './log/connected.ts';
+import { createEpochs } from './log/epochs.ts';
+import { createKeys, type Keys } from './log/keys.ts';
+import { createPresenceChanged, createPresences, type PresenceChanged, type Presences } from './log/presence.ts';
+import { createLogReader, type Listener, type LogReader, subscriberOptions } from './log/reader.ts';
+import { createLastNumber, createRetain, type LastNumber, type Retain } from './log/retention.ts';
+import { createSessions, type Sessions } from './log/sessions.ts';
 import { createManagingWrites, type ManagingWrites } from './managing-writes.ts';
 import { createMessageOrder, type MessageOrder } from './message-order.ts';
 import { createMetricsFeeds, type MetricsFeeds } from './metrics-feed.ts';
@@ -37,6 +38,7 @@ export interface Platform extends Connections, Caches {
   readonly versions: AccessVersions;
   /** The process' clock, in Unix milliseconds. */
   now: () => number;
+  lastNumber: LastNumber;
   /** Whether Redis answers now. */
   redisUp(): boolean;
   /** Round trip to Redis; rejects when it is away. */
@@ -80,9 +82,10 @@ export interface ApiPlatform extends FilesPlatform {
   readonly presenceChanged: PresenceChanged;
 }
 
-/** The worker's powers: it keeps files and appends events to the bus. */
+/** The worker's powers: it keeps files and appends events to the log. */
 export interface WorkerPlatform extends FilesPlatform, Appender {
   readonly presences: Presences;
+  readonly retain: Retain;
   readonly metrics: Metrics;
   /** Says that a worker lives. */
   beat(): Promise<void>;
@@ -93,8 +96,8 @@ export interface WorkerPlatform extends FilesPlatform, Appender {
 /** A gateway node's powers: it keeps sessions and listens; it neither enqueues nor appends. */
 export interface GatewayPlatform extends Platform {
   readonly sessions: Sessions;
-  readonly generation: Generation;
-  listen(listener: Listener): Promise<Topics>;
+  /** Opens the node's ear on the log. */
+  listen(nodeId: string, listener: Listener): Promise<LogReader>;
 }
 
 /** The operators' powers: they read queues and the measurements of all processes. */
@@ -108,13 +111,13 @@ interface Opened extends Platform, MetricsFeeds {
 }
 
 async function openCommon(config: Config, log: Logger, role: string): Promise<Opened> {
-  const keys = createKeys(config.REDIS_PREFIX, config.REDIS_SHARDS);
+  const keys = createKeys(config.REDIS_PREFIX, config.LOG_PARTITIONS);
   const redis = await openRedis(config, log, role);
   const db = await openKeyedDatabase(config, log).catch((error: unknown) => {
     redis.disconnect();
     throw error;
   });
-  const beatKey = `${keys.shard(0)}worker-beat`;
+  const beatKey = `${keys.partition(0)}worker-beat`;
   const now = (): number => Date.now();
   const { ids, release } = await openIds(redis, keys, db, log, now);
   return {
@@ -128,6 +131,7 @@ async function openCommon(config: Config, log: Logger, role: string): Promise<Op
     ids,
     versions: createAccessVersions(redis, keys, log),
     ...createConnections(redis, keys),
+    lastNumber: createLastNumber(redis, keys),
     redisUp: () => redis.status === 'ready',
     pingRedis: async () => void (await redis.ping()),
     redisFacts: () => readRedisFacts(redis),
@@ -185,29 +189,26 @@ export async function openApiPlatform(config: Config, log: Logger): Promise<ApiP
   };
 }
 
-/** Opens the worker's platform. The bus runs on a connection of its own, so that a wait there delays no other command. */
+/** Opens the worker's platform. Appends go over a connection of their own, so that a wait there delays no other command. */
 export async function openWorkerPlatform(config: Config, log: Logger, metrics = createMetrics('worker')): Promise<WorkerPlatform> {
   const common = await openCommon(config, log, 'worker');
-  const bus = await openRedis(config, log, 'bus', { ...impatient, commandTimeout: 2_000 });
-  const generation = createGeneration(bus, common.keys, () =>
-    log.error('Redis lost acknowledged data; all gateway sessions must start again'),
-  );
-  await generation.boot();
-  bus.on('ready', () => void generation.boot().catch(() => undefined));
+  const appends = await openRedis(config, log, 'log', { ...impatient, commandTimeout: 2_000 });
+  const epochs = createEpochs(appends, common.keys, () => log.error('Redis lost acknowledged events; gateway sessions must start again'));
   const queue = withQueue(common);
   const blobs = openBlobs(config);
   const platform: WorkerPlatform = {
     ...queue,
     blobs,
-    ...createAppender(bus, common.keys, generation, metrics.events),
+    ...createAppender(appends, common.keys, epochs, metrics.events),
+    retain: createRetain(common.redis, common.keys),
     metrics,
     presences: createPresences(common.redis, common.keys),
     beat: async () => {
-      await common.redis.set(`${common.keys.shard(0)}worker-beat`, String(Date.now()), 'EX', 60);
+      await common.redis.set(`${common.keys.partition(0)}worker-beat`, String(Date.now()), 'EX', 60);
     },
     consume: (handlers, ended) => openConsumers(config, log, queue.jobPriorities, platform, handlers, ended),
     close: async () => {
-      bus.disconnect();
+      appends.disconnect();
       blobs.close();
       await queue.close();
     },
@@ -218,16 +219,14 @@ export async function openWorkerPlatform(config: Config, log: Logger, metrics = 
 /** Opens a gateway node's platform. */
 export async function openGatewayPlatform(config: Config, log: Logger): Promise<GatewayPlatform> {
   const common = await openCommon(config, log, 'gateway');
-  const generation = createGeneration(common.redis, common.keys, () =>
-    log.error('Redis lost acknowledged data; all gateway sessions must start again'),
+  const epochs = createEpochs(common.redis, common.keys, () =>
+    log.error('Redis lost acknowledged events; gateway sessions must start again'),
   );
-  await generation.boot();
-  common.redis.on('ready', () => void generation.boot().catch(() => undefined));
   return {
     ...common,
-    generation,
     sessions: createSessions(common.redis, common.keys),
-    listen: async (listener) => createTopics(await openRedis(config, log, 'ear', earOptions), common.keys, listener),
+    listen: async (nodeId, listener) =>
+      createLogReader(common.redis, await openRedis(config, log, 'ear', subscriberOptions), common.keys, epochs, nodeId, listener),
   };
 }
 

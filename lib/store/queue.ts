@@ -31,12 +31,6 @@ export class Later extends Error {
   }
 }
 
-/** After how many milliseconds a job is run again whose access data kept changing: whoever changes it, such as a bulk of joins, may go on for a while. */
-const unsettledMs = 100;
-
-/** The refusal of a job that cannot decide who may receive an event, as access data changed each time it looked: it is run again soon. */
-export const accessUnsettled = (): Later => new Later(unsettledMs);
-
 /** What of a job goes on when its place in the queue is free for others, such as a long wait; null for nothing. Whatever starts such bounds how many there are. */
 export type BesideQueue = (() => Promise<void>) | null;
 

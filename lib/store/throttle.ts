@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { type IdSource, idOf } from '../base/ids.ts';
 import { versionKey } from './access-versions.ts';
-import type { Keys } from './bus/keys.ts';
+import type { Keys } from './log/keys.ts';
 import { type Horizon, idClockKey, idOfEntry, inFlightKey, oldestInFlightLua, takeIdLua } from './message-order.ts';
 import { bindScript } from './redis.ts';
 
@@ -104,7 +104,7 @@ function createLocalLimiter(nowMs: () => number): (bucket: Bucket) => Verdict {
 export function createGate(redis: Redis, keys: Keys, ids: IdSource, nowMs: () => number): Gate {
   const script = bindScript<[number, number, number, number, string, number, string, ...string[]]>(redis, 'parlanceGate', lua);
   const local = createLocalLimiter(nowMs);
-  const prefix = keys.shard(0);
+  const prefix = keys.partition(0);
   return async ({ bucket, versionsOf, wantId: forItself, readsChannel }) => {
     const wantId = forItself || readsChannel !== undefined;
     if (redis.status === 'ready')

@@ -147,12 +147,12 @@ describe('applications: secrets and tokens', () => {
     const place = await makeServer(whole, owner);
     const bot: Bot = await makeBot(whole, owner, place.id, 15);
     const socket = new Client(ports());
-    const { d } = await socket.identify(bot.token);
+    const { d, s } = await socket.identify(bot.token);
     const { token } = await send<{ token: string }>(whole, 200, owner, 'POST', `/api/applications/${bot.applicationId}/token`);
     await refused(whole, [401, 'unauthorized'], bot, 'GET', '/api/auth/me');
     expect(await socket.closed).to.equal(4004);
     const [resumed, identified] = [new Client(ports()), new Client(ports())];
-    await resumed.resume(bot.token, d.sessionId, 0);
+    await resumed.resume(bot.token, d.sessionId, s ?? '');
     expect(await resumed.closed).to.equal(4004);
     await identified.until(10);
     identified.send({ op: 2, d: { token: bot.token } });

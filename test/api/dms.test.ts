@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { limits } from '../../lib/base/limits.ts';
 import type { DmChannel } from '../../lib/contract/dm.ts';
 import type { Message } from '../../lib/contract/message.ts';
-import { createKeys } from '../../lib/store/bus/keys.ts';
-import { createSessions } from '../../lib/store/bus/sessions.ts';
+import { createKeys } from '../../lib/store/log/keys.ts';
+import { createSessions } from '../../lib/store/log/sessions.ts';
 import type { DmDoc } from '../../lib/store/models/dm.ts';
 import { openRedis } from '../../lib/store/redis.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
@@ -144,9 +144,9 @@ describe('direct messages', () => {
     it('shows who is connected in their chosen status, the invisible as offline, and custom statuses', async () => {
       const { config, db, versions } = api.platform;
       const redis = await openRedis(config, api.platform.log, 'test');
-      const sessions = createSessions(redis, createKeys(config.REDIS_PREFIX, config.REDIS_SHARDS));
+      const sessions = createSessions(redis, createKeys(config.REDIS_PREFIX, config.LOG_PARTITIONS));
       await sessions.renewLease('node');
-      await sessions.open({ id: `s${bot.id}`, accountId: bot.id, events: [], kind: 'bot', node: 'node', owner: 'socket' });
+      await sessions.open({ id: `s${bot.id}`, accountId: bot.id, events: [], node: 'node', owner: 'socket' });
       await open(member, bot);
       const rows = [
         ['idle', 'idle'],

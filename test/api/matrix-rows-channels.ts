@@ -1,5 +1,5 @@
 import { permissionBits } from '../../lib/base/permissions.ts';
-import { members, needs, notTheOwner, peopleOnly, refuseAll, viewers, viewingPeople } from './matrix-roles.ts';
+import { account, members, needs, notTheOwner, peopleOnly, refuseAll, viewers, viewingPeople } from './matrix-roles.ts';
 import { type Row, row } from './matrix-row.ts';
 import type { Stage } from './matrix-stage.ts';
 
@@ -22,6 +22,7 @@ const placeRows: readonly Row[] = [
   row(`POST ${channel}/typing`, [...viewers, needs('Send Messages')], 204, here),
   row(`PUT ${channel}/read`, viewingPeople, 204, async (stage) => ({ ...here(stage), body: { messageId: await stage.message() } })),
   row('GET /api/users/@me/reads', peopleOnly, 200, () => ({})),
+  row('GET /api/users/@me/sync', account, 200, () => ({})),
 ];
 
 const overwrite = `${channel}/overwrites/{roleOrUserId}`;

@@ -101,7 +101,7 @@ async function connect({ platform }: TestApi, bot: Bot): Promise<() => Promise<v
   const node = 'matrix-node';
   await gateway.sessions.renewLease(node);
   const beat = setInterval(() => void gateway.sessions.renewLease(node).catch(() => undefined), 1_000);
-  await gateway.sessions.open({ id: 'matrix', accountId: bot.id, owner: 'socket', node, events: ['INTERACTION_CREATE'], kind: 'bot' });
+  await gateway.sessions.open({ id: 'matrix', accountId: bot.id, owner: 'socket', node, events: ['INTERACTION_CREATE'] });
   return async () => {
     clearInterval(beat);
     await gateway.close();

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { Member, Role, Server } from '../../lib/contract/server.ts';
-import { createKeys } from '../../lib/store/bus/keys.ts';
-import { createSessions } from '../../lib/store/bus/sessions.ts';
+import { createKeys } from '../../lib/store/log/keys.ts';
+import { createSessions } from '../../lib/store/log/sessions.ts';
 import { openRedis } from '../../lib/store/redis.ts';
 import { startRacingTestApi, type TestApi } from '../harness/api.ts';
 import {
@@ -70,10 +70,10 @@ describe('members', () => {
       const { config, db, versions } = api.platform;
       const redis = await openRedis(config, api.platform.log, 'test');
       try {
-        const sessions = createSessions(redis, createKeys(config.REDIS_PREFIX, config.REDIS_SHARDS));
+        const sessions = createSessions(redis, createKeys(config.REDIS_PREFIX, config.LOG_PARTITIONS));
         const [node, id] = [randomUUID(), randomUUID()];
         await sessions.renewLease(node);
-        await sessions.open({ id, accountId: bot.id, events: [], kind: 'bot', node, owner: 'socket' });
+        await sessions.open({ id, accountId: bot.id, events: [], node, owner: 'socket' });
         const choose = (status: string) =>
           versions.changing({ accounts: [bot.id] }, () => db.accounts.updateOne({ _id: bot.id }, { $set: { status } }));
         for (const [chosen, seen] of [

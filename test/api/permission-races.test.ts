@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import type { Webhook } from '../../lib/contract/webhook.ts';
-import { createKeys } from '../../lib/store/bus/keys.ts';
+import { createKeys } from '../../lib/store/log/keys.ts';
 import { createManagingWrites } from '../../lib/store/managing-writes.ts';
 import { type Answer, startTestApi, type TestApi } from '../harness/api.ts';
 import { around } from '../harness/around.ts';

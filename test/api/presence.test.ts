@@ -3,7 +3,7 @@ import type { DmChannel } from '../../lib/contract/dm.ts';
 import type { Member } from '../../lib/contract/server.ts';
 import type { ChosenStatus, Me, Profile, SeenStatus } from '../../lib/contract/user.ts';
 import { onlineCountsOf } from '../../lib/domain/online-counts.ts';
-import { createKeys } from '../../lib/store/bus/keys.ts';
+import { createKeys } from '../../lib/store/log/keys.ts';
 import { type GatewayPlatform, openGatewayPlatform } from '../../lib/store/platform.ts';
 import { openRedis } from '../../lib/store/redis.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
@@ -49,7 +49,7 @@ describe('PATCH /api/users/@me/presence', () => {
     nodes.add(node);
     await gateway.sessions.renewLease(node);
     const session = { id: `s${++opened}`, accountId, owner: `${node}-${opened}` };
-    await gateway.sessions.open({ ...session, node, events: [], kind: 'person' });
+    await gateway.sessions.open({ ...session, node, events: [] });
     return session;
   };
   /** The status and custom status of `whose` wherever the owner of the server sees them. */
@@ -192,7 +192,7 @@ describe('PATCH /api/users/@me/presence', () => {
       // As if it had expired: nothing of it is left but its place in the list of its node.
       const { config, log } = api.platform;
       const redis = await openRedis(config, log, 'test');
-      await redis.del(`${createKeys(config.REDIS_PREFIX, config.REDIS_SHARDS).shard(0)}ses:${session.id}`);
+      await redis.del(`${createKeys(config.REDIS_PREFIX, config.LOG_PARTITIONS).partition(0)}ses:${session.id}`);
       redis.disconnect();
       await reaches(place, 0);
       expect(await api.platform.connectedNow()).not.to.include(owner.id);

@@ -1,39 +1,56 @@
 import { expect } from 'chai';
 import type { Failpoint } from '../../lib/base/failpoint.ts';
 import { limits } from '../../lib/base/limits.ts';
+import type { Member } from '../../lib/contract/server.ts';
 import { finishRemoval } from '../../lib/domain/finish-removal.ts';
 import { recountMembers } from '../../lib/domain/membership.ts';
 import { drainServer, overdueServers } from '../../lib/domain/server-events.ts';
+import { accountPlace } from '../../lib/store/log/keys.ts';
 import { around } from '../harness/around.ts';
-import { type Caller, makeBot, makeMember, makePerson, makeServer, type Place, refused, send, tally } from '../harness/factories.ts';
+import {
+  type Bot,
+  type Caller,
+  makeBot,
+  makeMember,
+  makePerson,
+  makeServer,
+  type Place,
+  refused,
+  send,
+  tally,
+} from '../harness/factories.ts';
 import { startOwn } from '../harness/own-process.ts';
 import { type Scene, startScene } from '../harness/scene.ts';
+import { caughtUp, type Ear, listenAs, startNode, type TestNode } from '../harness/whole.ts';
 
 describe('members that come and go while processes die', function () {
   this.timeout(180_000); // a process starts in two
   let scene: Scene;
   let owner: Caller;
   let server: Place;
-  let ear: { id: string; accountId: string };
+  /** A bot that asked for the events. */
+  let bot: Bot;
+  let node: TestNode;
+  let ear: Ear;
   before(async () => {
     scene = await startScene();
     owner = await makePerson(scene.api);
+    node = await startNode(scene.worker.config);
   });
-  after(() => scene.close());
+  after(async () => {
+    await node.close();
+    await scene.close();
+  });
+  afterEach(() => ear.client.close());
   beforeEach(async () => {
     server = await makeServer(scene.api, owner);
-    const bot = await makeBot(scene.api, owner, server.id);
-    ear = { id: `ear-${bot.id}`, accountId: bot.id };
-    const events = ['MEMBER_ADD', 'MEMBER_REMOVE', 'SERVER_DELETE'];
-    await scene.gateway.sessions.open({ ...ear, events, kind: 'bot', node: 'test-node', owner: 'me' });
+    bot = await makeBot(scene.api, owner, server.id);
+    ear = await listenAs(node, bot.token, ['MEMBER_ADD', 'MEMBER_REMOVE', 'SERVER_DELETE']);
   });
 
   const told = async (): Promise<string[]> => {
-    const rows = await scene.gateway.sessions.read(ear, 0, 1_000);
-    return rows.map(({ event }) => {
-      const { userId, member, id } = JSON.parse(String(event?.payload));
-      return `${event?.head.t} ${userId ?? member?.user.id ?? id}`;
-    });
+    await caughtUp(scene.worker, accountPlace(bot.id), bot.id, ear);
+    return ear.heard.map(({ t, d }) => `${t} ${String(d.userId ?? (d.member as Member | undefined)?.user.id ?? d.id)}`);
   };
   const stored = async () => (await scene.api.platform.db.servers.findOne({ _id: server.id }).lean()) ?? expect.fail();
   /** What the sweep does when `ms` have passed: what is owed, and then the counts. */
@@ -159,13 +176,14 @@ describe('members that come and go while processes die', function () {
 
   it('who was in a deleted server, or had just left it, is told once, also when the worker dies half way and the job runs twice', async () => {
     const { id } = await makeMember(scene.api, owner, server.id);
-    await send(scene.api, 204, owner, 'DELETE', `/api/servers/${server.id}/members/${ear.accountId}`);
+    await send(scene.api, 204, owner, 'DELETE', `/api/servers/${server.id}/members/${bot.id}`);
     await send(scene.api, 204, owner, 'DELETE', `/api/servers/${server.id}`);
     const { removals } = scene.api.platform.db;
     const removal = (await removals.findOne({ serverId: server.id, kind: 'members' }).lean()) ?? expect.fail();
-    expect(removal.userIds).to.have.members([owner.id, id, ear.accountId]);
+    expect(removal.userIds).to.have.members([owner.id, id, bot.id]);
     let appends = 0;
-    const append: typeof scene.worker.append = (event) => (appends++ > 1 ? Promise.reject(new Error('died')) : scene.worker.append(event));
+    const append: typeof scene.worker.append = (...args) =>
+      appends++ > 1 ? Promise.reject(new Error('died')) : scene.worker.append(...args);
     const fault = await finishRemoval({ ...scene.worker, append }, removal._id).catch((error: unknown) => error);
     expect(fault).to.be.an('error').with.property('message', 'died');
     await Promise.all([finishRemoval(scene.worker, removal._id), finishRemoval(scene.worker, removal._id)]);

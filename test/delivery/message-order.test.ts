@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { createLog } from '../../lib/base/log.ts';
 import { drainChannel } from '../../lib/domain/delivery.ts';
-import { createKeys } from '../../lib/store/bus/keys.ts';
+import { createKeys } from '../../lib/store/log/keys.ts';
 import { createMessageOrder, inFlightKey } from '../../lib/store/message-order.ts';
 import { openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
@@ -77,9 +77,9 @@ describe('the order of messages', () => {
   /** Relays a channel; answers the contents in the order in which they were appended. */
   const relay = async (channel: number): Promise<string[]> => {
     const appended: string[] = [];
-    const append: WorkerPlatform['append'] = (event) => {
-      appended.push((JSON.parse(event.payload) as Shown).content);
-      return worker.append(event);
+    const append: WorkerPlatform['append'] = (place, events) => {
+      appended.push(...events.map(({ payload }) => (JSON.parse(payload) as Shown).content));
+      return worker.append(place, events);
     };
     await drainChannel({ ...worker, append }, world.channelIds[channel] as string);
     return appended;

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { createIds } from '../../lib/base/ids.ts';
 import { createLog } from '../../lib/base/log.ts';
-import { createKeys } from '../../lib/store/bus/keys.ts';
+import { createKeys } from '../../lib/store/log/keys.ts';
 import { leaseNode } from '../../lib/store/node-lease.ts';
 import { testConfig } from '../harness/stores.ts';
 
@@ -11,7 +11,7 @@ describe('the node number of a process', () => {
   const { REDIS_URL, REDIS_PREFIX } = testConfig();
   const keys = createKeys(REDIS_PREFIX, 1);
   const log = createLog('test', 'silent');
-  const keyOf = (node: number): string => `${keys.shard(0)}id-node:${node}`;
+  const keyOf = (node: number): string => `${keys.partition(0)}id-node:${node}`;
 
   before(() => {
     redis = new Redis(REDIS_URL);

@@ -4,10 +4,12 @@ import { drainChannel, overdueChannels } from '../../lib/domain/delivery.ts';
 import { deliverInteraction } from '../../lib/domain/interaction-delivery.ts';
 import { drainServer } from '../../lib/domain/server-events.ts';
 import { recountThreads } from '../../lib/domain/thread-activity.ts';
+import { serverPlace } from '../../lib/store/log/keys.ts';
 import type { WorkerPlatform } from '../../lib/store/platform.ts';
 import { startSweeps } from '../../workers/sweep.ts';
 import { around } from '../harness/around.ts';
 import { tally } from '../harness/factories.ts';
+import { entriesOf } from '../harness/log.ts';
 import { type Scene, startScene } from '../harness/scene.ts';
 
 const emojis = ['😀', '😁', '😂', '😃', '😄', '😅', '😆', '😇', '😈', '😉', '😊', '😋', '😌', '😍', '😎', '😏', '😐', '😑', '😒', '😓'];
@@ -18,15 +20,6 @@ describe('what documents owe while no worker takes it', () => {
   before(async () => {
     scene = await startScene();
     worker = scene.worker;
-    await scene.gateway.sessions.renewLease('test-node');
-    await scene.gateway.sessions.open({
-      id: 'ear',
-      accountId: scene.bot.id,
-      events: ['MESSAGE_CREATE', 'MESSAGE_UPDATE'],
-      kind: 'bot',
-      node: 'test-node',
-      owner: 'me',
-    });
   });
   after(() => scene.close());
 
@@ -41,9 +34,8 @@ describe('what documents owe while no worker takes it', () => {
     await worker.db.messages.collection.updateOne({ _id: id as never }, { $set: { ob, obAt: new Date() } as never });
   };
   const updates = async (id: string): Promise<unknown[]> => {
-    const rows = await scene.gateway.sessions.read({ id: 'ear', accountId: scene.bot.id }, 0, 1_000);
-    const told = rows.map(({ event }) => [event?.head.t, JSON.parse(String(event?.payload))] as const);
-    return told.flatMap(([name, data]) => (name === 'MESSAGE_UPDATE' && data.id === id ? [data.content] : []));
+    const logged = await entriesOf(worker.config, serverPlace(scene.world.serverId));
+    return logged.flatMap(({ name, data }) => (name === 'MESSAGE_UPDATE' && data.id === id ? [data.content] : []));
   };
 
   it('a message that owes 1,000 events is changed no more, 503 unavailable, but deleted; once they are taken it is again', async () => {
@@ -82,11 +74,11 @@ describe('what documents owe while no worker takes it', () => {
     await drainChannel(worker, scene.channelId);
     for (const content of ['a', 'b', 'c']) await call('PATCH', at(`/messages/${id}`), { content });
     let late = false;
-    const append: WorkerPlatform['append'] = async (event) => {
+    const append: WorkerPlatform['append'] = async (place, events) => {
       const before = late;
       late = true;
       if (!before) await call('PATCH', at(`/messages/${id}`), { content: 'late' });
-      return worker.append(event);
+      return worker.append(place, events);
     };
     await drainChannel({ ...worker, append }, scene.channelId);
     await drainChannel(worker, scene.channelId);
@@ -146,7 +138,7 @@ describe('what documents owe while no worker takes it', () => {
     await drainChannel(worker, scene.channelId);
     for (const id of [await post(), await post(), await post()]) await owe(id, 600);
     const sizes: number[] = [];
-    const forget = async (ids: readonly string[]): Promise<void> => void sizes.push(ids.length);
+    const forget = async (_place: string, ids: readonly string[]): Promise<void> => void sizes.push(ids.length);
     await drainChannel({ ...worker, forget }, scene.channelId);
     expect(sizes).to.deep.equal([600, 600, 600]);
   });
@@ -186,10 +178,10 @@ describe('what documents owe while no worker takes it', () => {
     const goodIsDrained = new Promise<void>((resolve) => {
       drained = resolve;
     });
-    const append: WorkerPlatform['append'] = async (event) => {
-      if (bad.includes(event.channelId ?? '')) throw new Error('cannot be told');
-      if (event.channelId === good) drained();
-      return worker.append(event);
+    const append: WorkerPlatform['append'] = async (place, events) => {
+      if (events.some(({ channelId: ch }) => bad.includes(ch ?? ''))) throw new Error('cannot be told');
+      if (events.some(({ channelId: ch }) => ch === good)) drained();
+      return worker.append(place, events);
     };
     const sweeps = startSweeps({ ...worker, append }, 50);
     await goodIsDrained;

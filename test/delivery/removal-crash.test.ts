@@ -2,6 +2,8 @@ import { expect } from 'chai';
 import type { Failpoint } from '../../lib/base/failpoint.ts';
 import { finishRemoval } from '../../lib/domain/finish-removal.ts';
 import { overdueRemovals } from '../../lib/domain/removals.ts';
+import { serverPlace } from '../../lib/store/log/keys.ts';
+import { entriesOf } from '../harness/log.ts';
 import { type OwnProcess, startOwn } from '../harness/own-process.ts';
 import { type Scene, startScene } from '../harness/scene.ts';
 
@@ -11,9 +13,6 @@ describe('A removal whose process is killed', function () {
   let child: OwnProcess;
   before(async () => {
     scene = await startScene();
-    const { id: accountId } = scene.bot;
-    await scene.gateway.sessions.renewLease('test-node');
-    await scene.gateway.sessions.open({ id: 'ear', accountId, events: ['CHANNEL_DELETE'], kind: 'bot', node: 'test-node', owner: 'me' });
   });
   after(() => scene.close());
   afterEach(() => {
@@ -39,8 +38,8 @@ describe('A removal whose process is killed', function () {
   const messagesIn = (ids: string[]): Promise<number> =>
     scene.api.platform.db.messages.collection.countDocuments({ channelId: { $in: ids } });
   const told = async (ids: string[]): Promise<string[]> => {
-    const rows = await scene.gateway.sessions.read({ id: 'ear', accountId: scene.bot.id }, 0, 1_000);
-    return rows.map(({ event }) => (JSON.parse(String(event?.payload)) as { id: string }).id).filter((id) => ids.includes(id));
+    const logged = await entriesOf(scene.worker.config, serverPlace(scene.world.serverId));
+    return logged.flatMap(({ name, data }) => (name === 'CHANNEL_DELETE' && ids.includes(String(data.id)) ? [String(data.id)] : []));
   };
   /** What the sweep does when `ms` have passed. */
   const sweepAfter = async (id: string, ms: number): Promise<void> => {

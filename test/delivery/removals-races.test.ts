@@ -26,10 +26,10 @@ describe('finish-removal of a category, with a channel put into it meanwhile', (
     // The PATCH that had seen the category lands after the channels were taken out of it, and its process dies there.
     const meanwhile = {
       ...scene.worker,
-      append: async (event: Parameters<typeof scene.worker.append>[0]) => {
-        told.push(event.eventId);
+      append: async (...[place, events]: Parameters<typeof scene.worker.append>) => {
+        told.push(...events.map(({ id }) => id));
         await channels.collection.updateOne({ _id: moved.id as never }, { $set: { parentId: category.id } });
-        return scene.worker.append(event);
+        return scene.worker.append(place, events);
       },
     };
     await finishRemoval(meanwhile, category.id);

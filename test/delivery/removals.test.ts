@@ -2,30 +2,31 @@ import { expect } from 'chai';
 import { permissionBits } from '../../lib/base/permissions.ts';
 import { finishRemoval } from '../../lib/domain/finish-removal.ts';
 import { overdueRemovals } from '../../lib/domain/removals.ts';
+import { serverPlace } from '../../lib/store/log/keys.ts';
 import { Later } from '../../lib/store/queue.ts';
 import { finishRemovalJob } from '../../workers/finish-removal.ts';
 import { tally } from '../harness/factories.ts';
 import { meet } from '../harness/meet.ts';
 import { type Scene, startScene } from '../harness/scene.ts';
+import { caughtUp, type Ear, listenAs, startNode, type TestNode } from '../harness/whole.ts';
 
 const minuteMs = 60_000;
 
 describe('finish-removal', () => {
   let scene: Scene;
+  let node: TestNode;
+  /** The bots. */
+  let ears: Ear[];
   before(async () => {
     scene = await startScene();
-    await scene.gateway.sessions.renewLease('test-node');
-    for (const { id } of scene.world.bots)
-      await scene.gateway.sessions.open({
-        id: `ear-${id}`,
-        accountId: id,
-        events: ['CHANNEL_DELETE'],
-        kind: 'bot',
-        node: 'test-node',
-        owner: 'me',
-      });
+    node = await startNode(scene.worker.config);
+    ears = await Promise.all(scene.world.bots.map(({ token }) => listenAs(node, token, ['CHANNEL_DELETE'])));
   });
-  after(() => scene.close());
+  after(async () => {
+    await Promise.all(ears.map(({ client }) => client.close()));
+    await node.close();
+    await scene.close();
+  });
 
   const call = async <T = { id: string }>(status: number, method: string, path: string, body?: unknown): Promise<T> => {
     const answer = await scene.api.call<T>(method, path, { as: scene.asPerson, body });
@@ -40,9 +41,9 @@ describe('finish-removal', () => {
     (await call(201, 'POST', `/api/channels/${channelId}/threads`, { name: 'x' })).id;
   /** The CHANNEL_DELETE that the bot with this number was given for `id`. */
   const told = async (at: number, ...ids: string[]): Promise<unknown[]> => {
-    const accountId = scene.world.bots[at]?.id as string;
-    const rows = await scene.gateway.sessions.read({ id: `ear-${accountId}`, accountId }, 0, 1_000);
-    return rows.map(({ event }) => JSON.parse(String(event?.payload)) as { id: string }).filter(({ id }) => ids.includes(id));
+    const [ear, accountId] = [ears[at] as Ear, scene.world.bots[at]?.id as string];
+    await caughtUp(scene.worker, serverPlace(scene.world.serverId), accountId, ear);
+    return ear.heard.flatMap(({ t, d }) => (t === 'CHANNEL_DELETE' && ids.includes(String(d.id)) ? [d] : []));
   };
   /** What is left of channels, by collection. */
   const left = async (...channelIds: string[]): Promise<Record<string, number>> => {

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { Member, Role, Server } from '../../lib/contract/server.ts';
 import { drainServer } from '../../lib/domain/server-events.ts';
+import { accountPlace } from '../../lib/store/log/keys.ts';
 import type { Dispatch } from '../harness/bot-client.ts';
 import {
   authorize,
@@ -76,8 +77,8 @@ describe('the events of servers, members and roles', () => {
       await Promise.all([bot, person].map((ear) => ear.hears(({ d }) => d.name === name)));
     }
     const id = `mark ${++marks}`;
-    const [payload, topics] = [JSON.stringify({ id }), [`user:${stranger.id}`]];
-    await whole.worker.append({ eventId: id, name: 'SERVER_DELETE', payload, bots: [comer.id], reach: 'all', topics });
+    for (const account of [stranger, comer])
+      await whole.worker.append(accountPlace(account.id), [{ id, name: 'SERVER_DELETE', payload: JSON.stringify({ id }) }]);
     await Promise.all([strangerEar, comerEar].map((ear) => ear.hears(({ d }) => d.id === id)));
   };
   const isMark = ({ t, d }: Dispatch): boolean => t !== 'SERVER_CREATE' && String(d.name ?? d.id).startsWith('mark');
@@ -228,7 +229,6 @@ describe('the events of servers, members and roles', () => {
 
   it('a bot that was cut off hears at its resume what it missed, and of a server that it left only that', async () => {
     const late = await makeBot(whole, owner, server.id);
-    const nowhere = `ws://127.0.0.1:${await freePort()}`;
     const way = { gatewayUrl: whole.gatewayUrl };
     const ear = await listenAs(way, late.token, names, true);
     await settle();
@@ -236,7 +236,7 @@ describe('the events of servers, members and roles', () => {
     const role = await makeRole(whole, owner, server.id);
     const isOf = ({ t, d }: Dispatch, id: string): boolean => t === 'ROLE_CREATE' && (d.role as Role).id === id;
     await ear.hears((event) => isOf(event, role.id));
-    way.gatewayUrl = nowhere;
+    way.gatewayUrl = `ws://127.0.0.1:${await freePort()}`;
     ear.client.cut();
     const unseen = await makeRole(whole, owner, server.id);
     await settle();

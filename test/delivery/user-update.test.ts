@@ -105,10 +105,29 @@ describe('USER_UPDATE', function () {
     for (let n = 0; n < 2; n++) {
       // As if the process had died between the event and the update of the outbox.
       await whole.platform.db.accounts.collection.updateOne({ _id: quiet.id as never }, { $set: { ob: [entry], obAt: new Date() } });
-      await drainAccount({ ...whole.worker, forget: async () => undefined }, quiet.id);
+      await drainAccount(whole.worker, quiet.id);
     }
     await rename(quiet, 'Four');
     await ear.hears(({ d }) => d.displayName === 'Four');
     expect(updates(ear, quiet.id)).to.deep.equal(['Three', 'Three', 'Four']);
+  });
+
+  it('reaches a session also while it reads the log', async () => {
+    const guest = await makeMember(whole, owner, server.id);
+    const ear = await listen(guest);
+    const reached = new Promise((resolve, reject) => {
+      around(whole.node.platform.versions, 'read', async (read) => {
+        await rename(person, 'Busy');
+        await ear.hears(({ d }) => d.displayName === 'Busy').then(resolve, reject);
+        return read();
+      });
+    });
+    const { id } = await makeServer(whole, guest);
+    await reached;
+    await ear.hears(({ t, d }) => t === 'SERVER_CREATE' && d.id === id);
+    expect(ear.heard.filter(({ t }) => t === 'USER_UPDATE' || t === 'SERVER_CREATE').map(({ t }) => t)).to.deep.equal([
+      'USER_UPDATE',
+      'SERVER_CREATE',
+    ]);
   });
 });

@@ -3,6 +3,7 @@ import type { Channel } from '../../lib/contract/channel.ts';
 import type { Role } from '../../lib/contract/server.ts';
 import { finishRemoval } from '../../lib/domain/finish-removal.ts';
 import { drainServer } from '../../lib/domain/server-events.ts';
+import { Client } from '../gateway/client.ts';
 import {
   type Caller,
   giveRole,
@@ -183,5 +184,29 @@ describe('channels that become visible or hidden', function () {
       await send(whole, 200, bystander, 'PATCH', at(''), { ownerId: owner.id });
     });
     expect(heard).to.deep.equal({ ...all(''), boss: '+0 -0', person: '+0 -0' });
+  });
+
+  it('who was away while a role hid channels is told of those that they lost, and of none that they still view', async () => {
+    const place = await makeServer(whole, owner);
+    const people = [owner, await makeMember(whole, owner, place.id, view), await makeMember(whole, owner, place.id)];
+    const port = Number(new URL(whole.gatewayUrl).port);
+    const sessions = await Promise.all(
+      people.map(async ({ token }) => {
+        const client = new Client(port);
+        const { d, s = '' } = await client.identify(token);
+        await client.cut();
+        return { token, id: d.sessionId, s };
+      }),
+    );
+    await send(whole, 200, owner, 'PATCH', `/api/servers/${place.id}/roles/${place.id}`, { permissions: 0 });
+    await drainServer(whole.worker, place.id);
+    const lost = sessions.map(async ({ token, id, s }) => {
+      const client = new Client(port);
+      await client.resume(token, id, s);
+      await client.until(0, 'RESUMED');
+      client.ws.terminate();
+      return client.frames.flatMap(({ t, d }) => (t === 'CHANNEL_DELETE' ? [d.id] : []));
+    });
+    expect(await Promise.all(lost)).to.deep.equal([[], [], [place.general]]);
   });
 });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { createLog } from '../../lib/base/log.ts';
-import { createKeys } from '../../lib/store/bus/keys.ts';
 import { createTakeFlight, type TakeFlight } from '../../lib/store/in-flight.ts';
+import { createKeys } from '../../lib/store/log/keys.ts';
 import { openRedis } from '../../lib/store/redis.ts';
 import { until } from '../harness/scene.ts';
 import { testConfig } from '../harness/stores.ts';
@@ -20,7 +20,7 @@ describe('places for requests that go out', () => {
     other.disconnect();
   });
   beforeEach(async () => {
-    const found = await redis.keys(`${keys.shard(0)}flights*`);
+    const found = await redis.keys(`${keys.partition(0)}flights*`);
     if (found.length) await redis.del(...found);
   });
 
@@ -35,7 +35,7 @@ describe('places for requests that go out', () => {
       taken.push(land);
     }
   };
-  const counted = (group?: string): Promise<number> => redis.zcard(`${keys.shard(0)}flights${group ? `:${group}` : ''}`);
+  const counted = (group?: string): Promise<number> => redis.zcard(`${keys.partition(0)}flights${group ? `:${group}` : ''}`);
 
   it('a group has as many as it may, whoever takes them, and no other group has fewer by that', async () => {
     const [here, there] = [createTakeFlight(redis, keys), createTakeFlight(other, keys)];
@@ -81,7 +81,7 @@ describe('places for requests that go out', () => {
     expect(await take(flight('a', 1, 250))).to.be.a('function');
     expect(await take(flight('a', 1, 250))).to.equal(null);
     await until(async () => (await take(flight('a', 1, 250))) !== null, 'the place');
-    await until(async () => (await redis.exists(`${keys.shard(0)}flights:a`, `${keys.shard(0)}flights`)) === 0, 'the sets go');
+    await until(async () => (await redis.exists(`${keys.partition(0)}flights:a`, `${keys.partition(0)}flights`)) === 0, 'the sets go');
   });
 
   it('a set outlives a short place for a longer one that it holds', async () => {
@@ -89,7 +89,8 @@ describe('places for requests that go out', () => {
     await take(flight('a', 2, 90_000));
     await take(flight('a', 2, 100));
     await until(async () => (await take(flight('a', 2, 100))) !== null, 'the short place');
-    for (const key of [`${keys.shard(0)}flights:a`, `${keys.shard(0)}flights`]) expect(await redis.pttl(key)).to.be.within(60_000, 90_000);
+    for (const key of [`${keys.partition(0)}flights:a`, `${keys.partition(0)}flights`])
+      expect(await redis.pttl(key)).to.be.within(60_000, 90_000);
     expect(await take(flight('a', 1, 100))).to.equal(null);
   });
 
@@ -105,7 +106,7 @@ describe('places for requests that go out', () => {
 
   it('both keys of the script lie in one slot of a Redis Cluster', async () => {
     await createTakeFlight(redis, keys)(flight('a'));
-    const tags = (await redis.keys(`${keys.shard(0)}flights*`)).map((key) => /^\{[^}]+\}/.exec(key)?.[0]);
-    expect(tags).to.deep.equal([keys.shard(0).slice(0, -1), keys.shard(0).slice(0, -1)]);
+    const tags = (await redis.keys(`${keys.partition(0)}flights*`)).map((key) => /^\{[^}]+\}/.exec(key)?.[0]);
+    expect(tags).to.deep.equal([keys.partition(0).slice(0, -1), keys.partition(0).slice(0, -1)]);
   });
 });

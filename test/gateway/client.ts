@@ -4,7 +4,7 @@ import { WebSocket } from 'ws';
 export interface Frame {
   op: number;
   d: Record<string, unknown>;
-  s?: number;
+  s?: string;
   t?: string;
 }
 
@@ -79,7 +79,7 @@ export class Client {
   }
 
   /** Asks to resume, after hello. */
-  async resume(token: string, sessionId: string, seq: number): Promise<void> {
+  async resume(token: string, sessionId: string, seq: string): Promise<void> {
     await this.until(10);
     this.send({ op: 6, d: { token, sessionId, seq } });
   }

@@ -39,7 +39,7 @@ describe('gateway: presence after faults, in three shards', () => {
     expect(await dying.catch((error: Error) => error.message)).to.equal('dead');
     for (const news of await here.heard(...clients)) expect(news).to.deep.equal([[one.id, 'online', null]]);
     await here.leave(client, one);
-    const dumb = announcePresences({ ...worker, append: () => Promise.reject(new Error('dumb')) });
+    const dumb = announcePresences({ ...worker, broadcast: () => Promise.reject(new Error('dumb')) });
     expect(await dumb.catch((error: Error) => error.message)).to.equal('dumb');
     for (const news of await here.heard(...clients)) expect(news).to.deep.equal([[one.id, 'offline', null]]);
   });

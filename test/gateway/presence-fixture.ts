@@ -33,9 +33,9 @@ export interface Presences {
 
 /** Starts them over so many shards. */
 export async function startPresences(shards: string): Promise<Presences> {
-  const world = await startWorld(2, { REDIS_SHARDS: shards });
+  const world = await startWorld(2, { LOG_PARTITIONS: shards });
   const { MONGODB_URL, REDIS_PREFIX } = world.config;
-  const api = await startTestApi({ MONGODB_URL, REDIS_PREFIX, REDIS_SHARDS: shards });
+  const api = await startTestApi({ MONGODB_URL, REDIS_PREFIX, LOG_PARTITIONS: shards });
   const { sessions } = world.nodes[0]?.platform ?? expect.fail();
   const marker = await world.someone('person');
   await world.connect().identify(marker.token);
@@ -81,7 +81,7 @@ export async function startPresences(shards: string): Promise<Presences> {
       };
       await lives();
       for (const { id: accountId } of accounts)
-        await sessions.open({ id: `${node}-${accountId}`, accountId, events: [], kind: 'bot', node, owner: `${node}-1` });
+        await sessions.open({ id: `${node}-${accountId}`, accountId, events: [], node, owner: `${node}-1` });
       const dies = async (): Promise<void> => {
         alive.delete(node);
         await sessions.dropLease(node);

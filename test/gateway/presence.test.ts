@@ -59,14 +59,14 @@ describe('gateway: presence', () => {
     const first = await here.enter(one, 0);
     await here.heard(...clients);
     const second = here.world.connect(1);
-    const { d } = await second.identify(one.token);
+    const { d, s } = await second.identify(one.token);
     first.ws.close(1000);
     await first.closed;
     for (const news of await here.heard(...clients)) expect(news).to.deep.equal([]);
     await here.leave(second, one, null);
     for (const news of await here.heard(...clients)) expect(news).to.deep.equal([[one.id, 'offline', null]]);
     const again = here.world.connect(0);
-    await again.resume(one.token, d.sessionId, 0);
+    await again.resume(one.token, d.sessionId, String(s));
     await again.until(0, 'RESUMED');
     for (const news of await here.heard(...clients)) expect(news).to.deep.equal([[one.id, 'online', null]]);
   });
@@ -117,7 +117,10 @@ describe('gateway: presence', () => {
     const away = await here.another();
     const { bot, person, clients } = await here.listeners(away);
     const [stays, goes] = [await here.world.someone('person', here.server), await here.world.someone('person', here.server, away)];
-    for (const { id } of [bot, person]) await here.world.leave(here.server, id);
+    for (const { id } of [bot, person]) {
+      await here.world.leave(here.server, id);
+      await here.world.tellGone(here.server, id);
+    }
     await Promise.all([here.enter(stays), here.enter(goes)]);
     for (const news of await here.heard(...clients)) expect(news).to.deep.equal([[goes.id, 'online', null]]);
     await here.world.leave(away, goes.id);

@@ -4,9 +4,9 @@ import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import type { Overwrite } from '../../lib/base/permissions.ts';
 import type { EventName } from '../../lib/contract/events.ts';
-import { botsThatView, loadServerNow } from '../../lib/domain/access.ts';
 import { newToken } from '../../lib/domain/credentials.ts';
-import type { Append, Appended } from '../../lib/store/bus/append.ts';
+import type { Append } from '../../lib/store/log/append.ts';
+import { accountPlace, serverPlace } from '../../lib/store/log/keys.ts';
 import { type GatewayPlatform, openGatewayPlatform, openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { testConfig } from '../harness/stores.ts';
 import { Client } from './client.ts';
@@ -47,6 +47,13 @@ export class World {
     const client = new Client(this.nodes[node]?.port ?? 0, path, headers);
     this.clients.push(client);
     return client;
+  }
+
+  /** A new session of an account. */
+  async begin(who: Someone, node = 0): Promise<{ client: Client; id: string; s: string }> {
+    const client = this.connect(node);
+    const { d, s } = await client.identify(who.token);
+    return { client, id: d.sessionId, s: String(s) };
   }
 
   /** A bot or person in these servers. */
@@ -106,53 +113,68 @@ export class World {
     return this.worker.versions.changing({ servers: serverId ? [serverId] : [], accounts, credentials }, write);
   }
 
-  join(serverId: string, userId: string, bot: boolean): Promise<unknown> {
-    return this.changing(serverId, [userId], () =>
-      this.worker.db.members.create({ _id: `${serverId}:${userId}`, serverId, userId, bot, roles: [], joinedAt: new Date() }),
+  /** Makes an account a member; what it answers tells the account so. */
+  async joinUntold(serverId: string, userId: string, bot: boolean): Promise<() => Promise<void>> {
+    const _id = `${serverId}:${userId}`;
+    const from = (await this.worker.lastNumber(serverPlace(serverId))) ?? 0;
+    const id = this.worker.ids.next();
+    const ob = [{ id, name: 'SERVER_CREATE' as const, data: { from } }];
+    await this.changing(serverId, [userId], () =>
+      this.worker.db.members.create({ _id, serverId, userId, bot, roles: [], joinedAt: new Date(), ob }),
     );
+    return async () => {
+      await this.tell(userId, 'SERVER_CREATE', { id: serverId }, { id, serverNumber: from });
+      await this.worker.db.members.updateOne({ _id }, { $unset: { ob: 1 } });
+    };
   }
 
+  /** Makes an account a member, and tells it so. */
+  async join(serverId: string, userId: string, bot: boolean): Promise<void> {
+    await (await this.joinUntold(serverId, userId, bot))();
+  }
+
+  /** Ends a membership; the account hears nothing more from then on, and is told so by `tellGone`. */
   leave(serverId: string, userId: string): Promise<unknown> {
     return this.changing(serverId, [userId], () => this.worker.db.members.deleteOne({ _id: `${serverId}:${userId}` }));
+  }
+
+  tellGone(serverId: string, userId: string): Promise<void> {
+    return this.tell(userId, 'SERVER_DELETE', { id: serverId });
   }
 
   overwrite(serverId: string, channelId: string, overwrites: Overwrite[]): Promise<unknown> {
     return this.changing(serverId, [], () => this.worker.db.channels.updateOne({ _id: channelId }, { $set: { overwrites } }));
   }
 
-  /** Appends an event of a channel as the drain does; `silent` is not published, as if the publication were lost. */
-  async post(
-    serverId: string,
-    channelId: string,
-    content: string,
-    { name = 'MESSAGE_CREATE', silent = false }: { name?: EventName; silent?: boolean } = {},
-  ): Promise<Appended> {
-    const access = await loadServerNow(this.worker, serverId);
-    if (!access?.version) throw new Error('no access data');
-    const eventId = this.worker.ids.next();
-    return this.worker.append({
-      eventId,
-      name,
-      payload: JSON.stringify({ id: eventId, channelId, serverId, content }),
-      bots: await botsThatView(access, channelId),
-      reach: 'all',
-      topics: silent ? [] : [`server:${serverId}`],
-      server: { id: serverId, version: access.version },
-      channelId,
-    });
+  /** Appends an event of a channel as the relay does. */
+  async post(serverId: string, channelId: string, content: string, name: EventName = 'MESSAGE_CREATE'): Promise<void> {
+    const id = this.worker.ids.next();
+    await this.worker.append(serverPlace(serverId), [
+      { id, name, payload: JSON.stringify({ id, channelId, serverId, content }), channelId: channelId },
+    ]);
+  }
+
+  /** Runs `work` while no node hears what is published of the server, as if it were lost. */
+  async unheard<T>(serverId: string, work: () => Promise<T>): Promise<T> {
+    const place = serverPlace(serverId);
+    for (const { node } of this.nodes) node.log.unsubscribe(place);
+    try {
+      return await work();
+    } finally {
+      for (const { node } of this.nodes) await node.log.subscribe([place]);
+    }
   }
 
   /** Appends an event for one account. */
-  tell(userId: string, name: EventName, data: object, options: Partial<Append> = {}): Promise<Appended> {
-    return this.worker.append({
-      eventId: this.worker.ids.next(),
-      name,
-      payload: JSON.stringify(data),
-      bots: [userId],
-      reach: 'all',
-      topics: [`user:${userId}`],
-      ...options,
-    });
+  tell(userId: string, name: EventName, data: object, options: Partial<Append> = {}): Promise<void> {
+    return this.worker.append(accountPlace(userId), [{ id: this.worker.ids.next(), name, payload: JSON.stringify(data), ...options }]);
+  }
+
+  /** Hands an interaction to the newest session of a bot, as the worker does; false when it is offline. */
+  async interact(botId: string, data: object): Promise<boolean> {
+    const sid = await this.worker.newestSession(botId);
+    if (sid !== null) await this.tell(botId, 'INTERACTION_CREATE', data, { onlySession: sid });
+    return sid !== null;
   }
 
   async close(): Promise<void> {

@@ -3,7 +3,8 @@ import { WebSocket } from 'ws';
 /** A dispatched event as it came over the wire. */
 export interface Dispatch {
   t: string;
-  s: number;
+  /** The position: what a resume after it sends. */
+  s: string;
   d: Record<string, unknown>;
 }
 
@@ -30,7 +31,8 @@ export interface BotStats {
 /** A bot that keeps a session as a well-made client does: heartbeats, resumes on any node, identifies anew when it is told to. */
 export interface BotClient {
   readonly stats: BotStats;
-  readonly sequence: () => number;
+  /** The last position that it received; null before the first. */
+  readonly position: () => string | null;
   /** Resolves when the session is ready, the first time. */
   ready: Promise<void>;
   /** Cuts the connection without a closing handshake. */
@@ -45,7 +47,7 @@ export function connectBot(options: BotOptions): BotClient {
   const stats: BotStats = { connects: 0, resumes: 0, invalidated: 0, lastCloseCode: null };
   let socket: WebSocket | null = null;
   let sessionId: string | null = null;
-  let sequence = 0;
+  let position: string | null = null;
   let closed = false;
   let attempt = 0;
   let heartbeat: NodeJS.Timeout | undefined;
@@ -55,29 +57,26 @@ export function connectBot(options: BotOptions): BotClient {
   });
 
   const send = (op: number, d: unknown): void => socket?.send(JSON.stringify({ op, d }));
-  const receive = (frame: { op: number; t?: string; s?: number; d: Record<string, unknown> }): void => {
+  const receive = (frame: { op: number; t?: string; s?: string; d: Record<string, unknown> }): void => {
     if (frame.op === 10) {
       const every = Number(frame.d.heartbeatIntervalMs);
       clearInterval(heartbeat);
-      heartbeat = setInterval(() => send(1, sequence), every);
-      if (sessionId) send(6, { token: options.token, sessionId, seq: sequence });
+      heartbeat = setInterval(() => send(1, position), every);
+      if (sessionId) send(6, { token: options.token, sessionId, seq: position });
       else send(2, { token: options.token, ...(options.events ? { events: options.events } : {}) });
     } else if (frame.op === 9) {
       stats.invalidated++;
       sessionId = null;
-      sequence = 0;
+      position = null;
       socket?.close();
     } else if (frame.op === 7) socket?.terminate();
     else if (frame.op === 0) {
+      position = String(frame.s);
       if (frame.t === 'READY') {
         sessionId = String(frame.d.sessionId);
-        sequence = Number(frame.s);
         markReady();
       } else if (frame.t === 'RESUMED') stats.resumes++;
-      else {
-        sequence = Number(frame.s);
-        options.onEvent?.({ t: String(frame.t), s: sequence, d: frame.d });
-      }
+      else options.onEvent?.({ t: String(frame.t), s: position, d: frame.d });
     }
   };
   const open = (): Promise<void> =>
@@ -103,7 +102,7 @@ export function connectBot(options: BotOptions): BotClient {
   const running = run();
   return {
     stats,
-    sequence: () => sequence,
+    position: () => position,
     ready,
     cut: () => socket?.terminate(),
     async close() {

@@ -2,12 +2,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { createLog } from '../../lib/base/log.ts';
 import type { CommandInput } from '../../lib/contract/command.ts';
 import { deliverInteraction } from '../../lib/domain/interaction-delivery.ts';
-import type { Envelope } from '../../lib/store/bus/envelope.ts';
+import { accountPlace } from '../../lib/store/log/keys.ts';
 import type { InteractionDoc } from '../../lib/store/models/interaction.ts';
 import type { MessageDoc } from '../../lib/store/models/message.ts';
 import { type GatewayPlatform, openGatewayPlatform, openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { interactionTokenOf } from '../../lib/store/seal.ts';
 import { type Answer, startTestApi, type TestApi } from './api.ts';
+import { entriesOf, subscribe } from './log.ts';
 import { makeWorld, type World } from './world.ts';
 
 /** An event as it was heard: its name and payload. */
@@ -29,7 +30,7 @@ export interface Scene {
   channelId: string;
   /** The ids of the bot's commands by name. */
   commands: Record<string, string>;
-  /** What the topic of the person said so far. */
+  /** What came to the person's own place so far. */
   personal: Heard[];
   /** Replaces the bot's commands. */
   register(commands: CommandInput[]): Promise<void>;
@@ -48,7 +49,7 @@ export interface Scene {
    * Delivers what an interaction owes, and answers what the person heard of it: its states, and any hidden answer as `hidden: …`. Forgets what else was heard.
    */
   told(id: string): Promise<string[]>;
-  /** The events in the stream of the bot's session. */
+  /** The events for the bot's session in the bot's own place. */
   botEvents(): Promise<Heard[]>;
   /** Opens a new session of the bot. */
   connect(): Promise<void>;
@@ -56,8 +57,6 @@ export interface Scene {
   disconnect(): Promise<void>;
   close(): Promise<void>;
 }
-
-const heard = ({ head, payload }: Envelope): Heard => ({ name: head.t, data: JSON.parse(payload.toString()) as Record<string, unknown> });
 
 /** Builds a scene on a fresh database. */
 export async function startScene(overrides: Record<string, string> = {}): Promise<Scene> {
@@ -70,17 +69,15 @@ export async function startScene(overrides: Record<string, string> = {}): Promis
   const [bot] = world.bots;
   const [channelId] = world.channelIds;
   if (!bot || !channelId) throw new Error('an empty world');
-  const person = `user:${world.ownerId}`;
+  const [person, own] = [accountPlace(world.ownerId), accountPlace(bot.id)];
   const personal: Heard[] = [];
-  const topics = await gateway.listen({
-    onEvent: (topic, event) => void (topic === person && personal.push(heard(event))),
-    onControl: () => undefined,
-    onRestored: () => undefined,
-  });
-  await topics.join(person);
+  const personalLog = await subscribe(gateway, [person], ({ name, data }) => void personal.push({ name, data }));
   const node = 'test-node';
+  const botEvents: readonly string[] = ['MESSAGE_CREATE', 'INTERACTION_CREATE'];
   const session = { id: 'session-0', accountId: bot.id, owner: 'socket-1' };
   let sessions = 0;
+  /** The last number in the log when the bot's session was opened. */
+  let opened = 0;
   const beat = setInterval(() => void gateway.sessions.renewLease(node).catch(() => undefined), 1_000);
   const tokenOf = (id: string): string => interactionTokenOf(config.APP_KEY, id);
   const scene: Scene = {
@@ -122,14 +119,7 @@ export async function startScene(overrides: Record<string, string> = {}): Promis
     async told(id) {
       await deliverInteraction(worker, id);
       const mark = worker.ids.next();
-      await worker.append({
-        eventId: mark,
-        name: 'TYPING_START',
-        payload: JSON.stringify({ id: mark }),
-        bots: [],
-        reach: 'all',
-        topics: [person],
-      });
+      await worker.append(person, [{ id: mark, name: 'TYPING_START', payload: JSON.stringify({ id: mark }) }]);
       await until(() => personal.some(({ data }) => data.id === mark), 'what was said before');
       return personal.splice(0).flatMap(({ name, data }) => {
         if (name === 'INTERACTION_UPDATE' && data.id === id) return [String(data.state)];
@@ -143,17 +133,22 @@ export async function startScene(overrides: Record<string, string> = {}): Promis
       ]);
       return JSON.stringify({ interactions, messages, bot: await scene.botEvents() });
     },
-    botEvents: async () =>
-      (await gateway.sessions.read(session, 0, 1_000)).flatMap(({ event }) => (event && event.head.e ? [heard(event)] : [])),
+    async botEvents() {
+      const isForSession = (sid: string | undefined): boolean => sid === undefined || sid === session.id;
+      return (await entriesOf(config, own))
+        .filter(({ name, head: { number: n, onlySession: sid } }) => n > opened && botEvents.includes(name) && isForSession(sid))
+        .map(({ name, data }) => ({ name, data }));
+    },
     async connect() {
       await gateway.sessions.renewLease(node);
       session.id = `session-${++sessions}`;
-      await gateway.sessions.open({ ...session, node, events: ['MESSAGE_CREATE', 'INTERACTION_CREATE'], kind: 'bot' });
+      opened = (await gateway.lastNumber(own)) ?? 0;
+      await gateway.sessions.open({ ...session, node, events: botEvents });
     },
     disconnect: () => gateway.sessions.leave(session, 'wait'),
     async close() {
       clearInterval(beat);
-      await topics.close();
+      await personalLog.close();
       await Promise.all([gateway.close(), worker.close(), api.close()]);
     },
   };

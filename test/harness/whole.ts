@@ -1,11 +1,33 @@
 import { startGateway } from '../../apps/gateway/node.ts';
 import type { GatewayNode } from '../../apps/gateway/state.ts';
+import type { Config } from '../../config/index.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import { openGatewayPlatform, openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { startWorker } from '../../workers/start.ts';
 import { startTestApi, type TestApi } from './api.ts';
 import { type BotClient, connectBot, type Dispatch } from './bot-client.ts';
+
+/** A gateway node in this process. */
+export interface TestNode {
+  node: GatewayNode;
+  gatewayUrl: string;
+  close(): Promise<void>;
+}
+
+/** Starts a gateway node on the stores of `config`. */
+export async function startNode(config: Config): Promise<TestNode> {
+  const platform = await openGatewayPlatform(config, createLog('gateway', config.LOG_LEVEL));
+  const gateway = await startGateway(platform, createMetrics('gateway'));
+  return {
+    node: gateway.node,
+    gatewayUrl: `ws://127.0.0.1:${gateway.port}/gateway?v=1`,
+    async close() {
+      await gateway.close();
+      await platform.close();
+    },
+  };
+}
 
 /** Everything in one process: the API, a worker and a gateway node on one fresh database. */
 export interface Whole extends TestApi {
@@ -20,21 +42,17 @@ export interface Whole extends TestApi {
 export async function startWhole(overrides: Record<string, string> = {}): Promise<Whole> {
   const api = await startTestApi(overrides);
   const { config } = api.platform;
-  const [worker, gatewayPlatform] = await Promise.all([
-    openWorkerPlatform(config, createLog('worker', config.LOG_LEVEL)),
-    openGatewayPlatform(config, createLog('gateway', config.LOG_LEVEL)),
-  ]);
+  const worker = await openWorkerPlatform(config, createLog('worker', config.LOG_LEVEL));
   const jobs = startWorker(worker, createMetrics('worker'));
-  const gateway = await startGateway(gatewayPlatform, createMetrics('gateway'));
+  const gateway = await startNode(config);
   return {
     ...api,
     worker,
     node: gateway.node,
-    gatewayUrl: `ws://127.0.0.1:${gateway.port}/gateway?v=1`,
+    gatewayUrl: gateway.gatewayUrl,
     async close() {
       await gateway.close();
       await jobs.close();
-      await gatewayPlatform.close();
       await worker.close();
       await api.close();
     },
@@ -77,4 +95,14 @@ export async function listenAs(whole: Pick<Whole, 'gatewayUrl'>, token: string, 
       return new Promise((found) => waiting.add({ wanted, found }));
     },
   };
+}
+
+/**
+ * Resolves when a session of `accountId` has received all that was appended to `place` before. The session may be of a bot that asked for no event; the mark is
+ * a MESSAGE_CREATE without a channel.
+ */
+export async function caughtUp(worker: WorkerPlatform, place: string, accountId: string, ear: Ear): Promise<void> {
+  const id = worker.ids.next();
+  await worker.append(place, [{ id, name: 'MESSAGE_CREATE', payload: JSON.stringify({ id }), onlyAccount: accountId }]);
+  await ear.hears(({ t, d }) => t === 'MESSAGE_CREATE' && d.id === id);
 }

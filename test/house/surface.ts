@@ -106,6 +106,7 @@ export const surface: readonly Endpoint[] = [
      GET /api/channels/{id}/messages/{messageId}
      PUT /api/channels/{id}/read
      GET /api/users/@me/reads
+     GET /api/users/@me/sync
      PATCH /api/users/@me
      GET /api/users/@me/sessions
      DELETE /api/users/@me/sessions

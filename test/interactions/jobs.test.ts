@@ -1,10 +1,12 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { sweepInteractions } from '../../lib/domain/interaction-sweeps.ts';
+import { accountPlace } from '../../lib/store/log/keys.ts';
 import { Later } from '../../lib/store/queue.ts';
 import { deliverInteractionJob } from '../../workers/deliver-interaction.ts';
 import { expireInteractionJob } from '../../workers/expire-interaction.ts';
 import { handlers as all } from '../../workers/handlers.ts';
+import { entriesOf } from '../harness/log.ts';
 import { type Scene, startScene, until } from '../harness/scene.ts';
 
 describe('Interaction: jobs', () => {
@@ -74,8 +76,8 @@ describe('Interaction: jobs', () => {
       const id = await scene.use();
       await deliver(id);
       expect((await scene.botEvents()).map(({ data }) => data.id)).to.deep.equal([id]);
-      const older = await scene.gateway.sessions.read({ id: 'session-1', accountId: scene.bot.id }, 0, 10);
-      expect(older).to.have.length(0);
+      const logged = await entriesOf(scene.worker.config, accountPlace(scene.bot.id));
+      expect(logged.map(({ head }) => head.onlySession)).to.deep.equal(['session-2']);
     });
 
     it('a bot that went away, or is banned from the channel, is told nothing: it will expire', async () => {

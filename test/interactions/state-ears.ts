@@ -1,8 +1,10 @@
+import { accountPlace, serverPlace } from '../../lib/store/log/keys.ts';
+import { subscribe } from '../harness/log.ts';
 import type { Heard, Scene } from '../harness/scene.ts';
 
-/** Hears what three topics say, in one order: the person's, the bot's, and the server's that everybody in it hears. */
+/** Hears what comes to three places, in one order: the person's, the bot's, and the server's that everybody in it hears. */
 export interface Ears {
-  said: (Heard & { topic: string })[];
+  said: (Heard & { place: string })[];
   /** Resolves when everything that was published before has been heard. */
   caughtUp(): Promise<void>;
   close(): Promise<void>;
@@ -12,28 +14,21 @@ export interface Ears {
 export async function listen({ gateway, worker, world, bot }: Scene): Promise<Ears> {
   const said: Ears['said'] = [];
   const marks = new Map<unknown, () => void>();
-  const topics = await gateway.listen({
-    onEvent(topic, { head, payload }) {
-      const data = JSON.parse(payload.toString()) as Record<string, unknown>;
-      const mark = marks.get(data.mark);
-      if (mark) mark();
-      else said.push({ topic, name: head.t, data });
-    },
-    onControl: () => undefined,
-    onRestored: () => undefined,
+  const person = accountPlace(world.ownerId);
+  const log = await subscribe(gateway, [person, accountPlace(bot.id), serverPlace(world.serverId)], ({ name, data }, place) => {
+    const mark = marks.get(data.mark);
+    if (mark) mark();
+    else said.push({ place, name, data });
   });
-  const person = `user:${world.ownerId}`;
-  for (const topic of [person, `user:${bot.id}`, `server:${world.serverId}`]) await topics.join(topic);
   return {
     said,
     async caughtUp() {
       const mark = worker.ids.next();
       const heard = new Promise<void>((resolve) => marks.set(mark, resolve));
-      const payload = JSON.stringify({ mark });
-      await worker.append({ eventId: mark, name: 'INTERACTION_UPDATE', payload, bots: [], reach: 'all', topics: [person] });
+      await worker.append(person, [{ id: mark, name: 'INTERACTION_UPDATE', payload: JSON.stringify({ mark }) }]);
       await heard;
       marks.delete(mark);
     },
-    close: () => topics.close(),
+    close: () => log.close(),
   };
 }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { drainChannel } from '../../lib/domain/delivery.ts';
+import { serverPlace } from '../../lib/store/log/keys.ts';
 import { type Scene, startScene } from '../harness/scene.ts';
 import { type Ears, listen } from './state-ears.ts';
 import { created, leftMs, type Model, type Reply, take } from './state-model.ts';
@@ -180,7 +181,7 @@ export function describeLives(half: number): void {
       const messages = scene.api.platform.db.messages.collection;
       while (await messages.findOne(owing as never)) await drainChannel(scene.worker, scene.channelId);
       await ears.caughtUp();
-      const heard = ears.said.filter(({ topic, name }) => topic === `server:${scene.world.serverId}` && name === 'MESSAGE_CREATE');
+      const heard = ears.said.filter(({ place, name }) => place === serverPlace(scene.world.serverId) && name === 'MESSAGE_CREATE');
       const standing = (await scene.messages()).map(({ _id }) => _id);
       expect(heard.map(({ data }) => data.id)).to.have.members(standing);
       expect(heard).to.have.length(standing.length);

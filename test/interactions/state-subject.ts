@@ -6,6 +6,7 @@ import { deliverInteraction, deliverOwed, expireUnanswered } from '../../lib/dom
 import { sweepInteractions } from '../../lib/domain/interaction-sweeps.ts';
 import { messageOfCreate } from '../../lib/domain/message-draft.ts';
 import { presentMessage } from '../../lib/domain/present.ts';
+import { accountPlace } from '../../lib/store/log/keys.ts';
 import type { InteractionDoc } from '../../lib/store/models/interaction.ts';
 import type { Answer } from '../harness/api.ts';
 import type { Scene } from '../harness/scene.ts';
@@ -182,8 +183,8 @@ export async function startSubject(scene: Scene, ears: Ears): Promise<Subject> {
         return { by: `${posters.get(String(message._id))}${as}`, content: byOf(message.content), edited: message.editedAt !== null };
       });
       const said = ears.said.slice(from).filter(({ data }) => data.id === id || String(data.content).startsWith(id));
-      const toBot = said.filter(({ topic, name }) => name === 'INTERACTION_CREATE' && topic === `user:${scene.bot.id}`);
-      const toPerson = said.filter(({ topic }) => topic === `user:${world.ownerId}`);
+      const toBot = said.filter(({ place, name }) => name === 'INTERACTION_CREATE' && place === accountPlace(scene.bot.id));
+      const toPerson = said.filter(({ place }) => place === accountPlace(world.ownerId));
       const others = said.filter((one) => !toBot.includes(one) && !toPerson.includes(one));
       return {
         state,

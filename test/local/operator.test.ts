@@ -79,7 +79,7 @@ describe('apps/local/operator.ts', function () {
 
   it('of what runs nothing counts when the environment names both stores', async () => {
     const release = await claim(folder);
-    const forget = noteRunning(folder, { ...stores, REDIS_SHARDS: 'of what runs' });
+    const forget = noteRunning(folder, { ...stores, LOG_PARTITIONS: 'of what runs' });
     expect(await run(['early-access', userId], { ...stores, APP_KEY: key })).to.include({ exit: 0, stderr: '' });
     forget();
     release();

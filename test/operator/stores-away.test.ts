@@ -75,11 +75,11 @@ describe('npm run operator, when it cannot', function () {
     });
 
   it('78 names every bad setting, with --json too', async () => {
-    const { exit, stdout, stderr } = await runOperator(['tag', person.id, 'official', '--json'], { REDIS_SHARDS: '0' });
+    const { exit, stdout, stderr } = await runOperator(['tag', person.id, 'official', '--json'], { LOG_PARTITIONS: '0' });
     expect([exit, stderr]).to.deep.equal([78, '']);
     const { ok, error } = JSON.parse(stdout) as { ok: boolean; error: { code: string; message: string } };
     expect([ok, error.code]).to.deep.equal([false, 'configuration']);
-    for (const variable of ['MONGODB_URL', 'REDIS_URL', 'APP_KEY', 'REDIS_SHARDS']) expect(error.message).to.contain(variable);
+    for (const variable of ['MONGODB_URL', 'REDIS_URL', 'APP_KEY', 'LOG_PARTITIONS']) expect(error.message).to.contain(variable);
   });
 
   it('69 when Redis goes after the write: it is stored, and a repeat lets everybody know', async () => {

@@ -7,6 +7,7 @@ import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import { openApiPlatform, openGatewayPlatform, openOpsPlatform, openWorkerPlatform } from '../../lib/store/platform.ts';
 import { startWorker } from '../../workers/start.ts';
+import { subscribe } from '../harness/log.ts';
 import { until } from '../harness/scene.ts';
 import { testConfig } from '../harness/stores.ts';
 import { startTcpProxy } from '../harness/tcp-proxy.ts';
@@ -21,7 +22,7 @@ const [api, worker, gateway, ops] = await Promise.all([
   openGatewayPlatform(config, log),
   openOpsPlatform(config, log),
 ]);
-const topics = await gateway.listen({ onEvent: () => undefined, onControl: () => undefined, onRestored: () => undefined });
+const reader = await subscribe(gateway, [], () => undefined);
 const jobs = startWorker(worker, createMetrics('worker'));
 const platforms = [api, worker, gateway, ops];
 if (when !== 'early') {
@@ -31,6 +32,6 @@ if (when !== 'early') {
 await proxy.close();
 if (when === 'seen') await until(() => platforms.every((one) => !one.redisUp()), 'Redis is seen to be away');
 await jobs.close();
-await topics.close();
+await reader.close();
 for (const platform of platforms) await platform.close();
 process.stdout.write('closed');

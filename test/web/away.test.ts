@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { Channel } from '../../lib/contract/channel.ts';
 import type { Server } from '../../lib/contract/server.ts';
 import { type Person, signUp, useScreens } from './browser.ts';
 import { type Processes, startProcesses } from './processes.ts';
@@ -50,6 +51,39 @@ describe('web: a gateway node is killed while people talk', function () {
       return all.filter((text) => text.startsWith('number'));
     };
     expect(await texts()).to.deep.equal(['number 000 again', ...wanted.slice(1, 40), 'number written while away', ...wanted.slice(40)]);
+  });
+
+  it('the page resumes its session: what happened meanwhile is there, and nothing is loaded again', async () => {
+    for (const node of site.gateways) if (node.pid() === undefined) await node.start();
+    const guest = await signUp(site, 'Gus');
+    const invite = await site.call<{ code: string }>('POST', `/api/servers/${server.id}/invites`, { as: ada.as, body: {} });
+    await site.call('POST', `/api/invites/${invite.body.code}`, { as: guest.as });
+    const aside = await site.call<Channel>('POST', `/api/servers/${server.id}/channels`, {
+      as: ada.as,
+      body: { name: 'aside', kind: 'text' },
+    });
+    const page = await open(site, guest);
+    const loaded: string[] = [];
+    page.on('request', (request) => {
+      const { pathname } = new URL(request.url());
+      if (request.method() === 'GET' && pathname.startsWith('/api/') && pathname !== '/api/gateway') loaded.push(pathname);
+    });
+    await page.goto(`/servers/${server.id}/${channelId}`);
+    await post('before the node is killed');
+    await page.getByRole('article').getByText('before the node is killed').waitFor();
+    await Promise.all(site.gateways.map((node) => node.stop('SIGKILL')));
+    await page.getByText('Connection lost').waitFor();
+    loaded.length = 0;
+    await post('while no node is there');
+    const body = { content: `for <@${guest.id}>` };
+    await site.call('POST', `/api/channels/${aside.body.id}/messages`, { as: ada.as, body });
+    await site.call('POST', `/api/servers/${server.id}/channels`, { as: ada.as, body: { name: 'made-meanwhile', kind: 'text' } });
+    await site.gateways[0]?.start();
+    await page.getByText('Connection lost').waitFor({ state: 'detached', timeout: 120_000 });
+    await page.getByRole('article').getByText('while no node is there').waitFor();
+    await page.getByRole('link', { name: 'aside 1 mentions' }).waitFor();
+    await page.getByRole('link', { name: 'made-meanwhile', exact: true }).waitFor();
+    expect(loaded).to.deep.equal([]);
   });
 
   it('one of two nodes killed: the page goes on by the other', async () => {

@@ -22,6 +22,7 @@ import { readsRoutes } from './reads.ts';
 import { rolesRoutes } from './roles.ts';
 import { serversRoutes } from './servers.ts';
 import { sessionsRoutes } from './sessions.ts';
+import { syncRoutes } from './sync.ts';
 import { threadsRoutes } from './threads.ts';
 import { typingRoutes } from './typing.ts';
 import { usersRoutes } from './users.ts';
@@ -34,6 +35,7 @@ const sections: readonly Route[] = [
   ...crosspostsRoutes,
   ...typingRoutes,
   ...readsRoutes,
+  ...syncRoutes,
   ...threadsRoutes,
   ...interactionsRoutes,
   ...commandsRoutes,

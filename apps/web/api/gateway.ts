@@ -1,142 +1,189 @@
 import { signal } from '@preact/signals';
 import type { EventData, EventName } from '../../../lib/contract/events.ts';
+import { backoffMs } from './backoff.ts';
 import { call } from './call.ts';
 
 /** One event of the gateway: its name and payload (decisions 7). */
 export type GatewayEvent = { [N in EventName]: { t: N; d: EventData<N> } }[EventName];
 
-/** How the connection stands: `live` hears everything, `away` comes back by itself, `refused` needs a new login. */
+/** The state of the connection: `live` receives everything, `away` reconnects by itself, `refused` needs a new login. */
 export type Connection = 'connecting' | 'live' | 'away' | 'refused';
 
 /** The state of the one connection of this page. */
 export const connection = signal<Connection>('connecting');
 
-/** Whom a connection tells. */
+/** What a connection calls. */
 export interface Listener {
   onEvent: (event: GatewayEvent) => void;
-  /** Everything is heard from here on: what passed before is to be read over REST. */
-  onReady: () => void;
+  /**
+   * Every event is received from here on. `isResumed`: those of the interruption have been received too. Otherwise a new session has begun, and what happened
+   * before it must be loaded.
+   */
+  onLive: (isResumed: boolean) => void;
 }
 
-interface Frame {
-  op: number;
-  d: unknown;
-  t?: string;
+/** What the gateway needs to continue a session on another socket. */
+interface Session {
+  id: string;
+  resumeUrl: string;
+  /** The `s` of the last event. */
+  seq: unknown;
 }
 
-const op = { dispatch: 0, heartbeat: 1, identify: 2, reconnect: 7, invalid: 9, hello: 10, ack: 11 } as const;
-/** Close codes after which another try cannot succeed: bad token, bad version. */
+type Frame =
+  | { op: 0; t: 'READY'; d: { sessionId: string; resumeUrl: string }; s: unknown }
+  | { op: 0; t: 'RESUMED'; d: unknown; s: unknown }
+  | ({ op: 0; s: unknown } & GatewayEvent)
+  | { op: 1 | 9 | 11; d: unknown }
+  | { op: 7; d: { retryAfterMs?: number } | null }
+  | { op: 10; d: { heartbeatIntervalMs: number } };
+
+const op = { dispatch: 0, heartbeat: 1, identify: 2, resume: 6, reconnect: 7, invalid: 9, hello: 10, ack: 11 } as const;
+/** Close codes after which another try cannot succeed: invalid token, unknown version. */
 const finalCodes = [4004, 4012];
-const backoffMs = { first: 500, most: 15_000 };
-/** An op 10 or READY that does not come within this time, in milliseconds, means that the connection is dead. */
-const patienceMs = 10_000;
+/** The close code of a node that does not understand `seq`. */
+const badSeq = 4007;
+/** The close code of a page that comes back. After 1000 and 1001 the gateway ends the session. */
+const comeBack = 4000;
+/** How long a new socket waits for op 10, and then for READY or RESUMED, in milliseconds. After that the connection counts as lost. */
+const setupMs = { hello: 10_000, session: 30_000 };
+/** A connection that lived for so long starts the backoff anew, in milliseconds. */
+const stableMs = 10_000;
 
 let stop: (() => void) | undefined;
 
-/** Connects by the session's cookie, heartbeats, and comes back after every interruption until `disconnect`. */
-export function connect(listener: Listener): void {
+/** Connects with the session cookie, sends heartbeats, and reconnects after every interruption until `disconnect`. */
+export function connect({ onEvent, onLive }: Listener): void {
   disconnect();
   connection.value = 'connecting';
+  let session: Session | null = null;
   let socket: WebSocket | undefined;
   let retry: ReturnType<typeof setTimeout> | undefined;
   let stopped = false;
-  let wasReady = false;
-  let pauseMs = backoffMs.first;
+  let failures = 0;
+  let liveAt: number | null = null;
 
-  const again = (code: number): void => {
+  const open = async (): Promise<void> => {
+    retry = undefined;
+    try {
+      // The address for resumes may be gone: it is tried once.
+      const url = session && failures <= 1 ? session.resumeUrl : (await call<{ url: string }>('GET', '/api/gateway')).url;
+      if (!stopped) socket = openSocket(url, session, { onEvent, onSession, onClose });
+    } catch {
+      onClose(0);
+    }
+  };
+  const onSession = (now: Session | null, isResumed: boolean): void => {
+    session = now;
+    if (!now) return;
+    liveAt = performance.now();
+    connection.value = 'live';
+    onLive(isResumed);
+  };
+  const onClose = (code: number, retryAfterMs = 0): void => {
     if (stopped) return;
+    if (liveAt !== null && performance.now() - liveAt >= stableMs) failures = 0;
+    liveAt = null;
+    if (code === badSeq) session = null;
     if (finalCodes.includes(code)) {
       connection.value = 'refused';
       return;
     }
-    if (wasReady) connection.value = 'away';
-    retry = setTimeout(() => void open(), pauseMs * (0.5 + Math.random()));
-    pauseMs = Math.min(pauseMs * 2, backoffMs.most);
+    if (connection.value === 'live') connection.value = 'away';
+    retry = setTimeout(() => void open(), retryAfterMs + backoffMs(failures++));
   };
-
-  const open = async (): Promise<void> => {
+  const onOnline = (): void => {
+    if (retry === undefined) return;
     clearTimeout(retry);
-    let url: string;
-    try {
-      ({ url } = await call<{ url: string }>('GET', '/api/gateway'));
-    } catch {
-      again(0);
-      return;
-    }
-    if (stopped) return;
-    socket = openSocket(url, {
-      onEvent: listener.onEvent,
-      onReady: () => {
-        pauseMs = backoffMs.first;
-        wasReady = true;
-        connection.value = 'live';
-        listener.onReady();
-      },
-      onClose: again,
-    });
+    failures = 0;
+    void open();
   };
 
-  // Who comes back to a laptop or a train's end does not wait for the next try.
-  const now = (): void => {
-    if (connection.value === 'away') {
-      pauseMs = backoffMs.first;
-      if (!socket || socket.readyState === WebSocket.CLOSED) void open();
-    }
-  };
-  window.addEventListener('online', now);
+  window.addEventListener('online', onOnline);
   stop = () => {
     stopped = true;
     clearTimeout(retry);
-    window.removeEventListener('online', now);
-    socket?.close(1000);
+    window.removeEventListener('online', onOnline);
+    if (!socket) return;
+    socket.onmessage = null;
+    socket.close(1000);
   };
   void open();
 }
 
-/** Ends the connection for good: after a logout. */
+/** Ends the connection and its session: after a logout. */
 export function disconnect(): void {
   stop?.();
   stop = undefined;
 }
 
-/** One socket, from opening to its close. `onClose` is called once. */
-function openSocket(
-  url: string,
-  on: { onEvent: (event: GatewayEvent) => void; onReady: () => void; onClose: (code: number) => void },
-): WebSocket {
+/** What a socket calls. `onSession`: with the session that is live now, or null when it is lost. `onClose`: once. */
+interface SocketListener {
+  onEvent: (event: GatewayEvent) => void;
+  onSession: (session: Session | null, isResumed: boolean) => void;
+  onClose: (code: number, retryAfterMs?: number) => void;
+}
+
+/** One socket, from opening to its close: continues `session`, or begins one. */
+function openSocket(url: string, session: Session | null, { onEvent, onSession, onClose }: SocketListener): WebSocket {
   const socket = new WebSocket(`${url}${url.includes('?') ? '&' : '?'}v=1`);
   let beating: ReturnType<typeof setInterval> | undefined;
   let acked = true;
   let closed = false;
-  const end = (code: number): void => {
+  const end = (code: number, retryAfterMs?: number): void => {
     if (closed) return;
     closed = true;
     clearInterval(beating);
-    clearTimeout(patience);
-    if (socket.readyState < WebSocket.CLOSING) socket.close(4000);
-    on.onClose(code);
+    clearTimeout(setup);
+    if (socket.readyState < WebSocket.CLOSING) socket.close(comeBack);
+    onClose(code, retryAfterMs);
   };
-  const patience = setTimeout(() => end(0), patienceMs);
-  const send = (code: number, d: unknown): void => socket.send(JSON.stringify({ op: code, d }));
+  let setup = setTimeout(end, setupMs.hello, 0);
+  const send = (code: number, d: unknown): void => {
+    if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ op: code, d }));
+  };
   const beat = (): void => {
     // Silence for a whole interval: the connection is dead, whatever the network believes.
     if (!acked) return end(0);
     acked = false;
-    send(op.heartbeat, null);
+    send(op.heartbeat, session?.seq ?? null);
+  };
+  const enter = (): void => {
+    clearTimeout(setup);
+    setup = setTimeout(end, setupMs.session, 0);
+    if (session) send(op.resume, { sessionId: session.id, seq: session.seq });
+    else send(op.identify, {});
+  };
+  const live = (now: Session, isResumed: boolean): void => {
+    clearTimeout(setup);
+    session = now;
+    onSession(now, isResumed);
   };
   socket.onmessage = ({ data }: MessageEvent<string>) => {
     if (closed) return;
     const frame = JSON.parse(data) as Frame;
-    if (frame.op === op.hello) {
-      beating = setInterval(beat, (frame.d as { heartbeatIntervalMs: number }).heartbeatIntervalMs);
-      send(op.identify, {});
-    } else if (frame.op === op.ack) acked = true;
-    else if (frame.op === op.heartbeat) send(op.heartbeat, null);
-    else if (frame.op === op.reconnect || frame.op === op.invalid) end(0);
-    else if (frame.op === op.dispatch && frame.t === 'READY') {
-      clearTimeout(patience);
-      on.onReady();
-    } else if (frame.op === op.dispatch) on.onEvent({ t: frame.t, d: frame.d } as GatewayEvent);
+    switch (frame.op) {
+      case op.hello:
+        beating = setInterval(beat, frame.d.heartbeatIntervalMs);
+        return enter();
+      case op.heartbeat:
+        return send(op.heartbeat, session?.seq ?? null);
+      case op.ack:
+        acked = true;
+        return;
+      case op.reconnect:
+        return end(0, frame.d?.retryAfterMs);
+      case op.invalid:
+        session = null;
+        onSession(null, false);
+        return enter();
+      case op.dispatch:
+        break;
+    }
+    if (session) session.seq = frame.s;
+    if (frame.t === 'READY') live({ id: frame.d.sessionId, resumeUrl: frame.d.resumeUrl, seq: frame.s }, false);
+    else if (frame.t !== 'RESUMED') onEvent(frame);
+    else if (session) live(session, true);
   };
   socket.onclose = ({ code }) => end(code);
   return socket;

@@ -53,7 +53,7 @@ export function Shell(): JSX.Element {
   const { path } = useLocation();
   const serverId = serverOf(path);
   useEffect(() => {
-    start(serverId);
+    start();
     const leaveTitle = keepTitle();
     return () => {
       leaveTitle();
@@ -70,7 +70,7 @@ export function Shell(): JSX.Element {
     wasOpen.current = sideOpen.value;
   }, [sideOpen.value]);
   if (state.value === 'loading') return <p class="spinner">Loading …</p>;
-  if (state.value !== 'ready') return <Problem error={state.value} again={() => start(serverId)} />;
+  if (state.value !== 'ready') return <Problem error={state.value} again={start} />;
   return (
     <div class={`shell ${sideOpen.value ? 'side-open' : ''}`}>
       <a class="skip-link" href="#main">

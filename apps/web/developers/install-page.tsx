@@ -6,8 +6,9 @@ import type { Application, Authorized } from '../../../lib/contract/application.
 import type { Server } from '../../../lib/contract/server.ts';
 import { call, path } from '../api/call.ts';
 import { may, myRights } from '../state/rights.ts';
-import { details, loadServers, putServer, servers } from '../state/servers.ts';
+import { details, putServer, servers } from '../state/servers.ts';
 import { myId } from '../state/session.ts';
+import { loadSync } from '../state/sync.ts';
 import { Button } from '../ui/button.tsx';
 import { CheckField, SelectField, useTask } from '../ui/form.tsx';
 import { NewServerForm } from '../ui/new-server-form.tsx';
@@ -77,7 +78,7 @@ function Install({ application }: { application: Application }): JSX.Element {
   const task = useTask();
   const read = (): void =>
     void reading.run(async () => {
-      const [bot] = await Promise.all([findBot(application), loadServers(undefined)]);
+      const [bot] = await Promise.all([findBot(application), loadSync()]);
       inside.value = bot.servers;
       isRead.value = true;
     });

@@ -15,11 +15,15 @@ function met({ recipient }: DmChannel): void {
 const sorted = (list: readonly DmChannel[]): DmChannel[] =>
   list.toSorted((a, b) => ((b.lastMessageId ?? b.id) > (a.lastMessageId ?? a.id) ? 1 : -1));
 
+/** Takes in all DMs of the person, in place of those known before. */
+export function setDms(all: readonly DmChannel[]): void {
+  all.forEach(met);
+  dms.value = sorted(all);
+}
+
 /** Reads the list of DMs. Throws `ApiError`. */
-export async function loadDms(): Promise<void> {
-  const list = await call<DmChannel[]>('GET', '/api/users/@me/channels');
-  list.forEach(met);
-  dms.value = sorted(list);
+async function loadDms(): Promise<void> {
+  setDms(await call<DmChannel[]>('GET', '/api/users/@me/channels'));
 }
 
 /** Opens the DM with someone, or finds it. Throws `ApiError`. */
@@ -33,5 +37,8 @@ export async function openDm(recipientId: string): Promise<DmChannel> {
 /** Notes a new message of a DM; one that is not in the list yet is fetched. */
 export function noteDmMessage(channelId: string, messageId: string): void {
   if (!dms.value.some(({ id }) => id === channelId)) void loadDms().catch(() => undefined);
-  else dms.value = sorted(dms.value.map((dm) => (dm.id === channelId ? { ...dm, lastMessageId: messageId } : dm)));
+  else
+    dms.value = sorted(
+      dms.value.map((dm) => (dm.id === channelId && messageId > (dm.lastMessageId ?? '') ? { ...dm, lastMessageId: messageId } : dm)),
+    );
 }

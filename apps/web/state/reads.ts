@@ -1,15 +1,16 @@
 import { signal } from '@preact/signals';
 import type { ReadState } from '../../../lib/contract/read.ts';
-import { call, path } from '../api/call.ts';
+import { asApiError, call, path } from '../api/call.ts';
+import { isPassing } from '../ui/use-retry.ts';
 import { withEntry } from './servers.ts';
 
 /** How far the person has read, by channel. */
 export const reads = signal<ReadonlyMap<string, ReadState>>(new Map());
 
-/** Reads all marks anew. Throws `ApiError`. */
-export async function loadReads(): Promise<void> {
-  const list = await call<ReadState[]>('GET', '/api/users/@me/reads');
-  reads.value = new Map(list.map((one) => [one.channelId, one]));
+/** Takes in all marks of the person, in place of those known before. */
+export function setReads(all: readonly ReadState[]): void {
+  reads.value = new Map(all.map((one) => [one.channelId, one]));
+  for (const [channelId, messageId] of unsent) noteRead(channelId, messageId);
 }
 
 /** Whether a channel holds messages that were not read. */
@@ -29,6 +30,11 @@ const change = (channelId: string, patch: Partial<ReadState>): void => {
 /** Notes a new message: unread, unless it is the person's own. */
 export function noteMessage(channelId: string, messageId: string, mine: boolean, mentionsMe: boolean): void {
   const known = reads.value.get(channelId);
+  if (messageId <= (known?.lastMessageId ?? '')) {
+    // What was loaded knows it already.
+    if (mine) noteRead(channelId, messageId);
+    return;
+  }
   const isRead = messageId <= (known?.readMessageId ?? '');
   change(channelId, {
     lastMessageId: messageId,
@@ -46,15 +52,24 @@ export function noteRead(channelId: string, messageId: string): void {
 
 /** The last mark that was sent of each channel that was marked within the last second. */
 const sent = new Map<string, string>();
+/** Marks that could not be sent, by channel: they are sent when the connection is back. */
+const unsent = new Map<string, string>();
 /** Marks of one channel are sent this far apart, so that a busy channel that is looked at costs one call a second. */
 const markEveryMs = 1_000;
+
+function putMark(channelId: string, messageId: string): void {
+  unsent.delete(channelId);
+  call('PUT', path`/api/channels/${channelId}/read`, { messageId }, { keepalive: true }).catch((fault: unknown) => {
+    if (isPassing(asApiError(fault))) unsent.set(channelId, messageId);
+  });
+}
 
 /** Sends a channel's mark, if it moved since the last. Returns whether it did. */
 function sendMark(channelId: string): boolean {
   const messageId = reads.value.get(channelId)?.readMessageId;
   if (!messageId || sent.get(channelId) === messageId) return false;
   sent.set(channelId, messageId);
-  call('PUT', path`/api/channels/${channelId}/read`, { messageId }, { keepalive: true }).catch(() => undefined);
+  putMark(channelId, messageId);
   return true;
 }
 
@@ -64,7 +79,13 @@ function sendMarks(channelId: string): void {
   else sent.delete(channelId);
 }
 
-/** Marks a channel as read up to its newest message, here and at the service. A mark that cannot be sent is made up for by the next. */
+/** Sends the marks that could not be sent before. */
+export function sendUnsentMarks(): void {
+  const marks = [...unsent];
+  for (const [channelId, messageId] of marks) putMark(channelId, messageId);
+}
+
+/** Marks a channel as read up to its newest message, here and at the service. */
 export function markRead(channelId: string): void {
   const state = reads.value.get(channelId);
   if (!state || state.lastMessageId === null || !isUnread(channelId)) return;

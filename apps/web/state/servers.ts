@@ -47,18 +47,11 @@ export function dropServer(id: string): void {
   details.value = withEntry(details.value, id, undefined);
 }
 
-/** Reads the list of servers, and each in full, four at a time; `first` before the others. Throws `ApiError` when the list or `first` cannot be read. */
-export async function loadServers(first: string | undefined): Promise<void> {
-  const list = await call<ServerSummary[]>('GET', '/api/servers');
-  servers.value = new Map(list.map((one) => [one.id, one]));
-  details.value = new Map([...details.value].filter(([id]) => servers.value.has(id)));
-  const waiting = list.map(({ id }) => id).filter((id) => id !== first);
-  if (first !== undefined && servers.value.has(first)) await loadServer(first);
-  const work = async (): Promise<void> => {
-    // One that cannot be read now is read when it is opened.
-    for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) await loadServer(id).catch(() => undefined);
-  };
-  await Promise.all([work(), work(), work(), work()]);
+/** Takes in all servers of the person, in place of those known before. */
+export function setServers(all: readonly Server[]): void {
+  for (const { channels: theirs } of all) for (const channel of theirs) receivedAt.set(channel, Date.now());
+  servers.value = new Map(all.map((server) => [server.id, summaryOf(server)]));
+  details.value = new Map(all.map((server) => [server.id, server]));
 }
 
 /** Reads one server in full. Throws `ApiError`. */

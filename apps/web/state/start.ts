@@ -1,12 +1,12 @@
 import { signal } from '@preact/signals';
+import { backoffMs } from '../api/backoff.ts';
 import { type ApiError, asApiError } from '../api/call.ts';
 import { connect, disconnect } from '../api/gateway.ts';
-import { dispatch } from './dispatch.ts';
-import { loadDms } from './dms.ts';
+import { isPassing } from '../ui/use-retry.ts';
 import { refreshHistories } from './histories.ts';
 import { knownMemberLists, loadMembers } from './people.ts';
-import { loadReads } from './reads.ts';
-import { loadServers } from './servers.ts';
+import { sendUnsentMarks } from './reads.ts';
+import { loadSync, receive } from './sync.ts';
 import { refreshUses } from './uses.ts';
 
 /** The channel on the screen: its messages are brought up to date first. */
@@ -15,57 +15,60 @@ export const openChannel = signal<string | undefined>(undefined);
 /** What stands in the way of showing anything: `loading`, a fault, or nothing. */
 export const state = signal<'loading' | 'ready' | ApiError>('loading');
 
-/** A catching-up that failed is tried again after this time, in milliseconds. */
-const againMs = 3_000;
-
-async function readAll(serverId: string | undefined): Promise<void> {
-  await Promise.all([loadServers(serverId), loadReads(), loadDms()]);
-}
-
-/** Reads over REST what may have passed while nothing was heard, until it succeeds or the connection is gone again. */
-async function catchUp(isCurrent: () => boolean): Promise<void> {
-  while (isCurrent()) {
-    try {
-      await refreshHistories(openChannel.value);
-      await Promise.all([readAll(undefined), refreshUses(), ...knownMemberLists().map((id) => loadMembers(id, true))]);
-      return;
-    } catch {
-      await new Promise((done) => setTimeout(done, againMs));
-    }
-  }
-}
-
-/** How long the reading waits for the gateway, in milliseconds: what passes between a read and the first READY would be missed. */
+/** How long the first load waits for the gateway, in milliseconds: what happens between a load and the first READY would be missed. */
 const gatewayMs = 2_000;
 
-/** Begins to listen and reads what a person's page shows; `serverId` is the server that is looked at. */
-export function start(serverId: string | undefined): void {
-  let round = 0;
-  let begun = false;
-  state.value = 'loading';
-  const begin = (): void => {
-    if (begun) return;
-    begun = true;
-    clearTimeout(late);
-    readAll(serverId).then(
-      () => {
-        state.value = 'ready';
-      },
-      (fault: unknown) => {
+let loading = new AbortController();
+let late: ReturnType<typeof setTimeout> | undefined;
+
+/** A channel or server may be gone that the page still shows: the rest is loaded all the same. */
+function ignoreRefused(fault: unknown): void {
+  if (isPassing(asApiError(fault))) throw fault;
+}
+
+/**
+ * Loads what the page shows, in place of what it knew. Tries again until it succeeds or another load begins; a fault of the first load is shown, and who shows
+ * it tries again.
+ */
+async function load(): Promise<void> {
+  clearTimeout(late);
+  loading.abort();
+  loading = new AbortController();
+  const stopped = loading.signal;
+  for (let failures = 0; !stopped.aborted; failures++)
+    try {
+      await refreshHistories(openChannel.value).catch(ignoreRefused);
+      const lists = knownMemberLists().map((id) => loadMembers(id, true).catch(ignoreRefused));
+      await Promise.all([loadSync(stopped), refreshUses(), ...lists]);
+      if (!stopped.aborted) state.value = 'ready';
+      return;
+    } catch (fault) {
+      if (stopped.aborted) return;
+      if (state.value !== 'ready') {
         state.value = asApiError(fault);
-      },
-    );
-  };
-  const late = setTimeout(begin, gatewayMs);
+        return;
+      }
+      await new Promise((done) => setTimeout(done, backoffMs(failures)));
+    }
+}
+
+/** Connects to the gateway and loads what a person's page shows. A resumed session has received what it missed: nothing is loaded again. */
+export function start(): void {
+  stop();
+  state.value = 'loading';
+  late = setTimeout(() => void load(), gatewayMs);
   connect({
-    onEvent: dispatch,
-    onReady: () => {
-      const mine = ++round;
-      if (begun) void catchUp(() => mine === round);
-      else begin();
+    onEvent: receive,
+    onLive: (isResumed) => {
+      if (!isResumed) void load();
+      sendUnsentMarks();
     },
   });
 }
 
-/** Stops listening. */
-export const stop = disconnect;
+/** Disconnects, and stops a load that is under way. */
+export function stop(): void {
+  clearTimeout(late);
+  loading.abort();
+  disconnect();
+}

@@ -1,5 +1,6 @@
 import { WebSocket } from 'ws';
 import { createLog } from '../../../lib/base/log.ts';
+import { serverPlace } from '../../../lib/store/log/keys.ts';
 import { openGatewayPlatform, openWorkerPlatform } from '../../../lib/store/platform.ts';
 import { makeWorld } from '../../harness/world.ts';
 import { multipleRow, type Row } from '../report.ts';
@@ -10,11 +11,16 @@ const missed = 1_000;
 interface Frame {
   op: number;
   t?: string;
+  s?: string;
   d: Record<string, unknown>;
 }
 
 /** Opens a socket, sends `first` after the hello, and resolves with the socket at the dispatch named `until`. */
-function connect(url: string, first: object, until: string): Promise<{ socket: WebSocket; d: Record<string, unknown>; ms: number }> {
+function connect(
+  url: string,
+  first: object,
+  until: string,
+): Promise<{ socket: WebSocket; d: Record<string, unknown>; s: string | undefined; ms: number }> {
   return new Promise((resolve, reject) => {
     const socket = new WebSocket(url, { perMessageDeflate: false });
     let began = 0;
@@ -26,27 +32,29 @@ function connect(url: string, first: object, until: string): Promise<{ socket: W
         began = performance.now();
         socket.send(JSON.stringify(first));
       } else if (frame.op === 9) reject(new Error('the session was not resumed'));
-      else if (frame.t === until) resolve({ socket, d: frame.d, ms: performance.now() - began });
+      else if (frame.t === until) resolve({ socket, d: frame.d, s: frame.s, ms: performance.now() - began });
     });
   });
 }
 
-/** A resume of 1,000 missed events, from RESUME to RESUMED, beside reading the session's stream alone. */
+/** A resume of 1,000 missed events, from RESUME to RESUMED, beside reading the place's log alone. */
 export async function resumeRow(bench: Bench): Promise<Row[]> {
   const setting = await openSetting(bench, { api: 1, gateway: 1, worker: 0 });
   const world = await makeWorld(setting.platform, { bots: 1, channels: 1 });
   const [bot] = world.bots;
   if (!bot) throw new Error('no bot');
-  const log = createLog('bench', 'silent');
-  const [worker, gateway] = await Promise.all([openWorkerPlatform(setting.config, log), openGatewayPlatform(setting.config, log)]);
+  const silent = createLog('bench', 'silent');
+  const [worker, gateway] = await Promise.all([openWorkerPlatform(setting.config, silent), openGatewayPlatform(setting.config, silent)]);
+  const deaf = { onEntry: () => undefined, onControl: () => undefined, onInterrupted: () => undefined };
+  const log = await gateway.listen('bench', deaf);
   try {
     const url = setting.stack.gatewayUrl();
-    const { socket, d } = await connect(url, { op: 2, d: { token: bot.token } }, 'READY');
+    const { socket, d, s } = await connect(url, { op: 2, d: { token: bot.token } }, 'READY');
     const sessionId = String(d.sessionId);
     const gone = new Promise((resolve) => socket.once('close', resolve));
     socket.terminate();
     await gone;
-    const version = (await setting.platform.versions.read([world.serverId]))?.[0] ?? '0';
+    const place = serverPlace(world.serverId);
     const payload = JSON.stringify({
       id: worker.ids.next(),
       channelId: world.channelIds[0],
@@ -54,26 +62,17 @@ export async function resumeRow(bench: Bench): Promise<Row[]> {
       content: 'x'.repeat(500),
     });
     for (let n = 0; n < missed; n++)
-      await worker.append({
-        eventId: worker.ids.next(),
-        name: 'MESSAGE_CREATE',
-        payload,
-        bots: [bot.id],
-        reach: 'all',
-        topics: [`server:${world.serverId}`],
-        server: { id: world.serverId, version },
-        channelId: world.channelIds[0] as string,
-      });
+      await worker.append(place, [{ id: worker.ids.next(), name: 'MESSAGE_CREATE', payload, channelId: world.channelIds[0] as string }]);
     const [ours, limit]: [number[], number[]] = [[], []];
     for (let i = 0; i < bench.rounds + 1; i++) {
-      const resumed = await connect(url, { op: 6, d: { token: bot.token, sessionId, seq: 0 } }, 'RESUMED');
+      const resumed = await connect(url, { op: 6, d: { token: bot.token, sessionId, seq: s } }, 'RESUMED');
       const closed = new Promise((resolve) => resumed.socket.once('close', resolve));
       resumed.socket.terminate();
       await closed;
       const began = performance.now();
-      const read = await gateway.sessions.read({ id: sessionId, accountId: bot.id }, 0, missed);
+      const [read] = await log.read(0, [{ place, after: Number(s) }]);
       const alone = performance.now() - began;
-      if (read.length !== missed) throw new Error(`read ${read.length} of ${missed}`);
+      if (read?.entries.length !== missed) throw new Error(`read ${read?.entries.length} of ${missed}`);
       if (i === 0) continue; // the first round warms up
       ours.push(resumed.ms);
       limit.push(alone);

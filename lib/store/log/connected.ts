@@ -16,6 +16,16 @@ end
 return out
 `;
 
+// The session of an account that was opened last of those whose node lives; false when none is.
+const newestLua = `
+local P, newest, openedLast = ARGV[1], false, -1
+for _, sid in ipairs(redis.call('SMEMBERS', P..'bot:'..ARGV[2])) do
+  local h = redis.call('HMGET', P..'ses:'..sid, 'node', 'opened')
+  if h[1] and h[1] ~= '' and tonumber(h[2]) > openedLast and redis.call('EXISTS', P..'node:'..h[1]) == 1 then newest, openedLast = sid, tonumber(h[2]) end
+end
+return newest
+`;
+
 // The nodes with sessions whose lease lives.
 const nodesLua = `
 local P, out = ARGV[1], {}
@@ -43,6 +53,8 @@ return out
 export interface Connections {
   /** Whether each of the accounts is connected now, in their order. */
   connected(accountIds: readonly string[]): Promise<boolean[]>;
+  /** The newest session of an account on a living node; null when it is offline. */
+  newestSession(accountId: string): Promise<string | null>;
   /** Every account that is connected now. Read in short steps, however many they are. */
   connectedNow(): Promise<Set<string>>;
 }
@@ -52,13 +64,18 @@ export function createConnections(redis: Redis, keys: Keys): Connections {
   const connected = bindScript<number[]>(redis, 'parlanceConnected', connectedLua);
   const nodes = bindScript<string[]>(redis, 'parlanceNodes', nodesLua);
   const page = bindScript<string[]>(redis, 'parlanceConnectedPage', pageLua);
+  const newest = bindScript<string | null>(redis, 'parlanceNewest', newestLua);
   return {
+    newestSession: (accountId) => {
+      const prefix = keys.partition(keys.partitionOfAccount(accountId));
+      return newest([`${prefix}connected`], [prefix, accountId]);
+    },
     async connected(accountIds) {
       const live = new Set<string>();
-      for (let shard = 0; shard < keys.shards; shard++) {
-        const ids = accountIds.filter((id) => keys.shardOf(id) === shard);
+      for (let k = 0; k < keys.partitions; k++) {
+        const ids = accountIds.filter((id) => keys.partitionOfAccount(id) === k);
         if (ids.length === 0) continue;
-        const prefix = keys.shard(shard);
+        const prefix = keys.partition(k);
         const found = await connected([`${prefix}connected`], [prefix, ...ids]);
         ids.forEach((id, at) => found[at] && live.add(id));
       }
@@ -66,8 +83,8 @@ export function createConnections(redis: Redis, keys: Keys): Connections {
     },
     async connectedNow() {
       const accounts = new Set<string>();
-      for (let shard = 0; shard < keys.shards; shard++) {
-        const prefix = keys.shard(shard);
+      for (let k = 0; k < keys.partitions; k++) {
+        const prefix = keys.partition(k);
         for (const node of await nodes([`${prefix}nodes`], [prefix])) {
           let cursor = '0';
           do {

@@ -1,15 +1,18 @@
 import type { RawData, WebSocket } from 'ws';
 import { limits } from '../../lib/base/limits.ts';
+import { readPosition } from '../../lib/store/log/position.ts';
 import { removeSocket } from './address-usage.ts';
-import { enter, type Login } from './enter.ts';
-import { type closeCode, isSeq, op, plainBytes, readFrame } from './frames.ts';
-import { drop } from './leave.ts';
-import { closeSocket, isOpen } from './outlet.ts';
-import { checkPosition } from './replay.ts';
+import { dropSession, refreshSession } from './disconnect.ts';
+import { type closeCode, op, plainBytes, readFrame } from './frames.ts';
+import { handshake, type Login } from './handshake.ts';
 import { GatewaySocket, monotonic } from './state.ts';
+import { closeSocket, isOpen } from './writer.ts';
 
 const windowMs = 60_000;
 const ackBytes = plainBytes({ op: op.ack, d: null });
+
+/** Whether its client has identified. */
+const isReady = ({ stage, session }: GatewaySocket): boolean => stage === 'entered' && session !== null && session.state !== 'connecting';
 
 /** Counts `frames` more, and all bytes received; true when the socket has sent more in 60 s than it may. Until it has identified it may send little. */
 function isOverLimit(socket: GatewaySocket, frames: number): boolean {
@@ -20,7 +23,7 @@ function isOverLimit(socket: GatewaySocket, frames: number): boolean {
     socket.bytesBefore = socket.raw.bytesRead;
   }
   socket.frames += frames;
-  const live = socket.stage === 'live';
+  const live = isReady(socket);
   const bytes = socket.raw.bytesRead - socket.bytesBefore;
   return (
     socket.frames > (live ? limits.gatewayFramesPerMinute : limits.gatewayFramesUnidentified) ||
@@ -40,24 +43,26 @@ function stopReading(socket: GatewaySocket): void {
 }
 
 function fail(socket: GatewaySocket, why: keyof typeof closeCode, reason: string): void {
-  if (socket.session) drop(socket.node, socket.session, 'wait');
+  if (socket.session) dropSession(socket.node, socket.session, 'wait');
   closeSocket(socket.node, socket, why, reason);
 }
 
 function heartbeat(socket: GatewaySocket, d: unknown): void {
-  if (d !== null && d !== undefined && !isSeq(d)) return fail(socket, 'badSeq', 'd of a heartbeat is the last s, or null');
   const { node, session } = socket;
-  node.outlet.write(socket, ackBytes);
-  if (!session?.ready) return;
+  if (d !== null && d !== undefined && !readPosition(d, node.log.partitions))
+    return fail(socket, 'badSeq', 'd of a heartbeat is the last s, or null');
+  node.writer.write(socket, ackBytes);
+  if (!session || session.state === 'connecting') return;
   socket.deadline = monotonic() + node.platform.config.HEARTBEAT_INTERVAL_MS * 1.5;
-  void checkPosition(node, session);
+  void refreshSession(node, session, d);
 }
 
 function login(socket: GatewaySocket, how: 'identify' | 'resume', d: unknown): void {
   if (socket.stage !== 'new') return fail(socket, 'alreadyIdentified', 'already identified');
   const given = (typeof d === 'object' && d !== null ? d : {}) as Login;
-  if (how === 'resume' && !isSeq(given.seq)) return fail(socket, 'badSeq', 'seq is a whole number from 0');
-  void enter(socket.node, socket, how, given);
+  const position = how === 'resume' ? readPosition(given.seq, socket.node.log.partitions) : null;
+  if (how === 'resume' && !position) return fail(socket, 'badSeq', 'seq is the last s that was received');
+  void handshake(socket.node, socket, given, position);
 }
 
 function onMessage(this: WebSocket, data: RawData, binary: boolean): void {
@@ -99,14 +104,14 @@ function onClose(this: WebSocket, code: number): void {
   removeSocket(node, this, !node.closing);
   this.stage = 'closing';
   // 1000 and 1001 from the client end its session; anything else leaves it resumable (decisions 7).
-  if (session) drop(node, session, code === 1000 || code === 1001 ? 'end' : 'wait');
+  if (session) dropSession(node, session, code === 1000 || code === 1001 ? 'end' : 'wait');
 }
 
 // Faults of a peer (a frame too long, broken text) close its socket by themselves.
 const onError = (): void => undefined;
 
 /** Listens to a client. */
-export function listenTo(socket: GatewaySocket): void {
+export function handleFrames(socket: GatewaySocket): void {
   socket.windowAt = monotonic();
   socket.bytesBefore = socket.raw.bytesRead;
   socket.raw.on('data', () => onBytes(socket));
@@ -118,11 +123,11 @@ export function listenTo(socket: GatewaySocket): void {
 }
 
 /** Closes the sockets whose deadline has passed: not identified in time, not heard from, or still there after their close. */
-export function sweep(sockets: Iterable<GatewaySocket>): void {
+export function closeExpired(sockets: Iterable<GatewaySocket>): void {
   const now = monotonic();
   for (const socket of sockets) {
     if (now < socket.deadline) continue;
-    if (socket.stage === 'live') fail(socket, 'timedOut', 'no heartbeat');
+    if (isReady(socket)) fail(socket, 'timedOut', 'no heartbeat');
     else if (socket.stage === 'closing') socket.terminate();
     else fail(socket, 'notIdentified', 'not identified in time');
   }

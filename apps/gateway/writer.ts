@@ -1,9 +1,9 @@
 import { limits } from '../../lib/base/limits.ts';
-import { closeCode, type EventFrame, plainBytes, writeNumbered } from './frames.ts';
-import { type GatewayNode, type GatewaySocket, monotonic, type Outlet } from './state.ts';
+import { closeCode, plainBytes } from './frames.ts';
+import { type GatewayNode, type GatewaySocket, monotonic, type Session, type Writer } from './state.ts';
 
 /** An outlet; `onSlow` is told of a socket whose reader is more than 1 MiB behind (quality 5, WebSocket). */
-export function createOutlet(onSlow: (socket: GatewaySocket) => void): Outlet {
+export function createWriter(onSlow: (socket: GatewaySocket) => void): Writer {
   let corked: GatewaySocket[] = [];
   const flush = (): void => {
     const turn = corked;
@@ -30,13 +30,15 @@ export function createOutlet(onSlow: (socket: GatewaySocket) => void): Outlet {
 export const isOpen = (socket: GatewaySocket): boolean => socket.readyState === socket.OPEN && socket.stage !== 'closing';
 
 /** Sends a frame that is no event, in order with the events. */
-export function say(node: GatewayNode, socket: GatewaySocket, frame: object): void {
-  if (isOpen(socket)) node.outlet.write(socket, plainBytes(frame));
+export function sendControl(node: GatewayNode, socket: GatewaySocket, frame: object): void {
+  if (isOpen(socket)) node.writer.write(socket, plainBytes(frame));
 }
 
-/** Sends an event under the number `s`. */
-export function sendEvent(node: GatewayNode, socket: GatewaySocket, frame: EventFrame, s: number): void {
-  if (isOpen(socket)) writeNumbered(frame, s, (bytes) => node.outlet.write(socket, bytes));
+/** Sends the bytes of an event. */
+export function sendEvent(node: GatewayNode, session: Session, s: string, bytes: readonly Buffer[]): void {
+  if (!isOpen(session.socket)) return;
+  session.s = s;
+  for (const piece of bytes) node.writer.write(session.socket, piece);
 }
 
 /** How long a client may take to answer a close before its socket is cut, in milliseconds. */
@@ -57,7 +59,7 @@ const fullBytes = 256 * 1024;
 const drainMs = 15_000;
 
 /** Waits until the reader has caught up; false when it did not in 15 s, or the socket is gone. Only replays wait, so only they pay for a timer. */
-export function drained({ raw }: GatewaySocket): Promise<boolean> {
+export function waitForReader({ raw }: GatewaySocket): Promise<boolean> {
   if (raw.destroyed) return Promise.resolve(false);
   if (raw.writableLength <= fullBytes) return Promise.resolve(true);
   return new Promise((resolve) => {

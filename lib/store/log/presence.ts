@@ -89,7 +89,7 @@ export interface DuePresence {
 export interface Presences {
   /** Takes or keeps the turn for so long, so that one worker at a time looks; false when another has it. */
   takeTurn(ms: number): Promise<boolean>;
-  /** The presences to look at, at most `count` of each shard, the longest waiting first; those of a node that died are among them. */
+  /** The presences to look at, at most `count` of each partition, the longest waiting first; those of a node that died are among them. */
   due(count: number): Promise<DuePresence[]>;
   /** Notes what is told of an account now, null for offline, and that this is done. */
   settle(due: DuePresence, told: string | null): Promise<void>;
@@ -102,7 +102,7 @@ export type PresenceChanged = (accountId: string, news: boolean) => Promise<void
 export function createPresenceChanged(redis: Redis, keys: Keys): PresenceChanged {
   const changed = bindScript<number>(redis, 'parlancePresenceChanged', changedLua);
   return async (accountId, news) => {
-    const prefix = keys.shard(keys.shardOf(accountId));
+    const prefix = keys.partition(keys.partitionOfAccount(accountId));
     await changed([`${prefix}due`], [prefix, accountId, news ? 1 : 0]);
   };
 }
@@ -114,17 +114,17 @@ export function createPresences(redis: Redis, keys: Keys): Presences {
   const due = bindScript<[string, string, string | null][]>(redis, 'parlancePresencesDue', dueLua);
   const settle = bindScript<number>(redis, 'parlancePresenceSettle', settleLua);
   return {
-    takeTurn: async (ms) => (await turn([`${keys.shard(0)}presence-turn`], [holder, ms])) === 1,
+    takeTurn: async (ms) => (await turn([`${keys.partition(0)}presence-turn`], [holder, ms])) === 1,
     async due(count) {
       const found: DuePresence[] = [];
-      for (let shard = 0; shard < keys.shards; shard++) {
-        const prefix = keys.shard(shard);
+      for (let k = 0; k < keys.partitions; k++) {
+        const prefix = keys.partition(k);
         for (const [accountId, number, told] of await due([`${prefix}due`], [prefix, count])) found.push({ accountId, number, told });
       }
       return found;
     },
     async settle({ accountId, number }, told) {
-      const prefix = keys.shard(keys.shardOf(accountId));
+      const prefix = keys.partition(keys.partitionOfAccount(accountId));
       await settle([`${prefix}due`], [prefix, accountId, number, told ?? '']);
     },
   };

@@ -5,8 +5,8 @@ import { clientAddress } from '../../lib/base/client-address.ts';
 import { httpTimeouts } from '../../lib/base/http-server.ts';
 import { limits } from '../../lib/base/limits.ts';
 import { addSocket, isAddressFull, removeSocket } from './address-usage.ts';
+import { handleFrames } from './frame-handler.ts';
 import { closeCode, op, plainBytes } from './frames.ts';
-import { listenTo } from './inbox.ts';
 import { type GatewayNode, GatewaySocket, monotonic } from './state.ts';
 
 /** Path and query of a request; null when they cannot be read. */
@@ -24,19 +24,19 @@ function cookieOf({ headers }: IncomingMessage, baseUrl: string): string | null 
   return /(?:^|;\s*)parlance_session=([^;\s]+)/.exec(headers.cookie ?? '')?.[1] ?? null;
 }
 
-function turnAway(socket: Socket, status: string): void {
+function rejectUpgrade(socket: Socket, status: string): void {
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
 }
 
-function welcome(node: GatewayNode, socket: GatewaySocket, raw: Socket, request: IncomingMessage): void {
+function greet(node: GatewayNode, socket: GatewaySocket, raw: Socket, request: IncomingMessage): void {
   const { config } = node.platform;
   socket.node = node;
   socket.raw = raw;
   socket.deadline = monotonic() + limits.gatewayIdentifyMs;
   socket.cookie = cookieOf(request, config.baseUrl);
   node.sockets.add(socket);
-  listenTo(socket);
-  node.outlet.write(socket, plainBytes({ op: op.hello, d: { heartbeatIntervalMs: config.HEARTBEAT_INTERVAL_MS } }));
+  handleFrames(socket);
+  node.writer.write(socket, plainBytes({ op: op.hello, d: { heartbeatIntervalMs: config.HEARTBEAT_INTERVAL_MS } }));
 }
 
 function refuseVersion(node: GatewayNode, socket: GatewaySocket): void {
@@ -47,7 +47,7 @@ function refuseVersion(node: GatewayNode, socket: GatewaySocket): void {
 }
 
 /** The node's HTTP server: upgrades on any path, `GET /healthz`, nothing else. Not yet listening. */
-export function createDoor(node: GatewayNode): Server {
+export function createUpgradeServer(node: GatewayNode): Server {
   const sockets = new WebSocketServer({
     noServer: true,
     WebSocket: GatewaySocket,
@@ -66,11 +66,11 @@ export function createDoor(node: GatewayNode): Server {
     raw.on('error', () => undefined);
     const address = clientAddress(request.headers['x-forwarded-for']?.toString(), raw.remoteAddress, node.platform.config.TRUST_PROXY);
     const url = urlOf(request);
-    if (node.closing || !url) return turnAway(raw, url ? '503 Service Unavailable' : '400 Bad Request');
-    if (isAddressFull(node, address)) return turnAway(raw, '429 Too Many Requests');
+    if (node.closing || !url) return rejectUpgrade(raw, url ? '503 Service Unavailable' : '400 Bad Request');
+    if (isAddressFull(node, address)) return rejectUpgrade(raw, '429 Too Many Requests');
     sockets.handleUpgrade(request, raw, head, (socket) => {
       addSocket(node, socket, address);
-      if ((url.searchParams.get('v') ?? '1') === '1') welcome(node, socket, raw, request);
+      if ((url.searchParams.get('v') ?? '1') === '1') greet(node, socket, raw, request);
       else refuseVersion(node, socket);
     });
   });

@@ -1,0 +1,20 @@
+import { Sync, SyncPage } from '../../../lib/contract/sync.ts';
+import { getSync } from '../../../lib/domain/sync.ts';
+import { type Route, route } from '../route.ts';
+
+/** Decisions 7: what a client reads when it starts, or after its session could not be resumed. */
+export const syncRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/users/@me/sync',
+    auth: 'account',
+    about:
+      'Returns what a client needs when it starts or after op 9: the caller’s servers with the channels that the caller can see, direct message channels, and how far the caller has read. A page has at most 100 servers with 1,000 channels; `next` is the `after` of the next page. Direct message channels are on the first page.',
+    query: SyncPage,
+    reply: { status: 200, body: Sync },
+    hasEtag: true,
+    costly: true,
+    errors: [],
+    run: (platform, actor, { query }) => getSync(platform, actor, query),
+  }),
+];

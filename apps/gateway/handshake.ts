@@ -1,0 +1,217 @@
+import { randomBytes } from 'node:crypto';
+import { botEvents, type EventName, optInEvents } from '../../lib/contract/events.ts';
+import { type Credential, credentialOf } from '../../lib/domain/credentials.ts';
+import { faceOf, tagOf } from '../../lib/domain/faces.ts';
+import { accountPlace, serverPlace } from '../../lib/store/log/keys.ts';
+import { type Position, readPosition } from '../../lib/store/log/position.ts';
+import type { Kept } from '../../lib/store/log/sessions.ts';
+import type { AccountDoc } from '../../lib/store/models/account.ts';
+import { removeSocket } from './address-usage.ts';
+import { dropSession, loseSession, refuseResume, releaseSession } from './disconnect.ts';
+import { eventBytes } from './frames.ts';
+import { barrier, holds, laneOf, positionOfNode } from './lane.ts';
+import { extendTails, joinPlaces } from './places.ts';
+import { catchUp, positionOf, replay } from './replay.ts';
+import { type GatewayNode, type GatewaySocket, type LocalAccount, monotonic, type Session } from './state.ts';
+import { closeSocket, isOpen, sendEvent } from './writer.ts';
+
+/** What a client sends as `d` of identify and resume, not yet checked. */
+export type Login = Record<string, unknown>;
+
+/** The token of an identify or resume, without `Bot ` or `Bearer `; an identify without one may use the cookie. */
+function tokenOf(socket: GatewaySocket, login: Login): string | null {
+  if (login.token === undefined || login.token === null) return socket.cookie;
+  return typeof login.token === 'string' ? login.token.replace(/^(?:Bot|Bearer) /, '') : null;
+}
+
+/** The events that reach a bot: those for every bot, and those it asked for by name. Names we do not know are passed over. */
+function eventsOf(asked: unknown): readonly EventName[] {
+  if (!Array.isArray(asked)) return botEvents;
+  return [...botEvents, ...optInEvents.filter((name) => asked.includes(name))];
+}
+
+/** A session that begins: it counts here from now on, and hears nothing until it is ready. */
+function createSession(node: GatewayNode, socket: GatewaySocket, { account }: Credential, id: string, token: string): Session {
+  const local = node.accounts.get(account._id) ?? { id: account._id, bot: account.kind === 'bot', sessions: new Set<Session>() };
+  node.accounts.set(local.id, local);
+  const session: Session = {
+    socket,
+    account: local,
+    id,
+    owner: `${node.id}-${node.nextOwner++}`,
+    token,
+    events: null,
+    state: 'connecting',
+    places: new Set(),
+    numbers: [],
+    late: new Map(),
+    s: '',
+  };
+  local.sessions.add(session);
+  socket.session = session;
+  return session;
+}
+
+/** Hears the account's own place, then checks the token again: a reset before that was said to nobody here. */
+async function subscribeOwnPlace(node: GatewayNode, session: Session): Promise<Credential | null> {
+  await joinPlaces(node, session, [accountPlace(session.account.id)]);
+  return credentialOf(node.platform, session.token);
+}
+
+function refuseToken(node: GatewayNode, socket: GatewaySocket): void {
+  if (socket.session) dropSession(node, socket.session, 'lost');
+  closeSocket(node, socket, 'badToken', 'the token is not valid');
+}
+
+/** The session's client has been told that it is ready. */
+function markAuthenticated(node: GatewayNode, session: Session, state: 'replaying' | 'live'): void {
+  const { socket } = session;
+  session.state = state;
+  socket.cookie = null;
+  socket.deadline = monotonic() + node.platform.config.HEARTBEAT_INTERVAL_MS * 1.5;
+  removeSocket(node, socket, false);
+  node.metrics.sockets.inc({ kind: session.account.bot ? 'bot' : 'person' });
+}
+
+function readyData({ platform }: GatewayNode, account: AccountDoc, session: Session): object {
+  return {
+    v: 1,
+    user: { ...faceOf(account), tag: tagOf(account) },
+    sessionId: session.id,
+    resumeUrl: platform.config.gatewayUrl,
+    ...(account.applicationId ? { applicationId: account.applicationId } : {}),
+    servers: [...session.places].flatMap(({ serverId }) => serverId ?? []),
+  };
+}
+
+/** The account's memberships, each with the SERVER_CREATE that it still owes, if any. */
+async function membershipsOf({ platform }: GatewayNode, { account }: Session): Promise<{ serverId: string; owed: string | undefined }[]> {
+  const found = await platform.db.members.find({ userId: account.id }, { _id: 0, serverId: 1, ob: 1 }).lean();
+  return found.map(({ serverId, ob }) => ({ serverId, owed: ob?.find(({ name }) => name === 'SERVER_CREATE')?.id }));
+}
+
+const eventFilterOf = ({ bot }: LocalAccount, events: readonly string[]): Session['events'] =>
+  bot ? new Set(events as EventName[]) : null;
+
+async function identify(node: GatewayNode, socket: GatewaySocket, login: Login): Promise<void> {
+  const token = tokenOf(socket, login);
+  const known = token === null ? null : await credentialOf(node.platform, token);
+  if (!known || token === null) return refuseToken(node, socket);
+  if (!isOpen(socket)) return;
+  const session = createSession(node, socket, known, randomBytes(12).toString('base64url'), token);
+  const credential = await subscribeOwnPlace(node, session);
+  if (!isOpen(socket)) return;
+  if (!credential) return refuseToken(node, socket);
+  // From here on its own place tells what changes: memberships are read after, so that none is missed.
+  session.numbers = node.lanes.map(({ seen }) => seen);
+  const { id, owner, account } = session;
+  const events = account.bot ? eventsOf(login.events) : [];
+  session.events = eventFilterOf(account, events);
+  const memberships = await membershipsOf(node, session);
+  if (!isOpen(socket)) return;
+  await joinPlaces(
+    node,
+    session,
+    memberships.map(({ serverId }) => serverPlace(serverId)),
+  );
+  if (!isOpen(socket)) return;
+  node.sessions.set(id, session);
+  try {
+    await node.platform.sessions.open({ id, accountId: account.id, events, node: node.id, owner });
+  } finally {
+    // The socket may have closed meanwhile, or Redis may have done it without answering: no session stays without a socket.
+    if (!isOpen(socket)) void releaseSession(node, { id, accountId: account.id, owner, how: 'end' });
+  }
+  if (!isOpen(socket)) return;
+  const s = positionOf(session);
+  sendEvent(node, session, s, eventBytes('READY', s, Buffer.from(JSON.stringify(readyData(node, credential.account, session)))));
+  markAuthenticated(node, session, 'replaying');
+  await replay(node, session);
+}
+
+/** Takes the session over in Redis, with what is kept of it; null when there is none. Until here its old socket, also one on this node, goes on. */
+async function takeOver(node: GatewayNode, session: Session): Promise<Kept | null> {
+  const { id, owner, account } = session;
+  let kept: Kept | null;
+  try {
+    kept = await node.platform.sessions.take({ id, accountId: account.id, node: node.id, owner });
+  } finally {
+    if (!isOpen(session.socket)) void releaseSession(node, { id, accountId: account.id, owner, how: 'wait' });
+  }
+  if (!kept || !isOpen(session.socket)) return kept;
+  const old = node.sessions.get(id);
+  if (old) loseSession(node, old);
+  node.sessions.set(id, session);
+  session.events = eventFilterOf(account, kept.events);
+  return kept;
+}
+
+/** The servers whose events the session had before: what its own place tells after its position is yet to be told. Null when its log does not reach back. */
+async function serversAtPosition(node: GatewayNode, session: Session): Promise<string[] | null> {
+  const [own] = session.places;
+  if (!own) return null;
+  const after = session.numbers[own.k] as number;
+  if (!(await extendTails(node, laneOf(node, own), new Map([[own, after]])))) return null;
+  const told = new Set(
+    own.tail
+      .filter(({ head }) => head.name === 'SERVER_CREATE' && head.number > after)
+      .map(({ payload }) => (JSON.parse(payload.toString('utf8')) as { id: string }).id),
+  );
+  const memberships = await membershipsOf(node, session);
+  const owed = memberships.flatMap((one) => one.owed ?? []);
+  const numbers = owed.length > 0 ? await node.log.appended(own.name, owed) : [];
+  const untold = new Set(owed.filter((_, at) => (numbers[at] ?? Number.POSITIVE_INFINITY) > after));
+  return memberships.filter((one) => !told.has(one.serverId) && !(one.owed && untold.has(one.owed))).map(({ serverId }) => serverId);
+}
+
+async function resume(node: GatewayNode, socket: GatewaySocket, login: Login, position: Position): Promise<void> {
+  const token = tokenOf(socket, login);
+  const known = token === null ? null : await credentialOf(node.platform, token);
+  if (!known || token === null) return refuseToken(node, socket);
+  if (!isOpen(socket)) return;
+  if (typeof login.sessionId !== 'string') return refuseResume(node, socket, 'sessionId is missing');
+  const session = createSession(node, socket, known, login.sessionId, token);
+  const credential = await subscribeOwnPlace(node, session);
+  if (!isOpen(socket)) return;
+  if (!credential) return refuseToken(node, socket);
+  const kept = await takeOver(node, session);
+  if (!isOpen(socket)) return;
+  if (!kept) return refuseResume(node, socket, 'there is no such session');
+  // A client that has received nothing since its last heartbeat stands where the node stood then.
+  const { numbers, late } = (login.seq === kept.s ? readPosition(kept.at, node.log.partitions) : null) ?? position;
+  session.numbers = [...numbers];
+  // Another node may have given it what this one has not heard of yet.
+  await Promise.all(node.lanes.filter((lane) => (numbers[lane.k] as number) > lane.known).map((lane) => barrier(node, lane)));
+  if (!isOpen(socket)) return;
+  if (node.lanes.some((lane) => !holds(lane, numbers[lane.k] as number))) return refuseResume(node, socket, 'the position is not known');
+  const servers = await serversAtPosition(node, session);
+  if (!isOpen(socket)) return;
+  if (!servers) return refuseResume(node, socket, 'more was missed than is kept');
+  await joinPlaces(node, session, servers.map(serverPlace));
+  if (!isOpen(socket)) return;
+  for (const [name, n] of late) {
+    const place = node.places.get(name);
+    if (place && session.places.has(place)) session.late.set(place, n);
+  }
+  await catchUp(node, session, (replayed) => {
+    const s = positionOfNode(node);
+    sendEvent(node, session, s, eventBytes('RESUMED', s, Buffer.from(JSON.stringify({ replayed }))));
+    markAuthenticated(node, session, 'live');
+  });
+}
+
+/** Lets a client in, by identify or resume from a position; so many at once. A store that does not answer closes the socket with 1013: the client tries again. */
+export async function handshake(node: GatewayNode, socket: GatewaySocket, login: Login, position: Position | null): Promise<void> {
+  socket.stage = 'entered';
+  try {
+    await node.inHandshakeSlot(async () => {
+      if (isOpen(socket)) await (position ? resume(node, socket, login, position) : identify(node, socket, login));
+    });
+  } catch (error) {
+    node.platform.log.warn({ err: error, how: position ? 'resume' : 'identify' }, 'a client could not identify');
+    // Whether Redis did what it was asked is not known: giving it up does no harm when it did not.
+    if (socket.session) dropSession(node, socket.session, position ? 'wait' : 'end');
+    removeSocket(node, socket, false);
+    closeSocket(node, socket, 'unavailable', 'try again');
+  }
+}

@@ -1,0 +1,113 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { epochOf } from '../../lib/store/log/epochs.ts';
+import { writeNumbers } from '../../lib/store/log/position.ts';
+import type { GatewayNode, Lane } from './state.ts';
+
+/** How soon what a lane could not ask Redis is asked again, in milliseconds. */
+const againMs = 50;
+/** How long a mark may take to come through the subscription, in milliseconds. */
+const markMs = 5_000;
+
+/** A lane that is yet to learn how its log stands. */
+export const createLane = (k: number): Lane => ({
+  k,
+  state: 'held',
+  generation: 0,
+  isRecovering: false,
+  seen: 0,
+  known: 0,
+  epoch: 0,
+  floor: 0,
+  ends: new Map(),
+  items: [],
+  held: [],
+  gaps: new Map(),
+  waiting: [],
+  marks: new Map(),
+  barrier: null,
+  nextBarrier: null,
+  checked: 0,
+  wanted: new Map(),
+  reading: null,
+});
+
+/** The lane of a place. */
+export const laneOf = (node: GatewayNode, { k }: { k: number }): Lane => node.lanes[k] as Lane;
+
+/** Resolves when the lane is live. */
+export const whenLive = (lane: Lane): Promise<void> =>
+  lane.state === 'live' ? Promise.resolve() : new Promise((resolve) => lane.waiting.push(resolve));
+
+/** What live sessions have been given, as text. */
+export function positionOfNode(node: GatewayNode): string {
+  node.numbers ??= writeNumbers(node.lanes.map(({ seen }) => seen));
+  return node.numbers;
+}
+
+/** Notes that live sessions have been given all up to `n`. */
+export function advance(node: GatewayNode, lane: Lane, n: number): void {
+  if (n <= lane.seen) return;
+  lane.seen = n;
+  node.numbers = null;
+}
+
+/** Whether a number lies in the history that the log has. */
+export function holds({ floor, epoch, ends, known }: Lane, n: number): boolean {
+  if (n < floor) return false;
+  return n <= (epochOf(n) === epoch ? known : (ends.get(epochOf(n)) ?? -1));
+}
+
+async function sendMark(node: GatewayNode, lane: Lane): Promise<number> {
+  await whenLive(lane);
+  const { generation } = lane;
+  const id = node.nextMark++;
+  const passing = new Promise<number>((resolve, reject) => lane.marks.set(id, { resolve, reject }));
+  passing.catch(() => undefined); // it may fail before it is waited for
+  const late = setTimeout(() => lane.marks.get(id)?.reject(new Error('a mark was lost')), markMs);
+  try {
+    if (!(await node.log.mark(lane.k, id, lane.checked))) throw new Error('redis was restarted');
+    return await passing;
+  } catch (error) {
+    if (lane.generation === generation) node.interrupt(lane);
+    throw error;
+  } finally {
+    clearTimeout(late);
+    lane.marks.delete(id);
+  }
+}
+
+async function untilMarked(node: GatewayNode, lane: Lane): Promise<number> {
+  for (;;) {
+    try {
+      return await sendMark(node, lane);
+    } catch (error) {
+      if (node.closing) throw error;
+      await sleep(againMs);
+    }
+  }
+}
+
+/**
+ * Resolves when the lane has passed all that was published before the call, with the last of these numbers. It finds out whether anything was missed, too.
+ * Shared by all who ask before it is sent. Waits while Redis is away.
+ */
+export function barrier(node: GatewayNode, lane: Lane): Promise<number> {
+  const begin = (): Promise<number> => {
+    lane.barrier = untilMarked(node, lane).finally(() => {
+      lane.barrier = null;
+    });
+    return lane.barrier;
+  };
+  if (!lane.barrier) return begin();
+  lane.nextBarrier ??= lane.barrier.then(
+    () => {
+      lane.nextBarrier = null;
+      return begin();
+    },
+    (error: unknown) => {
+      lane.nextBarrier = null;
+      throw error;
+    },
+  );
+  return lane.nextBarrier;
+}

@@ -1,0 +1,148 @@
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
+import { serverPlace } from '../../lib/store/log/keys.ts';
+import { barrier, laneOf, whenLive } from './lane.ts';
+import type { GatewayNode, Lane, Place, Session } from './state.ts';
+
+/** How many entries of a place's log a node keeps at hand. */
+const tailKept = 128;
+/** How soon a subscription that failed is tried again, in milliseconds. */
+const againMs = 50;
+
+/** Everything after `n` of the place's log will come by the subscription. */
+export function startTailAt(place: Place, n: number): void {
+  place.tailFrom = n;
+  place.tail = place.tail.filter(({ head }) => head.number > n);
+  place.lastNumber = place.tail.at(-1)?.head.number ?? n;
+}
+
+async function subscribeIn(node: GatewayNode, lane: Lane, places: readonly Place[]): Promise<void> {
+  while (!node.closing) {
+    await whenLive(lane);
+    const { generation } = lane;
+    try {
+      await node.log.subscribe(places.map(({ name }) => name));
+    } catch {
+      await sleep(againMs);
+      continue;
+    }
+    const n = await barrier(node, lane);
+    if (lane.generation !== generation) continue;
+    for (const place of places) startTailAt(place, n);
+    return;
+  }
+}
+
+function createPlace(node: GatewayNode, name: string): Place {
+  const place: Place = {
+    name,
+    k: node.log.partitionOf(name),
+    serverId: name.startsWith('server:') ? name.slice('server:'.length) : null,
+    sessions: new Set(),
+    tail: [],
+    tailFrom: Number.POSITIVE_INFINITY,
+    lastNumber: Number.POSITIVE_INFINITY,
+    subscribed: Promise.resolve(),
+    rules: null,
+    loading: Promise.resolve(),
+    nextLoad: null,
+    recipients: new Map(),
+  };
+  node.places.set(name, place);
+  return place;
+}
+
+/** Lets a session hear these places; resolves when they are heard. */
+export async function joinPlaces(node: GatewayNode, session: Session, names: readonly string[]): Promise<void> {
+  const fresh = new Map<Lane, Place[]>();
+  const joined = names.map((name) => {
+    const known = node.places.get(name);
+    const place = known ?? createPlace(node, name);
+    const lane = laneOf(node, place);
+    if (!known) fresh.set(lane, [...(fresh.get(lane) ?? []), place]);
+    place.sessions.add(session);
+    for (const audience of place.recipients.values()) audience.unjudged.add(session);
+    session.places.add(place);
+    return place;
+  });
+  for (const [lane, places] of fresh) {
+    const heard = subscribeIn(node, lane, places);
+    heard.catch(() => undefined); // told where it is waited for
+    for (const place of places) place.subscribed = heard;
+  }
+  await Promise.all(joined.map(({ subscribed: heard }) => heard));
+}
+
+/** The session hears the place no more; the node neither, when no other does. */
+export function leavePlace(node: GatewayNode, session: Session, place: Place): void {
+  session.places.delete(place);
+  session.late.delete(place);
+  place.sessions.delete(session);
+  for (const { sessions, unjudged } of place.recipients.values()) {
+    sessions.delete(session);
+    unjudged.delete(session);
+  }
+  if (place.sessions.size > 0 || node.places.get(place.name) !== place) return;
+  node.places.delete(place.name);
+  node.log.unsubscribe(place.name);
+}
+
+/** The place of a server that the session hears; undefined when it does not. */
+export const serverPlaceOf = (node: GatewayNode, session: Session, serverId: string): Place | undefined => {
+  const place = node.places.get(serverPlace(serverId));
+  return place && session.places.has(place) ? place : undefined;
+};
+
+async function readWanted(node: GatewayNode, lane: Lane): Promise<void> {
+  await turn(); // Whoever asks in this turn is served by one read.
+  const { generation } = lane;
+  const wanted = [...lane.wanted].map(([place, after]) => ({ place, after, below: place.tailFrom }));
+  lane.wanted.clear();
+  const found = await node.log.read(
+    lane.k,
+    wanted.map(({ place, after }) => ({ place: place.name, after })),
+  );
+  if (lane.generation !== generation) return;
+  wanted.forEach(({ place }, at) => {
+    // It should have been heard: others have not been given it.
+    if (found[at]?.entries.some(({ head: { number: n } }) => n > place.lastNumber && n <= lane.known))
+      lane.gaps.set(place, place.lastNumber);
+  });
+  if (lane.gaps.size > 0) return node.interrupt(lane);
+  wanted.forEach(({ place, after, below }, at) => {
+    const { entries, complete } = found[at] ?? { entries: [], complete: false };
+    if (!complete || place.tailFrom !== below) return;
+    // What is newer has come, or will come, by the subscription.
+    place.tail = [...entries.filter(({ head }) => head.number <= below), ...place.tail];
+    place.tailFrom = after;
+  });
+}
+
+/**
+ * Makes the tails of places of one lane reach back to the given numbers; what several ask for is read once. False when the log does not reach back so far.
+ * Rejects when Redis does not answer.
+ */
+export async function extendTails(node: GatewayNode, lane: Lane, wanted: ReadonlyMap<Place, number>): Promise<boolean> {
+  for (let tries = 0; ; tries++) {
+    const missing = [...wanted].filter(([place, after]) => place.tailFrom > after);
+    if (missing.length === 0) return true;
+    if (tries > 1) return false;
+    // A read that has begun does not know of these: another one follows it.
+    await lane.reading?.catch(() => undefined);
+    for (const [place, after] of missing) lane.wanted.set(place, Math.min(after, lane.wanted.get(place) ?? after));
+    const { generation } = lane;
+    lane.reading ??= readWanted(node, lane).finally(() => {
+      lane.reading = null;
+    });
+    await lane.reading;
+    if (lane.generation !== generation) tries = 0;
+  }
+}
+
+/** Lets go of entries that have been given long since. */
+export function trimTails(node: GatewayNode): void {
+  for (const place of node.places.values()) {
+    if (place.tail.length <= 2 * tailKept) continue;
+    const cut = place.tail.splice(0, place.tail.length - tailKept);
+    place.tailFrom = cut.at(-1)?.head.number ?? place.tailFrom;
+  }
+}

@@ -1,0 +1,162 @@
+import type { Redis } from 'ioredis';
+import { limits } from '../../base/limits.ts';
+import type { Metrics } from '../../base/metrics.ts';
+import type { EventName } from '../../contract/events.ts';
+import { bindScript } from '../redis.ts';
+import { openHead, type Visibility } from './entry.ts';
+import type { Epochs } from './epochs.ts';
+import type { Keys } from './keys.ts';
+
+/** An event for the log of a place. */
+export interface Append extends Visibility {
+  /** The event's id: it is appended to a place once, however often that is asked for. */
+  id: string;
+  name: EventName;
+  /** The payload as JSON. Secrets never stand in it: the gateway adds an interaction's token. */
+  payload: string;
+}
+
+/** How long the mark of an event stays, in milliseconds: until it is settled, and then as long as a paused process may take to come back. */
+const markKeptMs = { unsettled: 24 * 3_600_000, settled: 10 * 60_000 };
+
+// Appends events to the log of a place, in order, those that are not there yet; all or none. KEYS: state, n, active, the log, its entries' size, the
+// version of the server's access data, the channel, and for each event its mark. ARGV: run, place, and for each event its head and payload.
+// The log holds so many entries, or fewer when they are large: its limit follows the average size.
+const lua = `
+if redis.call('HGET', KEYS[1], 'run') ~= ARGV[1] then return false end
+local version = redis.call('GET', KEYS[6]) or '0'
+local prev = redis.call('ZSCORE', KEYS[3], ARGV[2]) or '0'
+local size, out, fresh = tonumber(redis.call('GET', KEYS[5]) or '512'), {}, false
+for i = 8, #KEYS do
+  local n = redis.call('GET', KEYS[i])
+  if not n then
+    n, fresh = string.format('%.0f', redis.call('INCR', KEYS[2])), true
+    local at = 2 * i - 13
+    local message = ARGV[at]..',"rulesVersion":"'..version..'","number":'..n..',"previous":'..prev..'}\\n'..ARGV[at + 1]
+    size = size + (#message - size) / 16
+    redis.call('XADD', KEYS[4], 'MAXLEN', '~', math.max(16, math.min(${limits.replayEvents}, math.floor(${limits.logBytesPerPlace} / size))), n..'-0', 'm', message)
+    redis.call('SET', KEYS[i], n, 'PX', ${markKeptMs.unsettled})
+    redis.call('PUBLISH', KEYS[7], message)
+    prev = n
+  end
+  out[i - 7] = n
+end
+if fresh then
+  redis.call('ZADD', KEYS[3], prev, ARGV[2])
+  redis.call('SET', KEYS[5], string.format('%.0f', size), 'PX', ${limits.sessionKeptMs})
+  redis.call('PEXPIRE', KEYS[4], ${limits.sessionKeptMs})
+end
+return out
+`;
+
+// KEYS: mark, channel.
+const broadcastLua = `
+if not redis.call('SET', KEYS[1], '1', 'NX', 'PX', ${markKeptMs.settled}) then return 0 end
+redis.call('PUBLISH', KEYS[2], ARGV[1])
+return 1
+`;
+
+// KEYS: marks.
+const forgetLua = `for i = 1, #KEYS do redis.call('PEXPIRE', KEYS[i], ${markKeptMs.settled}) end`;
+
+/** The key of an event's mark, which holds the number that it was appended under. */
+export const markKey = (keys: Keys, place: string, eventId: string): string =>
+  `${keys.partition(keys.partitionOf(place))}mark:${place}:${eventId}`;
+
+/** How many events one call takes, and how many bytes: Redis does nothing else meanwhile. */
+const callEvents = 100;
+const callBytes = 256 * 1024;
+
+/** `events` in pieces for one call each. */
+function pieces(events: readonly Append[]): Append[][] {
+  const out: Append[][] = [];
+  let bytes = 0;
+  for (const event of events) {
+    const last = out.at(-1);
+    bytes += event.payload.length;
+    if (last && last.length < callEvents && bytes <= callBytes) last.push(event);
+    else {
+      out.push([event]);
+      bytes = event.payload.length;
+    }
+  }
+  return out;
+}
+
+/** The worker's power over the log. */
+export interface Appender {
+  /** Appends events to a place in their order, each once however often it is called. `serverId` names the server of a server's place. Rejects while Redis is away. */
+  readonly append: (place: string, events: readonly Append[]) => Promise<void>;
+  /** Lets the marks of events that are settled expire. Never rejects. */
+  readonly forget: (place: string, eventIds: readonly string[]) => Promise<void>;
+  /** Tells nodes of something that stands in no log, once for each id; who is not connected misses it. Rejects while Redis is away. */
+  readonly broadcast: (message: Broadcast) => Promise<void>;
+}
+
+/** What is told without a log: presence, to who shares one of these servers with the account, and to these accounts. */
+export interface Broadcast {
+  id: string;
+  name: EventName;
+  data: unknown;
+  servers: readonly string[];
+  accounts: readonly string[];
+  /** The account that does not get it. */
+  exceptAccount?: string;
+}
+
+/** The channel of broadcasts. */
+export const broadcastPlace = 'broadcast';
+
+/** Binds the append script to `redis`. What is appended is counted in `events`. */
+export function createAppender(redis: Redis, keys: Keys, epochs: Epochs, events: Metrics['events']): Appender {
+  const script = bindScript<string[] | null>(redis, 'parlanceAppend', lua);
+  const broadcastScript = bindScript<number>(redis, 'parlanceBroadcast', broadcastLua);
+  const forgetScript = bindScript<null>(redis, 'parlanceForget', forgetLua);
+
+  const appendPiece = async (place: string, piece: readonly Append[]): Promise<void> => {
+    const k = keys.partitionOf(place);
+    const at = keys.partition(k);
+    const own = [
+      `${at}state`,
+      `${at}n`,
+      `${at}active`,
+      `${at}log:${place}`,
+      `${at}size:${place}`,
+      `${at}v:${place.slice(place.indexOf(':') + 1)}`,
+    ];
+    const args = piece.flatMap(({ payload, ...head }) => [openHead(head), payload]);
+    for (let tries = 0; tries < 3; tries++) {
+      if (epochs.run(k) === '') await epochs.boot(k);
+      const numbers = await script(
+        [...own, keys.channel(place), ...piece.map(({ id }) => markKey(keys, place, id))],
+        [epochs.run(k), place, ...args],
+      );
+      if (numbers) {
+        epochs.acknowledge(k, Number(numbers.at(-1)));
+        return;
+      }
+      await epochs.boot(k);
+    }
+    throw new Error('redis restarted again while an event was appended');
+  };
+
+  return {
+    async append(place, list) {
+      for (const piece of pieces(list)) {
+        await appendPiece(place, piece);
+        for (const { name } of piece) events.inc({ event: name });
+      }
+    },
+    async forget(place, eventIds) {
+      if (eventIds.length > 0)
+        await forgetScript(
+          eventIds.map((id) => markKey(keys, place, id)),
+          [],
+        ).catch(() => undefined);
+    },
+    async broadcast(message) {
+      const at = [markKey(keys, broadcastPlace, message.id), keys.channel(broadcastPlace)];
+      if (await broadcastScript(at, [JSON.stringify({ kind: 'broadcast', ...message })])) events.inc({ event: message.name });
+    },
+  };
+}

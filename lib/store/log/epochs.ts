@@ -1,0 +1,100 @@
+import type { Redis } from 'ioredis';
+import { bindScript } from '../redis.ts';
+import type { Keys } from './keys.ts';
+
+/** Numbers of epoch e are e · 2^40 + 1, + 2, …: they never repeat, whatever is lost. */
+export const epochSize = 2 ** 40;
+export const epochOf = (n: number): number => Math.floor(n / epochSize);
+
+/** How the log of a partition stands. */
+export interface EpochState {
+  /** The run of Redis that it stands under. */
+  run: string;
+  epoch: number;
+  /** The last number that was given. */
+  n: number;
+  /** Positions below it are void: acknowledged entries are gone. */
+  floor: number;
+  /** The last number of each epoch that is over. */
+  ends: ReadonlyMap<number, number>;
+}
+
+// KEYS: state, n, ends. ARGV: the highest epoch that the caller knows, the highest number that it knows to be acknowledged.
+// The first call under a run of Redis ends the epoch at the number found. An acknowledged number above that means lost entries: the floor rises.
+const lua = `
+local known, acknowledged, size = tonumber(ARGV[1]), tonumber(ARGV[2]), ${epochSize}
+local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+local state = redis.call('HMGET', KEYS[1], 'run', 'epoch', 'floor')
+local epoch, floor = tonumber(state[2] or '0'), tonumber(state[3] or '0')
+local n = tonumber(redis.call('GET', KEYS[2]) or '0')
+local function begin(e)
+  if epoch > 0 then redis.call('HSET', KEYS[3], epoch, string.format('%.0f', n)) end
+  epoch, n = e, e * size
+  redis.call('SET', KEYS[2], string.format('%.0f', n))
+  redis.call('HSET', KEYS[1], 'run', run, 'epoch', epoch)
+end
+if state[1] ~= run or known > epoch then begin(math.max(epoch, known) + 1) end
+if acknowledged > 0 and acknowledged >= floor then
+  local e = math.floor(acknowledged / size)
+  local last = e == epoch and n or tonumber(redis.call('HGET', KEYS[3], e) or '-1')
+  if acknowledged > last then
+    begin(epoch + 1)
+    floor = n
+    redis.call('HSET', KEYS[1], 'floor', string.format('%.0f', floor))
+  end
+end
+local out = { run, string.format('%.0f', epoch), string.format('%.0f', n), string.format('%.0f', floor) }
+for _, each in ipairs(redis.call('HGETALL', KEYS[3])) do out[#out + 1] = each end
+return out
+`;
+
+/**
+ * Watches for restarts of Redis (docs/delivery.md, "Loss"). Whoever appends or reads first says what it knows to be acknowledged; when that is gone, every
+ * position of before is void.
+ */
+export interface Epochs {
+  /** The run that this process knows of a partition's Redis; empty while the connection is away and until `boot`. */
+  run(partition: number): string;
+  /** Notes that `n` was acknowledged. */
+  acknowledge(partition: number, n: number): void;
+  /** Asks how the log stands, and ends the epoch when Redis was restarted. Rejects while Redis is away. */
+  boot(partition: number): Promise<EpochState>;
+}
+
+/** Binds the epochs of all partitions to `redis`. `onLoss` is told when acknowledged entries are gone. */
+export function createEpochs(redis: Redis, keys: Keys, onLoss: () => void): Epochs {
+  const script = bindScript<string[]>(redis, 'parlanceBoot', lua);
+  const parts = Array.from({ length: keys.partitions }, () => ({ run: '', epoch: 0, acknowledged: 0, floor: 0 }));
+  const part = (k: number): (typeof parts)[number] => {
+    const found = parts[k];
+    if (!found) throw new Error(`there is no partition ${k}`);
+    return found;
+  };
+  redis.on('close', () => {
+    for (const one of parts) one.run = '';
+  });
+  return {
+    run: (k) => part(k).run,
+    acknowledge(k, n) {
+      const one = part(k);
+      if (n > one.acknowledged) one.acknowledged = n;
+    },
+    async boot(k) {
+      const one = part(k);
+      const at = keys.partition(k);
+      const reply = await script([`${at}state`, `${at}n`, `${at}ends`], [one.epoch, one.acknowledged]);
+      const [run = '', epoch = '', n = '', floor = '', ...ends] = reply;
+      one.run = run;
+      one.epoch = Number(epoch);
+      if (Number(floor) > one.floor && one.floor + one.acknowledged > 0) onLoss();
+      one.floor = Number(floor);
+      return {
+        run,
+        epoch: one.epoch,
+        n: Number(n),
+        floor: one.floor,
+        ends: new Map(ends.flatMap((end, at_) => (at_ % 2 === 0 ? [[Number(end), Number(ends[at_ + 1])]] : []))),
+      };
+    },
+  };
+}

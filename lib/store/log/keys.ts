@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto';
+
+/** The Redis keys of one installation. What one script touches lies in one hash slot: that of a partition (docs/delivery.md, "Partitions"). */
+export interface Keys {
+  readonly partitions: number;
+  /** The first part of every key of partition `index`. */
+  partition(index: number): string;
+  /** The partition of a place. */
+  readonly partitionOf: (place: string) => number;
+  /** The partition of all that is kept for an account: that of its place. */
+  partitionOfAccount(accountId: string): number;
+  /** The Pub/Sub channel of a place, or of a node. */
+  channel(place: string): string;
+  /** The place of a Pub/Sub channel. */
+  placeOf(channel: string): string;
+}
+
+/** The place of a server's events, and that of an account's own. */
+export const serverPlace = (serverId: string): string => `server:${serverId}`;
+export const accountPlace = (accountId: string): string => `account:${accountId}`;
+
+/** Keys under `prefix` in `partitions` slots. */
+export function createKeys(prefix: string, partitions: number): Keys {
+  const partition = (index: number): string => `{${prefix}-${index}}:`;
+  const partitionOf = (place: string): number =>
+    partitions === 1 ? 0 : createHash('sha1').update(place).digest().readUInt32BE(0) % partitions;
+  return {
+    partitions,
+    partition,
+    partitionOf,
+    partitionOfAccount: (accountId) => partitionOf(accountPlace(accountId)),
+    channel: (place) => `${partition(partitionOf(place))}at:${place}`,
+    placeOf: (channel) => channel.slice(channel.indexOf(':at:') + 4),
+  };
+}

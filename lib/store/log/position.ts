@@ -1,0 +1,65 @@
+import { epochOf, epochSize } from './epochs.ts';
+
+/**
+ * What a client has been given: the number of each partition, and beside them, by place, the number where a place stands that was joined late. On the wire it is
+ * an opaque text.
+ */
+export interface Position {
+  readonly numbers: readonly number[];
+  readonly late: ReadonlyMap<string, number>;
+}
+
+/** How long a position may be on the wire, in characters. */
+const textMost = 200;
+
+function pushVarint(bytes: number[], value: number): void {
+  let rest = value;
+  while (rest >= 128) {
+    bytes.push((rest % 128) + 128);
+    rest = Math.floor(rest / 128);
+  }
+  bytes.push(rest);
+}
+
+/** The numbers as text: the number itself with one partition, else epochs and counts in base64url. */
+export function writeNumbers(numbers: readonly number[]): string {
+  if (numbers.length === 1) return String(numbers[0]);
+  const bytes: number[] = [];
+  for (const n of numbers) {
+    pushVarint(bytes, epochOf(n));
+    pushVarint(bytes, n % epochSize);
+  }
+  return Buffer.from(bytes).toString('base64url');
+}
+
+/** A position as text; `numbers` is the text of its numbers. */
+export const writePosition = (numbers: string, late: Position['late']): string =>
+  [numbers, ...[...late].map(([place, n]) => `${place}=${n}`)].join('~');
+
+function readNumbers(text: string, partitions: number): number[] | null {
+  if (partitions === 1) return /^\d{1,16}$/.test(text) ? [Number(text)] : null;
+  if (!/^[\w-]*$/.test(text)) return null;
+  const bytes = Buffer.from(text, 'base64url');
+  let at = 0;
+  const read = (): number => {
+    let value = 0;
+    for (let factor = 1; ; factor *= 128) {
+      const byte = bytes[at++];
+      if (byte === undefined) return Number.NaN;
+      value += (byte % 128) * factor;
+      if (byte < 128) return value;
+    }
+  };
+  const numbers = Array.from({ length: partitions }, () => read() * epochSize + read());
+  return at === bytes.length && numbers.every(Number.isSafeInteger) ? numbers : null;
+}
+
+/** Reads a position of a log with so many partitions; null for what is none. */
+export function readPosition(value: unknown, partitions: number): Position | null {
+  if (typeof value !== 'string' || value.length > textMost) return null;
+  const [text = '', ...places] = value.split('~');
+  const numbers = readNumbers(text, partitions);
+  const late = places.map((one) => /^(server:\d{1,20})=(\d{1,16})$/.exec(one));
+  if (!numbers?.every(Number.isSafeInteger) || late.includes(null)) return null;
+  return { numbers, late: new Map(late.map((found) => [found?.[1] ?? '', Number(found?.[2])])) };
+}

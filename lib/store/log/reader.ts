@@ -1,0 +1,196 @@
+import type { Redis } from 'ioredis';
+import { limits } from '../../base/limits.ts';
+import { bindScript, type ConnectOptions, impatient } from '../redis.ts';
+import { type Broadcast, broadcastPlace, markKey } from './append.ts';
+import { type Entry, isEntry, readEntry } from './entry.ts';
+import type { EpochState, Epochs } from './epochs.ts';
+import { accountPlace, type Keys } from './keys.ts';
+
+/**
+ * What is said to gateway nodes beside events. `access`: an account's credentials changed. `taken`: a session has another owner now, or none (empty).
+ * `mark`: all entries up to `n` of the partition were published before this; `active` names the places that have some since the last mark, each with the
+ * number of its last one, in turns; `{}` for none.
+ */
+export type Control =
+  | { kind: 'access'; accountId: string }
+  | { kind: 'taken'; accountId: string; session: string; owner: string }
+  | { kind: 'mark'; k: number; n: number; id: number; active: string[] | object }
+  | ({ kind: 'broadcast' } & Broadcast);
+
+/** The channel of an account's control messages is that of its place. */
+export const controlChannel = (keys: Keys, accountId: string): string => keys.channel(accountPlace(accountId));
+
+/** What a node does with what it hears. */
+export interface Listener {
+  onEntry(place: string, entry: Entry): void;
+  onControl(message: Control): void;
+  /** The subscription was lost, or is back: what was said meanwhile was missed. */
+  onInterrupted(): void;
+}
+
+/** A part of a place's log that is wanted: the entries after `after`. */
+export interface Wanted {
+  place: string;
+  after: number;
+}
+
+/** What the log says of it. */
+export interface Found {
+  entries: Entry[];
+  /** Whether these are all entries after `after`: false when the log does not reach back so far. */
+  complete: boolean;
+}
+
+/** A node's ear on the log. */
+export interface LogReader {
+  readonly partitions: number;
+  partitionOf(place: string): number;
+  /** Hears these places from now on. Rejects while the connection is away. */
+  subscribe(places: readonly string[]): Promise<void>;
+  /** Stops hearing a place. Never rejects. */
+  unsubscribe(place: string): void;
+  /** Whether the subscription's connection is there. */
+  isUp(): boolean;
+  /** How the log of a partition stands. `seen` is the highest number that was given to clients. */
+  boot(k: number, seen: number): Promise<EpochState>;
+  /** Publishes a mark for this node in partition `k`, behind all entries of before; `since` is where the last one stood. False when Redis runs anew. */
+  mark(k: number, id: number, since: number): Promise<boolean>;
+  /** The places of a partition with entries after `since`, each with the number of its last one. */
+  active(k: number, since: number): Promise<Map<string, number>>;
+  /** The numbers that events of a place have been appended under; null for one that was not. */
+  appended(place: string, eventIds: readonly string[]): Promise<(number | null)[]>;
+  /** Reads parts of logs of one partition, in order. */
+  read(k: number, wanted: readonly Wanted[]): Promise<Found[]>;
+  close(): Promise<void>;
+}
+
+/** How often the connection must show that it lives, in milliseconds. */
+const pingMs = 1_000;
+/** How many channels are subscribed to in one command, and how many logs are read in one go. */
+const channelsAtOnce = 1_000;
+const logsAtOnce = 64;
+
+/**
+ * Options of a subscribing connection. A command that the connection dies under fails at once: what must be heard is subscribed anew as a whole. One
+ * that has gone silent is given up, as nothing else would ever say that events are being missed.
+ */
+export const subscriberOptions: ConnectOptions = {
+  enableOfflineQueue: false,
+  autoResubscribe: false,
+  autoResendUnfulfilledCommands: false,
+  maxRetriesPerRequest: 0,
+  socketTimeout: impatient.socketTimeout,
+  connectTimeout: impatient.connectTimeout,
+  retryStrategy: impatient.retryStrategy,
+};
+
+// KEYS: state, n, active, the node's channel. ARGV: run, partition, id, since.
+const markLua = `
+if redis.call('HGET', KEYS[1], 'run') ~= ARGV[1] then return false end
+local n = redis.call('GET', KEYS[2]) or '0'
+local active = cjson.encode(redis.call('ZRANGEBYSCORE', KEYS[3], '('..ARGV[4], n, 'WITHSCORES'))
+redis.call('PUBLISH', KEYS[4], '{"kind":"mark","k":'..ARGV[2]..',"n":'..n..',"id":'..ARGV[3]..',"active":'..active..'}')
+return 1
+`;
+
+function receiveMessages(ear: Redis, keys: Keys, listener: Listener): void {
+  ear.on('messageBuffer', (channel: Buffer, message: Buffer) => {
+    if (isEntry(message)) listener.onEntry(keys.placeOf(channel.toString()), readEntry(message));
+    else listener.onControl(JSON.parse(message.toString()) as Control);
+  });
+  ear.on('close', () => listener.onInterrupted());
+  ear.on('ready', () => listener.onInterrupted());
+}
+
+async function subscribeAll(ear: Redis, channels: readonly string[]): Promise<void> {
+  const all: Promise<unknown>[] = [];
+  for (let from = 0; from < channels.length; from += channelsAtOnce)
+    all.push(ear.subscribe(...channels.slice(from, from + channelsAtOnce)));
+  await Promise.all(all);
+}
+
+type Row = [id: Buffer, fields: Buffer[]];
+
+/** What `rows` of a log after `after` come to. An entry that names another before it than `after` or earlier shows that some are gone. */
+function foundIn(rows: readonly Row[], after: number): Found {
+  const entries = rows.map(([, fields]) => readEntry(fields[1] as Buffer));
+  const [first] = entries;
+  return { entries, complete: first !== undefined && first.head.previous <= after && rows.length <= limits.replayEvents };
+}
+
+/** Reads the log over `redis` and hears it over a connection of its own, `ear`. `nodeId` names the node's own channel. */
+export async function createLogReader(
+  redis: Redis,
+  ear: Redis,
+  keys: Keys,
+  epochs: Epochs,
+  nodeId: string,
+  listener: Listener,
+): Promise<LogReader> {
+  const markScript = bindScript<number | null>(redis, 'parlanceMark', markLua);
+  const ownChannels = Array.from({ length: keys.partitions }, (_, k) => `${keys.partition(k)}at:node:${nodeId}`);
+  receiveMessages(ear, keys, listener);
+  const pings = setInterval(() => {
+    if (ear.status === 'ready') ear.ping().catch(() => undefined);
+  }, pingMs);
+  pings.unref();
+
+  const readSome = async (k: number, wanted: readonly Wanted[]): Promise<Found[]> => {
+    const at = keys.partition(k);
+    const pipeline = redis.pipeline();
+    for (const { place, after } of wanted) pipeline.xrangeBuffer(`${at}log:${place}`, `(${after}-0`, '+', 'COUNT', limits.replayEvents + 1);
+    return ((await pipeline.exec()) ?? []).map(([error, rows], index) => {
+      if (error) throw error;
+      return foundIn(rows as Row[], (wanted[index] as Wanted).after);
+    });
+  };
+
+  return {
+    partitions: keys.partitions,
+    partitionOf: keys.partitionOf,
+    subscribe: (places) => subscribeAll(ear, [...ownChannels, keys.channel(broadcastPlace), ...places.map((place) => keys.channel(place))]),
+    unsubscribe: (place) => void ear.unsubscribe(keys.channel(place)).catch(() => undefined),
+    isUp: () => ear.status === 'ready',
+    boot: (k, seen) => {
+      epochs.acknowledge(k, seen);
+      return epochs.boot(k);
+    },
+    async mark(k, id, since) {
+      const at = keys.partition(k);
+      const keysHere = [`${at}state`, `${at}n`, `${at}active`, ownChannels[k] as string];
+      return (await markScript(keysHere, [epochs.run(k), k, id, since])) !== null;
+    },
+    async active(k, since) {
+      const found = await redis.zrangebyscore(`${keys.partition(k)}active`, `(${since}`, '+inf', 'WITHSCORES');
+      return new Map(found.flatMap((place, at) => (at % 2 === 0 ? [[place, Number(found[at + 1])] as const] : [])));
+    },
+    async appended(place, eventIds) {
+      const numbers = await redis.mget(eventIds.map((id) => markKey(keys, place, id)));
+      return numbers.map((n) => (n === null ? null : Number(n)));
+    },
+    async read(k, wanted) {
+      const at = keys.partition(k);
+      const [keep, scores] = await Promise.all([
+        redis.hget(`${at}state`, 'keep'),
+        redis.zmscore(`${at}active`, ...wanted.map(({ place }) => place)),
+      ]);
+      const found = wanted.map(({ after }): Found => ({ entries: [], complete: after >= Number(keep ?? 0) }));
+      const fresh = [...wanted.keys()].filter((index) => Number(scores[index] ?? 0) > (wanted[index] as Wanted).after);
+      for (let from = 0; from < fresh.length; from += logsAtOnce) {
+        const some = fresh.slice(from, from + logsAtOnce);
+        const rows = await readSome(
+          k,
+          some.map((index) => wanted[index] as Wanted),
+        );
+        some.forEach((index, at_) => {
+          found[index] = rows[at_] as Found;
+        });
+      }
+      return found;
+    },
+    close: async () => {
+      clearInterval(pings);
+      ear.disconnect();
+    },
+  };
+}

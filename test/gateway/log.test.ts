@@ -1,0 +1,179 @@
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { limits } from '../../lib/base/limits.ts';
+import { createMetrics } from '../../lib/base/metrics.ts';
+import { type Append, type Appender, createAppender } from '../../lib/store/log/append.ts';
+import { type Entry, readEntry } from '../../lib/store/log/entry.ts';
+import { createEpochs, epochSize } from '../../lib/store/log/epochs.ts';
+import { createKeys, type Keys } from '../../lib/store/log/keys.ts';
+import { readPosition, writeNumbers, writePosition } from '../../lib/store/log/position.ts';
+import { startWorld, type TestNode, type World } from './world.ts';
+
+describe('the log', () => {
+  let world: World;
+  let node: TestNode;
+  let keys: Keys;
+  let redis: Redis;
+  before(async () => {
+    world = await startWorld(1);
+    node = world.nodes[0] ?? expect.fail();
+    keys = createKeys(world.config.REDIS_PREFIX, 1);
+    redis = new Redis(world.config.REDIS_URL);
+  });
+  after(async () => {
+    redis.disconnect();
+    await world.close();
+  });
+
+  const event = (more: Partial<Append> = {}): Append => ({
+    id: world.worker.ids.next(),
+    name: 'MESSAGE_CREATE',
+    payload: '{"id":"1"}',
+    ...more,
+  });
+  const entriesOf = async (place: string): Promise<Entry[]> =>
+    (await redis.xrangeBuffer(`${keys.partition(0)}log:${place}`, '-', '+')).map(([, fields]) => readEntry(fields[1] as Buffer));
+
+  it('appends an event to a place once, however often it is called, also at once', async () => {
+    const one = event();
+    await Promise.all([1, 2, 3].map(() => world.worker.append('server:once', [one])));
+    await world.worker.forget('server:once', [one.id]);
+    await world.worker.append('server:once', [one]);
+    expect(await entriesOf('server:once')).to.have.length(1);
+    expect(await redis.pttl(`${keys.partition(0)}mark:server:once:${one.id}`)).to.be.within(1, 600_000);
+    await world.worker.append('server:twice', [one]);
+    expect(await entriesOf('server:twice')).to.have.length(1);
+  });
+
+  it('appends what is missing of a batch, in its order, each entry with the number of the one before it', async () => {
+    const [first, second, third] = [event(), event(), event({ channelId: '9', payload: '{"a":"line\\nbreak"}' })];
+    await world.worker.append('server:batch', [first]);
+    await redis.set(`${keys.partition(0)}v:batch`, '7');
+    await world.worker.append('server:batch', [first, second, third]);
+    const found = await entriesOf('server:batch');
+    expect(found.map(({ head }) => [head.id, head.rulesVersion])).to.deep.equal([
+      [first.id, '0'],
+      [second.id, '7'],
+      [third.id, '7'],
+    ]);
+    expect(found.map(({ head }) => head.previous)).to.deep.equal([0, ...found.slice(0, 2).map(({ head }) => head.number)]);
+    expect(found[2]?.head.channelId).to.equal('9');
+    expect(found[2]?.payload.toString()).to.equal(third.payload);
+  });
+
+  it('keeps a place to its bytes: large events shorten its log', async () => {
+    const payload = JSON.stringify('x'.repeat(16_000));
+    for (let i = 0; i < 100; i++)
+      await world.worker.append(
+        'server:large',
+        Array.from({ length: 10 }, () => event({ payload })),
+      );
+    const size = (await entriesOf('server:large')).reduce((sum, one) => sum + one.payload.length, 0);
+    expect(size).to.be.within(limits.logBytesPerPlace / 2, limits.logBytesPerPlace * 2);
+  });
+
+  it('forgets after 6 minutes which places were active, and calls older positions too old', async () => {
+    const at = keys.partition(0);
+    await world.worker.append('server:old', [event()]);
+    for (let tick = 0; tick < 13; tick++) {
+      await redis.del(`${at}ticked`);
+      await world.worker.retain();
+    }
+    expect(await redis.zscore(`${at}active`, 'server:old')).to.equal(null);
+    expect(await redis.hget(`${at}state`, 'keep')).to.equal(await redis.get(`${at}n`));
+    const [found] = await node.node.log.read(0, [{ place: 'server:old', after: 5 }]);
+    expect(found).to.deep.equal({ entries: [], complete: false });
+  });
+
+  it('no session on a living node: nobody to hand an interaction to; a killed node’s lease ends what it held', async () => {
+    expect(await world.interact('nobody', {})).to.equal(false);
+    await node.platform.sessions.open({ id: 'dead', accountId: 'dead', events: ['MESSAGE_CREATE'], node: 'dead-node', owner: 'o' });
+    expect(await world.interact('dead', {})).to.equal(false);
+    expect(await world.worker.connected(['dead', 'nobody'])).to.deep.equal([false, false]);
+    await node.platform.sessions.renewLease('dead-node');
+    expect(await redis.pttl(`${keys.partition(0)}node:dead-node`)).to.be.within(4_000, 5_000);
+    expect(await world.interact('dead', {})).to.equal(true);
+    expect(await world.worker.connected(['dead', 'nobody'])).to.deep.equal([true, false]);
+  });
+
+  it('only the owner refreshes or leaves; a taken session is its new owner’s', async () => {
+    const { sessions } = node.platform;
+    const session = { id: 'own', accountId: 'own' };
+    await sessions.open({ ...session, events: ['MESSAGE_CREATE'], node: node.node.id, owner: 'first' });
+    expect(await sessions.refresh({ ...session, owner: 'first', received: { s: 'a', at: 'b' } })).to.equal(true);
+    const kept = { events: ['MESSAGE_CREATE'], s: 'a', at: 'b' };
+    expect(await sessions.take({ ...session, node: node.node.id, owner: 'second' })).to.deep.equal(kept);
+    expect(await sessions.refresh({ ...session, owner: 'first' })).to.equal(false);
+    await sessions.leave({ ...session, owner: 'first' }, 'end');
+    expect(await sessions.refresh({ ...session, owner: 'second' })).to.equal(true);
+    await sessions.leave({ ...session, owner: 'second' }, 'wait');
+    expect(await world.worker.connected(['own'])).to.deep.equal([false]);
+    expect(await sessions.take({ ...session, accountId: 'other', node: 'n', owner: 'third' })).to.equal(null);
+    expect(await redis.pttl(`${keys.partition(0)}ses:own`)).to.be.within(limits.resumeWindowMs, limits.sessionKeptMs);
+  });
+
+  it('positions are short texts that are read back, and nothing else is one', () => {
+    const numbers = Array.from({ length: 16 }, (_, k) => (k + 1) * epochSize + 2 ** 39 + k);
+    const late = new Map([['server:1574247429533528064', epochSize + 5]]);
+    for (const some of [numbers, [numbers[0] as number]]) {
+      const text = writePosition(writeNumbers(some), late);
+      expect(text.length).to.be.at.most(200);
+      expect(readPosition(text, some.length)).to.deep.equal({ numbers: some, late });
+    }
+    for (const wrong of [
+      5,
+      null,
+      '',
+      'x',
+      '-1',
+      '1e3',
+      `${epochSize}~`,
+      `${epochSize}~server:x=1`,
+      `${epochSize}~account:1=1`,
+      '9'.repeat(300),
+    ])
+      expect(readPosition(wrong, 1), String(wrong)).to.equal(null);
+    expect(readPosition('AAAA', 16)).to.equal(null);
+  });
+
+  describe('epochs', () => {
+    let at: string;
+    let own: Keys;
+    const process = (): { append: Appender['append']; losses: () => number; boot: () => Promise<{ epoch: number }> } => {
+      let losses = 0;
+      const epochs = createEpochs(redis, own, () => losses++);
+      const { append } = createAppender(redis, own, epochs, createMetrics('worker').events);
+      return { append, losses: () => losses, boot: () => epochs.boot(0) };
+    };
+    /** As after a restart that lost so many numbers. */
+    const restart = (lost: number): Promise<unknown> => redis.multi().decrby(`${at}n`, lost).hset(`${at}state`, 'run', 'before').exec();
+    beforeEach(() => {
+      own = createKeys(`${world.config.REDIS_PREFIX}-${world.worker.ids.next()}`, 1);
+      at = own.partition(0);
+    });
+
+    it('a restart that kept every acknowledged entry begins an epoch, and no position is void', async () => {
+      const [one, two] = [process(), process()];
+      await one.append('server:1', [event()]);
+      await two.append('server:1', [event()]);
+      await restart(0);
+      await one.append('server:1', [event()]);
+      await two.append('server:1', [event()]);
+      expect([one.losses(), two.losses()]).to.deep.equal([0, 0]);
+      expect(await redis.hmget(`${at}state`, 'epoch', 'floor')).to.deep.equal(['2', null]);
+    });
+
+    it('a restart without acknowledged entries raises the floor once, and numbers never repeat', async () => {
+      const [one, two] = [process(), process()];
+      await one.append('server:1', [event()]);
+      await two.append('server:1', [event()]);
+      await restart(1);
+      await two.append('server:1', [event()]);
+      await one.append('server:1', [event()]);
+      expect([one.losses(), two.losses()]).to.deep.equal([0, 1]);
+      const [epoch, floor] = await redis.hmget(`${at}state`, 'epoch', 'floor');
+      expect([Number(epoch), Number(floor)]).to.deep.equal([3, 3 * epochSize]);
+      expect(Number(await redis.get(`${at}n`))).to.equal(3 * epochSize + 2);
+    });
+  });
+});

@@ -1,0 +1,78 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import type { Config } from '../../config/index.ts';
+import { type Entry, type EntryHead, readEntry } from '../../lib/store/log/entry.ts';
+import { createKeys } from '../../lib/store/log/keys.ts';
+import type { LogReader } from '../../lib/store/log/reader.ts';
+import type { GatewayPlatform } from '../../lib/store/platform.ts';
+
+/** An entry in the log of a place. */
+export interface Logged {
+  name: string;
+  data: Record<string, unknown>;
+  head: EntryHead;
+}
+
+const toLogged = ({ head, payload }: Entry): Logged => ({
+  name: head.name,
+  data: JSON.parse(payload.toString()) as Record<string, unknown>,
+  head,
+});
+
+/** Reads the log of a place, oldest entry first. */
+export async function entriesOf({ REDIS_URL, REDIS_PREFIX, LOG_PARTITIONS }: Config, place: string): Promise<Logged[]> {
+  const keys = createKeys(REDIS_PREFIX, LOG_PARTITIONS);
+  const redis = new Redis(REDIS_URL);
+  try {
+    const rows = await redis.xrangeBuffer(`${keys.partition(keys.partitionOf(place))}log:${place}`, '-', '+');
+    return rows.map(([, fields]) => toLogged(readEntry(fields[1] as Buffer)));
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/** Subscribes to these places: `onEntry` gets every entry that is appended from now on, also what was missed while Redis was away. */
+export async function subscribe(
+  gateway: GatewayPlatform,
+  places: readonly string[],
+  onEntry: (entry: Logged, place: string) => void,
+): Promise<Pick<LogReader, 'close'>> {
+  const last = new Map<string, number>();
+  for (const place of places) last.set(place, (await gateway.lastNumber(place)) ?? 0);
+  let held: { place: string; entry: Entry }[] | null = null;
+  let isClosed = false;
+  const give = (place: string, entry: Entry): void => {
+    if (entry.head.number <= (last.get(place) ?? 0)) return;
+    last.set(place, entry.head.number);
+    onEntry(toLogged(entry), place);
+  };
+  const restore = async (): Promise<void> => {
+    await log.subscribe(places);
+    for (const place of places) {
+      const [found] = await log.read(log.partitionOf(place), [{ place, after: last.get(place) ?? 0 }]);
+      for (const entry of found?.entries ?? []) give(place, entry);
+    }
+    const since = held ?? [];
+    held = null;
+    for (const { place, entry } of since) give(place, entry);
+  };
+  const catchUp = async (): Promise<void> => {
+    while (held && !isClosed) await restore().catch(() => pause(20));
+  };
+  const log = await gateway.listen('test', {
+    onEntry: (place, entry) => (held ? void held.push({ place, entry }) : give(place, entry)),
+    onControl: () => undefined,
+    onInterrupted() {
+      if (held) return;
+      held = [];
+      void catchUp();
+    },
+  });
+  await log.subscribe(places);
+  return {
+    close: () => {
+      isClosed = true;
+      return log.close();
+    },
+  };
+}

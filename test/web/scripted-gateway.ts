@@ -1,0 +1,73 @@
+import { EventEmitter, once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { type WebSocket, WebSocketServer } from 'ws';
+
+/** A frame as a page sends it. */
+export interface ClientFrame {
+  op: number;
+  d: unknown;
+}
+
+/** One connection of a page to a `ScriptedGateway`. */
+export interface Peer {
+  /** The next frame of the page that is not a heartbeat. */
+  next(): Promise<ClientFrame>;
+  /** The `d` of the next heartbeat; each is acknowledged. */
+  heartbeat(): Promise<unknown>;
+  send(frame: object): void;
+  close(code: number): void;
+}
+
+/** A gateway whose frames the test writes: for what the wire allows and a real one seldom does. */
+export interface ScriptedGateway {
+  url: string;
+  /** The next connection, which has been greeted. */
+  accept: () => Promise<Peer>;
+  close(): void;
+}
+
+/** The items of an event in their order, also those that came before they were asked for. */
+function queueOf<T>(): { push: (item: T) => void; take: () => Promise<T> } {
+  const items: T[] = [];
+  const added = new EventEmitter();
+  return {
+    push(item) {
+      items.push(item);
+      added.emit('item');
+    },
+    async take() {
+      while (items.length === 0) await once(added, 'item');
+      return items.shift() as T;
+    },
+  };
+}
+
+function peerOf(socket: WebSocket): Peer {
+  const frames = queueOf<ClientFrame>();
+  const beats = queueOf<unknown>();
+  const send = (frame: object): void => socket.send(JSON.stringify(frame));
+  socket.on('message', (data: Buffer) => {
+    const frame = JSON.parse(data.toString('utf8')) as ClientFrame;
+    if (frame.op !== 1) return frames.push(frame);
+    send({ op: 11, d: null });
+    beats.push(frame.d);
+  });
+  send({ op: 10, d: { heartbeatIntervalMs: 250 } });
+  return { next: frames.take, heartbeat: beats.take, send, close: (code) => socket.close(code) };
+}
+
+/** Starts one on a free port. */
+export async function startScriptedGateway(): Promise<ScriptedGateway> {
+  const server = new WebSocketServer({ port: 0 });
+  await once(server, 'listening');
+  const peers = queueOf<Peer>();
+  server.on('connection', (socket) => peers.push(peerOf(socket)));
+  return {
+    url: `ws://localhost:${(server.address() as AddressInfo).port}/gateway`,
+    accept: peers.take,
+    close() {
+      for (const socket of server.clients) socket.terminate();
+      server.close();
+    },
+  };
+}
