@@ -58,30 +58,41 @@ const redisRecipe: Recipe = {
 /** The oldest version that Parlance works with. Valkey began at this one. */
 const oldestVersion = '7.0';
 
+/** A `redis-server` or `valkey-server` that can be started here. */
+export interface RedisProgram {
+  command: string;
+  /** What it would write as. */
+  writer: Writer;
+}
+
 /**
- * Finds or starts a Redis: `REDIS_URL`, a `redis-server` or `valkey-server` on the PATH, or one of Debian's packages. `PARLANCE_REDIS=path|package`
- * forces one of the latter two. One that is older than 7.0, or than the one that wrote the data, is passed over. Throws one error that says what to do.
+ * Finds a program to start: a `redis-server` or `valkey-server` on the PATH, or one of Debian's packages. `PARLANCE_REDIS=path|package` forces one of them. One
+ * that is older than 7.0, or than `former`, which wrote the data, is passed over. Answers the reasons when there is none.
  */
-export async function openRedis(options: RedisOptions): Promise<RedisStore> {
+export async function findRedisProgram(report: Report, former?: Writer): Promise<RedisProgram | { reasons: string[] }> {
   const forced = process.env.PARLANCE_REDIS;
-  if (process.env.REDIS_URL && !forced && !options.own) return { url: process.env.REDIS_URL };
-  const { redis: writer } = await readWriters(options.dataDir);
   const reasons: string[] = [];
-  const programs = [
-    ...(forced === 'package' ? [] : await onPath(reasons)),
-    ...(forced === 'path' ? [] : [() => fetched(options, reasons)]),
-  ];
+  const programs = [...(forced === 'package' ? [] : await onPath(reasons)), ...(forced === 'path' ? [] : [() => fetched(report, reasons)])];
   for (const find of programs) {
     const command = await find();
     if (!command) continue;
-    const own = await writerOf(command);
-    const fault = faultOf(own, writer);
-    if (fault === undefined) return { ...(await startRedis(command, options)), writer: own };
+    const writer = await writerOf(command);
+    const fault = faultOf(writer, former);
+    if (fault === undefined) return { command, writer };
     reasons.push(`${command} is ${fault}`);
   }
-  if (writer) throw unavailable(options.dataDir, writer, reasons, 'REDIS_URL');
+  return { reasons };
+}
+
+/** Finds or starts a Redis: the one that `REDIS_URL` names, or a program by `findRedisProgram`. Throws one error that says what to do. */
+export async function openRedis(options: RedisOptions): Promise<RedisStore> {
+  if (process.env.REDIS_URL && !process.env.PARLANCE_REDIS && !options.own) return { url: process.env.REDIS_URL };
+  const { redis: former } = await readWriters(options.dataDir);
+  const found = await findRedisProgram(options.report, former);
+  if ('command' in found) return { ...(await startRedis(found.command, options)), writer: found.writer };
+  if (former) throw unavailable(options.dataDir, former, found.reasons, 'REDIS_URL');
   throw new Error(
-    `No Redis: ${reasons.join('; ')}. Set REDIS_URL, run "docker compose up", or install redis-server ${oldestVersion} or newer.`,
+    `No Redis: ${found.reasons.join('; ')}. Set REDIS_URL, run "docker compose up", or install redis-server ${oldestVersion} or newer.`,
   );
 }
 
@@ -92,7 +103,7 @@ async function onPath(reasons: string[]): Promise<(() => Promise<string>)[]> {
   return programs.map((program) => async () => program);
 }
 
-async function fetched({ report }: RedisOptions, reasons: string[]): Promise<string | undefined> {
+async function fetched(report: Report, reasons: string[]): Promise<string | undefined> {
   if (!(await hasDebianTools())) return void reasons.push('no Debian packages here (apt-get and dpkg-deb)');
   const runtime = await debianRuntime(redisRecipe, cacheFolder(), (line) => report(`redis: ${line}`)).catch(
     (error: Error) => void reasons.push(error.message),

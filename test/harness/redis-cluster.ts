@@ -1,0 +1,177 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { type Child, startChild } from '../../apps/local/child.ts';
+import { writeSecret } from '../../apps/local/data-folder.ts';
+import { freePort, probe } from '../../apps/local/probe.ts';
+import { findRedisProgram } from '../../apps/local/redis.ts';
+
+/** One node of a cluster, as a process of its own. */
+export interface ClusterNode {
+  /** Its id in the cluster. */
+  readonly id: string;
+  readonly port: number;
+  /** A connection to it, for `CLUSTER` commands. */
+  readonly redis: Redis;
+  /** Its process; undefined while it is down. */
+  readonly pid: number | undefined;
+  /** What it takes itself for now. Rejects while it is down. */
+  role(): Promise<'master' | 'replica'>;
+  /** Kills it (SIGKILL) and waits until it is gone. */
+  kill(): Promise<void>;
+  /** Starts it again with its data; resolves when it answers. */
+  start(): Promise<void>;
+}
+
+/** A Redis Cluster of three masters, each with one replica: the first three of `nodes` are masters at first, and `nodes[i + 3]` is the replica of `nodes[i]`. */
+export interface RedisCluster {
+  /** For `REDIS_URL`. */
+  readonly url: string;
+  readonly nodes: readonly ClusterNode[];
+  /** The node that is the master of a key's slot now, as the nodes that are up say. */
+  masterOf(key: string): Promise<ClusterNode>;
+  /** Resolves when every node that is up says that all slots are served, and every master that is up has a replica that is up to date. */
+  healthy(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const masters = 3;
+const slots = 16_384;
+/** After how long without an answer a node counts as failed, in milliseconds: short, but longer than a busy machine lets a process wait. */
+const nodeTimeoutMs = 2_000;
+const lookAgainMs = 20;
+
+/** Resolves when `isSo` answers true; what it throws counts as false. Rejects after a minute. */
+async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
+  for (const giveUpAt = performance.now() + 60_000; !(await isSo().catch(() => false)); await pause(lookAgainMs))
+    if (performance.now() > giveUpAt) throw new Error(`the cluster did not get there: ${what}`);
+}
+
+async function startNode(command: string, folder: string, password: string): Promise<{ child: Child; port: number; redis: Redis }> {
+  const [port, busPort] = [await freePort(), await freePort()];
+  const dir = join(folder, `redis-${port}`);
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  const settingsFile = join(dir, 'redis.conf');
+  writeSecret(settingsFile, `requirepass ${password}\nmasterauth ${password}\n`);
+  const settings: Record<string, string> = {
+    bind: '127.0.0.1',
+    port: String(port),
+    dir,
+    save: '',
+    appendonly: 'yes',
+    appendfsync: 'everysec',
+    'maxmemory-policy': 'noeviction',
+    'cluster-enabled': 'yes',
+    'cluster-port': String(busPort),
+    'cluster-node-timeout': String(nodeTimeoutMs),
+    'cluster-require-full-coverage': 'no',
+    'cluster-replica-validity-factor': '0',
+    'repl-diskless-sync-delay': '0',
+  };
+  const child = await startChild({
+    name: `redis ${port}`,
+    command,
+    args: [settingsFile, ...Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])],
+    cwd: dir,
+    supervise: false,
+    stopSignal: 'SIGKILL',
+    ready: () => probe(port, `AUTH ${password}\r\nPING\r\n`, '+OK\r\n+PONG'),
+  });
+  const redis = new Redis({ host: '127.0.0.1', port, password, retryStrategy: () => lookAgainMs, maxRetriesPerRequest: 1 });
+  redis.on('error', () => undefined);
+  return { child, port, redis };
+}
+
+/** Value of a field of INFO or CLUSTER INFO. */
+const field = (text: string, name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(text)?.[1] ?? '';
+
+async function isHealthy({ redis }: ClusterNode): Promise<boolean> {
+  const info = await redis.cluster('INFO');
+  if (field(info, 'cluster_state') !== 'ok' || field(info, 'cluster_slots_ok') !== String(slots)) return false;
+  const replication = await redis.info('replication');
+  return field(replication, 'role') === 'master'
+    ? /^slave\d+:.*state=online/m.test(replication)
+    : field(replication, 'master_link_status') === 'up';
+}
+
+/** Joins fresh nodes: the first three share the slots, the others replicate them. */
+async function joinNodes(nodes: readonly ClusterNode[]): Promise<void> {
+  const busPorts = await Promise.all(nodes.map(async ({ redis }) => Number(((await redis.config('GET', 'cluster-port')) as string[])[1])));
+  await Promise.all(
+    nodes.map(async ({ redis }, at) => {
+      await redis.cluster('SET-CONFIG-EPOCH', at + 1);
+      const [from, to] = [at, at + 1].map((part) => Math.floor((slots * part) / masters)) as [number, number];
+      if (at < masters) await redis.cluster('ADDSLOTSRANGE', from, to - 1);
+      // Each pair is introduced at once: gossip would take seconds.
+      for (const [other, { port }] of nodes.entries())
+        if (other < at) await redis.call('CLUSTER', 'MEET', '127.0.0.1', port, busPorts[other] as number);
+    }),
+  );
+  await Promise.all(
+    nodes.map(({ redis, port }) =>
+      until(
+        `${port} knows all nodes`,
+        async () =>
+          ((await redis.cluster('NODES')) as string)
+            .trim()
+            .split('\n')
+            .filter((line) => !line.includes('handshake')).length === nodes.length,
+      ),
+    ),
+  );
+  await Promise.all(nodes.slice(masters).map(({ redis }, at) => redis.cluster('REPLICATE', (nodes[at] as ClusterNode).id)));
+}
+
+/** Starts a cluster of six processes on loopback, with a password; their data goes to `folder`. They end with this process. */
+export async function startRedisCluster(folder: string): Promise<RedisCluster> {
+  const program = await findRedisProgram(() => undefined);
+  if (!('command' in program)) throw new Error(`no redis-server: ${program.reasons.join('; ')}`);
+  const password = randomBytes(24).toString('base64url');
+  const started = await Promise.all(Array.from({ length: 2 * masters }, () => startNode(program.command, folder, password)));
+  const nodes: ClusterNode[] = await Promise.all(
+    started.map(async ({ child, port, redis }) => ({
+      id: (await redis.cluster('MYID')) as string,
+      port,
+      redis,
+      get pid() {
+        return child.pid;
+      },
+      role: async () => (field(await redis.info('replication'), 'role') === 'master' ? 'master' : 'replica'),
+      kill: async () => {
+        if (child.pid === undefined) return;
+        const gone = new Promise((resolve) => child.once('down', () => resolve(undefined)));
+        process.kill(child.pid, 'SIGKILL');
+        await gone;
+      },
+      start: () => child.restart(),
+    })),
+  );
+  const isUp = ({ pid }: ClusterNode): boolean => pid !== undefined;
+  const cluster: RedisCluster = {
+    url: `redis+cluster://:${password}@${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`,
+    nodes,
+    async masterOf(key) {
+      const asked = nodes.find(isUp) as ClusterNode;
+      const slot = await asked.redis.cluster('KEYSLOT', key);
+      const ranges = await asked.redis.cluster('SLOTS');
+      const port = ranges.find(([from, to]) => slot >= from && slot <= to)?.[2]?.[1];
+      return nodes.find((node) => node.port === port) as ClusterNode;
+    },
+    healthy: () =>
+      until('all slots served and replicated', async () => (await Promise.all(nodes.filter(isUp).map(isHealthy))).every(Boolean)),
+    async close() {
+      for (const { redis } of nodes) redis.disconnect();
+      await Promise.all(started.map(({ child }) => child.stop()));
+    },
+  };
+  try {
+    await joinNodes(nodes);
+    await cluster.healthy();
+    return cluster;
+  } catch (error) {
+    await cluster.close();
+    throw error;
+  }
+}
