@@ -1,76 +1,169 @@
-/** What a fault run is judged by. */
+/** What a fault run is judged by. A delivery is a post at a reader. */
 export interface Verdict {
   posted: number;
+  /** Deliveries by events of the gateway. */
   delivered: number;
-  /** Deliveries that never came to a bot, over all bots. */
+  /** Deliveries by requests after op 9. */
+  fetched: number;
+  /** Posts that a reader has neither received nor fetched by the end. */
   lost: number;
-  /** Deliveries that came to a bot more than once. */
-  dup: number;
-  /** Deliveries that came before an earlier post of the same channel. */
-  ooo: number;
+  /** Deliveries that came more than once within a session. */
+  doubled: number;
+  /** Deliveries that came after a later post of the same channel. */
+  outOfOrder: number;
+  /** Deliveries that a session left out although it went on with later posts of the channel, and those that did not come until the end. */
+  silentHoles: number;
   /** From 201 to the socket, in milliseconds. */
   p50: number;
   p99: number;
 }
 
-/** Every 201 and every event of a run. Posts of one channel are made one after another, so each bot must see them in that order. */
+/** A post: the `n`th of its channel, from 0 on, and the id of its message. */
+export interface Post {
+  n: number;
+  id: string;
+}
+
+/**
+ * What every reader of a run has been given. Posts of a channel are made one after another, so each reader must receive them in that order and without gaps.
+ * Only what is missing is kept: the size does not grow with the run.
+ */
 export interface Ledger {
-  /** A post that was acknowledged: the `n`th of its channel. */
-  posted(channel: number, n: number): void;
-  /** An event at a bot. */
-  seen(bot: number, channel: number, n: number): void;
-  /** Whether every bot has seen every post. */
-  complete(): boolean;
-  /** How many deliveries have been seen. */
+  /** The next post of a channel was acknowledged. */
+  posted(channel: number): void;
+  /** An event came to a reader. */
+  received(reader: number, channel: number, post: Post): void;
+  /** Op 9: the reader's session is over, and it fetches what it lacks. */
+  invalidated(reader: number): void;
+  /** The id of the last post before which a reader lacks nothing in a channel; empty when it has none. */
+  lastId(reader: number, channel: number): string;
+  /** What a request answered of the channel's posts after `lastId`: all of them. */
+  fetched(reader: number, channel: number, posts: readonly Post[]): void;
+  /** Whether every reader has every post. */
+  isComplete(): boolean;
+  /** How many deliveries there were. */
   count(): number;
   judge(): Verdict;
 }
 
-const percentile = (sorted: readonly number[], share: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+/** What a reader has of a channel. */
+interface Track {
+  /** The first post that the session received, and the one that it must receive next; -1 until it received one. */
+  first: number;
+  next: number;
+  /** All posts below it were fetched, or received in an earlier session. */
+  covered: number;
+  /** Earlier posts that the reader lacks. */
+  missing: Set<number>;
+  isFetching: boolean;
+  lastId: string;
+}
 
-/** A ledger for so many bots and channels. */
-export function createLedger(bots: number, channels: number): Ledger {
-  const acknowledgedAt = Array.from({ length: channels }, () => new Map<number, number>());
-  const seen = Array.from({ length: bots }, () => Array.from({ length: channels }, () => new Map<number, number>()));
-  const latest = Array.from({ length: bots }, () => Array.from({ length: channels }, () => -1));
-  let dup = 0;
-  let ooo = 0;
-  let delivered = 0;
-  let posted = 0;
+/** How many missing posts of a track are kept; those beyond are lost at once. */
+const missingMost = 10_000;
+/** How many acknowledgements of a channel are kept, for latencies. */
+const acknowledgementsKept = 1024;
+/** Latencies are counted by powers of this. */
+const latencyBase = 1.1;
+const latencyBuckets = 150;
+
+/** Counts latencies in milliseconds. */
+function createHistogram(): { add(ms: number): void; percentile(share: number): number } {
+  const counts = new Uint32Array(latencyBuckets);
+  let total = 0;
   return {
-    posted(channel, n) {
-      posted++;
-      acknowledgedAt[channel]?.set(n, performance.now());
+    add(ms) {
+      const at = Math.min(latencyBuckets - 1, Math.max(0, Math.ceil(Math.log(Math.max(1, ms)) / Math.log(latencyBase))));
+      counts[at] = (counts[at] ?? 0) + 1;
+      total++;
     },
-    seen(bot, channel, n) {
-      const mine = seen[bot]?.[channel];
-      const last = latest[bot];
-      if (!mine || !last) return;
-      if (mine.has(n)) {
-        dup++;
+    percentile(share) {
+      let sum = 0;
+      const at = counts.findIndex((count) => (sum += count) >= total * share && total > 0);
+      return at === -1 ? 0 : latencyBase ** at;
+    },
+  };
+}
+
+const createTrack = (): Track => ({ first: -1, next: -1, covered: 0, missing: new Set(), isFetching: false, lastId: '' });
+
+/** A ledger. `channelsOf` names the channels of each reader. */
+export function createLedger(channelsOf: readonly (readonly number[])[], channels: number): Ledger {
+  const posts = new Uint32Array(channels);
+  const acknowledgedAt = Array.from({ length: channels }, () => new Float64Array(acknowledgementsKept));
+  const tracks = channelsOf.map((own) => new Map(own.map((channel): [number, Track] => [channel, createTrack()])));
+  const latencies = createHistogram();
+  const totals = { delivered: 0, fetched: 0, doubled: 0, outOfOrder: 0, silentHoles: 0, overflowed: 0 };
+  const trackOf = (reader: number, channel: number): Track => {
+    const found = tracks[reader]?.get(channel);
+    if (!found) throw new Error(`reader ${reader} is not in channel ${channel}`);
+    return found;
+  };
+  const miss = ({ missing }: Track, from: number, to: number): void => {
+    for (let n = from; n < to; n++)
+      if (missing.size < missingMost) missing.add(n);
+      else totals.overflowed++;
+  };
+  /** How many posts the reader lacks. */
+  const lacks = ({ missing, next, covered }: Track, channel: number): number =>
+    missing.size + Math.max(0, (posts[channel] ?? 0) - Math.max(next, covered));
+  const holes = (): number =>
+    tracks.reduce((sum, own) => [...own].reduce((part, [channel, track]) => part + lacks(track, channel), sum), 0);
+
+  return {
+    posted(channel) {
+      const n = posts[channel] ?? 0;
+      (acknowledgedAt[channel] as Float64Array)[n % acknowledgementsKept] = performance.now();
+      posts[channel] = n + 1;
+    },
+    received(reader, channel, { n, id }) {
+      const track = trackOf(reader, channel);
+      if (n < track.next) {
+        if (!track.missing.delete(n)) totals.doubled++;
+        else totals.outOfOrder++;
         return;
       }
-      if (n < (last[channel] ?? -1)) ooo++;
-      last[channel] = Math.max(last[channel] ?? -1, n);
-      mine.set(n, performance.now());
-      delivered++;
+      // While the rest is being fetched nobody knows yet whether something is missing before the session's first post.
+      if (track.next !== -1) miss(track, track.next, n);
+      else if (!track.isFetching) miss(track, track.covered, n);
+      if (track.first === -1) track.first = n;
+      track.next = n + 1;
+      totals.delivered++;
+      if (track.missing.size === 0 && !track.isFetching && n >= track.covered) track.lastId = id;
+      const at = n < (posts[channel] ?? 0) ? (acknowledgedAt[channel]?.[n % acknowledgementsKept] ?? 0) : performance.now();
+      latencies.add(performance.now() - at);
     },
-    complete: () => delivered >= posted * bots,
-    count: () => delivered,
+    invalidated(reader) {
+      for (const track of tracks[reader]?.values() ?? []) {
+        const { missing, next, covered, isFetching } = track;
+        totals.silentHoles += missing.size;
+        if (!isFetching) track.covered = missing.size > 0 ? Math.min(...missing) : Math.max(next, covered);
+        missing.clear();
+        Object.assign(track, { first: -1, next: -1, isFetching: true });
+      }
+    },
+    lastId: (reader, channel) => trackOf(reader, channel).lastId,
+    fetched(reader, channel, list) {
+      const track = trackOf(reader, channel);
+      const { first, covered, missing } = track;
+      const found = new Set(list.map(({ n }) => n));
+      totals.fetched += found.size;
+      for (const n of found) if (missing.delete(n)) totals.silentHoles++; // the session left it out all the same
+      const end = list.reduce((most, { n }) => Math.max(most, n + 1), covered);
+      for (let n = covered; n < (first === -1 ? end : first); n++) if (!found.has(n)) miss(track, n, n + 1);
+      track.covered = end;
+      track.isFetching = false;
+      if (missing.size === 0) track.lastId = list.at(-1)?.id ?? track.lastId;
+    },
+    isComplete: () => tracks.every((own) => [...own].every(([channel, track]) => !track.isFetching && lacks(track, channel) === 0)),
+    count: () => totals.delivered + totals.fetched,
     judge() {
-      let lost = 0;
-      const latencies: number[] = [];
-      for (const byChannel of seen)
-        byChannel.forEach((mine, channel) => {
-          for (const [n, at] of acknowledgedAt[channel] ?? []) {
-            const arrived = mine.get(n);
-            if (arrived === undefined) lost++;
-            else latencies.push(Math.max(0, arrived - at));
-          }
-        });
-      latencies.sort((a, b) => a - b);
-      return { posted, delivered, lost, dup, ooo, p50: percentile(latencies, 0.5), p99: percentile(latencies, 0.99) };
+      const { delivered, fetched, doubled, outOfOrder } = totals;
+      const lost = holes() + totals.overflowed;
+      const silentHoles = totals.silentHoles + lost;
+      const posted = posts.reduce((sum, n) => sum + n, 0);
+      const [p50, p99] = [latencies.percentile(0.5), latencies.percentile(0.99)];
+      return { posted, delivered, fetched, lost, doubled, outOfOrder, silentHoles, p50, p99 };
     },
   };
 }

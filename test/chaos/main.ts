@@ -3,27 +3,45 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startStores } from '../../apps/local/stores.ts';
-import { runChaos, summary } from './chaos.ts';
+import { isGood, runChaos, summary } from './chaos.ts';
 
 const { values } = parseArgs({
   options: {
-    seconds: { type: 'string', default: '120' },
-    posts: { type: 'string', default: '100' },
-    bots: { type: 'string', default: '10' },
+    minutes: { type: 'string', default: '10' },
+    rate: { type: 'string', default: '200' },
+    bots: { type: 'string', default: '20' },
+    people: { type: 'string', default: '50' },
+    servers: { type: 'string', default: '10' },
+    'fault-every': { type: 'string', default: '5' },
   },
 });
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const dataDir = await mkdtemp(join(tmpdir(), 'parlance-chaos-'));
-const stores = await startStores({ dataDir, durable: true, own: true, report: say });
+const stores = await startStores({ dataDir, durable: true, own: true, supervise: false, report: say });
 try {
-  const plan = { postsPerSec: Number(values.posts), bots: Number(values.bots), channels: 10, killEveryMs: 3_000, report: say };
-  const result = await runChaos(stores, { ...plan, seconds: Number(values.seconds), killStores: true, replay: true });
+  const plan = {
+    postsPerSec: Number(values.rate),
+    servers: Number(values.servers),
+    channelsPerServer: 3,
+    bots: Number(values.bots),
+    people: Number(values.people),
+    serversEach: 3,
+    faultEveryMs: Number(values['fault-every']) * 1000,
+    report: say,
+  };
+  const result = await runChaos(stores, dataDir, { ...plan, seconds: Number(values.minutes) * 60, faults: 'all' });
   say(summary(result));
-  const control = await runChaos(stores, { ...plan, seconds: 15, killStores: false, replay: false });
-  say(`negative control (replay off): ${summary(control)}`);
-  const good = result.lost + result.dup + result.ooo + result.invalidated === 0 && control.lost > 0;
-  say(good ? 'chaos: passed' : 'chaos: FAILED');
-  process.exitCode = good ? 0 : 1;
+  const control = await runChaos(stores, dataDir, {
+    ...plan,
+    seconds: 15,
+    faultEveryMs: 1_000,
+    faults: 'gateways',
+    failpoints: 'no-replay',
+  });
+  say(`negative control (no replay): ${summary(control)}`);
+  const isPassed = isGood(result) && control.lost > 0;
+  say(isPassed ? 'chaos: passed' : 'chaos: FAILED');
+  process.exitCode = isPassed ? 0 : 1;
 } finally {
   await stores.close();
   await rm(dataDir, { recursive: true, force: true });

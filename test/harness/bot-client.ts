@@ -15,6 +15,10 @@ export interface BotOptions {
   token: string;
   events?: string[];
   onEvent?: (event: Dispatch) => void;
+  /** A session began. */
+  onReady?: () => void;
+  /** Op 9: the session is over. */
+  onInvalid?: () => void;
   /** Reconnects and resumes when the socket closes. Default true. */
   reconnects?: boolean;
 }
@@ -68,6 +72,7 @@ export function connectBot(options: BotOptions): BotClient {
       stats.invalidated++;
       sessionId = null;
       position = null;
+      options.onInvalid?.();
       socket?.close();
     } else if (frame.op === 7) socket?.terminate();
     else if (frame.op === 0) {
@@ -75,6 +80,7 @@ export function connectBot(options: BotOptions): BotClient {
       if (frame.t === 'READY') {
         sessionId = String(frame.d.sessionId);
         markReady();
+        options.onReady?.();
       } else if (frame.t === 'RESUMED') stats.resumes++;
       else options.onEvent?.({ t: String(frame.t), s: position, d: frame.d });
     }

@@ -1,0 +1,64 @@
+import type { ApiPlatform } from '../../lib/store/platform.ts';
+import { makePerson } from '../harness/factories.ts';
+import { makeWorld, type World } from '../harness/world.ts';
+
+/** How many of each there are. */
+export interface Sizes {
+  servers: number;
+  channelsPerServer: number;
+  bots: number;
+  people: number;
+  /** In how many servers each reader is. */
+  serversEach: number;
+}
+
+/** An account whose session is in the ledger. */
+export interface Reader {
+  token: string;
+  /** The value of an Authorization header. */
+  as: string;
+  /** The indexes of its channels. */
+  channels: number[];
+}
+
+/** A channel of the run, and who posts there. */
+export interface Channel {
+  id: string;
+  as: string;
+}
+
+/** Everybody and everything of a run. */
+export interface Population {
+  readers: Reader[];
+  channels: Channel[];
+}
+
+/** Makes servers with text channels, and bots and people who are each in several of them. The owner of a server posts there, and is no reader. */
+export async function makePopulation(platform: ApiPlatform, sizes: Sizes): Promise<Population> {
+  const { servers, channelsPerServer, bots, people, serversEach } = sizes;
+  const worlds: World[] = [];
+  for (let i = 0; i < servers; i++) {
+    const here = Math.floor(((i + 1) * bots) / servers) - Math.floor((i * bots) / servers);
+    worlds.push(await makeWorld(platform, { bots: here, channels: channelsPerServer }));
+  }
+  const channels = worlds.flatMap(({ channelIds, ownerToken }) => channelIds.map((id) => ({ id, as: `Bearer ${ownerToken}` })));
+  const readers: Reader[] = [];
+  const members: object[] = [];
+  const add = (id: string, token: string, bot: boolean, home: number): void => {
+    const own = Array.from({ length: Math.min(serversEach, servers) }, (_, i) => (home + i) % servers);
+    for (const at of own) {
+      const serverId = worlds[at]?.serverId as string;
+      // A bot is a member of the server that it was made with.
+      if (!bot || at !== home) members.push({ _id: `${serverId}:${id}`, serverId, userId: id, bot, roles: [], joinedAt: new Date() });
+    }
+    const channelsIn = (at: number): number[] => Array.from({ length: channelsPerServer }, (_, i) => at * channelsPerServer + i);
+    readers.push({ token, as: `${bot ? 'Bot' : 'Bearer'} ${token}`, channels: own.flatMap(channelsIn) });
+  };
+  for (const [home, world] of worlds.entries()) for (const { id, token } of world.bots) add(id, token, true, home);
+  for (let i = 0; i < people; i++) {
+    const { id, token } = await makePerson({ platform }, `person${i}`);
+    add(id, token, false, i % servers);
+  }
+  if (members.length > 0) await platform.db.members.collection.insertMany(members);
+  return { readers, channels };
+}
