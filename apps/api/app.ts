@@ -59,7 +59,7 @@ async function runRoute(
       files,
       newId,
       isRepeatable: key !== '',
-      horizon: who.horizon,
+      page: who.page,
       address: who.address,
       client: { address: who.address, userAgent: ctx.get('User-Agent') },
       tokenId: who.tokenId,

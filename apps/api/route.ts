@@ -3,8 +3,8 @@ import type { ErrorCode } from '../../lib/base/errors.ts';
 import { limits } from '../../lib/base/limits.ts';
 import type { Actor } from '../../lib/domain/access.ts';
 import type { ReceivedFile } from '../../lib/domain/attachments.ts';
+import type { PageStart } from '../../lib/domain/message-pages.ts';
 import type { Client } from '../../lib/domain/sessions.ts';
-import type { Horizon } from '../../lib/store/message-order.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
 import type { Verdict } from '../../lib/store/throttle.ts';
 
@@ -46,8 +46,8 @@ export interface Input<P extends string, Q, B> {
   newId: string;
   /** Whether the request may be run again under the same id: it came with an Idempotency-Key. */
   isRepeatable: boolean;
-  /** Of the channel whose messages the route reads; null while Redis is away. */
-  horizon: Horizon | null;
+  /** What a list of messages begins with. */
+  page: PageStart;
   address: string;
   /** Where the request comes from, for a session that it opens. */
   client: Client;

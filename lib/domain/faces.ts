@@ -33,20 +33,23 @@ interface CachedAccount {
 
 /**
  * The accounts of these ids, by id; unknown ones are left out. `known` are at hand already, such as the actor's. One round trip to Redis when all others
- * are cached under their versions, else one query more.
+ * are cached under their versions, else one query more; none when `knownVersions` has them all: those that the same request has read already.
  */
 export async function accountsOf(
   platform: Platform,
   ids: readonly string[],
   known: readonly AccountDoc[] = [],
+  knownVersions: ReadonlyMap<string, string | null> = new Map(),
 ): Promise<Map<string, AccountDoc>> {
   const found = new Map(known.map((account) => [account._id, account]));
   const wanted = [...new Set(ids)].filter((id) => !found.has(id));
   if (wanted.length === 0) return found;
-  const versions = await platform.versions.read(wanted);
+  const versions = wanted.every((id) => knownVersions.has(id))
+    ? wanted.map((id) => knownVersions.get(id) ?? null)
+    : await platform.versions.read(wanted);
   wanted.forEach((id, at) => {
     const cached = platform.cache.get(`account:${id}`) as CachedAccount | undefined;
-    if (versions && cached && cached.version === versions[at]) found.set(id, cached.account);
+    if (cached && cached.version === versions?.[at]) found.set(id, cached.account);
   });
   const missing = wanted.filter((id) => !found.has(id));
   if (missing.length === 0) return found;
@@ -54,7 +57,7 @@ export async function accountsOf(
   for (const account of loaded) {
     found.set(account._id, account);
     const version = versions?.[wanted.indexOf(account._id)];
-    if (version !== undefined && platform.redisUp())
+    if (typeof version === 'string' && platform.redisUp())
       platform.cache.set(`account:${account._id}`, { version, account } satisfies CachedAccount);
   }
   return found;

@@ -1,12 +1,9 @@
 import { refuse, refuseField } from '../base/errors.ts';
 import { isId } from '../base/ids.ts';
-import { limits } from '../base/limits.ts';
 import { holds } from '../base/permissions.ts';
 import { isBlank, wellFormed } from '../base/text.ts';
 import type { Message, MessageEdit, MessageInput } from '../contract/message.ts';
-import type { MessagePage } from '../contract/shared.ts';
 import { trusted } from '../store/database.ts';
-import type { Horizon } from '../store/message-order.ts';
 import type { MessageDoc } from '../store/models/message.ts';
 import { owing } from '../store/models/outbox.ts';
 import type { ApiPlatform, FilesPlatform, Platform } from '../store/platform.ts';
@@ -28,7 +25,7 @@ import {
 } from './message-draft.ts';
 import { owes, requireRoom, withRoom } from './owed-events.ts';
 import { inPlace } from './places.ts';
-import { presentMessage, presentMessages } from './present.ts';
+import { presentMessage } from './present.ts';
 import { previewsAfterEdit } from './preview-links.ts';
 import { nudgePreviews } from './preview-queue.ts';
 import { markOwnPost } from './reads.ts';
@@ -41,34 +38,6 @@ const alive = { deleted: trusted({ $exists: false }) };
 export async function messageIn(platform: Platform, channelId: string, messageId: string): Promise<MessageDoc> {
   const found = isId(messageId) ? await platform.db.messages.findOne({ _id: messageId, channelId, ...alive }).lean() : null;
   return (found as MessageDoc | null) ?? refuse('not_found', { what: 'message' });
-}
-
-/**
- * A page of messages, oldest first: the newest, those before an id, or those after one, both exclusive (edge case 10). Needs View Channel. What it leaves out on
- * the side of the newest comes later in the order of ids, so that a reader who goes on `after` the last one misses nothing (`MessageOrder`).
- */
-export async function listMessages(
-  platform: ApiPlatform,
-  actor: Actor,
-  channelId: string,
-  page: MessagePage,
-  horizon: Horizon | null,
-): Promise<Message[]> {
-  await inPlace(platform, actor, channelId);
-  if (page.before !== undefined && page.after !== undefined)
-    refuse('invalid_request', { reason: 'before and after cannot be used together' });
-  const limit = page.limit ?? limits.pageDefault;
-  const below = horizon && (await platform.messageOrder.settled(channelId, horizon));
-  const ends = [page.before, below].filter((end) => typeof end === 'string').toSorted();
-  const bound = { ...(ends[0] === undefined ? {} : { $lt: ends[0] }), ...(page.after === undefined ? {} : { $gt: page.after }) };
-  const filter = { channelId, ...(Object.keys(bound).length ? { _id: bound } : {}), deleted: { $exists: false } };
-  const found = await platform.db.messages.collection
-    .find(filter as never)
-    .sort({ _id: page.after === undefined ? -1 : 1 })
-    .limit(limit)
-    .toArray();
-  const messages = found as unknown as MessageDoc[];
-  return presentMessages(platform, page.after === undefined ? messages.reverse() : messages, actor.account);
 }
 
 /** One message. Needs View Channel. */

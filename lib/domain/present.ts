@@ -86,9 +86,14 @@ export type Viewer = AccountDoc | null;
 
 /**
  * Messages as `viewer` sees them (spec, Message), in the order given. Authors and reply previews are live (decisions 5). One query more for replies, one for
- * accounts not cached.
+ * accounts not cached. `versions` are access versions that this request has read already.
  */
-export async function presentMessages(platform: Platform, messages: readonly MessageDoc[], viewer: Viewer): Promise<Message[]> {
+export async function presentMessages(
+  platform: Platform,
+  messages: readonly MessageDoc[],
+  viewer: Viewer,
+  versions?: ReadonlyMap<string, string | null>,
+): Promise<Message[]> {
   const replies = [...new Set(messages.flatMap((message) => message.replyTo ?? []))];
   const found = replies.length
     ? await platform.db.messages.find({ _id: trusted({ $in: replies }), deleted: trusted({ $exists: false }) }).lean()
@@ -96,7 +101,7 @@ export async function presentMessages(platform: Platform, messages: readonly Mes
   const originals = new Map(found.map((original) => [original._id, original as MessageDoc]));
   const authors = [...messages, ...originals.values()].flatMap((message) => (message.face ? [] : [message.authorId]));
   const users = messages.flatMap((message) => message.interaction?.userId ?? []);
-  const accounts = await accountsOf(platform, [...authors, ...users], viewer ? [viewer] : []);
+  const accounts = await accountsOf(platform, [...authors, ...users], viewer ? [viewer] : [], versions);
   const surroundings = { config: platform.config, viewerId: viewer?._id ?? null, accounts, originals };
   return messages.map((message) => present(message, surroundings));
 }

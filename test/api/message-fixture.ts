@@ -14,7 +14,7 @@ export interface Shown {
   replyDeleted: boolean;
   nonce?: string;
   serverId?: string;
-  author: { id: string; tag?: string };
+  author: { id: string; displayName: string; tag?: string };
 }
 /** An error body as the tests read it. */
 export interface Failure {

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { permissionBits } from '../../lib/base/permissions.ts';
 import type { Answer, TestApi } from '../harness/api.ts';
 import type { World } from '../harness/world.ts';
 import { messageFixture, type Shown } from './message-fixture.ts';
@@ -37,6 +38,19 @@ describe('listing messages', () => {
     });
     it('after is exclusive, oldest first', async () => {
       expect((await list(`?after=${ids[30]}&limit=3`)).body.map((one) => one.id)).to.deep.equal(ids.slice(31, 34));
+    });
+    it('a page that is read beside the preflight shows the author, and checks the rights, as they are now', async () => {
+      const { db, versions } = api.platform;
+      const [authorId, channelId] = [world.bots[0]?.id as string, world.channelIds[1] as string];
+      const other = (): Promise<Answer<Shown[]>> =>
+        api.call<Shown[]>('GET', `/api/channels/${channelId}/messages?before=${ids[30]}&limit=1`, { as: `Bot ${world.bots[1]?.token}` });
+      await other();
+      await versions.changing({ accounts: [authorId] }, () => db.accounts.updateOne({ _id: authorId }, { displayName: 'renamed' }));
+      expect((await other()).body[0]?.author.displayName).to.equal('renamed');
+      const overwrites = [{ id: world.serverId, allow: 0, deny: permissionBits['View Channel'] }];
+      await versions.changing({ servers: [world.serverId] }, () => db.channels.updateOne({ _id: channelId }, { overwrites }));
+      expect((await other()).status).to.equal(403);
+      await versions.changing({ servers: [world.serverId] }, () => db.channels.updateOne({ _id: channelId }, { overwrites: [] }));
     });
     for (const query of [
       'limit=0',

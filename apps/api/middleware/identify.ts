@@ -4,8 +4,8 @@ import { clientAddress } from '../../../lib/base/client-address.ts';
 import { Refusal, refuse } from '../../../lib/base/errors.ts';
 import { type Actor, serverOfChannelHint } from '../../../lib/domain/access.ts';
 import { actorOf, type Credential, checkToken, tokenIdOf } from '../../../lib/domain/credentials.ts';
+import { type PageAhead, type PageStart, readPageAhead } from '../../../lib/domain/message-pages.ts';
 import { noteSessionUse } from '../../../lib/domain/sessions.ts';
-import type { Horizon } from '../../../lib/store/message-order.ts';
 import type { ApiPlatform } from '../../../lib/store/platform.ts';
 import { sha256 } from '../../../lib/store/seal.ts';
 import type { Bucket, GateReply, Verdict } from '../../../lib/store/throttle.ts';
@@ -14,12 +14,12 @@ import { addressLogins } from './login-limits.ts';
 import { applyVerdict } from './rate-headers.ts';
 import { cookieName, tokenOf } from './session-cookie.ts';
 
-/** Who calls, the id for what the request may make, and the horizon of the channel whose messages it lists. */
+/** Who calls, the id for what the request may make, and what a list of messages begins with. */
 export interface Identified {
   actor: Actor | null;
   tokenId: string | null;
   newId: string;
-  horizon: Horizon | null;
+  page: PageStart;
   address: string;
   /** The server of what the path's id and token name, where the route's `checkPath` answers it. */
   pathServerId: string | null;
@@ -66,6 +66,8 @@ export function createIdentify(platform: ApiPlatform): Identify {
   const wrongByAddress = new LRUCache<string, WrongCredentials>({ max: remembered, ttl: 60_000 });
   /** The hash of the last right token under each token id. */
   const provenHashes = new LRUCache<string, string>({ max: remembered });
+  /** Until when the bucket of a caller is empty, in Unix milliseconds: nothing is read for it beside the preflight. */
+  const emptyUntilMs = new LRUCache<string, number>({ max: remembered });
 
   const refuseUnproven = (ctx: Context, address: string, token: string): void => {
     const { count = 0, refusal = null } = wrongByAddress.get(address) ?? {};
@@ -97,15 +99,19 @@ export function createIdentify(platform: ApiPlatform): Identify {
     const token = presented?.token ?? null;
     const serverId = params.serverId ?? (params.channelId ? serverOfChannelHint(platform, params.channelId) : null);
     const known = new Map<string, string | null>();
+    let ahead: PageAhead | null = null;
     const pass = async (accountId: string | null): Promise<GateReply> => {
       const bucket = bucketFor(platform, route, accountId, address);
-      const versionsOf = [accountId, accountId && serverId].filter((id) => id !== null);
       const readsChannel = route.readsMessages ? params.channelId : undefined;
+      if (accountId !== null && readsChannel !== undefined && serverId !== null)
+        ahead = readPageAhead(platform, readsChannel, ctx.query, (emptyUntilMs.get(accountId) ?? 0) <= platform.now());
+      const versionsOf = [...new Set([accountId, accountId && serverId, ...(ahead?.authorIds ?? [])])].filter((id) => id !== null);
       const reply = await platform.gate({ bucket, versionsOf, wantId: route.takesClockId === true, readsChannel });
       reply.versions?.forEach((version, at) => known.set(versionsOf[at] as string, version));
       if (reply.versions === null) for (const id of versionsOf) known.set(id, null);
       const { verdict } = reply;
       if (accountId === null && token !== null) noteWrong(address, verdict);
+      if (accountId !== null && verdict?.allowed === false) emptyUntilMs.set(accountId, platform.now() + verdict.retryAfterSecs * 1000);
       if (bucket && verdict) applyVerdict(ctx, bucket.name, verdict);
       return reply;
     };
@@ -113,7 +119,14 @@ export function createIdentify(platform: ApiPlatform): Identify {
       const owner = await route.checkPath?.(platform, params).catch((error: unknown) => chargeFailure(ctx, address, error));
       const reply = await pass(null);
       const newId = reply.id ?? platform.ids.next();
-      return { actor: null, tokenId: null, newId, horizon: null, address, pathServerId: owner?.serverId ?? null };
+      return {
+        actor: null,
+        tokenId: null,
+        newId,
+        page: { horizon: null, versions: known, ahead },
+        address,
+        pathServerId: owner?.serverId ?? null,
+      };
     }
     let reply: GateReply | null = null;
     const versionOf = async (accountId: string): Promise<string | null> => {
@@ -136,7 +149,7 @@ export function createIdentify(platform: ApiPlatform): Identify {
       actor,
       tokenId: credential.token._id,
       newId: (reply as GateReply | null)?.id ?? platform.ids.next(),
-      horizon: (reply as GateReply | null)?.horizon ?? null,
+      page: { horizon: (reply as GateReply | null)?.horizon ?? null, versions: known, ahead },
       address,
       pathServerId: null,
     };

@@ -1,6 +1,7 @@
 import { Message, MessageEdit, MessageInput } from '../../../lib/contract/message.ts';
 import { MessagePage } from '../../../lib/contract/shared.ts';
-import { admitPost, deleteMessage, editMessage, getMessage, listMessages, postMessage } from '../../../lib/domain/messages.ts';
+import { listMessages } from '../../../lib/domain/message-pages.ts';
+import { admitPost, deleteMessage, editMessage, getMessage, postMessage } from '../../../lib/domain/messages.ts';
 import { List, type Route, route } from '../route.ts';
 
 /** Spec, Messages. */
@@ -14,7 +15,7 @@ export const messageRoutes: readonly Route[] = [
     readsMessages: true,
     reply: { status: 200, body: List(Message, 'pageMax') },
     errors: ['invalid_request', 'missing_permission', 'not_found'],
-    run: (platform, actor, { params, query, horizon }) => listMessages(platform, actor, params.channelId, query, horizon),
+    run: (platform, actor, { params, query, page }) => listMessages(platform, actor, params.channelId, query, page),
   }),
   route({
     method: 'POST',
