@@ -12,7 +12,7 @@ import { sweepInteractions, sweepUnposted } from '../lib/domain/interaction-swee
 import { nameMarkedMembers } from '../lib/domain/member-names.ts';
 import { recountMembers } from '../lib/domain/membership.ts';
 import { sweepNotices } from '../lib/domain/notices.ts';
-import { announcePresences } from '../lib/domain/presence-watch.ts';
+import { publishPresences } from '../lib/domain/presence-changes.ts';
 import { sweepPreviews } from '../lib/domain/previews.ts';
 import { overdueRemovals } from '../lib/domain/removals.ts';
 import { drainServer, overdueServers } from '../lib/domain/server-events.ts';
@@ -105,7 +105,7 @@ export function startSweeps(platform: WorkerPlatform, everyMs = 1_000): { close(
     repeat(() => once('accounts', () => sweepAccounts(platform)), everyMs),
     repeat(() => once('removals', () => sweepRemovals(platform)), everyMs),
     repeat(() => once('held', () => sweepHeld(platform)), heldEveryMs),
-    repeat(() => once('presences', () => announcePresences(platform)), presencesEveryMs),
+    repeat(() => once('presences', () => publishPresences(platform)), presencesEveryMs),
     repeat(() => once('images', () => sweepImages(platform)), imagesEveryMs),
     repeat(() => once('archive', () => archiveThreads(platform)), archiveEveryMs),
     repeat(() => once('files', () => sweepFiles(platform)), filesEveryMs),

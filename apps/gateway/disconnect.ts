@@ -2,6 +2,7 @@ import { limits } from '../../lib/base/limits.ts';
 import { op } from './frames.ts';
 import { positionOfNode } from './lane.ts';
 import { leavePlace } from './places.ts';
+import { dropPresences } from './presence.ts';
 import { type GatewayNode, type GatewaySocket, monotonic, type Session, type SessionRelease } from './state.ts';
 import { closeSocket, isOpen, sendControl } from './writer.ts';
 
@@ -27,6 +28,7 @@ export function dropSession(node: GatewayNode, session: Session, how: 'end' | 'w
   const { account } = session;
   if (node.sessions.get(session.id) === session) node.sessions.delete(session.id);
   for (const place of session.places) leavePlace(node, session, place);
+  dropPresences(node, session);
   account.sessions.delete(session);
   if (account.sessions.size === 0 && node.accounts.get(account.id) === account) {
     node.accounts.delete(account.id);

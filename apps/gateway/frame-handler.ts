@@ -6,6 +6,7 @@ import { dropSession, refreshSession } from './disconnect.ts';
 import { type closeCode, op, plainBytes, readFrame } from './frames.ts';
 import { handshake, type Login } from './handshake.ts';
 import { GatewaySocket, monotonic } from './state.ts';
+import { readWatch, watchAccounts } from './watch.ts';
 import { closeSocket, isOpen } from './writer.ts';
 
 const windowMs = 60_000;
@@ -65,6 +66,14 @@ function login(socket: GatewaySocket, how: 'identify' | 'resume', d: unknown): v
   void handshake(socket.node, socket, given, position);
 }
 
+function watch(socket: GatewaySocket, d: unknown): void {
+  const { node, session } = socket;
+  if (!session || !isReady(socket)) return fail(socket, 'notIdentified', 'not identified yet');
+  const ids = readWatch(d);
+  if (!ids) return fail(socket, 'badWatch', `watch is a list of at most ${limits.accountsWatched} account ids`);
+  watchAccounts(node, session, ids);
+}
+
 function onMessage(this: WebSocket, data: RawData, binary: boolean): void {
   if (!(this instanceof GatewaySocket) || !isOpen(this) || !Buffer.isBuffer(data)) return;
   if (isOverLimit(this, 1)) return stopReading(this);
@@ -75,6 +84,8 @@ function onMessage(this: WebSocket, data: RawData, binary: boolean): void {
       return heartbeat(this, frame.d);
     case op.identify:
       return login(this, 'identify', frame.d);
+    case op.watch:
+      return watch(this, frame.d);
     case op.resume:
       return login(this, 'resume', frame.d);
     default:

@@ -1,11 +1,15 @@
 import type { Entry } from '../../lib/store/log/entry.ts';
 import { interactionTokenOf } from '../../lib/store/seal.ts';
 
-/** Opcodes (decisions 7). */
-export const op = { dispatch: 0, heartbeat: 1, identify: 2, resume: 6, reconnect: 7, invalid: 9, hello: 10, ack: 11 } as const;
+/**
+ * Opcodes. `watch` names the accounts whose presence the session receives: `{ watch: [ids] }`, at most 500, in place of those named before. The gateway answers with
+ * PRESENCE_UPDATE for each new one that is not offline, and then with `{ offline: [ids] }` for the others. It leaves out accounts that share neither a server nor a
+ * DM with the session's account. The list ends with the socket: a client sends it again after READY and RESUMED.
+ */
+export const op = { dispatch: 0, heartbeat: 1, identify: 2, watch: 3, resume: 6, reconnect: 7, invalid: 9, hello: 10, ack: 11 } as const;
 
 /**
- * Close codes (decisions 7). `lost`: the session is held elsewhere or cannot go on here; `restart`: the node stops; `unavailable`: a store does not
+ * Close codes (decisions 7). `badWatch`: not a list of at most 500 ids. `lost`: the session is held elsewhere or cannot go on here; `restart`: the node stops; `unavailable`: a store does not
  * answer. After those three: connect again and resume.
  */
 export const closeCode = {
@@ -15,6 +19,7 @@ export const closeCode = {
   notIdentified: 4003,
   badToken: 4004,
   alreadyIdentified: 4005,
+  badWatch: 4006,
   badSeq: 4007,
   tooFast: 4008,
   timedOut: 4009,

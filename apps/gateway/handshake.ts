@@ -9,9 +9,10 @@ import type { AccountDoc } from '../../lib/store/models/account.ts';
 import { removeSocket } from './address-usage.ts';
 import { dropSession, loseSession, refuseResume, releaseSession } from './disconnect.ts';
 import { eventBytes } from './frames.ts';
-import { barrier, holds, laneOf, positionOfNode } from './lane.ts';
+import { barrier, holds, laneOf, positionOf, positionOfNode } from './lane.ts';
 import { extendTails, joinPlaces } from './places.ts';
-import { catchUp, positionOf, replay } from './replay.ts';
+import { addPresenceBot } from './presence.ts';
+import { catchUp, replay } from './replay.ts';
 import { type GatewayNode, type GatewaySocket, type LocalAccount, monotonic, type Session } from './state.ts';
 import { closeSocket, isOpen, sendEvent } from './writer.ts';
 
@@ -46,6 +47,7 @@ function createSession(node: GatewayNode, socket: GatewaySocket, { account }: Cr
     numbers: [],
     late: new Map(),
     s: '',
+    watch: null,
   };
   local.sessions.add(session);
   socket.session = session;
@@ -107,6 +109,7 @@ async function identify(node: GatewayNode, socket: GatewaySocket, login: Login):
   const { id, owner, account } = session;
   const events = account.bot ? eventsOf(login.events) : [];
   session.events = eventFilterOf(account, events);
+  await addPresenceBot(node, session);
   const memberships = await membershipsOf(node, session);
   if (!isOpen(socket)) return;
   await joinPlaces(
@@ -177,6 +180,7 @@ async function resume(node: GatewayNode, socket: GatewaySocket, login: Login, po
   const kept = await takeOver(node, session);
   if (!isOpen(socket)) return;
   if (!kept) return refuseResume(node, socket, 'there is no such session');
+  await addPresenceBot(node, session);
   // A client that has received nothing since its last heartbeat stands where the node stood then.
   const { numbers, late } = (login.seq === kept.s ? readPosition(kept.at, node.log.partitions) : null) ?? position;
   session.numbers = [...numbers];

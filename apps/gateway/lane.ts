@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { epochOf } from '../../lib/store/log/epochs.ts';
-import { writeNumbers } from '../../lib/store/log/position.ts';
-import type { GatewayNode, Lane } from './state.ts';
+import { writeNumbers, writePosition } from '../../lib/store/log/position.ts';
+import type { GatewayNode, Lane, Session } from './state.ts';
 
 /** How soon what a lane could not ask Redis is asked again, in milliseconds. */
 const againMs = 50;
@@ -43,6 +43,13 @@ export function positionOfNode(node: GatewayNode): string {
   node.numbers ??= writeNumbers(node.lanes.map(({ seen }) => seen));
   return node.numbers;
 }
+
+/** A session's position as text, while it is not live. */
+export const positionOf = ({ numbers, late }: Session): string =>
+  writePosition(
+    writeNumbers(numbers),
+    new Map([...late].filter(([{ k }, n]) => n < (numbers[k] as number)).map(([{ name }, n]) => [name, n])),
+  );
 
 /** Notes that live sessions have been given all up to `n`. */
 export function advance(node: GatewayNode, lane: Lane, n: number): void {

@@ -10,6 +10,7 @@ import { closeExpired } from './frame-handler.ts';
 import { op } from './frames.ts';
 import { barrier, createLane, whenLive } from './lane.ts';
 import { trimTails } from './places.ts';
+import { createPresenceState, recoverPresences } from './presence.ts';
 import { checkTokens, interrupt, receiveControl, receiveEntry } from './receive.ts';
 import type { GatewayNode } from './state.ts';
 import { createUpgradeServer } from './upgrade.ts';
@@ -25,7 +26,7 @@ export interface Gateway extends Listening {
 const beatMs = 1_000;
 /** How many clients are let in at once; the others wait. */
 const handshakesAtOnce = 64;
-/** How many accounts' tokens are checked at once. */
+/** How many accounts' tokens, and how many watch lists, are checked at once. */
 const checkedAtOnce = 16;
 /** Over how long the clients of a node that stops are spread, in milliseconds: they come back to the others one after another. */
 const spreadMs = 2_000;
@@ -40,10 +41,13 @@ async function createNode(platform: GatewayPlatform, metrics: Metrics): Promise<
     onEntry: (place, entry) => node && receiveEntry(node, place, entry),
     onControl: (message) => node && receiveControl(node, message),
     onInterrupted: () => {
-      for (const lane of node?.lanes ?? []) interrupt(node as GatewayNode, lane);
+      if (!node) return;
+      for (const lane of node.lanes) interrupt(node, lane);
+      void recoverPresences(node);
     },
   });
   const entering = createTurns(handshakesAtOnce);
+  const checking = createTurns(checkedAtOnce);
   const made: GatewayNode = {
     platform,
     metrics,
@@ -58,6 +62,7 @@ async function createNode(platform: GatewayPlatform, metrics: Metrics): Promise<
     sessions: new Map(),
     accounts: new Map(),
     places: new Map(),
+    presence: createPresenceState((check) => checking('', check)),
     lanes: Array.from({ length: log.partitions }, (_, k) => createLane(k)),
     interrupt: (lane) => interrupt(made, lane),
     numbers: null,

@@ -9,9 +9,12 @@ import { dropSession, refreshSession } from './disconnect.ts';
 import { eventBytes, payloadOf } from './frames.ts';
 import { advance, laneOf, positionOfNode } from './lane.ts';
 import { startTailAt } from './places.ts';
-import { positionOf, replay } from './replay.ts';
+import { receivePresence, receivePresences } from './presence.ts';
+import { replay } from './replay.ts';
 import type { GatewayNode, Lane, LaneItem, LocalAccount, Place, Session } from './state.ts';
+import { sendUnlogged } from './unlogged.ts';
 import { canJudge, loadAccessFor, recipientsOf } from './visibility.ts';
+import { recheckMember } from './watch.ts';
 import { closeSocket, sendEvent } from './writer.ts';
 
 /** How many entries a lane holds back, or lets wait, before they are read from the log instead. */
@@ -48,6 +51,7 @@ function deliver(node: GatewayNode, lane: Lane, place: Place, entry: Entry): voi
   if (!isKnown || isMove(entry)) for (const session of place.sessions) takeOffLane(node, session);
   advance(node, lane, entry.head.number);
   place.tail.push(entry);
+  recheckMember(node, place.sessions, entry);
   if (isKnown) send(node, entry, recipientsOf(place, entry));
 }
 
@@ -173,29 +177,12 @@ function receiveMark(node: GatewayNode, { k, n, id, active }: Extract<Control, {
   runLane(node, lane);
 }
 
-const isReady = ({ state }: Session): boolean => state === 'live' || state === 'replaying';
-
-/** What stands in no log, for who has been told READY: the people and bots in these servers, and these accounts. */
-function receiveBroadcast(
-  node: GatewayNode,
-  { name: t, data: d, servers, accounts, exceptAccount: no }: Extract<Control, { kind: 'broadcast' }>,
-): void {
-  const hearers = new Set<Session>();
-  const add = (sessions: Iterable<Session> = []): void => {
-    for (const session of sessions)
-      if (isReady(session) && session.account.id !== no && (session.events?.has(t) ?? true)) hearers.add(session);
-  };
-  for (const id of servers) add(node.places.get(serverPlace(id))?.sessions);
-  for (const id of accounts) add(node.accounts.get(id)?.sessions);
-  if (hearers.size === 0) return;
-  const payload = Buffer.from(JSON.stringify(d));
-  const live = positionOfNode(node);
-  const bytes = eventBytes(t, live, payload);
-  for (const session of hearers) {
-    const s = session.state === 'live' ? live : positionOf(session);
-    sendEvent(node, session, s, s === live ? bytes : eventBytes(t, s, payload));
-  }
-  node.metrics.deliveries.inc({ event: t }, hearers.size);
+/** What stands in no log: to the sessions in these servers and of these accounts. */
+function receiveBroadcast(node: GatewayNode, { name, data, servers, accounts }: Extract<Control, { kind: 'broadcast' }>): void {
+  const receivers = new Set<Session>();
+  for (const id of servers) for (const session of node.places.get(serverPlace(id))?.sessions ?? []) receivers.add(session);
+  for (const id of accounts) for (const session of node.accounts.get(id)?.sessions ?? []) receivers.add(session);
+  if (receivers.size > 0) sendUnlogged(node, receivers, name, data);
 }
 
 /** Checks every session's token again: one with a token that was reset is closed with 4004 (quality 5, Tokens). Tried again each second while the database does not answer. */
@@ -217,6 +204,8 @@ export async function checkTokens(node: GatewayNode, account: LocalAccount): Pro
 export function receiveControl(node: GatewayNode, message: Control): void {
   if (message.kind === 'mark') return receiveMark(node, message);
   if (message.kind === 'broadcast') return receiveBroadcast(node, message);
+  if (message.kind === 'presence') return receivePresence(node, message);
+  if (message.kind === 'presences') return receivePresences(node, message);
   const account = node.accounts.get(message.accountId);
   if (!account) return;
   if (message.kind === 'access') void checkTokens(node, account);

@@ -4,13 +4,13 @@ import { limits } from '../../lib/base/limits.ts';
 import { serverNow } from '../../lib/domain/servers.ts';
 import type { Entry } from '../../lib/store/log/entry.ts';
 import { accountPlace, serverPlace } from '../../lib/store/log/keys.ts';
-import { writeNumbers, writePosition } from '../../lib/store/log/position.ts';
 import { dropSession, invalidate, isHeld } from './disconnect.ts';
 import { eventBytes, payloadOf } from './frames.ts';
-import { barrier, holds, laneOf, whenLive } from './lane.ts';
+import { barrier, holds, laneOf, positionOf, whenLive } from './lane.ts';
 import { extendTails, joinPlaces, leavePlace, serverPlaceOf } from './places.ts';
 import { type GatewayNode, type Lane, monotonic, type Place, type Session } from './state.ts';
 import { canReceiveReplayed, hasAccessData, loadAccess } from './visibility.ts';
+import { recheckMember, recheckWatches } from './watch.ts';
 import { closeSocket, sendEvent, waitForReader } from './writer.ts';
 
 /** How many entries a session may have missed in all, before who may see them is judged. */
@@ -28,13 +28,6 @@ interface Missed {
 
 /** From which number on the session lacks a place's entries. */
 const lacksFrom = ({ late, numbers }: Session, place: Place): number => late.get(place) ?? (numbers[place.k] as number);
-
-/** A session's position as text, while it is not live. */
-export const positionOf = ({ numbers, late }: Session): string =>
-  writePosition(
-    writeNumbers(numbers),
-    new Map([...late].filter(([{ k }, n]) => n < (numbers[k] as number)).map(([{ name }, n]) => [name, n])),
-  );
 
 /** The lanes of the places that the session hears. */
 const lanesOf = (node: GatewayNode, { places }: Session): Lane[] => [...new Set([...places].map((place) => laneOf(node, place)))];
@@ -93,7 +86,10 @@ function applyMembershipEvent(node: GatewayNode, session: Session, { head, paylo
   if (head.name !== 'SERVER_CREATE' && head.name !== 'SERVER_DELETE') return false;
   const { id } = JSON.parse(payload.toString('utf8')) as { id: string };
   const known = serverPlaceOf(node, session, id);
-  if (head.name === 'SERVER_DELETE' && known) leavePlace(node, session, known);
+  if (head.name === 'SERVER_DELETE' && known) {
+    leavePlace(node, session, known);
+    recheckWatches(node, session);
+  }
   if (head.name === 'SERVER_DELETE' || known) return false;
   joinPlaces(node, session, [serverPlace(id)]).catch(() => undefined); // waited for before it is read
   const place = serverPlaceOf(node, session, id) as Place;
@@ -107,6 +103,7 @@ function deliver(node: GatewayNode, session: Session, place: Place, entry: Entry
   if (session.late.has(place)) session.late.set(place, n);
   if (n > (session.numbers[place.k] as number)) session.numbers[place.k] = n;
   const joined = applyMembershipEvent(node, session, entry);
+  recheckMember(node, [session], entry);
   if (!isShown) return joined;
   const s = positionOf(session);
   sendEvent(node, session, s, eventBytes(t, s, payloadOf(entry, node.platform.config.APP_KEY)));

@@ -54,6 +54,28 @@ export interface Session {
   readonly late: Map<Place, number>;
   /** The last `s` that was sent. */
   s: string;
+  /** The accounts that it watches; null until its client has named some. */
+  watch: WatchList | null;
+}
+
+/** The accounts whose presence a session has asked for. */
+export interface WatchList {
+  readonly accounts: Set<string>;
+  /** Those of which it is yet to be found out whether the session may see them. */
+  readonly unchecked: Set<string>;
+  isChecking: boolean;
+  /** Whether the client waits for an answer. */
+  isAsked: boolean;
+}
+
+/** An account whose presence sessions on this node watch. */
+export interface WatchedAccount {
+  /** The sessions that may see it, and whether each has been told its presence since. */
+  readonly watchers: Map<Session, boolean>;
+  /** The last published presence as it is kept in Redis, null for offline; undefined until it is known. */
+  kept: string | null | undefined;
+  /** Settles when it is known. */
+  loading: Promise<void> | null;
 }
 
 /** An account with sessions on this node. */
@@ -106,6 +128,20 @@ export interface Place {
 export interface Recipients {
   readonly sessions: Set<Session>;
   readonly unjudged: Set<Session>;
+}
+
+/** What the node knows of presences. */
+export interface PresenceState {
+  readonly watched: Map<string, WatchedAccount>;
+  /** The sessions of bots that receive presences of their small servers. */
+  readonly bots: Set<Session>;
+  /** Who waits for presences from Redis. */
+  readonly reads: Map<number, Waiter>;
+  nextRead: number;
+  /** Counts interruptions. */
+  generation: number;
+  /** Lets so many watch lists be checked at once; the others wait. */
+  readonly inCheckSlot: <T>(check: () => Promise<T>) => Promise<T>;
 }
 
 /** What waits in a lane: an entry, until what decides about it is there, or a mark. */
@@ -184,6 +220,7 @@ export interface GatewayNode {
   readonly sessions: Map<string, Session>;
   readonly accounts: Map<string, LocalAccount>;
   readonly places: Map<string, Place>;
+  readonly presence: PresenceState;
   readonly lanes: readonly Lane[];
   /** Says that something of a partition was missed. */
   readonly interrupt: (lane: Lane) => void;

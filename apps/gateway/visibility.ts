@@ -2,6 +2,7 @@ import { holds, permissionsOf } from '../../lib/base/permissions.ts';
 import { loadServer, overwritesOf } from '../../lib/domain/access.ts';
 import { type ViewChange, viewChangeOf } from '../../lib/domain/visibility.ts';
 import type { Entry, EntryHead } from '../../lib/store/log/entry.ts';
+import { getsMemberEvent } from './member-audience.ts';
 import type { GatewayNode, Load, Place, Rules, Session } from './state.ts';
 
 /** The channel whose overwrites decide about an entry; undefined when they stand in it, or none do. */
@@ -107,7 +108,10 @@ const isFor = ({ head }: Entry, { events, id, account }: Session): boolean =>
 /** Whether a session gets an entry that it reads from the log. What `prepare` loads must be there. */
 export const canReceiveReplayed = (place: Place, entry: Entry, session: Session): boolean =>
   isFor(entry, session) &&
-  (place.serverId === null || (place.rules !== null && canReceive(place.rules, entry.head, session.account.id, true)));
+  (place.serverId === null ||
+    (place.rules !== null &&
+      canReceive(place.rules, entry.head, session.account.id, true) &&
+      getsMemberEvent(place.rules, entry.head, session)));
 
 function channelRecipientsOf(place: Place, head: EntryHead): ReadonlySet<Session> {
   const rules = place.rules as Rules;
@@ -127,7 +131,9 @@ export function recipientsOf(place: Place, entry: Entry): Session[] {
     if (isPlain(head)) all = channelRecipientsOf(place, head);
     else all = [...place.sessions].filter((session) => rules !== null && canReceive(rules, head, session.account.id, false));
   }
-  return [...all].filter((session) => session.state === 'live' && isFor(entry, session));
+  const { rules } = place;
+  const isInterested = (session: Session): boolean => rules === null || getsMemberEvent(rules, head, session);
+  return [...all].filter((session) => session.state === 'live' && isFor(entry, session) && isInterested(session));
 }
 
 /** Whether all is there that decides about entries of these channels for an account, under `version`. */

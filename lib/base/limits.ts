@@ -174,4 +174,7 @@ export const limits = {
   gatewayUnidentifiedPerAddress: 200,
   gatewayFailuresPerAddress: 600,
   gatewayBufferBytes: 1024 * 1024,
+  accountsWatched: 500,
+  smallServerMembers: 1000,
+  presenceServers: 5000,
 } as const;

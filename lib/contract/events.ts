@@ -18,8 +18,10 @@ const RoleOf = Type.Object({ serverId: Id, role: Role });
  * Every gateway event: its payload, and who hears it (spec, Events; decisions 7). `optIn` ones reach bots that asked for them in identify. Events of members
  * and roles go to the server's members; who joined hears SERVER_CREATE instead of their own MEMBER_ADD, and who left SERVER_DELETE. Each
  * role that another one shifts, as it is made, moved or deleted, has a ROLE_UPDATE of its own; one that is deleted leaves its members without.
- * PRESENCE_UPDATE and USER_UPDATE go to everyone who shares a server or a DM with the account, USER_UPDATE to the account's own sessions too. Several changes
- * of an account within a second may be shown by one USER_UPDATE.
+ * In a server of more than 1,000 members, MEMBER_* events go to the member, to members with Manage Server, Manage Roles, Kick Members or Ban Members, to
+ * sessions that watch the account, and to bots that asked for them. PRESENCE_UPDATE goes to the sessions that watch the account (op 3), and to bots that asked for
+ * it in servers of up to 1,000 members. USER_UPDATE goes to everyone who shares a server or a DM with the account, and to its own sessions. Several changes of an
+ * account within a second may be shown by one USER_UPDATE.
  */
 export const events = {
   MESSAGE_CREATE: { data: Message, to: 'channel', optIn: false },

@@ -1,11 +1,23 @@
+import { limits } from '../base/limits.ts';
 import { bookkeeping, trusted } from '../store/database.ts';
 import { settled } from '../store/models/outbox.ts';
 import type { WorkerPlatform } from '../store/platform.ts';
 import { publicUserOf } from './faces.ts';
-import { hearersOf } from './presence-hearers.ts';
 
 /** A drain older than this was paused, and another may have taken over. In milliseconds. */
 const drainLifeMs = 5_000;
+
+/** The servers of an account and the accounts with which it shares a DM, of those used last. */
+async function contactsOf({ db }: WorkerPlatform, accountId: string): Promise<{ servers: string[]; accounts: string[] }> {
+  const [memberships, dms] = await Promise.all([
+    db.members.find({ userId: accountId }, { _id: 0, serverId: 1 }).lean(),
+    db.dms.find({ userIds: accountId }, { _id: 0, userIds: 1 }).sort({ activeId: -1 }).limit(limits.dmsListed).lean(),
+  ]);
+  return {
+    servers: memberships.map(({ serverId }) => serverId),
+    accounts: dms.flatMap(({ userIds }) => userIds.filter((other) => other !== accountId)),
+  };
+}
 
 /**
  * Sends the USER_UPDATE in the outbox of an account to everyone who shares a server or a DM with it, and to its own sessions. The event shows the account as
@@ -16,7 +28,7 @@ export async function drainAccount(platform: WorkerPlatform, accountId: string):
   const account = await platform.db.accounts.findOne({ _id: accountId }).lean();
   const last = account?.ob?.at(-1);
   if (!account?.ob || !last) return;
-  const { servers, accounts } = (await hearersOf(platform, [accountId]))(accountId);
+  const { servers, accounts } = await contactsOf(platform, accountId);
   if (performance.now() - began > drainLifeMs) return;
   await platform.broadcast({ id: last.id, name: last.name, data: publicUserOf(account), servers, accounts: [...accounts, accountId] });
   const sent = settled(account.ob.map(({ id }) => id));

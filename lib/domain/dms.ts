@@ -3,7 +3,7 @@ import { limits } from '../base/limits.ts';
 import type { DmChannel } from '../contract/dm.ts';
 import { insertNew } from '../store/insert.ts';
 import type { AccountDoc } from '../store/models/account.ts';
-import type { DmDoc } from '../store/models/dm.ts';
+import { type DmDoc, pairOf } from '../store/models/dm.ts';
 import type { Platform } from '../store/platform.ts';
 import type { Actor } from './access.ts';
 import { accountsOf, goneAuthor, tagOf } from './faces.ts';
@@ -11,8 +11,6 @@ import { connectedOf, seenStatusOf } from './presence.ts';
 import { stillShare } from './shared-servers.ts';
 
 type Two = readonly [AccountDoc, AccountDoc];
-
-const pairOf = (ids: readonly string[]): string => ids.toSorted().join(':');
 
 /** The DM of two accounts, or null. */
 export const findDm = (platform: Platform, one: string, other: string): Promise<DmDoc | null> =>

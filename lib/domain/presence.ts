@@ -1,6 +1,8 @@
 import { refuse } from '../base/errors.ts';
 import type { Me, PresencePatch, SeenStatus } from '../contract/user.ts';
+import { trusted } from '../store/database.ts';
 import type { AccountDoc } from '../store/models/account.ts';
+import { pairOf } from '../store/models/dm.ts';
 import type { ApiPlatform, Platform } from '../store/platform.ts';
 import type { Actor } from './access.ts';
 import { meOf } from './accounts.ts';
@@ -20,8 +22,29 @@ export const seenStatusOf = ({ status }: AccountDoc, connected: boolean): SeenSt
   connected && status !== 'invisible' ? status : 'offline';
 
 /**
+ * Which of these accounts `accountId` may see the presence of: those that share one of the servers `serverIds` with it, and those it has a DM with. `serverIds` are
+ * servers that it is in. Two queries at most.
+ */
+export async function presencesVisibleTo(
+  { db }: Platform,
+  accountId: string,
+  serverIds: readonly string[],
+  ids: readonly string[],
+): Promise<Set<string>> {
+  const members = { userId: trusted({ $in: [...ids] }), serverId: trusted({ $in: [...serverIds] }) };
+  const found = serverIds.length > 0 ? await db.members.distinct('userId', members) : [];
+  const visible = new Set<string>(found);
+  const others = ids.filter((id) => !visible.has(id));
+  if (others.length === 0) return visible;
+  const pairs = others.map((id) => pairOf([accountId, id]));
+  const dms = await db.dms.find({ pair: trusted({ $in: pairs }) }, { _id: 0, userIds: 1 }).lean();
+  for (const { userIds } of dms) for (const id of userIds) if (id !== accountId) visible.add(id);
+  return visible;
+}
+
+/**
  * Sets the status that an account is seen with while it is connected, and its custom status; what is left out stays, null and "" clear (spec, Bot presence).
- * It stays over restarts. The answer shows what was chosen. Others hear of it within about a second, unless Redis is away.
+ * It stays over restarts. The answer shows what was chosen. It is published within about a second, unless Redis is away.
  */
 export async function setPresence(platform: ApiPlatform, actor: Actor, { status, customStatus }: PresencePatch): Promise<Me> {
   const set = {

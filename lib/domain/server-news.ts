@@ -1,3 +1,4 @@
+import { limits } from '../base/limits.ts';
 import type { EventData, EventName } from '../contract/events.ts';
 import { trusted } from '../store/database.ts';
 import { accountPlace, serverPlace } from '../store/log/keys.ts';
@@ -24,6 +25,19 @@ const event = <N extends EventName>(id: string, name: N, place: string, data: Ev
   place,
   payload: JSON.stringify(data),
   ...(no === undefined ? {} : { exceptAccount: no }),
+});
+
+/** An event about a member. In a server of more than 1,000 members only those get it whom it concerns. */
+const memberEvent = <N extends EventName>(
+  id: string,
+  name: N,
+  server: ServerDoc,
+  userId: string,
+  data: EventData<N>,
+  no?: string,
+): PlacedEvent => ({
+  ...event(id, name, serverPlace(server._id), data, no),
+  ...(server.memberCount > limits.smallServerMembers ? { aboutMember: userId } : {}),
 });
 
 /** Tells an account that it is in a server no more: always the same event for one end, so it is told once. */
@@ -119,7 +133,8 @@ export async function newsOfServer(platform: Platform, server: ServerDoc): Promi
       const { userId, joinedAt, at } = data as Departing;
       const stands = standing.get(userId) === joinedAt.getTime();
       if (stands && platform.now() - at.getTime() < removalMs) continue;
-      if (!stands) news.events.push(event(id, name, place, { serverId, userId }, userId), goneFrom(`${id}-self`, serverId, userId));
+      if (!stands)
+        news.events.push(memberEvent(id, name, server, userId, { serverId, userId }, userId), goneFrom(`${id}-self`, serverId, userId));
     } else if (name === 'ROLE_DELETE') news.events.push(event(id, name, place, { serverId, roleId: (data as { roleId: string }).roleId }));
     else if (name === 'SERVER_UPDATE' && telling.has(entry)) news.events.push(event(id, name, place, summaryOf(server)));
     else if ((name === 'ROLE_CREATE' || name === 'ROLE_UPDATE') && telling.has(entry)) news.events.push(...roleNews(server, entry));
@@ -132,7 +147,6 @@ export async function newsOfServer(platform: Platform, server: ServerDoc): Promi
 /** What these members owe, each as it is now: to who joined the server, to the others the member. An account that is gone has no news. */
 export async function newsOfMembers(platform: Platform, server: ServerDoc, members: readonly MemberDoc[]): Promise<News> {
   const serverId = server._id;
-  const place = serverPlace(serverId);
   const shown = new Map((await membersOf(platform, server, members)).map((one) => [one.user.id, one]));
   const news: News = { events: [], done: [] };
   for (const member of members) {
@@ -144,8 +158,8 @@ export async function newsOfMembers(platform: Platform, server: ServerDoc, membe
       news.done.push(id);
       if (!face || !telling.has(entry)) continue;
       if (name === 'SERVER_CREATE') news.events.push(cameTo(id, serverId, userId, entry.data as Joined));
-      else if (name === 'MEMBER_ADD') news.events.push(event(id, name, place, { serverId, member: face }, userId));
-      else if (name === 'MEMBER_UPDATE') news.events.push(event(id, name, place, { serverId, member: face }));
+      else if (name === 'MEMBER_ADD') news.events.push(memberEvent(id, name, server, userId, { serverId, member: face }, userId));
+      else if (name === 'MEMBER_UPDATE') news.events.push(memberEvent(id, name, server, userId, { serverId, member: face }));
     }
   }
   return news;

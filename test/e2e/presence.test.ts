@@ -53,6 +53,8 @@ describe('presence when a gateway is killed', function () {
     };
     const other = { gatewayUrl: stack.gatewayUrl(1) };
     const listening = [await hear(other, listener), await hear(other, owner)];
+    // A bot receives the presences of a small server, a person those that it watches.
+    await listening[1]?.client.watch([...gone, ...back].map(({ id }) => id));
     for (const one of gone) await hear(way, one);
     const returning = [await hear(way, back[0] as Caller, true), await hear(way, back[1] as Caller, true)];
 

@@ -78,6 +78,12 @@ export class Client {
     return (await this.until(0, 'READY')) as Frame & { d: { sessionId: string; servers: string[] } };
   }
 
+  /** Watches these accounts and waits for the answer: those that are offline. What else came until then is in `frames`. */
+  async watch(...accounts: readonly { id: string }[]): Promise<unknown> {
+    this.send({ op: 3, d: { watch: accounts.map(({ id }) => id) } });
+    return (await this.until(3)).d.offline;
+  }
+
   /** Asks to resume, after hello. */
   async resume(token: string, sessionId: string, seq: string): Promise<void> {
     await this.until(10);

@@ -17,12 +17,13 @@ describe('gateway: what closes a socket', () => {
   after(() => world.close());
 
   const refused: [what: string, code: number, frames: unknown[]][] = [
-    ['an unknown op', 4001, [{ op: 3, d: null }]],
+    ['an unknown op', 4001, [{ op: 4, d: null }]],
     ['an op that is no number', 4001, [{ op: '1' }]],
     ['text that is no JSON', 4002, ['{']],
     ['JSON that is no object', 4002, ['[1]']],
     ['null', 4002, ['null']],
     ['no op', 4002, [{ d: 1 }]],
+    ['a watch before READY', 4003, [{ op: 3, d: { watch: [] } }]],
     ['a wrong token', 4004, [{ op: 2, d: { token: '0000000000000000000.'.padEnd(63, 'x') } }]],
     ['a token that is no text', 4004, [{ op: 2, d: { token: 7 } }]],
     ['no token', 4004, [{ op: 2, d: {} }]],

@@ -1,109 +1,149 @@
 import { expect } from 'chai';
-import { announcePresences } from '../../lib/domain/presence-watch.ts';
+import { publishPresences } from '../../lib/domain/presence-changes.ts';
 import { openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { startSweeps } from '../../workers/sweep.ts';
-import { type Presences, startPresences } from './presence-fixture.ts';
+import { startTcpProxy } from '../harness/tcp-proxy.ts';
+import type { Client } from './client.ts';
+import { type PresenceFixture, startPresences } from './presence-fixture.ts';
 import type { Someone } from './world.ts';
 
-describe('gateway: presence after faults, in three shards', () => {
-  let here: Presences;
+describe('gateway: presence after faults, in three partitions', () => {
+  let here: PresenceFixture;
   before(async () => {
     here = await startPresences('3');
   });
   after(() => here.close());
   beforeEach(() => here.begin());
 
-  /** Looks as `worker` with these powers over presence. */
-  const lookAs = (worker: WorkerPlatform, powers: Partial<WorkerPlatform['presences']>): Promise<void> =>
-    announcePresences({ ...worker, presences: { ...worker.presences, ...powers } });
+  /** Publishes as `worker` with these powers over presence. */
+  const publishAs = (worker: WorkerPlatform, powers: Partial<WorkerPlatform['presences']>): Promise<void> =>
+    publishPresences({ ...worker, presences: { ...worker.presences, ...powers } });
+
+  /** A person who watches these accounts, and a bot that asked for presences. */
+  const listeners = async (...accounts: Someone[]): Promise<[Client, Client]> => {
+    const bot = await here.connect(await here.world.someone('bot', here.server), 1, ['PRESENCE_UPDATE']);
+    const clients: [Client, Client] = [await here.watcher(...accounts), bot];
+    await here.received(...clients);
+    return clients;
+  };
 
   it('a node that dies takes its accounts offline; when it lives after all they are online', async () => {
-    const { clients } = await here.listeners();
     const [one, two] = [await here.world.someone('person', here.server), await here.world.someone('person', here.server)];
+    const clients = await listeners(one, two);
     const node = await here.onTheirOwnNode(one, two);
-    await here.enter(two);
-    await here.heard(...clients);
+    await here.connect(two);
+    await here.received(...clients);
     await node.dies();
-    for (const news of await here.heard(...clients)) expect(news).to.deep.equal([[one.id, 'offline', null]]);
-    for (const news of await here.heard(...clients)) expect(news).to.deep.equal([]);
+    for (const seen of await here.received(...clients)) expect(seen).to.deep.equal([[one.id, 'offline', null]]);
+    for (const seen of await here.received(...clients)) expect(seen).to.deep.equal([]);
     await node.lives();
-    for (const news of await here.heard(...clients)) expect(news).to.deep.equal([[one.id, 'online', null]]);
+    for (const seen of await here.received(...clients)) expect(seen).to.deep.equal([[one.id, 'online', null]]);
   });
 
-  it('a worker that dies before or after it told it is followed by one that tells it once', async () => {
-    const { clients } = await here.listeners();
+  it('a worker that dies before or after it published is followed by one, and each change is published once', async () => {
     const { worker } = here.world;
     const one = await here.world.someone('person', here.server);
-    const client = await here.enter(one);
-    const dying = lookAs(worker, { settle: () => Promise.reject(new Error('dead')) });
-    expect(await dying.catch((error: Error) => error.message)).to.equal('dead');
-    for (const news of await here.heard(...clients)) expect(news).to.deep.equal([[one.id, 'online', null]]);
+    const clients = await listeners(one);
+    const client = await here.connect(one);
+    const died = (): Promise<never> => Promise.reject(new Error('dead'));
+    const after = publishAs(worker, { publish: async (...given) => (await worker.presences.publish(...given), died()) });
+    expect(await after.catch((error: Error) => error.message)).to.equal('dead');
+    for (const seen of await here.received(...clients)) expect(seen).to.deep.equal([[one.id, 'online', null]]);
     await here.leave(client, one);
-    const dumb = announcePresences({ ...worker, broadcast: () => Promise.reject(new Error('dumb')) });
-    expect(await dumb.catch((error: Error) => error.message)).to.equal('dumb');
-    for (const news of await here.heard(...clients)) expect(news).to.deep.equal([[one.id, 'offline', null]]);
+    expect(await publishAs(worker, { publish: died }).catch((error: Error) => error.message)).to.equal('dead');
+    for (const seen of await here.received(...clients)) expect(seen).to.deep.equal([[one.id, 'offline', null]]);
   });
 
-  it('a worker that was paused while another told the next change is put right', async () => {
-    const { clients } = await here.listeners();
+  it('a worker that was paused while another published the next change publishes nothing', async () => {
     const { worker } = here.world;
     const one = await here.world.someone('person', here.server);
-    const client = await here.enter(one);
-    await lookAs(worker, {
-      async settle(due, told) {
-        // It has told of the coming; before it says so, the account goes, and another looks.
-        if (due.accountId === one.id && told !== null) {
+    const clients = await listeners(one);
+    const client = await here.connect(one);
+    await publishAs(worker, {
+      async publish(due, presence, servers) {
+        // It found the account online; before it says so, the account disconnects, and another worker publishes that nothing changed.
+        if (due.accountId === one.id && presence.status === 'online') {
           await here.leave(client, one);
-          await here.look();
+          await here.publish();
         }
-        await worker.presences.settle(due, told);
+        return worker.presences.publish(due, presence, servers);
       },
     });
-    for (const news of await here.heard(...clients)) {
-      expect(news[0]).to.deep.equal([one.id, 'online', null]);
-      expect(news.at(-1)).to.deep.equal([one.id, 'offline', null]);
-    }
+    for (const seen of await here.received(...clients)) expect(seen).to.deep.equal([]);
   });
 
-  it('of many workers at once one looks, and if they all did it would be told once', async () => {
-    const { clients } = await here.listeners();
+  it('of many workers at once one looks, and if they all did each change would be published once', async () => {
     const { config, worker } = here.world;
+    const one = await here.world.someone('bot', here.server);
+    const clients = await listeners(one);
     const more = await Promise.all([1, 2, 3].map(() => openWorkerPlatform(config, worker.log)));
     try {
       const workers = [worker, ...more];
       const turns = await Promise.all(workers.map(({ presences }) => presences.takeTurn(3_000)));
       expect(turns).to.deep.equal([true, false, false, false]);
-      const one = await here.world.someone('bot', here.server);
-      await here.enter(one);
-      await Promise.all(workers.map((eager) => lookAs(eager, { takeTurn: () => Promise.resolve(true) })));
-      for (const news of await here.heard(...clients)) expect(news).to.deep.equal([[one.id, 'online', null]]);
+      await here.connect(one);
+      await Promise.all(workers.map((eager) => publishAs(eager, { takeTurn: () => Promise.resolve(true) })));
+      for (const seen of await here.received(...clients)) expect(seen).to.deep.equal([[one.id, 'online', null]]);
     } finally {
-      for (const one of more) await one.close();
+      for (const other of more) await other.close();
     }
   });
 
-  it('more than one batch at once are all told, each once', async () => {
-    const { clients } = await here.listeners();
+  it('more than one batch at once are all published, each once', async () => {
     const many: Someone[] = [];
     while (many.length < 120) many.push(await here.world.someone('person', here.server));
+    const clients = await listeners(...many);
     await here.onTheirOwnNode(...many);
     let all = false;
-    const looking = (async () => {
-      while (!all) await here.look();
+    const publishing = (async () => {
+      while (!all) await here.publish();
     })();
-    const told = await Promise.all(clients.map((client) => client.events(many.length)));
+    const received = await Promise.all(clients.map((client) => client.events(many.length)));
     all = true;
-    await looking;
-    for (const events of told) expect(new Set(events.map(({ d }) => d.userId))).to.deep.equal(new Set(many.map(({ id }) => id)));
-    for (const news of await here.heard(...clients)) expect(news).to.deep.equal([]);
+    await publishing;
+    for (const events of received) expect(new Set(events.map(({ d }) => d.userId))).to.deep.equal(new Set(many.map(({ id }) => id)));
+    for (const seen of await here.received(...clients)) expect(seen).to.deep.equal([]);
   });
 
-  it('the workers’ sweep looks by itself', async () => {
-    const { clients } = await here.listeners();
+  it('what changed while the subscription was cut is sent once after, and what did not is not sent', async () => {
+    const proxy = await startTcpProxy(here.world.config.REDIS_URL, 6379);
+    try {
+      await here.world.addNode({ REDIS_URL: proxy.url, STORE_PATIENCE: 1 });
+      const accounts: Someone[] = [];
+      while (accounts.length < 4) accounts.push(await here.world.someone('bot', here.server));
+      const [same, comes, goes, changes] = accounts as [Someone, Someone, Someone, Someone];
+      await here.patch(goes, 'Bot', { customStatus: 'bye' });
+      for (const one of [same, changes]) await here.connect(one);
+      const leaving = await here.connect(goes);
+      await here.publish();
+      const client = await here.connect(await here.world.someone('person', here.server), 2);
+      await client.watch(here.marker, ...accounts);
+      await here.received(client);
+      proxy.cut();
+      await here.connect(comes);
+      await here.leave(leaving, goes);
+      await here.patch(changes, 'Bot', { status: 'idle' });
+      await here.publish();
+      proxy.mend();
+      const seen = (await client.events(3)).map(({ d }) => [d.userId, d.status, d.customStatus]);
+      const wanted = [
+        [comes.id, 'online', null],
+        [goes.id, 'offline', 'bye'],
+        [changes.id, 'idle', null],
+      ];
+      expect(seen).to.have.deep.members(wanted);
+      expect(await here.received(client)).to.deep.equal([[]]);
+    } finally {
+      await proxy.close();
+    }
+  });
+
+  it('the workers’ sweep publishes by itself', async () => {
     const one = await here.world.someone('person', here.server);
+    const clients = await listeners(one);
     const sweeps = startSweeps(here.world.worker);
     try {
-      const client = await here.enter(one);
+      const client = await here.connect(one);
       for (const status of ['online', 'offline']) {
         if (status === 'offline') await here.leave(client, one);
         for (const { d } of await Promise.all(clients.map((listener) => listener.until(0, 'PRESENCE_UPDATE'))))

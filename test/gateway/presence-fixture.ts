@@ -1,41 +1,43 @@
 import { expect } from 'chai';
-import { announcePresences } from '../../lib/domain/presence-watch.ts';
+import { publishPresences } from '../../lib/domain/presence-changes.ts';
 import { startTestApi } from '../harness/api.ts';
 import type { Client } from './client.ts';
 import { type Someone, startWorld, type World } from './world.ts';
 
-/** What was heard of an account: its id, status and custom status. */
-export type News = [userId: string, status: unknown, customStatus: unknown];
+/** A presence that a client received: account, status and custom status. */
+export type Seen = [userId: string, status: unknown, customStatus: unknown];
 
-/** Two gateway nodes, an API beside them, and a worker that looks at presences when a test says so. */
-export interface Presences {
+/** Two gateway nodes, an API, and a worker that publishes presences when a test says so. */
+export interface PresenceFixture {
   world: World;
-  /** A server that everybody here may join; a new one with each `begin`. */
+  /** A server of this test. */
   server: string;
-  /** Begins a test: a server that what is said at the end reaches. */
+  /** An account in every server of this test, whose changes end what a client has received. */
+  marker: Someone;
   begin(): Promise<void>;
-  /** A further such server. */
+  /** A further server. */
   another(): Promise<string>;
-  look(): Promise<void>;
+  publish(): Promise<void>;
   patch(one: Someone, kind: 'Bot' | 'Bearer', body: unknown): Promise<void>;
-  enter(one: Someone, node?: number, events?: string[]): Promise<Client>;
+  /** Connects an account; a bot asks for these events. */
+  connect(one: Someone, node?: number, events?: string[]): Promise<Client>;
+  /** A new person of the server who watches these accounts, on the second node. */
+  watcher(...accounts: Someone[]): Promise<Client>;
   /** Ends a client's session, or cuts its socket (null), and waits until the node has given it up. */
   leave(client: Client, one: Someone, code?: number | null): Promise<void>;
   /** Sessions of these accounts on a node of their own, which dies or lives as the test says. */
   onTheirOwnNode(...accounts: Someone[]): Promise<{ lives(): Promise<void>; dies(): Promise<void> }>;
   dm(one: Someone, other: Someone, bots?: string[]): Promise<unknown>;
-  /** Looks, and answers what each of the clients heard of presence since it was asked last. They hear in order, so what is said last ends it. */
-  heard(...clients: Client[]): Promise<News[][]>;
-  /** A bot and a person in the server, and in more, who listen and have heard all that was. */
-  listeners(...servers: string[]): Promise<{ bot: Someone; person: Someone; clients: readonly [Client, Client] }>;
+  /** Publishes what is due, and answers the presences that each client received since it was asked last. Clients must watch the marker, or be bots that asked. */
+  received(...clients: Client[]): Promise<Seen[][]>;
   close(): Promise<void>;
 }
 
-/** Starts them over so many shards. */
-export async function startPresences(shards: string): Promise<Presences> {
-  const world = await startWorld(2, { LOG_PARTITIONS: shards });
+/** Starts them over so many partitions. */
+export async function startPresences(partitions: string): Promise<PresenceFixture> {
+  const world = await startWorld(2, { LOG_PARTITIONS: partitions });
   const { MONGODB_URL, REDIS_PREFIX } = world.config;
-  const api = await startTestApi({ MONGODB_URL, REDIS_PREFIX, LOG_PARTITIONS: shards });
+  const api = await startTestApi({ MONGODB_URL, REDIS_PREFIX, LOG_PARTITIONS: partitions });
   const { sessions } = world.nodes[0]?.platform ?? expect.fail();
   const marker = await world.someone('person');
   await world.connect().identify(marker.token);
@@ -44,11 +46,12 @@ export async function startPresences(shards: string): Promise<Presences> {
   const beat = setInterval(() => {
     for (const node of alive) void sessions.renewLease(node).catch(() => undefined);
   }, 1_000);
-  let said = 0;
+  let marks = 0;
   let nodes = 0;
-  const here: Presences = {
+  const here: PresenceFixture = {
     world,
     server: '',
+    marker,
     async begin() {
       here.server = await here.another();
     },
@@ -57,14 +60,19 @@ export async function startPresences(shards: string): Promise<Presences> {
       await world.join(server, marker.id, false);
       return server;
     },
-    look: () => announcePresences(world.worker),
+    publish: () => publishPresences(world.worker),
     async patch({ token }, kind, body) {
       const { status } = await api.call('PATCH', '/api/users/@me/presence', { as: `${kind} ${token}`, body });
       expect(status).to.equal(200);
     },
-    async enter({ token }, node = 0, events = ['PRESENCE_UPDATE']) {
+    async connect({ token }, node = 0, events = []) {
       const client = world.connect(node);
       await client.identify(token, events);
+      return client;
+    },
+    async watcher(...accounts) {
+      const client = await here.connect(await world.someone('person', here.server), 1);
+      await client.watch(marker, ...accounts);
       return client;
     },
     async leave({ ws, closed }, { id }, code = 1000) {
@@ -94,27 +102,21 @@ export async function startPresences(shards: string): Promise<Presences> {
       const createdAt = new Date();
       return world.worker.db.dms.create({ _id, pair: userIds.join(':'), userIds, bots, lastMessageId: null, activeId: _id, createdAt });
     },
-    async heard(...clients) {
-      await here.look();
-      const word = `mark ${++said}`;
+    async received(...clients) {
+      await here.publish();
+      const word = `mark ${++marks}`;
       await here.patch(marker, 'Bearer', { customStatus: word });
-      await here.look();
+      await here.publish();
       return Promise.all(
         clients.map(async (client) => {
-          const news: News[] = [];
+          const seen: Seen[] = [];
           for (;;) {
             const { d } = await client.until(0, 'PRESENCE_UPDATE');
-            if (d.customStatus === word) return news.filter(([userId]) => userId !== marker.id);
-            news.push([String(d.userId), d.status, d.customStatus]);
+            if (d.customStatus === word) return seen.filter(([userId]) => userId !== marker.id);
+            seen.push([String(d.userId), d.status, d.customStatus]);
           }
         }),
       );
-    },
-    async listeners(...servers) {
-      const [bot, person] = [await world.someone('bot', here.server, ...servers), await world.someone('person', here.server, ...servers)];
-      const clients = [await here.enter(bot, 1), await here.enter(person, 1)] as const;
-      await here.heard(...clients);
-      return { bot, person, clients };
     },
     async close() {
       clearInterval(beat);

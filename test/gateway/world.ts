@@ -96,7 +96,13 @@ export class World {
   async server(): Promise<string> {
     const id = this.worker.ids.next();
     const everyone = { id, name: '@everyone', color: null, hoist: false, permissions: 1, botId: null };
-    await this.worker.db.servers.collection.insertOne({ _id: id, name: 'Server', ownerId: '0', roles: [everyone] } as never);
+    await this.worker.db.servers.collection.insertOne({
+      _id: id,
+      name: 'Server',
+      ownerId: '0',
+      roles: [everyone],
+      memberCount: 1,
+    } as never);
     return id;
   }
 
@@ -154,14 +160,23 @@ export class World {
     ]);
   }
 
+  /** Appends an event about a member as the relay does. */
+  memberEvent(serverId: string, name: EventName, data: object): Promise<void> {
+    return this.worker.append(serverPlace(serverId), [{ id: this.worker.ids.next(), name, payload: JSON.stringify(data) }]);
+  }
+
   /** Runs `work` while no node hears what is published of the server, as if it were lost. */
-  async unheard<T>(serverId: string, work: () => Promise<T>): Promise<T> {
-    const place = serverPlace(serverId);
-    for (const { node } of this.nodes) node.log.unsubscribe(place);
+  unheard<T>(serverId: string, work: () => Promise<T>): Promise<T> {
+    return this.missing([serverPlace(serverId)], work);
+  }
+
+  /** Runs `work` while no node receives what is published in these places, as if it were lost. */
+  async missing<T>(places: readonly string[], work: () => Promise<T>): Promise<T> {
+    for (const { node } of this.nodes) for (const place of places) node.log.unsubscribe(place);
     try {
       return await work();
     } finally {
-      for (const { node } of this.nodes) await node.log.subscribe([place]);
+      for (const { node } of this.nodes) await node.log.subscribe(places);
     }
   }
 

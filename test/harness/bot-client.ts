@@ -39,6 +39,8 @@ export interface BotClient {
   readonly position: () => string | null;
   /** Resolves when the session is ready, the first time. */
   ready: Promise<void>;
+  /** Watches these accounts from now on, also after a reconnect; resolves with those that are offline. */
+  watch(ids: readonly string[]): Promise<string[]>;
   /** Cuts the connection without a closing handshake. */
   cut(): void;
   close(): Promise<void>;
@@ -53,6 +55,8 @@ export function connectBot(options: BotOptions): BotClient {
   let sessionId: string | null = null;
   let position: string | null = null;
   let closed = false;
+  let watched: readonly string[] | null = null;
+  let answerWatch: (offline: string[]) => void = () => undefined;
   let attempt = 0;
   let heartbeat: NodeJS.Timeout | undefined;
   let markReady: () => void = () => undefined;
@@ -75,8 +79,10 @@ export function connectBot(options: BotOptions): BotClient {
       options.onInvalid?.();
       socket?.close();
     } else if (frame.op === 7) socket?.terminate();
+    else if (frame.op === 3) answerWatch(frame.d.offline as string[]);
     else if (frame.op === 0) {
       position = String(frame.s);
+      if (watched && (frame.t === 'READY' || frame.t === 'RESUMED')) send(3, { watch: watched });
       if (frame.t === 'READY') {
         sessionId = String(frame.d.sessionId);
         markReady();
@@ -110,6 +116,13 @@ export function connectBot(options: BotOptions): BotClient {
     stats,
     position: () => position,
     ready,
+    watch(ids) {
+      watched = ids;
+      return new Promise((resolve) => {
+        answerWatch = resolve;
+        send(3, { watch: ids });
+      });
+    },
     cut: () => socket?.terminate(),
     async close() {
       closed = true;

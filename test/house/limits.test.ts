@@ -187,6 +187,9 @@ const others: Limits = {
   gatewayUnidentifiedPerAddress: 200,
   gatewayFailuresPerAddress: 600,
   gatewayBufferBytes: 1_048_576,
+  accountsWatched: 500,
+  smallServerMembers: 1000,
+  presenceServers: 5000,
 };
 
 describe('limits', () => {

@@ -93,15 +93,13 @@ export interface Appender {
   readonly broadcast: (message: Broadcast) => Promise<void>;
 }
 
-/** What is told without a log: presence, to who shares one of these servers with the account, and to these accounts. */
+/** What is sent without a log to the sessions in these servers and of these accounts. */
 export interface Broadcast {
   id: string;
   name: EventName;
   data: unknown;
   servers: readonly string[];
   accounts: readonly string[];
-  /** The account that does not get it. */
-  exceptAccount?: string;
 }
 
 /** The channel of broadcasts. */

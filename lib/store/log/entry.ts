@@ -22,6 +22,8 @@ export interface Visibility {
   onlySession?: string;
   /** The account that does not get it: who caused it. */
   exceptAccount?: string;
+  /** Of a server of more than 1,000 members: the member that it is about. It is for that member, managers, bots, and who watches the account. */
+  aboutMember?: string;
   /** Of SERVER_CREATE: the number that the server's partition had when the account joined. */
   serverNumber?: number;
 }

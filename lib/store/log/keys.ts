@@ -9,6 +9,9 @@ export interface Keys {
   readonly partitionOf: (place: string) => number;
   /** The partition of all that is kept for an account: that of its place. */
   partitionOfAccount(accountId: string): number;
+  /** The Pub/Sub channel of an account's presence, and those of all presences that bots receive for their servers, one in each partition. */
+  presenceChannel(accountId: string): string;
+  botPresenceChannel(k: number): string;
   /** The Pub/Sub channel of a place, or of a node. */
   channel(place: string): string;
   /** The place of a Pub/Sub channel. */
@@ -29,6 +32,8 @@ export function createKeys(prefix: string, partitions: number): Keys {
     partition,
     partitionOf,
     partitionOfAccount: (accountId) => partitionOf(accountPlace(accountId)),
+    presenceChannel: (accountId) => `${partition(partitionOf(accountPlace(accountId)))}presence:${accountId}`,
+    botPresenceChannel: (k) => `${partition(k)}presences`,
     channel: (place) => `${partition(partitionOf(place))}at:${place}`,
     placeOf: (channel) => channel.slice(channel.indexOf(':at:') + 4),
   };

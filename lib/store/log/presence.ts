@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { limits } from '../../base/limits.ts';
+import type { EventData } from '../../contract/events.ts';
 import { bindScript } from '../redis.ts';
 import type { Keys } from './keys.ts';
+import type { Control } from './reader.ts';
+
+type PresenceData = EventData<'PRESENCE_UPDATE'>;
 
 /**
  * Lua for every script that may change who is seen as what. `mark`: the account's presence is due to be looked at, under a number of its own. `arrive` and
@@ -28,7 +32,7 @@ local function gone(P, owner, sid)
 end
 `;
 
-// What is due, first come first: account, number, and what was last told of it or false. A node whose lease ended, or lives again, makes all its accounts
+// What is due, first come first: account, number, and the presence that was last published or false. A node whose lease ended, or lives again, makes all its accounts
 // due; it is forgotten when none of its sessions can be resumed any more.
 const dueLua = `
 ${markLua}
@@ -47,26 +51,30 @@ for i = 1, #nodes, 2 do
 end
 local out, due = {}, redis.call('ZRANGE', P..'due', 0, ARGV[2] - 1, 'WITHSCORES')
 for i = 1, #due, 2 do
-  out[#out + 1] = { due[i], due[i + 1], redis.call('HGET', P..'told', due[i]) }
+  out[#out + 1] = { due[i], due[i + 1], redis.call('HGET', P..'published', due[i]) }
 end
 return out
 `;
 
-// Notes what was told of an account. One that is due anew stays so; one that another worker settled meanwhile is looked at once more.
-const settleLua = `
-${markLua}
-local P, account, number, told = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local due = redis.call('ZSCORE', P..'due', account)
-if due == number then redis.call('ZREM', P..'due', account) elseif not due then mark(P, account) end
-if told == '' then redis.call('HDEL', P..'told', account) else redis.call('HSET', P..'told', account, told) end
+// Notes the presence of an account that was looked at, and publishes it if it differs from the last one: in one step, so that each change is published once. Does
+// nothing when the account is due anew, or another worker has done this. KEYS: due, the account's channel, that of bots. ARGV: prefix, account, number, what is
+// kept of the presence, the two messages.
+const publishLua = `
+local P, account, kept = ARGV[1], ARGV[2], ARGV[4]
+if redis.call('ZSCORE', KEYS[1], account) ~= ARGV[3] then return 0 end
+redis.call('ZREM', KEYS[1], account)
+if (redis.call('HGET', P..'published', account) or '') == kept then return 0 end
+if kept == '' then redis.call('HDEL', P..'published', account) else redis.call('HSET', P..'published', account, kept) end
+redis.call('PUBLISH', KEYS[2], ARGV[5])
+redis.call('PUBLISH', KEYS[3], ARGV[6])
 return 1
 `;
 
-// Of an account that is told as offline nothing is kept: '?' makes what it says about itself news all the same.
+// Nothing is kept of an account that is offline: with '?' a new custom status of it is published all the same.
 const changedLua = `
 ${markLua}
 local P, account = ARGV[1], ARGV[2]
-if ARGV[3] == '1' then redis.call('HSETNX', P..'told', account, '?') end
+if ARGV[3] == '1' then redis.call('HSETNX', P..'published', account, '?') end
 mark(P, account)
 return 1
 `;
@@ -78,24 +86,37 @@ redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1
 `;
 
-/** An account whose presence may have changed, the number of that change, and what was last told of it: null for offline. */
+/** An account whose presence may have changed, the number of that change, and its last published presence: null for offline. */
 export interface DuePresence {
   accountId: string;
   number: string;
-  told: string | null;
+  published: string | null;
 }
 
-/** The worker's power over what is told of presence. Everything rejects while Redis is away. */
+/** What of a presence is kept in Redis and compared: null for offline. */
+export const keptPresence = ({ status, customStatus }: PresenceData): string | null =>
+  status === 'offline' ? null : JSON.stringify([status, customStatus]);
+
+/** The presence of an account that is kept as `kept`. */
+export function readKeptPresence(userId: string, kept: string): PresenceData {
+  const [status, customStatus] = JSON.parse(kept) as [PresenceData['status'], string | null];
+  return { userId, status, customStatus };
+}
+
+/** The worker's power over presences. Everything rejects while Redis is away. */
 export interface Presences {
   /** Takes or keeps the turn for so long, so that one worker at a time looks; false when another has it. */
   takeTurn(ms: number): Promise<boolean>;
   /** The presences to look at, at most `count` of each partition, the longest waiting first; those of a node that died are among them. */
   due(count: number): Promise<DuePresence[]>;
-  /** Notes what is told of an account now, null for offline, and that this is done. */
-  settle(due: DuePresence, told: string | null): Promise<void>;
+  /**
+   * Publishes the presence of an account to those who watch it, and to bots in `servers`, unless it is the one that was published last; then this change is done.
+   * True when it was published.
+   */
+  publish(due: DuePresence, presence: PresenceData, servers: readonly string[]): Promise<boolean>;
 }
 
-/** Says that an account changed its presence; with `news` also one that is seen as offline has something to tell. Rejects while Redis is away. */
+/** Notes that an account changed its presence. With `news` it is published also when the account is offline before and after. Rejects while Redis is away. */
 export type PresenceChanged = (accountId: string, news: boolean) => Promise<void>;
 
 /** Binds `presenceChanged` to `redis`. */
@@ -112,20 +133,25 @@ export function createPresences(redis: Redis, keys: Keys): Presences {
   const holder = randomUUID();
   const turn = bindScript<number>(redis, 'parlancePresenceTurn', turnLua);
   const due = bindScript<[string, string, string | null][]>(redis, 'parlancePresencesDue', dueLua);
-  const settle = bindScript<number>(redis, 'parlancePresenceSettle', settleLua);
+  const publish = bindScript<number>(redis, 'parlancePresencePublish', publishLua);
   return {
     takeTurn: async (ms) => (await turn([`${keys.partition(0)}presence-turn`], [holder, ms])) === 1,
     async due(count) {
       const found: DuePresence[] = [];
       for (let k = 0; k < keys.partitions; k++) {
         const prefix = keys.partition(k);
-        for (const [accountId, number, told] of await due([`${prefix}due`], [prefix, count])) found.push({ accountId, number, told });
+        for (const [accountId, number, published] of await due([`${prefix}due`], [prefix, count]))
+          found.push({ accountId, number, published });
       }
       return found;
     },
-    async settle({ accountId, number }, told) {
-      const prefix = keys.partition(keys.partitionOfAccount(accountId));
-      await settle([`${prefix}due`], [prefix, accountId, number, told ?? '']);
+    async publish({ accountId, number }, data, servers) {
+      const k = keys.partitionOfAccount(accountId);
+      const prefix = keys.partition(k);
+      const toWatchers: Control = { kind: 'presence', data, servers: null };
+      const toBots: Control = { kind: 'presence', data, servers };
+      const args = [prefix, accountId, number, keptPresence(data) ?? '', JSON.stringify(toWatchers), JSON.stringify(toBots)];
+      return (await publish([`${prefix}due`, keys.presenceChannel(accountId), keys.botPresenceChannel(k)], args)) === 1;
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { limits } from '../../base/limits.ts';
+import type { EventData } from '../../contract/events.ts';
 import { bindScript, type ConnectOptions, impatient } from '../redis.ts';
 import { type Broadcast, broadcastPlace, markKey } from './append.ts';
 import { type Entry, isEntry, readEntry } from './entry.ts';
@@ -9,13 +10,16 @@ import { accountPlace, type Keys } from './keys.ts';
 /**
  * What is said to gateway nodes beside events. `access`: an account's credentials changed. `taken`: a session has another owner now, or none (empty).
  * `mark`: all entries up to `n` of the partition were published before this; `active` names the places that have some since the last mark, each with the
- * number of its last one, in turns; `{}` for none.
+ * number of its last one, in turns; `{}` for none. `presence`: an account's presence changed; with `servers` it is for the bots there, else for those who watch
+ * the account. `presences`: the last published presences of these accounts, as this node asked; it comes in order with the changes.
  */
 export type Control =
   | { kind: 'access'; accountId: string }
   | { kind: 'taken'; accountId: string; session: string; owner: string }
   | { kind: 'mark'; k: number; n: number; id: number; active: string[] | object }
-  | ({ kind: 'broadcast' } & Broadcast);
+  | ({ kind: 'broadcast' } & Broadcast)
+  | { kind: 'presence'; data: EventData<'PRESENCE_UPDATE'>; servers: readonly string[] | null }
+  | { kind: 'presences'; id: number; accounts: readonly string[]; kept: readonly (string | false)[] };
 
 /** The channel of an account's control messages is that of its place. */
 export const controlChannel = (keys: Keys, accountId: string): string => keys.channel(accountPlace(accountId));
@@ -49,6 +53,14 @@ export interface LogReader {
   subscribe(places: readonly string[]): Promise<void>;
   /** Stops hearing a place. Never rejects. */
   unsubscribe(place: string): void;
+  /** Receives changes of these accounts' presences from now on. Rejects while the connection is away. */
+  watch(accountIds: readonly string[]): Promise<void>;
+  /** Stops receiving them. Never rejects. */
+  unwatch(accountId: string): void;
+  /** Receives all presences that bots get for their servers, from now on or no longer. Rejects while the connection is away. */
+  watchForBots(wanted: boolean): Promise<void>;
+  /** Has the presences of these accounts of partition `k` sent to this node, as a control message with this id. */
+  sendPresences(k: number, id: number, accountIds: readonly string[]): Promise<void>;
   /** Whether the subscription's connection is there. */
   isUp(): boolean;
   /** How the log of a partition stands. `seen` is the highest number that was given to clients. */
@@ -93,6 +105,14 @@ redis.call('PUBLISH', KEYS[4], '{"kind":"mark","k":'..ARGV[2]..',"n":'..n..',"id
 return 1
 `;
 
+// KEYS: the published presences, the node's channel. ARGV: id, accounts.
+const sendPresencesLua = `
+local accounts = { unpack(ARGV, 2) }
+local kept = redis.call('HMGET', KEYS[1], unpack(accounts))
+redis.call('PUBLISH', KEYS[2], cjson.encode({ kind = 'presences', id = tonumber(ARGV[1]), accounts = accounts, kept = kept }))
+return 1
+`;
+
 function receiveMessages(ear: Redis, keys: Keys, listener: Listener): void {
   ear.on('messageBuffer', (channel: Buffer, message: Buffer) => {
     if (isEntry(message)) listener.onEntry(keys.placeOf(channel.toString()), readEntry(message));
@@ -128,6 +148,8 @@ export async function createLogReader(
   listener: Listener,
 ): Promise<LogReader> {
   const markScript = bindScript<number | null>(redis, 'parlanceMark', markLua);
+  const presencesScript = bindScript<number>(redis, 'parlanceSendPresences', sendPresencesLua);
+  const botChannels = Array.from({ length: keys.partitions }, (_, k) => keys.botPresenceChannel(k));
   const ownChannels = Array.from({ length: keys.partitions }, (_, k) => `${keys.partition(k)}at:node:${nodeId}`);
   receiveMessages(ear, keys, listener);
   const pings = setInterval(() => {
@@ -145,11 +167,18 @@ export async function createLogReader(
     });
   };
 
+  const subscribe = (channels: readonly string[]): Promise<void> => subscribeAll(ear, [...ownChannels, ...channels]);
+
   return {
     partitions: keys.partitions,
     partitionOf: keys.partitionOf,
-    subscribe: (places) => subscribeAll(ear, [...ownChannels, keys.channel(broadcastPlace), ...places.map((place) => keys.channel(place))]),
+    subscribe: (places) => subscribe([keys.channel(broadcastPlace), ...places.map((place) => keys.channel(place))]),
     unsubscribe: (place) => void ear.unsubscribe(keys.channel(place)).catch(() => undefined),
+    watch: (accountIds) => subscribe(accountIds.map((id) => keys.presenceChannel(id))),
+    unwatch: (accountId) => void ear.unsubscribe(keys.presenceChannel(accountId)).catch(() => undefined),
+    watchForBots: async (wanted) => void (wanted ? await subscribeAll(ear, botChannels) : await ear.unsubscribe(...botChannels)),
+    sendPresences: async (k, id, accountIds) =>
+      void (await presencesScript([`${keys.partition(k)}published`, ownChannels[k] as string], [id, ...accountIds])),
     isUp: () => ear.status === 'ready',
     boot: (k, seen) => {
       epochs.acknowledge(k, seen);

@@ -15,6 +15,9 @@ export interface DmDoc {
   createdAt: Date;
 }
 
+/** The `pair` of two accounts. */
+export const pairOf = (ids: readonly string[]): string => ids.toSorted().join(':');
+
 export const dmSchema = new Schema<DmDoc>(
   { _id: String, pair: String, userIds: [String], bots: [String], lastMessageId: String, activeId: String, createdAt: Date },
   { collection: 'dms', versionKey: false, minimize: false },

@@ -1,0 +1,181 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EventData } from '../../lib/contract/events.ts';
+import { accountsOf } from '../../lib/domain/faces.ts';
+import { accountPlace, serverPlace } from '../../lib/store/log/keys.ts';
+import { keptPresence, readKeptPresence } from '../../lib/store/log/presence.ts';
+import type { Control } from '../../lib/store/log/reader.ts';
+import type { GatewayNode, PresenceState, Session, WatchedAccount } from './state.ts';
+import { sendUnlogged } from './unlogged.ts';
+
+/** How many presences one message from Redis holds. */
+const presencesAtOnce = 500;
+/** How long such a message may take, in milliseconds. */
+const readMs = 5_000;
+/** How soon what Redis did not answer is asked again, in milliseconds. */
+const againMs = 50;
+
+/** A node that watches nobody. `inCheckSlot` limits how many watch lists are checked at once. */
+export const createPresenceState = (inCheckSlot: PresenceState['inCheckSlot']): PresenceState => ({
+  watched: new Map(),
+  bots: new Set(),
+  reads: new Map(),
+  nextRead: 1,
+  generation: 0,
+  inCheckSlot,
+});
+
+/** The sessions that have been told the account's presence. */
+function* informed({ watchers }: WatchedAccount): Iterable<Session> {
+  for (const [session, isInformed] of watchers) if (isInformed) yield session;
+}
+
+async function readSome({ log, presence }: GatewayNode, k: number, ids: readonly string[]): Promise<void> {
+  const id = presence.nextRead++;
+  const reading = new Promise<void>((resolve, reject) => presence.reads.set(id, { resolve: () => resolve(), reject }));
+  reading.catch(() => undefined); // it may fail before it is waited for
+  const late = setTimeout(() => presence.reads.get(id)?.reject(new Error('presences did not come')), readMs);
+  try {
+    await log.sendPresences(k, id, ids);
+    await reading;
+  } finally {
+    clearTimeout(late);
+    presence.reads.delete(id);
+  }
+}
+
+/** Subscribes to the presences of these accounts, then reads them: what is published in between is not missed. Rejects while Redis is away. */
+async function subscribeThenRead(node: GatewayNode, ids: readonly string[]): Promise<void> {
+  await node.log.watch(ids);
+  const byPartition = new Map<number, string[]>();
+  for (const id of ids) {
+    const k = node.log.partitionOf(accountPlace(id));
+    const part = byPartition.get(k);
+    if (part) part.push(id);
+    else byPartition.set(k, [id]);
+  }
+  for (const [k, part] of byPartition)
+    for (let from = 0; from < part.length; from += presencesAtOnce) await readSome(node, k, part.slice(from, from + presencesAtOnce));
+}
+
+/** Makes a session a watcher of an account that it may see. */
+export function addWatcher({ presence }: GatewayNode, session: Session, accountId: string): void {
+  const watched = presence.watched.get(accountId) ?? { watchers: new Map(), kept: undefined, loading: null };
+  presence.watched.set(accountId, watched);
+  if (!watched.watchers.has(session)) watched.watchers.set(session, false);
+}
+
+/** The session watches the account no longer; the node neither, when no other session does. */
+export function removeWatcher({ presence, log }: GatewayNode, session: Session, accountId: string): void {
+  const watched = presence.watched.get(accountId);
+  if (!watched?.watchers.delete(session) || watched.watchers.size > 0) return;
+  presence.watched.delete(accountId);
+  log.unwatch(accountId);
+}
+
+/** Waits until the presences of these watched accounts are known. Rejects when Redis does not answer. */
+export async function knowPresences(node: GatewayNode, ids: readonly string[]): Promise<void> {
+  const known = ids.flatMap((id) => node.presence.watched.get(id) ?? []);
+  const fresh = ids.filter((id) => {
+    const watched = node.presence.watched.get(id);
+    return watched?.kept === undefined && watched?.loading === null;
+  });
+  if (fresh.length > 0) {
+    const loading = subscribeThenRead(node, fresh);
+    for (const id of fresh) {
+      const watched = node.presence.watched.get(id) as WatchedAccount;
+      watched.loading = loading.finally(() => {
+        watched.loading = null;
+      });
+      watched.loading.catch(() => undefined); // told where it is waited for
+    }
+  }
+  for (const { loading } of known) await loading;
+}
+
+/** Tells a new watcher the account's presence, which is known; false when it is offline, and nothing is sent. */
+export function informWatcher(node: GatewayNode, session: Session, accountId: string): boolean {
+  const watched = node.presence.watched.get(accountId);
+  watched?.watchers.set(session, true);
+  if (!watched?.kept) return false;
+  sendUnlogged(node, [session], 'PRESENCE_UPDATE', readKeptPresence(accountId, watched.kept));
+  return true;
+}
+
+function receiveForBots(node: GatewayNode, data: EventData<'PRESENCE_UPDATE'>, servers: readonly string[]): void {
+  const { bots, watched } = node.presence;
+  const watchers = watched.get(data.userId)?.watchers;
+  const receivers = new Set<Session>();
+  for (const id of servers)
+    for (const session of node.places.get(serverPlace(id))?.sessions ?? [])
+      if (bots.has(session) && session.account.id !== data.userId && !watchers?.get(session)) receivers.add(session);
+  if (receivers.size > 0) sendUnlogged(node, receivers, 'PRESENCE_UPDATE', data);
+}
+
+/** A presence that was published. */
+export function receivePresence(node: GatewayNode, { data, servers }: Extract<Control, { kind: 'presence' }>): void {
+  if (servers) return receiveForBots(node, data, servers);
+  const watched = node.presence.watched.get(data.userId);
+  if (!watched) return;
+  watched.kept = keptPresence(data);
+  sendUnlogged(node, informed(watched), 'PRESENCE_UPDATE', data);
+}
+
+/** Accounts went offline during an interruption; what they say about themselves was not kept, so it is read. */
+async function sendOffline(node: GatewayNode, ids: readonly string[]): Promise<void> {
+  const accounts = await accountsOf(node.platform, ids).catch(() => null);
+  for (const userId of ids) {
+    const watched = node.presence.watched.get(userId);
+    if (watched?.kept !== null) continue;
+    const customStatus = accounts?.get(userId)?.customStatus ?? null;
+    sendUnlogged(node, informed(watched), 'PRESENCE_UPDATE', { userId, status: 'offline', customStatus });
+  }
+}
+
+/** Presences as they were published last: those that differ from what watchers were told changed during an interruption. */
+export function receivePresences(node: GatewayNode, { id, accounts, kept }: Extract<Control, { kind: 'presences' }>): void {
+  const wentOffline: string[] = [];
+  for (const [at, accountId] of accounts.entries()) {
+    const watched = node.presence.watched.get(accountId);
+    const value = kept[at];
+    const now = value && value !== '?' ? value : null;
+    if (!watched || watched.kept === now) continue;
+    watched.kept = now;
+    if (now) sendUnlogged(node, informed(watched), 'PRESENCE_UPDATE', readKeptPresence(accountId, now));
+    else if (!informed(watched)[Symbol.iterator]().next().done) wentOffline.push(accountId);
+  }
+  if (wentOffline.length > 0) void sendOffline(node, wentOffline);
+  node.presence.reads.get(id)?.resolve(0);
+}
+
+/** A bot's session that asked for presences receives those of its small servers from now on. */
+export async function addPresenceBot({ presence, log }: GatewayNode, session: Session): Promise<void> {
+  if (!session.account.bot || !session.events?.has('PRESENCE_UPDATE')) return;
+  presence.bots.add(session);
+  if (presence.bots.size === 1) await log.watchForBots(true).catch(() => undefined); // the connection is away: all is subscribed to when it is back
+}
+
+/** A session receives no presences any more. */
+export function dropPresences(node: GatewayNode, session: Session): void {
+  const { presence, log } = node;
+  for (const id of session.watch?.accounts ?? []) removeWatcher(node, session, id);
+  if (presence.bots.delete(session) && presence.bots.size === 0) void log.watchForBots(false).catch(() => undefined);
+}
+
+/** The subscription was lost, or is back: all is subscribed to and read again, and what changed meanwhile is sent. Never rejects. */
+export async function recoverPresences(node: GatewayNode): Promise<void> {
+  const { presence, log } = node;
+  const generation = ++presence.generation;
+  for (const { reject } of presence.reads.values()) reject(new Error('interrupted'));
+  while (generation === presence.generation && !node.closing)
+    try {
+      if (!log.isUp()) await sleep(againMs);
+      else {
+        if (presence.bots.size > 0) await log.watchForBots(true);
+        await subscribeThenRead(node, [...presence.watched.keys()]);
+        return;
+      }
+    } catch (error) {
+      node.platform.log.debug({ err: error }, 'reading presences failed; retrying');
+      await sleep(againMs);
+    }
+}

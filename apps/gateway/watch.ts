@@ -1,0 +1,104 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isId } from '../../lib/base/ids.ts';
+import { limits } from '../../lib/base/limits.ts';
+import { presencesVisibleTo } from '../../lib/domain/presence.ts';
+import type { Entry } from '../../lib/store/log/entry.ts';
+import { op } from './frames.ts';
+import { addWatcher, informWatcher, knowPresences, removeWatcher } from './presence.ts';
+import type { GatewayNode, Session, WatchList } from './state.ts';
+import { sendControl } from './writer.ts';
+
+/** How soon a watch list that a store did not answer is checked again, in milliseconds. */
+const againMs = 500;
+
+/** The accounts that `d` of a watch frame names; null when it is not a list of at most 500 ids. */
+export function readWatch(d: unknown): string[] | null {
+  const ids: unknown = typeof d === 'object' && d !== null && 'watch' in d ? d.watch : null;
+  if (!Array.isArray(ids) || ids.length > limits.accountsWatched) return null;
+  return ids.every((id) => isId(id)) ? ids : null;
+}
+
+const isClosing = ({ state }: Session): boolean => state === 'closing';
+
+/** The accounts of the list that the session may see become watched, the others leave the list. Answers those that are offline and were not watched before. */
+async function checkSome(node: GatewayNode, session: Session, watch: WatchList, ids: readonly string[]): Promise<string[]> {
+  const servers = [...session.places].flatMap(({ serverId }) => serverId ?? []);
+  const { id } = session.account;
+  const visible = await node.presence.inCheckSlot(() => presencesVisibleTo(node.platform, id, servers, ids));
+  if (isClosing(session)) return [];
+  // A list may have replaced this one meanwhile, and a membership may have ended: that is checked next.
+  const isSettled = (one: string): boolean => watch.accounts.has(one) && !watch.unchecked.has(one);
+  for (const one of ids) {
+    if (!isSettled(one)) continue;
+    if (visible.has(one)) addWatcher(node, session, one);
+    else {
+      watch.accounts.delete(one);
+      removeWatcher(node, session, one);
+    }
+  }
+  await knowPresences(node, ids);
+  const isNew = (one: string): boolean => node.presence.watched.get(one)?.watchers.get(session) === false;
+  return ids.filter((one) => isNew(one) && !informWatcher(node, session, one));
+}
+
+/** Checks what is unchecked until nothing is, one query after the other, and answers the client. Tried again while a store does not answer. Never rejects. */
+async function check(node: GatewayNode, session: Session, watch: WatchList): Promise<void> {
+  if (watch.isChecking) return;
+  watch.isChecking = true;
+  while ((watch.unchecked.size > 0 || watch.isAsked) && !isClosing(session)) {
+    const ids = [...watch.unchecked];
+    const { isAsked } = watch;
+    watch.unchecked.clear();
+    watch.isAsked = false;
+    try {
+      const offline = ids.length > 0 ? await checkSome(node, session, watch, ids) : [];
+      if (isAsked) sendControl(node, session.socket, { op: op.watch, d: { offline } });
+    } catch (error) {
+      node.platform.log.debug({ err: error, session: session.id }, 'checking a watch list failed; retrying');
+      for (const id of ids) if (watch.accounts.has(id)) watch.unchecked.add(id);
+      watch.isAsked ||= isAsked;
+      await sleep(againMs);
+    }
+  }
+  watch.isChecking = false;
+}
+
+/** Makes `ids` the accounts that the session watches. */
+export function watchAccounts(node: GatewayNode, session: Session, ids: readonly string[]): void {
+  session.watch ??= { accounts: new Set(), unchecked: new Set(), isChecking: false, isAsked: false };
+  const { watch } = session;
+  const wanted = new Set(ids);
+  for (const id of watch.accounts) {
+    if (wanted.has(id)) continue;
+    watch.accounts.delete(id);
+    watch.unchecked.delete(id);
+    removeWatcher(node, session, id);
+  }
+  for (const id of wanted) {
+    if (watch.accounts.has(id)) continue;
+    watch.accounts.add(id);
+    watch.unchecked.add(id);
+  }
+  watch.isAsked = true;
+  void check(node, session, watch);
+}
+
+/** The session left a server: checks again what it may watch. */
+export function recheckWatches(node: GatewayNode, session: Session): void {
+  const { watch } = session;
+  if (!watch) return;
+  for (const id of watch.accounts) watch.unchecked.add(id);
+  void check(node, session, watch);
+}
+
+/** Where a member left a server: checks again whether these sessions of it may still watch the account. */
+export function recheckMember(node: GatewayNode, sessions: Iterable<Session>, { head, payload }: Entry): void {
+  if (head.name !== 'MEMBER_REMOVE' || node.presence.watched.size === 0) return;
+  const { userId } = JSON.parse(payload.toString('utf8')) as { userId: string };
+  if (!node.presence.watched.has(userId)) return;
+  for (const session of sessions) {
+    if (!session.watch?.accounts.has(userId)) continue;
+    session.watch.unchecked.add(userId);
+    void check(node, session, session.watch);
+  }
+}

@@ -1,0 +1,84 @@
+import { forEachAtOnce } from '../base/at-once.ts';
+import { limits } from '../base/limits.ts';
+import type { EventData } from '../contract/events.ts';
+import { trusted } from '../store/database.ts';
+import { type DuePresence, keptPresence } from '../store/log/presence.ts';
+import type { WorkerPlatform } from '../store/platform.ts';
+import { accountsOf } from './faces.ts';
+import { seenStatusOf } from './presence.ts';
+
+/** How many presences one batch looks at, and how many are published at once. */
+const batchPresences = 100;
+const publishedAtOnce = 32;
+/** How long a worker keeps the turn after its last look, in milliseconds; a batch older than half of it was paused, and another may have taken over. */
+const turnMs = 3_000;
+
+type Presence = EventData<'PRESENCE_UPDATE'>;
+
+/** An account that is due, and how it is seen now. */
+interface Looked {
+  due: DuePresence;
+  presence: Presence;
+  isBot: boolean;
+}
+
+/** The memberships of people, who are in 100 servers at most, by one query, and those of each bot, of which 5,000 are looked at. */
+async function membershipsOf({ db }: WorkerPlatform, changed: readonly Looked[]): Promise<{ userId: string; serverId: string }[]> {
+  const shown = { _id: 0, userId: 1, serverId: 1 } as const;
+  const people = changed.filter(({ isBot }) => !isBot).map(({ due }) => due.accountId);
+  const found = people.length > 0 ? await db.members.find({ userId: trusted({ $in: people }) }, shown).lean() : [];
+  for (const { due, isBot } of changed)
+    if (isBot) found.push(...(await db.members.find({ userId: due.accountId }, shown).limit(limits.presenceServers).lean()));
+  return found;
+}
+
+/** The servers of each of these accounts that have 1,000 members at most: bots there receive its presence without watching it. */
+async function smallServersOf(platform: WorkerPlatform, changed: readonly Looked[]): Promise<ReadonlyMap<string, string[]>> {
+  if (changed.length === 0) return new Map();
+  const memberships = await membershipsOf(platform, changed);
+  const $in = [...new Set(memberships.map(({ serverId }) => serverId))];
+  const isSmall = { _id: trusted({ $in }), memberCount: trusted({ $lte: limits.smallServerMembers }) };
+  const small = new Set((await platform.db.servers.find(isSmall, { _id: 1 }).lean()).map(({ _id }) => _id));
+  const servers = new Map(changed.map(({ due }): [string, string[]] => [due.accountId, []]));
+  for (const { userId, serverId } of memberships) if (small.has(serverId)) servers.get(userId)?.push(serverId);
+  return servers;
+}
+
+async function look(platform: WorkerPlatform, batch: readonly DuePresence[]): Promise<Looked[]> {
+  const ids = batch.map(({ accountId }) => accountId);
+  const [accounts, connected] = await Promise.all([accountsOf(platform, ids), platform.connected(ids)]);
+  return batch.map((due, at) => {
+    const account = accounts.get(due.accountId);
+    const status = account ? seenStatusOf(account, connected[at] ?? false) : 'offline';
+    const presence = { userId: due.accountId, status, customStatus: account?.customStatus ?? null };
+    return { due, presence, isBot: account?.kind === 'bot' };
+  });
+}
+
+/** Looks at presences that are due, and publishes those that differ from what was published last. */
+async function publishBatch(platform: WorkerPlatform, batch: readonly DuePresence[]): Promise<void> {
+  const began = performance.now();
+  const looked = await look(platform, batch);
+  const changed = looked.filter(({ due, presence }) => keptPresence(presence) !== due.published);
+  const servers = await smallServersOf(platform, changed);
+  await forEachAtOnce(looked, publishedAtOnce, async ({ due, presence }) => {
+    if (performance.now() - began > turnMs / 2) return;
+    const isPublished = await platform.presences.publish(due, presence, servers.get(due.accountId) ?? []);
+    if (isPublished) platform.metrics.events.inc({ event: 'PRESENCE_UPDATE' });
+  });
+}
+
+/**
+ * Publishes the presence of every account whose presence changed: it connected or disconnected, also with the node that held it, or has another status or custom
+ * status. One worker at a time does it; two at once publish nothing twice. What changes and changes back between two looks is not published. Rejects while Redis or
+ * the database is away; what is due stays so.
+ */
+export async function publishPresences(platform: WorkerPlatform): Promise<void> {
+  if (!(await platform.presences.takeTurn(turnMs))) return;
+  const began = performance.now();
+  while (performance.now() - began < turnMs / 2) {
+    const due = await platform.presences.due(batchPresences);
+    if (due.length > 0) await publishBatch(platform, due);
+    if (due.length < batchPresences) return;
+  }
+}
