@@ -43,6 +43,9 @@ function createPlace(node: GatewayNode, name: string): Place {
     lastNumber: Number.POSITIVE_INFINITY,
     subscribed: Promise.resolve(),
     rules: null,
+    members: new Map(),
+    unknownMembers: new Set(),
+    loadingMembers: new Set(),
     loading: Promise.resolve(),
     nextLoad: null,
     recipients: new Map(),
@@ -60,6 +63,7 @@ export async function joinPlaces(node: GatewayNode, session: Session, names: rea
     const lane = laneOf(node, place);
     if (!known) fresh.set(lane, [...(fresh.get(lane) ?? []), place]);
     place.sessions.add(session);
+    if (!place.members.has(session.account.id)) place.unknownMembers.add(session.account.id);
     for (const audience of place.recipients.values()) audience.unjudged.add(session);
     session.places.add(place);
     return place;
@@ -77,6 +81,9 @@ export function leavePlace(node: GatewayNode, session: Session, place: Place): v
   session.places.delete(place);
   session.late.delete(place);
   place.sessions.delete(session);
+  const { id, sessions: all } = session.account;
+  if (![...all].some((one) => one.places.has(place)))
+    for (const known of [place.members, place.unknownMembers, place.loadingMembers]) known.delete(id);
   for (const { sessions, unjudged } of place.recipients.values()) {
     sessions.delete(session);
     unjudged.delete(session);

@@ -1,21 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { idTimeMs } from '../../lib/base/ids.ts';
-import { credentialOf } from '../../lib/domain/credentials.ts';
 import type { Entry } from '../../lib/store/log/entry.ts';
 import { epochOf } from '../../lib/store/log/epochs.ts';
-import { accountPlace, serverPlace } from '../../lib/store/log/keys.ts';
-import type { Control } from '../../lib/store/log/reader.ts';
-import { dropSession, refreshSession } from './disconnect.ts';
+import { accountPlace } from '../../lib/store/log/keys.ts';
 import { eventBytes, payloadOf } from './frames.ts';
 import { advance, laneOf, positionOfNode } from './lane.ts';
 import { startTailAt } from './places.ts';
-import { receivePresence, receivePresences } from './presence.ts';
 import { replay } from './replay.ts';
-import type { GatewayNode, Lane, LaneItem, LocalAccount, Place, Session } from './state.ts';
-import { sendUnlogged } from './unlogged.ts';
-import { canJudge, loadAccessFor, recipientsOf } from './visibility.ts';
+import type { GatewayNode, Lane, LaneItem, Place, Session } from './state.ts';
+import { canJudge, forgetAccess, forgetMember, loadAccessFor, recipientsOf } from './visibility.ts';
 import { recheckMember } from './watch.ts';
-import { closeSocket, sendEvent } from './writer.ts';
+import { sendEvent } from './writer.ts';
+
+type EntryItem = Extract<LaneItem, { entry: Entry }>;
 
 /** How many entries a lane holds back, or lets wait, before they are read from the log instead. */
 const waitingMost = 10_000;
@@ -46,42 +43,45 @@ function send(node: GatewayNode, entry: Entry, hearers: readonly Session[]): voi
 const isMove = ({ head: { name: t } }: Entry): boolean => t === 'SERVER_CREATE' || t === 'SERVER_DELETE';
 
 /** An entry in its turn. Where its access data did not come in time, its place's sessions read it from the log. */
-function deliver(node: GatewayNode, lane: Lane, place: Place, entry: Entry): void {
-  const isKnown = canJudge(place, entry);
-  if (!isKnown || isMove(entry)) for (const session of place.sessions) takeOffLane(node, session);
+function deliver(node: GatewayNode, lane: Lane, { place, entry, isLate }: EntryItem): void {
+  if (isLate || isMove(entry)) for (const session of place.sessions) takeOffLane(node, session);
   advance(node, lane, entry.head.number);
   place.tail.push(entry);
   recheckMember(node, place.sessions, entry);
-  if (isKnown) send(node, entry, recipientsOf(place, entry));
+  if (!isLate) send(node, entry, recipientsOf(place, entry));
 }
 
-/** Lets through what is ready, up to the first entry that waits. */
+/** Delivers what can be, up to the first entry whose access data is not there. */
 function runLane(node: GatewayNode, lane: Lane): void {
-  for (let item = lane.items[0]; item && !item.ready; item = lane.items[0]) {
+  for (let item = lane.items[0]; item; item = lane.items[0]) {
+    if (item.entry && !item.isLate && !canJudge(item.place, item.entry)) return load(node, lane, item);
     lane.items.shift();
-    if (item.entry) deliver(node, lane, item.place, item.entry);
-    else {
-      advance(node, lane, item.n);
-      lane.marks.get(item.id)?.resolve(item.n);
-    }
+    if (item.entry) deliver(node, lane, item);
+    else item.apply();
   }
 }
 
-/** Loads what an entry needs, and lets it through then, or when that takes too long. */
-function loadThenRun(node: GatewayNode, lane: Lane, item: Extract<LaneItem, { entry: Entry }>): void {
-  const goOn = (): void => {
-    clearTimeout(late);
-    if (item.ready === null) return;
-    item.ready = null;
+/** Loads what an entry needs, and goes on then, or when that takes too long. Does nothing while it is being loaded. */
+function load(node: GatewayNode, lane: Lane, item: EntryItem): void {
+  if (item.isLoading) return;
+  item.isLoading = true;
+  const { generation } = lane;
+  const giveUp = (): void => {
+    item.isLate = true;
     runLane(node, lane);
   };
-  const late = setTimeout(goOn, patienceMs * node.platform.config.STORE_PATIENCE);
-  const load = async (): Promise<void> => {
+  const timer = setTimeout(giveUp, patienceMs * node.platform.config.STORE_PATIENCE);
+  const untilKnown = async (): Promise<void> => {
     // Another version may have been loaded meanwhile, or a session have come.
     do await loadAccessFor(node, item.place, item.entry);
-    while (item.ready && !canJudge(item.place, item.entry));
+    while (!item.isLate && lane.generation === generation && !canJudge(item.place, item.entry));
   };
-  item.ready = load().then(goOn, goOn);
+  untilKnown()
+    .then(() => {
+      item.isLoading = false;
+      runLane(node, lane);
+    }, giveUp)
+    .finally(() => clearTimeout(timer));
 }
 
 /** Takes a live entry; false when it shows that something was missed. */
@@ -92,9 +92,12 @@ function accept(node: GatewayNode, lane: Lane, place: Place, entry: Entry): bool
   if (epochOf(n) !== lane.epoch || p > place.lastNumber || lane.items.length >= waitingMost) return false;
   lane.known = n;
   place.lastNumber = n;
-  const item = { entry, place, ready: null };
+  const { member } = entry.head;
+  if (member !== undefined) lane.items.push({ entry: null, apply: () => forgetMember(node, place, member) });
+  const item: EntryItem = { entry, place, isLoading: false, isLate: false };
   lane.items.push(item);
-  if (!canJudge(place, entry)) loadThenRun(node, lane, item);
+  // Loading begins now, also where others are before it.
+  if (!canJudge(place, entry)) load(node, lane, item);
   runLane(node, lane);
   return true;
 }
@@ -155,63 +158,17 @@ async function recoverOnce(node: GatewayNode, lane: Lane): Promise<void> {
   const { held, waiting } = lane;
   Object.assign(lane, { epoch, floor, ends, seen: n, known: n, checked: n, items: [], held: [], waiting: [], state: 'live' });
   node.numbers = null;
-  for (const place of places) startTailAt(place, n);
+  for (const place of places) {
+    startTailAt(place, n);
+    forgetAccess(place);
+  }
   for (const go of waiting) go();
   for (const { name, entry } of held) receiveEntry(node, name, entry);
 }
 
-/** A mark behind all entries up to `n`: whatever came before it was heard, or something was missed. */
-function receiveMark(node: GatewayNode, { k, n, id, active }: Extract<Control, { kind: 'mark' }>): void {
-  const lane = laneOf(node, { k });
-  if (lane.state === 'held') return;
-  if (epochOf(n) !== lane.epoch) return interrupt(node, lane);
-  const names = Array.isArray(active) ? (active as string[]) : [];
-  for (const [at, name] of names.entries()) {
-    const place = at % 2 === 0 ? node.places.get(name) : undefined;
-    if (place && Number(names[at + 1]) > place.lastNumber) lane.gaps.set(place, place.lastNumber);
-  }
-  if (lane.gaps.size > 0) return interrupt(node, lane);
-  lane.checked = n;
-  lane.known = Math.max(lane.known, n);
-  lane.items.push({ entry: null, n, id, ready: null });
+/** Lets a control message take effect in its turn among the entries. */
+export function applyInOrder(node: GatewayNode, lane: Lane, effect: () => void): void {
+  if (lane.items.length >= waitingMost) return interrupt(node, lane);
+  lane.items.push({ entry: null, apply: effect });
   runLane(node, lane);
-}
-
-/** What stands in no log: to the sessions in these servers and of these accounts. */
-function receiveBroadcast(node: GatewayNode, { name, data, servers, accounts }: Extract<Control, { kind: 'broadcast' }>): void {
-  const receivers = new Set<Session>();
-  for (const id of servers) for (const session of node.places.get(serverPlace(id))?.sessions ?? []) receivers.add(session);
-  for (const id of accounts) for (const session of node.accounts.get(id)?.sessions ?? []) receivers.add(session);
-  if (receivers.size > 0) sendUnlogged(node, receivers, name, data);
-}
-
-/** Checks every session's token again: one with a token that was reset is closed with 4004 (quality 5, Tokens). Tried again each second while the database does not answer. */
-export async function checkTokens(node: GatewayNode, account: LocalAccount): Promise<void> {
-  try {
-    for (const session of account.sessions) {
-      const credential = await credentialOf(node.platform, session.token);
-      if (credential?.account._id === account.id) continue;
-      dropSession(node, session, 'wait');
-      closeSocket(node, session.socket, 'badToken', 'the token is no longer valid');
-    }
-  } catch (error) {
-    if (node.accounts.get(account.id) === account) node.needsRecheck.add(account);
-    node.platform.log.debug({ err: error, accountId: account.id }, 'checking tokens failed; retrying');
-  }
-}
-
-/** A control message. */
-export function receiveControl(node: GatewayNode, message: Control): void {
-  if (message.kind === 'mark') return receiveMark(node, message);
-  if (message.kind === 'broadcast') return receiveBroadcast(node, message);
-  if (message.kind === 'presence') return receivePresence(node, message);
-  if (message.kind === 'presences') return receivePresences(node, message);
-  const account = node.accounts.get(message.accountId);
-  if (!account) return;
-  if (message.kind === 'access') void checkTokens(node, account);
-  else {
-    // The subscription may lag behind a later take-over by a socket of ours: Redis knows who holds it now.
-    const session = node.sessions.get(message.session);
-    if (session && session.owner !== message.owner) void refreshSession(node, session, null);
-  }
 }

@@ -85,13 +85,12 @@ export interface LocalAccount {
   readonly sessions: Set<Session>;
 }
 
-/** What is known of a server's access data under one version: what decides in channels, and members. What is not in a map is not known yet. */
+/** What is known of a server's access data under one version. Overwrites of a channel that are not in the map are not known yet. */
 export interface Rules {
   readonly version: string;
   /** null when the server is gone. */
   readonly access: ServerAccess | null;
   readonly channels: Map<string, readonly Overwrite[] | null>;
-  readonly members: Map<string, MemberDoc | null>;
 }
 
 /** What entries of a place need under one version, to be loaded in one go. */
@@ -117,10 +116,14 @@ export interface Place {
   subscribed: Promise<void>;
   /** What is known of the server's access data; null until an entry needs it. */
   rules: Rules | null;
+  /** The members among the accounts with sessions here; null for who is none. The others are yet to be loaded, and being loaded now. */
+  readonly members: Map<string, MemberDoc | null>;
+  readonly unknownMembers: Set<string>;
+  loadingMembers: Set<string>;
   /** The last load of `rules` that was asked for, and the one that has not begun. */
   loading: Promise<void>;
   nextLoad: Load | null;
-  /** The sessions that hear a channel, under `rules`; those that came since are yet to be judged. */
+  /** The sessions that receive a channel, under `rules` and `members`; those that came since are yet to be judged. */
   readonly recipients: Map<string, Recipients>;
 }
 
@@ -144,8 +147,10 @@ export interface PresenceState {
   readonly inCheckSlot: <T>(check: () => Promise<T>) => Promise<T>;
 }
 
-/** What waits in a lane: an entry, until what decides about it is there, or a mark. */
-export type LaneItem = { entry: Entry; place: Place; ready: Promise<void> | null } | { entry: null; n: number; id: number; ready: null };
+/**
+ * What waits in a lane: an entry, until what decides about it is there or `isLate`, or a control message, which is applied in its turn.
+ */
+export type LaneItem = { entry: Entry; place: Place; isLoading: boolean; isLate: boolean } | { entry: null; apply: () => void };
 
 /** Somebody who waits until a mark has passed. */
 interface Waiter {

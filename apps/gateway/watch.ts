@@ -92,13 +92,11 @@ export function recheckWatches(node: GatewayNode, session: Session): void {
 }
 
 /** Where a member left a server: checks again whether these sessions of it may still watch the account. */
-export function recheckMember(node: GatewayNode, sessions: Iterable<Session>, { head, payload }: Entry): void {
-  if (head.name !== 'MEMBER_REMOVE' || node.presence.watched.size === 0) return;
-  const { userId } = JSON.parse(payload.toString('utf8')) as { userId: string };
-  if (!node.presence.watched.has(userId)) return;
+export function recheckMember(node: GatewayNode, sessions: Iterable<Session>, { head: { name, member } }: Entry): void {
+  if (name !== 'MEMBER_REMOVE' || member === undefined || !node.presence.watched.has(member)) return;
   for (const session of sessions) {
-    if (!session.watch?.accounts.has(userId)) continue;
-    session.watch.unchecked.add(userId);
+    if (!session.watch?.accounts.has(member)) continue;
+    session.watch.unchecked.add(member);
     void check(node, session, session.watch);
   }
 }

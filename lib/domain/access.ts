@@ -12,11 +12,13 @@ export interface Actor {
   readonly account: AccountDoc;
   readonly id: string;
   readonly bot: boolean;
+  /** The access version of the account that its request runs under; null when it is not known. */
+  readonly version: string | null;
   /** The access version of a server, from the gate or read now; null while Redis is away. */
   versionOf(serverId: string): Promise<string | null>;
 }
 
-/** The access data of one server under one version: the server at once, the rest when it is first needed. */
+/** The access data of one server under one version: the server at once, channels when they are first needed. Members are not under that version: they are read. */
 export interface ServerAccess {
   /** null: read without a version (Redis away), good for one use. */
   readonly version: string | null;
@@ -27,8 +29,8 @@ export interface ServerAccess {
   channels(): Promise<ChannelDoc[]>;
   /** A member, or null for whom is not in the server. */
   member(userId: string): Promise<MemberDoc | null>;
-  /** Loads many members in one query, so that `member` has them at hand. */
-  preload(userIds: readonly string[]): Promise<void>;
+  /** Those of the accounts that are members, by account. One query. */
+  members(userIds: readonly string[]): Promise<Map<string, MemberDoc>>;
   /** Loads many channels in two queries at most, so that `channel` has them at hand; the second is for the parents of threads. */
   preloadChannels(ids: readonly string[]): Promise<void>;
   /** The bots that are members. */
@@ -38,9 +40,7 @@ export interface ServerAccess {
 function accessOf(platform: Platform, server: ServerDoc, version: string | null): ServerAccess {
   const { db } = platform;
   const channels = new Map<string, Promise<ChannelDoc | null>>();
-  const members = new Map<string, Promise<MemberDoc | null>>();
   let allChannels: Promise<ChannelDoc[]> | null = null;
-  let allBots: Promise<MemberDoc[]> | null = null;
   const once = <T>(map: Map<string, Promise<T>>, id: string, load: () => Promise<T>): Promise<T> => {
     const known = map.get(id);
     if (known) return known;
@@ -74,13 +74,11 @@ function accessOf(platform: Platform, server: ServerDoc, version: string | null)
       });
       return loading;
     },
-    member: (userId) => once(members, userId, async () => await db.members.findOne({ _id: `${server._id}:${userId}` }).lean()),
-    async preload(userIds) {
-      const missing = userIds.filter((id) => !members.has(id));
-      if (missing.length === 0) return;
-      const found = await db.members.find({ _id: trusted({ $in: missing.map((id) => `${server._id}:${id}`) }) }).lean();
-      const byUser = new Map(found.map((one) => [one.userId, one]));
-      for (const id of missing) members.set(id, Promise.resolve(byUser.get(id) ?? null));
+    member: async (userId) => await db.members.findOne({ _id: `${server._id}:${userId}` }).lean(),
+    async members(userIds) {
+      if (userIds.length === 0) return new Map();
+      const found = await db.members.find({ _id: trusted({ $in: userIds.map((id) => `${server._id}:${id}`) }) }).lean();
+      return new Map(found.map((one) => [one.userId, one]));
     },
     async preloadChannels(ids) {
       const read = async (wanted: readonly string[]): Promise<ChannelDoc[]> => {
@@ -93,14 +91,7 @@ function accessOf(platform: Platform, server: ServerDoc, version: string | null)
       for (const one of [...parents, ...found]) if (one.kind !== 'thread') channels.set(one._id, Promise.resolve(one));
       for (const one of threads) if (one.parentId && (await access.channel(one.parentId))) channels.set(one._id, Promise.resolve(one));
     },
-    bots() {
-      const loading = allBots ?? db.members.find({ serverId: server._id, bot: true }).sort({ _id: 1 }).lean().exec();
-      allBots = loading;
-      loading.catch(() => {
-        allBots = null;
-      });
-      return loading;
-    },
+    bots: async () => await db.members.find({ serverId: server._id, bot: true }).sort({ _id: 1 }).lean(),
   };
   return access;
 }
@@ -128,6 +119,27 @@ export async function loadServerNow(platform: Platform, id: string): Promise<Ser
   return loadServer(platform, id, versions?.[0] ?? null);
 }
 
+/** A membership of the caller, as it is cached. */
+interface CachedMember {
+  version: string;
+  member: MemberDoc;
+}
+
+/** The caller's membership of a server: from the cache under the caller's access version, else read. null for who is not in it. */
+export async function ownMember(
+  platform: Platform,
+  { id, version }: Pick<Actor, 'id' | 'version'>,
+  serverId: string,
+): Promise<MemberDoc | null> {
+  const _id = `${serverId}:${id}`;
+  const key = `member:${_id}`;
+  const cached = platform.cache.get(key) as CachedMember | undefined;
+  if (cached && cached.version === version) return cached.member;
+  const member: MemberDoc | null = await platform.db.members.findOne({ _id }).lean();
+  if (member && version !== null && platform.redisUp()) platform.cache.set(key, { version, member } satisfies CachedMember);
+  return member;
+}
+
 /** The overwrites that decide in `channel`: a thread uses its parent's (decisions 2). */
 export async function overwritesOf(access: ServerAccess, channel: ChannelDoc): Promise<readonly Overwrite[]> {
   if (channel.kind !== 'thread' || !channel.parentId) return channel.overwrites;
@@ -143,19 +155,6 @@ export async function permissionsIn(access: ServerAccess, member: MemberDoc, cha
 export async function mayView(access: ServerAccess, userId: string, channelId: string): Promise<boolean> {
   const [member, channel] = await Promise.all([access.member(userId), access.channel(channelId)]);
   return member !== null && channel !== null && holds(await permissionsIn(access, member, channel), 'View Channel');
-}
-
-/** The bots of this server that may view what stands under `overwrites`. */
-export async function botsUnder(access: ServerAccess, overwrites: readonly Overwrite[]): Promise<string[]> {
-  return (await access.bots())
-    .filter((bot) => holds(permissionsOf(access.server, bot, overwrites), 'View Channel'))
-    .map((bot) => bot.userId);
-}
-
-/** The bots of this server that may view `channelId`: the audience of its events. */
-export async function botsThatView(access: ServerAccess, channelId: string): Promise<string[]> {
-  const channel = await access.channel(channelId);
-  return channel ? botsUnder(access, await overwritesOf(access, channel)) : [];
 }
 
 /** A server and the caller's place in it. */
@@ -190,7 +189,7 @@ export function requireGrantable(callerBits: number, bits: number): void {
  */
 export async function inServer(platform: Platform, actor: Actor, serverId: string, ...needed: Permission[]): Promise<InServer> {
   const access = isId(serverId) ? await loadServer(platform, serverId, await actor.versionOf(serverId)) : null;
-  const member = access && (await access.member(actor.id));
+  const member = access && (await ownMember(platform, actor, serverId));
   if (!access || !member) return refuse('not_found', { what: 'server' });
   const permissions = permissionsOf(access.server, member);
   require(permissions, ...needed);
@@ -231,7 +230,9 @@ export async function inChannelOf(
   ...needed: Permission[]
 ): Promise<InChannel> {
   const access = serverId === null ? null : await loadServer(platform, serverId, await actor.versionOf(serverId));
-  const [member, channel] = access ? await Promise.all([access.member(actor.id), access.channel(channelId)]) : [null, null];
+  const [member, channel] = access
+    ? await Promise.all([ownMember(platform, actor, access.server._id), access.channel(channelId)])
+    : [null, null];
   if (!access || !member || !channel) return refuse('not_found', { what: 'channel' });
   const permissions = await permissionsIn(access, member, channel);
   require(permissions, 'View Channel', ...(holds(permissions, 'View Channel') ? needed : []));

@@ -115,7 +115,7 @@ export async function authorizeBot(
   const there = await db.members.findOne({ _id: member._id }).lean();
   if (standing && there?.roles.includes(standing.id)) return { added: standing.id === newId, authorized: answer(standing) };
   const role = { id: newId, name, color: null, hoist: false, permissions, botId };
-  const [own, added] = await platform.versions.changing({ servers: [serverId], accounts: [botId] }, async () => {
+  const [own, added] = await platform.versions.changing({ servers: [serverId], members: [[serverId, botId]] }, async () => {
     const given = await ownRole(platform, serverId, role);
     await countServers(platform, [botId], 0);
     const joined = await insertNew<MemberDoc>(db.members, { ...member, roles: [given.id] });

@@ -1,17 +1,27 @@
 import { refuse } from '../base/errors.ts';
 import { isId } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
+import { holds, permissionsOf } from '../base/permissions.ts';
 import type { Command, PickerCommand } from '../contract/command.ts';
 import { trusted } from '../store/database.ts';
 import type { ApplicationDoc } from '../store/models/account.ts';
 import type { Platform } from '../store/platform.ts';
-import { type Actor, botsThatView } from './access.ts';
+import { type Actor, overwritesOf, type ServerAccess } from './access.ts';
 import { inAnyPlace, type Place } from './places.ts';
 
 /** A slash or prefix command that can be used in a channel, with the application it belongs to. */
 export interface UsableCommand {
   command: Command;
   application: ApplicationDoc;
+}
+
+/** The bots of a server that may view one of its channels. */
+async function botsThatView(access: ServerAccess, channelId: string): Promise<string[]> {
+  const channel = await access.channel(channelId);
+  if (!channel) return [];
+  const overwrites = await overwritesOf(access, channel);
+  const bots = (await access.bots()).filter((bot) => holds(permissionsOf(access.server, bot, overwrites), 'View Channel'));
+  return bots.map(({ userId }) => userId);
 }
 
 /** The bots whose commands `actor` can use in a place: those that can view the channel; in a DM the other, if that is a bot. */

@@ -89,6 +89,7 @@ export function actorOf(platform: Platform, account: AccountDoc, known: Readonly
     account,
     id: account._id,
     bot: account.kind === 'bot',
+    version: known.get(account._id) ?? null,
     versionOf: async (serverId) => {
       const version = known.get(serverId);
       return version === undefined ? versionNow(platform)(serverId) : version;

@@ -31,6 +31,6 @@ export async function expel(
   const left = await platform.db.servers.findOne({ _id: serverId }, { ownerId: 1 }).lean();
   if (left?.ownerId !== userId) return 'out';
   await undo();
-  await platform.versions.changing({ servers: [serverId], accounts: [userId] }, () => addPerson(platform, serverId, userId));
+  await platform.versions.changing({ members: [[serverId, userId]] }, () => addPerson(platform, serverId, userId));
   return 'owner';
 }

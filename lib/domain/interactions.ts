@@ -7,7 +7,7 @@ import type { InteractionView, Invoked, OptionValue } from '../contract/interact
 import type { ApplicationDoc } from '../store/models/account.ts';
 import type { InteractionDoc } from '../store/models/interaction.ts';
 import type { ApiPlatform } from '../store/platform.ts';
-import { type Actor, mayView } from './access.ts';
+import { type Actor, mayView, ownMember } from './access.ts';
 import { usableCommand } from './command-picker.ts';
 import { finishAnswer } from './interaction-answers.ts';
 import { settleState } from './interaction-states.ts';
@@ -104,7 +104,7 @@ export async function useCommand(platform: ApiPlatform, actor: Actor, { id, chan
     channelId,
     serverId: place.serverId,
     userId: actor.id,
-    userRoles: [...((await place.access?.member(actor.id))?.roles ?? [])],
+    userRoles: [...((place.serverId && (await ownMember(platform, actor, place.serverId))?.roles) || [])],
     command: { id: command.id, name: command.name },
     options,
     state: 'created',

@@ -8,7 +8,7 @@ import { type Inserted, insertInSlot } from '../store/insert.ts';
 import type { InviteDoc } from '../store/models/moderation.ts';
 import type { ServerDoc } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
-import { type Actor, type InServer, inServer, loadServerNow, require, type ServerAccess } from './access.ts';
+import { type Actor, type InServer, inServer, loadServerNow, ownMember, require, type ServerAccess } from './access.ts';
 import { writeAudit } from './audit.ts';
 import { joinServer } from './joining.ts';
 
@@ -134,7 +134,9 @@ async function usableInvite(
 export async function previewInvite(platform: Platform, code: string): Promise<InvitePreview> {
   const access = await serverOfInvite(platform, code);
   const invite = await usableInvite(platform, code, access);
-  const { _id: id, name, iconUrl, memberCount } = access.server;
+  const { _id: id, name, iconUrl } = access.server;
+  // Members come and go without a new version of the server's access data.
+  const { memberCount = 0 } = (await platform.db.servers.findOne({ _id: id }, { memberCount: 1 }).lean()) ?? {};
   return { code, server: { id, name, iconUrl, memberCount }, expiresAt: invite.expiresAt?.toISOString() ?? null };
 }
 
@@ -144,7 +146,7 @@ export async function deleteInvite(platform: Platform, actor: Actor, code: strin
   const { serverId } = invite;
   // Whoever is not in the server learns nothing of it, not even that the code is good.
   const access = await loadServerNow(platform, serverId);
-  if (!(await access?.member(actor.id))) refuse('not_found', { what: 'invite' });
+  if (!(access && (await ownMember(platform, actor, access.server._id)))) refuse('not_found', { what: 'invite' });
   await inServer(platform, actor, serverId, 'Manage Server');
   const { deletedCount } = await platform.db.invites.deleteOne({ _id: code });
   if (deletedCount === 0) refuse('not_found', { what: 'invite' });
@@ -157,7 +159,7 @@ export async function deleteInvite(platform: Platform, actor: Actor, code: strin
  */
 export async function joinByInvite(platform: EnqueuePlatform, actor: Actor, code: string): Promise<Server> {
   const access = await serverOfInvite(platform, code);
-  if (!(await access.member(actor.id))) await usableInvite(platform, code, access, actor.id);
+  if (!(await ownMember(platform, actor, access.server._id))) await usableInvite(platform, code, access, actor.id);
   return joinServer(platform, actor, access, (add) => useInvite(platform, { code, userId: actor.id, server: access.server }, add));
 }
 

@@ -2,7 +2,7 @@ import { refuse } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import type { Server } from '../contract/server.ts';
 import type { EnqueuePlatform } from '../store/platform.ts';
-import type { Actor, ServerAccess } from './access.ts';
+import { type Actor, ownMember, type ServerAccess } from './access.ts';
 import { addPerson, isFull } from './membership.ts';
 import { serverNow } from './servers.ts';
 
@@ -22,13 +22,11 @@ export async function joinServer(
   enter: Entering = (add) => add(),
 ): Promise<Server> {
   const { _id: serverId, invitesPaused } = access.server;
-  if (!(await access.member(actor.id))) {
+  if (!(await ownMember(platform, actor, serverId))) {
     if (await platform.db.bans.exists({ _id: `${serverId}:${actor.id}` })) refuse('banned');
     if (invitesPaused) refuse('invites_paused');
     if (await isFull(platform, actor.id)) refuse('too_many_servers', { limit: limits.serversPerPerson });
-    await platform.versions.changing({ servers: [serverId], accounts: [actor.id] }, () =>
-      enter(() => addPerson(platform, serverId, actor.id)),
-    );
+    await platform.versions.changing({ members: [[serverId, actor.id]] }, () => enter(() => addPerson(platform, serverId, actor.id)));
   }
   return serverNow(platform, serverId, actor.id);
 }

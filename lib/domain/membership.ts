@@ -57,7 +57,7 @@ export async function settleJoin(platform: EnqueuePlatform, member: MemberDoc, w
 export const isFull = async (platform: Platform, userId: string): Promise<boolean> =>
   (await platform.db.members.countDocuments({ userId, slot: trusted({ $gte: 0 }) })) >= limits.serversPerPerson;
 
-/** Puts a person into a server; false for who is in it already. Refuses `too_many_servers`. Called inside `versions.changing` of the server and the account. */
+/** Puts a person into a server; false for who is in it already. Refuses `too_many_servers`. Called inside `versions.changing` of the membership. */
 export async function addPerson(platform: EnqueuePlatform, serverId: string, userId: string): Promise<boolean> {
   const member = await newMember(platform, serverId, userId, false);
   const { end } = await insertInSlot(platform.db.members, { userId }, limits.serversPerPerson, member);
@@ -103,7 +103,9 @@ export async function removeMember(
   // Through the driver, which stores the entry as it is: the same one twice must be one.
   const server = servers.collection;
   const room = most === limits.eventsOwed ? withRoom : {};
-  const removed = await platform.versions.changing({ servers: [serverId], accounts: [userId] }, async () => {
+  // A bot takes its own role along, which is a change of the rules.
+  const rules = standing.bot ? { servers: [serverId] } : {};
+  const removed = await platform.versions.changing({ ...rules, members: [[serverId, userId]] }, async () => {
     const { matchedCount } = await server.updateOne({ _id: serverId as never, ...room }, owed);
     if (matchedCount === 0) requireRoom((await servers.findOne({ _id: serverId }, { ob: 1 }).lean())?.ob?.length ?? 0, most);
     failpoint(platform.config, 'after-departure-intent');
@@ -160,7 +162,7 @@ export async function changeMemberRole(
   const held = { roles: has ? trusted({ $ne: roleId }) : roleId, ...withRoom };
   const owed = owes(platform, { name: 'MEMBER_UPDATE', was: { given: { roleId, has } } });
   const change = has ? { $push: { roles: roleId, ...owed.$push } } : { $pull: { roles: roleId }, $push: owed.$push };
-  const { modifiedCount } = await platform.versions.changing({ servers: [serverId], accounts: [userId] }, () =>
+  const { modifiedCount } = await platform.versions.changing({ members: [[serverId, userId]] }, () =>
     members.updateOne({ _id, ...held }, { ...change, $min: owed.$min }),
   );
   if (modifiedCount === 0) {

@@ -96,14 +96,10 @@ export type MentionPlace = Pick<Place, 'access' | 'dm' | 'permissions'>;
 
 /** Those of `ids` who can be mentioned in a place: the members of its server, or the two of a DM. Whether any other account exists is nobody's business. */
 async function mentionable(platform: Platform, { access, dm }: MentionPlace, ids: readonly string[]): Promise<string[]> {
-  await access?.preload(ids);
-  const isHere = async (id: string): Promise<boolean> => (access ? (await access.member(id)) !== null : dm?.userIds.includes(id) === true);
-  const here = await Promise.all(ids.map(isHere));
-  const accounts = await accountsOf(
-    platform,
-    ids.filter((_, at) => here[at]),
-  );
-  return ids.filter((id, at) => here[at] && accounts.has(id));
+  const members = await access?.members(ids);
+  const here = ids.filter((id) => (members ? members.has(id) : dm?.userIds.includes(id)));
+  const accounts = await accountsOf(platform, here);
+  return here.filter((id) => accounts.has(id));
 }
 
 /**

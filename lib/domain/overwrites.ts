@@ -27,7 +27,7 @@ async function placeOf(
   targetId: string,
 ): Promise<InChannel & { standing: Overwrite | undefined }> {
   // From the database, not from the cache: the write is made over exactly what is judged here.
-  const place = await inChannel(platform, { ...actor, versionOf: () => Promise.resolve(null) }, channelId, 'Manage Roles');
+  const place = await inChannel(platform, { ...actor, version: null, versionOf: () => Promise.resolve(null) }, channelId, 'Manage Roles');
   const { channel } = place;
   if (channel.kind === 'thread') refuse('invalid_request', { reason: 'a thread uses the permission overwrites of its parent channel' });
   const standing = channel.overwrites.find((one) => one.id === targetId);

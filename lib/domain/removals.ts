@@ -82,7 +82,7 @@ async function dropMembers(platform: EnqueuePlatform, serverId: string, others: 
     await intend(platform, { _id: removalId, kind: 'members', serverId, ownerId: null, overwrites: [], userIds });
     await countServers(platform, bots, 0);
     if (accounts.length > 0)
-      await platform.versions.changing({ servers: [serverId], accounts }, () =>
+      await platform.versions.changing({ members: accounts.map((id) => [serverId, id] as const) }, () =>
         members.deleteMany({ serverId, userId: trusted({ $in: accounts }) }),
       );
     await countServers(platform, bots, -1);

@@ -19,13 +19,13 @@ export interface News {
   done: string[];
 }
 
-const event = <N extends EventName>(id: string, name: N, place: string, data: EventData<N>, no?: string): PlacedEvent => ({
-  id,
-  name,
-  place,
-  payload: JSON.stringify(data),
-  ...(no === undefined ? {} : { exceptAccount: no }),
-});
+const event = <N extends EventName>(
+  id: string,
+  name: N,
+  place: string,
+  data: EventData<N>,
+  about: Pick<PlacedEvent, 'exceptAccount' | 'member'> = {},
+): PlacedEvent => ({ id, name, place, payload: JSON.stringify(data), ...about });
 
 /** An event about a member. In a server of more than 1,000 members only those get it whom it concerns. */
 const memberEvent = <N extends EventName>(
@@ -34,10 +34,10 @@ const memberEvent = <N extends EventName>(
   server: ServerDoc,
   userId: string,
   data: EventData<N>,
-  no?: string,
+  except: Pick<PlacedEvent, 'exceptAccount'> = {},
 ): PlacedEvent => ({
-  ...event(id, name, serverPlace(server._id), data, no),
-  ...(server.memberCount > limits.smallServerMembers ? { aboutMember: userId } : {}),
+  ...event(id, name, serverPlace(server._id), data, { ...except, member: userId }),
+  ...(server.memberCount > limits.smallServerMembers ? { concernedOnly: true } : {}),
 });
 
 /** Tells an account that it is in a server no more: always the same event for one end, so it is told once. */
@@ -83,7 +83,15 @@ function roleNews(server: ServerDoc, entry: OutboxEntry): PlacedEvent[] {
   const role = found && rolesOf(server).find((one) => one.id === found.id);
   if (!role) return [];
   const own = name === 'ROLE_CREATE' && found.botId !== null ? found.botId : undefined;
-  return [event(id, name as 'ROLE_CREATE' | 'ROLE_UPDATE', serverPlace(server._id), { serverId: server._id, role }, own)];
+  return [
+    event(
+      id,
+      name as 'ROLE_CREATE' | 'ROLE_UPDATE',
+      serverPlace(server._id),
+      { serverId: server._id, role },
+      own === undefined ? {} : { exceptAccount: own },
+    ),
+  ];
 }
 
 /**
@@ -112,7 +120,7 @@ async function ownerNews(platform: Platform, server: ServerDoc): Promise<PlacedE
   const ids = [ownerId, ...handed.map(({ was }) => was?.owner ?? ownerId)].map((userId) => `${serverId}:${userId}`);
   const members = await platform.db.members.find({ _id: trusted({ $in: ids }) }).lean();
   return (await membersOf(platform, server, members)).map((member) =>
-    event(`${last.id}-${member.user.id}`, 'MEMBER_UPDATE', serverPlace(serverId), { serverId, member }),
+    memberEvent(`${last.id}-${member.user.id}`, 'MEMBER_UPDATE', server, member.user.id, { serverId, member }),
   );
 }
 
@@ -134,7 +142,10 @@ export async function newsOfServer(platform: Platform, server: ServerDoc): Promi
       const stands = standing.get(userId) === joinedAt.getTime();
       if (stands && platform.now() - at.getTime() < removalMs) continue;
       if (!stands)
-        news.events.push(memberEvent(id, name, server, userId, { serverId, userId }, userId), goneFrom(`${id}-self`, serverId, userId));
+        news.events.push(
+          memberEvent(id, name, server, userId, { serverId, userId }, { exceptAccount: userId }),
+          goneFrom(`${id}-self`, serverId, userId),
+        );
     } else if (name === 'ROLE_DELETE') news.events.push(event(id, name, place, { serverId, roleId: (data as { roleId: string }).roleId }));
     else if (name === 'SERVER_UPDATE' && telling.has(entry)) news.events.push(event(id, name, place, summaryOf(server)));
     else if ((name === 'ROLE_CREATE' || name === 'ROLE_UPDATE') && telling.has(entry)) news.events.push(...roleNews(server, entry));
@@ -158,7 +169,8 @@ export async function newsOfMembers(platform: Platform, server: ServerDoc, membe
       news.done.push(id);
       if (!face || !telling.has(entry)) continue;
       if (name === 'SERVER_CREATE') news.events.push(cameTo(id, serverId, userId, entry.data as Joined));
-      else if (name === 'MEMBER_ADD') news.events.push(memberEvent(id, name, server, userId, { serverId, member: face }, userId));
+      else if (name === 'MEMBER_ADD')
+        news.events.push(memberEvent(id, name, server, userId, { serverId, member: face }, { exceptAccount: userId }));
       else if (name === 'MEMBER_UPDATE') news.events.push(memberEvent(id, name, server, userId, { serverId, member: face }));
     }
   }

@@ -47,7 +47,7 @@ export async function createServer(platform: EnqueuePlatform, actor: Actor, inpu
     memberCount: 1,
     createdAt: now,
   };
-  await platform.versions.changing({ servers: [newId], accounts: [actor.id] }, async () => {
+  await platform.versions.changing({ servers: [newId], members: [[newId, actor.id]] }, async () => {
     await insertNew(db.servers, server);
     const general = newChannel({ _id: platform.ids.next(), serverId: newId, kind: 'text', name: 'general', position: 0, createdAt: now });
     await insertNew(db.channels, { ...general, slot: 0 });

@@ -1,71 +1,93 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from '../base/log.ts';
-import type { Keys } from './log/keys.ts';
+import { type Keys, serverPlace, versionKey } from './log/keys.ts';
 import { type Control, controlChannel } from './log/reader.ts';
 
-/** How long a version key lives without a change, in seconds: far longer than any cached entry (30 s). */
+/** How long a version key is kept without a change, in seconds: far longer than any cached entry (30 s). */
 const keptSecs = 3_600;
 
-/**
- * Versions of access data (quality 2, "Access in one round trip"). A server's version covers its roles, channels, overwrites and members; an account's
- * covers its profile and credentials. Whoever caches such data keeps it under its version.
- */
-export interface AccessVersions {
-  /** The versions of these servers and accounts, in order; null while Redis is away, and then nothing may be cached or taken from a cache. */
-  read(ids: readonly string[]): Promise<string[] | null>;
-  /** Runs `write` with the versions bumped before and after it, and with `credentials` tells gateway nodes to check the tokens of `accounts`. Answers when the second bump is done. */
-  changing<T>(
-    what: { servers?: readonly string[]; accounts?: readonly string[]; credentials?: boolean },
-    write: () => Promise<T>,
-  ): Promise<T>;
+/** A membership: a server, and the account that joins, leaves or has other roles there. */
+export type Membership = readonly [serverId: string, accountId: string];
+
+/** What a write changes. `rules`: roles, channels and overwrites of a server, or its owner. `credentials`: tokens of `accounts`. */
+export interface Change {
+  servers?: readonly string[];
+  accounts?: readonly string[];
+  members?: readonly Membership[];
+  credentials?: boolean;
 }
 
-/** The Redis key of a version, in every partition: an append reads that of its own. */
-export const versionKey = (keys: Keys, k: number, id: string): string => `${keys.partition(k)}v:${id}`;
+/**
+ * Versions of access data. A server's version covers its roles, channels, overwrites and owner, and not its members; an account's covers its profile, its
+ * credentials and its memberships; a member list's covers who is in a server, with which roles. Whoever caches such data keeps it under its version.
+ */
+export interface AccessVersions {
+  /** The versions of these servers, accounts and member lists, in order; null while Redis is away, and then nothing may be cached or taken from a cache. */
+  read(ids: readonly string[]): Promise<string[] | null>;
+  /**
+   * Runs `write` with the versions of what it changes bumped before and after it. Gateway nodes are told of members, and of credentials, in order with the
+   * events of their place: what is appended after the answer is judged by the new state.
+   */
+  changing<T>(what: Change, write: () => Promise<T>): Promise<T>;
+}
 
-/** Binds the versions to `redis`. Bumps that fail are made good when the connection is back. */
+/** The id under which `AccessVersions` knows the member list of a server. */
+export const memberListOf = (serverId: string): string => `members:${serverId}`;
+
+/** What one bump does: the ids whose versions rise, and what gateway nodes are told. */
+interface Bump {
+  readonly ids: Set<string>;
+  readonly members: readonly Membership[];
+  readonly credentialsOf: readonly string[];
+}
+
+const bumpOf = ({ servers = [], accounts = [], members = [], credentials = false }: Change): Bump => ({
+  ids: new Set([...servers, ...accounts, ...members.flatMap(([serverId, accountId]) => [accountId, memberListOf(serverId)])]),
+  members,
+  credentialsOf: credentials ? accounts : [],
+});
+
+/** Binds the versions to `redis`. Bumps that fail are repeated when the connection is back. */
 export function createAccessVersions(redis: Redis, keys: Keys, log: Logger): AccessVersions {
-  const owed = new Set<string>();
-  const bump = async (ids: Iterable<string>, say: readonly string[] = []): Promise<void> => {
+  const pending = new Set<Bump>();
+  const bump = async ({ ids, members, credentialsOf }: Bump): Promise<void> => {
     const pipeline = redis.multi();
-    for (const id of ids)
-      for (let k = 0; k < keys.partitions; k++) {
-        const key = versionKey(keys, k, id);
-        pipeline.incr(key);
-        pipeline.expire(key, keptSecs);
-      }
-    for (const accountId of say) {
-      const message: Control = { kind: 'access', accountId };
-      pipeline.publish(controlChannel(keys, accountId), JSON.stringify(message));
+    for (const id of ids) {
+      const key = versionKey(keys, id);
+      // Begins at the time, so that a version never comes back after its key expired.
+      pipeline.set(key, Date.now(), 'EX', keptSecs, 'NX').incr(key).expire(key, keptSecs);
     }
+    for (const [serverId, accountId] of members) {
+      const place = serverPlace(serverId);
+      pipeline.publish(keys.channel(place), JSON.stringify({ kind: 'member', place, accountId } satisfies Control));
+    }
+    for (const accountId of credentialsOf)
+      pipeline.publish(controlChannel(keys, accountId), JSON.stringify({ kind: 'access', accountId } satisfies Control));
     await pipeline.exec();
   };
   redis.on('ready', () => {
-    if (owed.size === 0) return;
-    const ids = [...owed];
-    owed.clear();
-    bump(ids).catch(() => {
-      for (const id of ids) owed.add(id);
-    });
+    for (const one of pending) {
+      pending.delete(one);
+      bump(one).catch(() => pending.add(one));
+    }
   });
   return {
     async read(ids) {
       if (redis.status !== 'ready') return null;
       try {
-        return (await redis.mget(ids.map((id) => versionKey(keys, 0, id)))).map((version) => version ?? '0');
+        return (await redis.mget(ids.map((id) => versionKey(keys, id)))).map((version) => version ?? '0');
       } catch {
         return null;
       }
     },
-    async changing({ servers = [], accounts = [], credentials = false }, write) {
-      const ids = [...servers, ...accounts];
-      const say = credentials ? accounts : [];
-      await bump(ids).catch(() => undefined); // Redis away: nobody uses the caches now
+    async changing(what, write) {
+      const change = bumpOf(what);
+      await bump({ ...change, credentialsOf: [] }).catch(() => undefined); // Redis away: nobody uses the caches now
       try {
         return await write();
       } finally {
-        await bump(ids, say).catch((error: unknown) => {
-          for (const id of ids) owed.add(id);
+        await bump(change).catch((error: unknown) => {
+          pending.add(change);
           log.warn({ err: error }, 'access versions could not be bumped; retrying when Redis is back');
         });
       }

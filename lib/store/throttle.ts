@@ -1,7 +1,6 @@
 import type { Redis } from 'ioredis';
 import { type IdSource, idOf } from '../base/ids.ts';
-import { versionKey } from './access-versions.ts';
-import type { Keys } from './log/keys.ts';
+import { type Keys, versionKey } from './log/keys.ts';
 import { type Horizon, idClockKey, idOfEntry, inFlightKey, oldestInFlightLua, takeIdLua } from './message-order.ts';
 import { bindScript } from './redis.ts';
 
@@ -114,7 +113,7 @@ export function createGate(redis: Redis, keys: Keys, ids: IdSource, nowMs: () =>
             `${prefix}rl:${bucket?.key ?? ''}`,
             idClockKey(keys),
             inFlightKey(keys, readsChannel ?? ''),
-            ...versionsOf.map((id) => versionKey(keys, 0, id)),
+            ...versionsOf.map((id) => versionKey(keys, id)),
           ],
           [bucket ? micros / bucket.perSecond : 0, bucket?.burst ?? 0, wantId ? 1 : 0, wantId ? ids.lastMs() : 0],
         );

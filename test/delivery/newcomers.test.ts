@@ -40,7 +40,7 @@ describe('people who join a server', () => {
   /** Joins, and has `meanwhile` happen when the others know of it and the newcomer's node does not receive the server's events yet. */
   const joinSlowly = async (meanwhile: () => Promise<unknown>): Promise<void> => {
     const held = new Promise<unknown>((resolve, reject) => {
-      around(far.node.log, 'hear', async (real) => {
+      around(far.node.log, 'subscribe', async (real) => {
         await witness.hears(({ t, d }) => t === 'MEMBER_ADD' && (d.member as Member).user.id === comer.id);
         await meanwhile().then(resolve, reject);
         return real();

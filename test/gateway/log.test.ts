@@ -5,7 +5,7 @@ import { createMetrics } from '../../lib/base/metrics.ts';
 import { type Append, type Appender, createAppender } from '../../lib/store/log/append.ts';
 import { type Entry, readEntry } from '../../lib/store/log/entry.ts';
 import { createEpochs, epochSize } from '../../lib/store/log/epochs.ts';
-import { createKeys, type Keys } from '../../lib/store/log/keys.ts';
+import { createKeys, type Keys, versionKey } from '../../lib/store/log/keys.ts';
 import { readPosition, writeNumbers, writePosition } from '../../lib/store/log/position.ts';
 import { startWorld, type TestNode, type World } from './world.ts';
 
@@ -47,12 +47,14 @@ describe('the log', () => {
 
   it('appends what is missing of a batch, in its order, each entry with the number of the one before it', async () => {
     const [first, second, third] = [event(), event(), event({ channelId: '9', payload: '{"a":"line\\nbreak"}' })];
+    const version = versionKey(keys, 'batch');
     await world.worker.append('server:batch', [first]);
-    await redis.set(`${keys.partition(0)}v:batch`, '7');
+    const begun = await redis.get(version);
+    await redis.set(version, '7');
     await world.worker.append('server:batch', [first, second, third]);
     const found = await entriesOf('server:batch');
     expect(found.map(({ head }) => [head.id, head.rulesVersion])).to.deep.equal([
-      [first.id, '0'],
+      [first.id, begun],
       [second.id, '7'],
       [third.id, '7'],
     ]);

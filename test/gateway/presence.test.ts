@@ -80,7 +80,7 @@ describe('gateway: presence', () => {
       'the account left the server',
       async (one) => {
         await here.world.leave(here.server, one.id);
-        await here.world.memberEvent(here.server, 'MEMBER_REMOVE', { serverId: here.server, userId: one.id });
+        await here.world.memberEvent(here.server, 'MEMBER_REMOVE', one.id, { serverId: here.server, userId: one.id });
       },
     ],
     [

@@ -125,7 +125,7 @@ export class World {
     const from = (await this.worker.lastNumber(serverPlace(serverId))) ?? 0;
     const id = this.worker.ids.next();
     const ob = [{ id, name: 'SERVER_CREATE' as const, data: { from } }];
-    await this.changing(serverId, [userId], () =>
+    await this.worker.versions.changing({ members: [[serverId, userId]] }, () =>
       this.worker.db.members.create({ _id, serverId, userId, bot, roles: [], joinedAt: new Date(), ob }),
     );
     return async () => {
@@ -141,7 +141,9 @@ export class World {
 
   /** Ends a membership; the account hears nothing more from then on, and is told so by `tellGone`. */
   leave(serverId: string, userId: string): Promise<unknown> {
-    return this.changing(serverId, [userId], () => this.worker.db.members.deleteOne({ _id: `${serverId}:${userId}` }));
+    return this.worker.versions.changing({ members: [[serverId, userId]] }, () =>
+      this.worker.db.members.deleteOne({ _id: `${serverId}:${userId}` }),
+    );
   }
 
   tellGone(serverId: string, userId: string): Promise<void> {
@@ -161,8 +163,8 @@ export class World {
   }
 
   /** Appends an event about a member as the relay does. */
-  memberEvent(serverId: string, name: EventName, data: object): Promise<void> {
-    return this.worker.append(serverPlace(serverId), [{ id: this.worker.ids.next(), name, payload: JSON.stringify(data) }]);
+  memberEvent(serverId: string, name: EventName, member: string, data: object): Promise<void> {
+    return this.worker.append(serverPlace(serverId), [{ id: this.worker.ids.next(), name, payload: JSON.stringify(data), member }]);
   }
 
   /** Runs `work` while no node hears what is published of the server, as if it were lost. */

@@ -5,7 +5,7 @@ import type { EventName } from '../../contract/events.ts';
 import { bindScript } from '../redis.ts';
 import { openHead, type Visibility } from './entry.ts';
 import type { Epochs } from './epochs.ts';
-import type { Keys } from './keys.ts';
+import { type Keys, versionKey } from './keys.ts';
 
 /** An event for the log of a place. */
 export interface Append extends Visibility {
@@ -24,7 +24,12 @@ const markKeptMs = { unsettled: 24 * 3_600_000, settled: 10 * 60_000 };
 // The log holds so many entries, or fewer when they are large: its limit follows the average size.
 const lua = `
 if redis.call('HGET', KEYS[1], 'run') ~= ARGV[1] then return false end
-local version = redis.call('GET', KEYS[6]) or '0'
+local version = redis.call('GET', KEYS[6])
+if not version then
+  local time = redis.call('TIME')
+  version = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+  redis.call('SET', KEYS[6], version, 'EX', 3600)
+end
 local prev = redis.call('ZSCORE', KEYS[3], ARGV[2]) or '0'
 local size, out, fresh = tonumber(redis.call('GET', KEYS[5]) or '512'), {}, false
 for i = 8, #KEYS do
@@ -120,7 +125,7 @@ export function createAppender(redis: Redis, keys: Keys, epochs: Epochs, events:
       `${at}active`,
       `${at}log:${place}`,
       `${at}size:${place}`,
-      `${at}v:${place.slice(place.indexOf(':') + 1)}`,
+      versionKey(keys, place.startsWith('server:') ? place.slice('server:'.length) : place),
     ];
     const args = piece.flatMap(({ payload, ...head }) => [openHead(head), payload]);
     for (let tries = 0; tries < 3; tries++) {

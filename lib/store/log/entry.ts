@@ -22,8 +22,10 @@ export interface Visibility {
   onlySession?: string;
   /** The account that does not get it: who caused it. */
   exceptAccount?: string;
-  /** Of a server of more than 1,000 members: the member that it is about. It is for that member, managers, bots, and who watches the account. */
-  aboutMember?: string;
+  /** The account whose membership it is about: gateway nodes load that anew. */
+  member?: string;
+  /** In a server of more than 1,000 members it is for that member, managers, bots that asked for it, and who watches the account. */
+  concernedOnly?: true;
   /** Of SERVER_CREATE: the number that the server's partition had when the account joined. */
   serverNumber?: number;
 }

@@ -5,7 +5,7 @@ export interface Keys {
   readonly partitions: number;
   /** The first part of every key of partition `index`. */
   partition(index: number): string;
-  /** The partition of a place. */
+  /** The partition of a place, or of what is kept beside one: it follows from the id at the end. */
   readonly partitionOf: (place: string) => number;
   /** The partition of all that is kept for an account: that of its place. */
   partitionOfAccount(accountId: string): number;
@@ -26,7 +26,12 @@ export const accountPlace = (accountId: string): string => `account:${accountId}
 export function createKeys(prefix: string, partitions: number): Keys {
   const partition = (index: number): string => `{${prefix}-${index}}:`;
   const partitionOf = (place: string): number =>
-    partitions === 1 ? 0 : createHash('sha1').update(place).digest().readUInt32BE(0) % partitions;
+    partitions === 1
+      ? 0
+      : createHash('sha1')
+          .update(place.slice(place.lastIndexOf(':') + 1))
+          .digest()
+          .readUInt32BE(0) % partitions;
   return {
     partitions,
     partition,
@@ -38,3 +43,6 @@ export function createKeys(prefix: string, partitions: number): Keys {
     placeOf: (channel) => channel.slice(channel.indexOf(':at:') + 4),
   };
 }
+
+/** The key of an access version (AccessVersions). That of a server lies in the partition of its place, where every append reads it. */
+export const versionKey = (keys: Keys, id: string): string => `${keys.partition(keys.partitionOf(id))}v:${id}`;

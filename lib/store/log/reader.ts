@@ -8,13 +8,14 @@ import type { EpochState, Epochs } from './epochs.ts';
 import { accountPlace, type Keys } from './keys.ts';
 
 /**
- * What is said to gateway nodes beside events. `access`: an account's credentials changed. `taken`: a session has another owner now, or none (empty).
+ * What gateway nodes are told beside events. `access`: an account's credentials changed. `member`: its membership of a server did. `taken`: a session has another owner now, or none (empty).
  * `mark`: all entries up to `n` of the partition were published before this; `active` names the places that have some since the last mark, each with the
  * number of its last one, in turns; `{}` for none. `presence`: an account's presence changed; with `servers` it is for the bots there, else for those who watch
  * the account. `presences`: the last published presences of these accounts, as this node asked; it comes in order with the changes.
  */
 export type Control =
   | { kind: 'access'; accountId: string }
+  | { kind: 'member'; place: string; accountId: string }
   | { kind: 'taken'; accountId: string; session: string; owner: string }
   | { kind: 'mark'; k: number; n: number; id: number; active: string[] | object }
   | ({ kind: 'broadcast' } & Broadcast)
