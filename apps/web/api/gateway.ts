@@ -20,6 +20,8 @@ export interface Listener {
    * before it must be loaded.
    */
   onLive: (isResumed: boolean) => void;
+  /** These accounts, which `sendWatch` named for the first time, are offline. */
+  onOffline: (accountIds: readonly string[]) => void;
 }
 
 /** What the gateway needs to continue a session on another socket. */
@@ -35,10 +37,11 @@ type Frame =
   | { op: 0; t: 'RESUMED'; d: unknown; s: unknown }
   | ({ op: 0; s: unknown } & GatewayEvent)
   | { op: 1 | 9 | 11; d: unknown }
+  | { op: 3; d: { offline: string[] } }
   | { op: 7; d: { retryAfterMs?: number } | null }
   | { op: 10; d: { heartbeatIntervalMs: number } };
 
-const op = { dispatch: 0, heartbeat: 1, identify: 2, resume: 6, reconnect: 7, invalid: 9, hello: 10, ack: 11 } as const;
+const op = { dispatch: 0, heartbeat: 1, identify: 2, watch: 3, resume: 6, reconnect: 7, invalid: 9, hello: 10, ack: 11 } as const;
 /** Close codes after which another try cannot succeed: invalid token, unknown version. */
 const finalCodes = [4004, 4012];
 /** The close code of a node that does not understand `seq`. */
@@ -51,9 +54,13 @@ const setupMs = { hello: 10_000, session: 30_000 };
 const stableMs = 10_000;
 
 let stop: (() => void) | undefined;
+let send: ((code: number, d: unknown) => void) | undefined;
+
+/** Names the accounts whose presence this page receives, in place of those before; nothing while the connection is not live. */
+export const sendWatch = (accountIds: readonly string[]): void => send?.(op.watch, { watch: accountIds });
 
 /** Connects with the session cookie, sends heartbeats, and reconnects after every interruption until `disconnect`. */
-export function connect({ onEvent, onLive }: Listener): void {
+export function connect({ onEvent, onLive, onOffline }: Listener): void {
   disconnect();
   connection.value = 'connecting';
   let session: Session | null = null;
@@ -68,13 +75,14 @@ export function connect({ onEvent, onLive }: Listener): void {
     try {
       // The address for resumes may be gone: it is tried once.
       const url = session && failures <= 1 ? session.resumeUrl : (await call<{ url: string }>('GET', '/api/gateway')).url;
-      if (!stopped) socket = openSocket(url, session, { onEvent, onSession, onClose });
+      if (!stopped) socket = openSocket(url, session, { onEvent, onSession, onClose, onOffline });
     } catch {
       onClose(0);
     }
   };
-  const onSession = (now: Session | null, isResumed: boolean): void => {
+  const onSession = (now: Session | null, isResumed: boolean, sendFrame: typeof send): void => {
     session = now;
+    send = now ? sendFrame : undefined;
     if (!now) return;
     liveAt = performance.now();
     connection.value = 'live';
@@ -82,6 +90,7 @@ export function connect({ onEvent, onLive }: Listener): void {
   };
   const onClose = (code: number, retryAfterMs = 0): void => {
     if (stopped) return;
+    send = undefined;
     if (liveAt !== null && performance.now() - liveAt >= stableMs) failures = 0;
     liveAt = null;
     if (code === badSeq) session = null;
@@ -102,6 +111,7 @@ export function connect({ onEvent, onLive }: Listener): void {
   window.addEventListener('online', onOnline);
   stop = () => {
     stopped = true;
+    send = undefined;
     clearTimeout(retry);
     window.removeEventListener('online', onOnline);
     if (!socket) return;
@@ -120,12 +130,13 @@ export function disconnect(): void {
 /** What a socket calls. `onSession`: with the session that is live now, or null when it is lost. `onClose`: once. */
 interface SocketListener {
   onEvent: (event: GatewayEvent) => void;
-  onSession: (session: Session | null, isResumed: boolean) => void;
+  onSession: (session: Session | null, isResumed: boolean, send: (code: number, d: unknown) => void) => void;
+  onOffline: Listener['onOffline'];
   onClose: (code: number, retryAfterMs?: number) => void;
 }
 
 /** One socket, from opening to its close: continues `session`, or begins one. */
-function openSocket(url: string, session: Session | null, { onEvent, onSession, onClose }: SocketListener): WebSocket {
+function openSocket(url: string, session: Session | null, { onEvent, onSession, onClose, onOffline }: SocketListener): WebSocket {
   const socket = new WebSocket(`${url}${url.includes('?') ? '&' : '?'}v=1`);
   let beating: ReturnType<typeof setInterval> | undefined;
   let acked = true;
@@ -139,25 +150,25 @@ function openSocket(url: string, session: Session | null, { onEvent, onSession, 
     onClose(code, retryAfterMs);
   };
   let setup = setTimeout(end, setupMs.hello, 0);
-  const send = (code: number, d: unknown): void => {
+  const sendFrame = (code: number, d: unknown): void => {
     if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ op: code, d }));
   };
   const beat = (): void => {
     // Silence for a whole interval: the connection is dead, whatever the network believes.
     if (!acked) return end(0);
     acked = false;
-    send(op.heartbeat, session?.seq ?? null);
+    sendFrame(op.heartbeat, session?.seq ?? null);
   };
   const enter = (): void => {
     clearTimeout(setup);
     setup = setTimeout(end, setupMs.session, 0);
-    if (session) send(op.resume, { sessionId: session.id, seq: session.seq });
-    else send(op.identify, {});
+    if (session) sendFrame(op.resume, { sessionId: session.id, seq: session.seq });
+    else sendFrame(op.identify, {});
   };
   const live = (now: Session, isResumed: boolean): void => {
     clearTimeout(setup);
     session = now;
-    onSession(now, isResumed);
+    onSession(now, isResumed, sendFrame);
   };
   socket.onmessage = ({ data }: MessageEvent<string>) => {
     if (closed) return;
@@ -167,7 +178,9 @@ function openSocket(url: string, session: Session | null, { onEvent, onSession, 
         beating = setInterval(beat, frame.d.heartbeatIntervalMs);
         return enter();
       case op.heartbeat:
-        return send(op.heartbeat, session?.seq ?? null);
+        return sendFrame(op.heartbeat, session?.seq ?? null);
+      case op.watch:
+        return onOffline(frame.d.offline);
       case op.ack:
         acked = true;
         return;
@@ -175,7 +188,7 @@ function openSocket(url: string, session: Session | null, { onEvent, onSession, 
         return end(0, frame.d?.retryAfterMs);
       case op.invalid:
         session = null;
-        onSession(null, false);
+        onSession(null, false, sendFrame);
         return enter();
       case op.dispatch:
         break;

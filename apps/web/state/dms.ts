@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import type { DmChannel } from '../../../lib/contract/dm.ts';
 import { call } from '../api/call.ts';
-import { faceOf, putFace, putPresence } from './people.ts';
+import { faceOf, putFace, putListedPresence } from './people.ts';
 
 /** The person's open DMs, newest first. */
 export const dms = signal<readonly DmChannel[]>([]);
@@ -9,7 +9,7 @@ export const dms = signal<readonly DmChannel[]>([]);
 function met({ recipient }: DmChannel): void {
   const { id, username, displayName, status, customStatus, tag } = recipient;
   putFace({ id, username, displayName, avatarUrl: faceOf(id)?.avatarUrl ?? null, ...(tag && { tag }) });
-  putPresence(id, { status, customStatus });
+  putListedPresence(id, { status, customStatus });
 }
 
 const sorted = (list: readonly DmChannel[]): DmChannel[] =>

@@ -18,6 +18,13 @@ const presences = new Map<string, Presence>();
 const membersByServer = new Map<string, Map<string, Member>>();
 const changes = signal(0);
 let told = false;
+/** Accounts whose presence the gateway sends: what it sent is newer than what a list says. */
+let received: ReadonlySet<string> = new Set();
+
+/** Notes for which accounts the gateway sends presences from now on. */
+export function setReceived(userIds: readonly string[]): void {
+  received = new Set(userIds);
+}
 
 /** Tells who reads that something changed, once a frame however much did. */
 function changed(): void {
@@ -82,11 +89,19 @@ export function putPresence(userId: string, presence: Presence): void {
   changed();
 }
 
-/** Takes in a member: a new one, or one as they stand now. A list that was not read yet stays unread. */
+/** Notes how an account is seen as a list says: it may be older than what the gateway sent. */
+export function putListedPresence(userId: string, listed: Presence): Presence {
+  const known = received.has(userId) ? presences.get(userId) : undefined;
+  const { status, customStatus } = known ?? listed;
+  if (!known) presences.set(userId, { status, customStatus });
+  return { status, customStatus };
+}
+
+/** Takes in a member: a new one, or one as they are now. A list that was not read yet stays unread. */
 export function putMember(serverId: string, member: Member): void {
   putFace(member.user);
-  presences.set(member.user.id, { status: member.status, customStatus: member.customStatus });
-  membersByServer.get(serverId)?.set(member.user.id, member);
+  const presence = putListedPresence(member.user.id, member);
+  membersByServer.get(serverId)?.set(member.user.id, { ...member, ...presence });
   changed();
 }
 

@@ -8,6 +8,7 @@ import { knownMemberLists, loadMembers } from './people.ts';
 import { sendUnsentMarks } from './reads.ts';
 import { loadSync, receive } from './sync.ts';
 import { refreshUses } from './uses.ts';
+import { putOffline, watchAnew } from './watch.ts';
 
 /** The channel on the screen: its messages are brought up to date first. */
 export const openChannel = signal<string | undefined>(undefined);
@@ -62,7 +63,9 @@ export function start(): void {
     onLive: (isResumed) => {
       if (!isResumed) void load();
       sendUnsentMarks();
+      watchAnew();
     },
+    onOffline: putOffline,
   });
 }
 

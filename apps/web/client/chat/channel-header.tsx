@@ -14,6 +14,7 @@ import { PageHeader } from '../page.tsx';
 import { FollowDialog } from '../panels/follow-dialog.tsx';
 import { setArchived } from '../panels/threads-panel.tsx';
 import { openProfile } from '../people/open-profile.ts';
+import { usePresences } from '../people/use-presences.ts';
 import { isNoticePlace, type Place, pathOf } from '../place.ts';
 import { Markup } from './markup.tsx';
 
@@ -73,6 +74,7 @@ function BackLink({ parentId }: { parentId: string }): JSX.Element {
 export function ChannelHeader({ place, side }: { place: Place; side: Signal<Side> }): JSX.Element {
   const { channel, serverId, recipientId } = place;
   const following = useSignal(false);
+  usePresences(recipientId === undefined ? [] : [recipientId]);
   const toggle = (one: Side) => (): void => {
     side.value = side.value === one ? null : one;
   };

@@ -1,7 +1,7 @@
 import { useComputed, useSignal } from '@preact/signals';
 import { Crown } from 'lucide';
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { faceOf, hasMoreMembers, loadMembers, loadMoreMembers, membersOf } from '../../state/people.ts';
 import { details } from '../../state/servers.ts';
 import { Avatar } from '../../ui/avatar.tsx';
@@ -10,8 +10,9 @@ import { Icon } from '../../ui/icon.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { colorOf, roleStyle, TagMark } from '../chat/name.tsx';
 import { openProfile } from '../people/open-profile.ts';
+import { usePresences } from '../people/use-presences.ts';
 import type { Place } from '../place.ts';
-import { type MemberRow, memberRows } from './member-rows.ts';
+import { type MemberRow, memberAt, memberRows, membersWatched, watchedOf } from './member-rows.ts';
 import { Panel } from './panel.tsx';
 import './panels.css';
 
@@ -26,16 +27,19 @@ function Row({
   at,
   count,
   more,
+  isStop,
 }: {
   row: MemberRow;
   serverId: string;
   at: number;
   count: number;
   more: boolean;
+  isStop: boolean;
 }): JSX.Element {
+  const position = { 'aria-setsize': more ? -1 : count, 'aria-posinset': at };
   if (row.kind === 'group')
     return (
-      <li class="member-row group" aria-setsize={count} aria-posinset={at}>
+      <li class="member-row group" {...position}>
         <h3>
           <bdi>{row.name}</bdi> — {row.count}
           {more && '+'}
@@ -45,8 +49,8 @@ function Row({
   const { user, status, customStatus, isOwner } = row.member;
   const color = colorOf(serverId, user.id);
   return (
-    <li class={`member-row ${status === 'offline' ? 'offline' : ''}`} aria-setsize={count} aria-posinset={at}>
-      <button type="button" onClick={() => openProfile(user.id, serverId)}>
+    <li class={`member-row ${status === 'offline' ? 'offline' : ''}`} {...position}>
+      <button type="button" data-key={row.key} tabIndex={isStop ? 0 : -1} onClick={() => openProfile(user.id, serverId)}>
         <Avatar id={user.id} name={user.displayName} url={user.avatarUrl} size={32} status={status} />
         <span class="member-words">
           <span class={`name ${color ? 'coloured' : ''}`} style={roleStyle(color)}>
@@ -70,8 +74,8 @@ function Row({
 }
 
 /**
- * A server's members by hoisted role, those who are online first. Only the rows in view are drawn. Of a large server the first are read, and more when the end
- * is in view: counts then end with a plus.
+ * A server's members by hoisted role, those who are online first. Only the rows in view are drawn, and their presences are kept up to date. Of a large server the
+ * first are read, and more when the end is in view: counts then end with a plus. Tab leads to one row, from which the arrow keys lead to the others.
  */
 function MemberList({ serverId }: { serverId: string }): JSX.Element {
   const reading = useTask();
@@ -85,6 +89,28 @@ function MemberList({ serverId }: { serverId: string }): JSX.Element {
     if (more && to >= all.length && !reading.error) readMore();
   }, [more, to >= all.length, all.length]);
   const shown = all.slice(from, to);
+  usePresences(watchedOf(all, shown));
+  const box = useRef<HTMLDivElement>(null);
+  const current = useSignal<string | null>(null);
+  const isMoving = useRef(false);
+  const stop = shown.find(({ key }) => key === current.value) ?? shown.find(({ kind }) => kind === 'member');
+  useEffect(() => {
+    if (isMoving.current) box.current?.querySelector<HTMLElement>('button[tabindex="0"]')?.focus();
+    isMoving.current = false;
+  });
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const element = box.current;
+    const pageRows = Math.floor((element?.clientHeight ?? 0) / rowPx);
+    const at = memberAt(all, all.indexOf(stop as MemberRow), event.key, pageRows);
+    const next = all[at];
+    if (!element || !next) return;
+    event.preventDefault();
+    current.value = next.key;
+    isMoving.current = true;
+    if (at * rowPx < element.scrollTop) element.scrollTop = at * rowPx;
+    else if ((at + 1) * rowPx > element.scrollTop + element.clientHeight) element.scrollTop = (at + 1) * rowPx - element.clientHeight;
+    look(element);
+  };
   const look = (element: HTMLElement): void => {
     const first = Math.max(0, Math.floor(element.scrollTop / rowPx) - beyond);
     const last = Math.ceil((element.scrollTop + element.clientHeight) / rowPx) + beyond;
@@ -94,13 +120,19 @@ function MemberList({ serverId }: { serverId: string }): JSX.Element {
     <div
       class="scroll member-list"
       onScroll={({ currentTarget }) => look(currentTarget)}
+      onKeyDown={onKeyDown}
+      onFocusIn={({ target }) => {
+        const focused = (target as Element).closest<HTMLElement>('[data-key]')?.dataset.key;
+        if (focused !== undefined) current.value = focused;
+      }}
       ref={(element) => {
+        box.current = element;
         if (element) look(element);
       }}
     >
       <ul style={{ paddingTop: `${Math.min(from, all.length) * rowPx}px`, paddingBottom: `${Math.max(0, all.length - to) * rowPx}px` }}>
         {shown.map((row, index) => (
-          <Row key={row.key} row={row} serverId={serverId} at={from + index + 1} count={all.length} more={more} />
+          <Row key={row.key} row={row} serverId={serverId} at={from + index + 1} count={all.length} more={more} isStop={row === stop} />
         ))}
       </ul>
       <Problem error={reading.error} again={readMore} />
@@ -112,7 +144,9 @@ function MemberList({ serverId }: { serverId: string }): JSX.Element {
 export function MembersPanel({ place, onClose }: { place: Place; onClose: () => void }): JSX.Element {
   const serverId = place.serverId ?? '';
   const task = useTask();
-  const load = (): void => void task.run(() => loadMembers(serverId));
+  // Where not all are kept up to date, what was read before may be old.
+  const isLarge = (membersOf(serverId)?.size ?? 0) > membersWatched;
+  const load = (): void => void task.run(() => loadMembers(serverId, isLarge));
   useEffect(load, [serverId]);
   return (
     <Panel title="Members" onClose={onClose} flush>

@@ -20,6 +20,7 @@ import { MemberActions } from '../settings/member-actions.tsx';
 import { badgeTexts } from './badges.ts';
 import { profileOpen } from './open-profile.ts';
 import { useMembers } from './use-member.ts';
+import { usePresences } from './use-presences.ts';
 import './profile.css';
 
 function Roles({ server, userId }: { server: Server; userId: string }): JSX.Element | null {
@@ -51,6 +52,7 @@ function ProfileBody({ profile, serverId, onClose }: { profile: Profile; serverI
   const server = details.value.get(serverId ?? '');
   const member = server && membersOf(server.id)?.get(user.id);
   useMembers(serverId, [user.id]);
+  usePresences([user.id]);
   const talk = (): void =>
     void talking.run(async () => {
       const dm = await openDm(user.id);

@@ -4,10 +4,15 @@ import { dms } from '../../state/dms.ts';
 import { faceOf, presenceOf } from '../../state/people.ts';
 import { isUnread } from '../../state/reads.ts';
 import { Avatar } from '../../ui/avatar.tsx';
+import { usePresences } from '../people/use-presences.ts';
+
+/** How many conversations show who is online now: the newest. */
+const watchedDms = 100;
 
 /** The person's conversations, newest first. */
 export function DmList(): JSX.Element {
   const { path } = useLocation();
+  usePresences(dms.value.slice(0, watchedDms).map(({ recipient }) => recipient.id));
   return (
     <nav class="channel-list" aria-label="Direct messages">
       <header>
