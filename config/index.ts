@@ -1,3 +1,5 @@
+import { isRedisUrl, readRedisAddress } from './redis-address.ts';
+
 /** One environment variable: what it is for, its default, and how its text becomes a value (throws a short reason when it cannot). */
 export interface Setting<T> {
   about: string;
@@ -27,6 +29,15 @@ const url =
 const mongodbUrl = (value: string): string => {
   if (!/^mongodb(\+srv)?:\/\/[^\s/]+(\/\S*)?$/.test(value)) throw new Error('must be a URL that begins with mongodb:// or mongodb+srv://');
   return value;
+};
+const optional =
+  <T>(read: (text: string) => T, whenEmpty: T) =>
+  (value: string): T =>
+    value === '' ? whenEmpty : read(value);
+const redisUrl = (value: string): string => {
+  if (!isRedisUrl(value))
+    throw new Error('must be redis://host:port, or redis+cluster://host:port,host:port for a cluster (rediss: with TLS)');
+  return value.replace(/\/$/, '');
 };
 const oneOf =
   <T extends string>(...values: T[]) =>
@@ -75,12 +86,16 @@ export const settings = {
   BASE_URL: setting('Public URL of the API and the pages. Default: http://localhost:PORT.', '', url('http:', 'https:')),
   GATEWAY_URL: setting('Public URL of the gateway. Default: ws://localhost:GATEWAY_PORT.', '', url('ws:', 'wss:')),
   MONGODB_URL: setting('URL of the MongoDB database, with its name in the path.', undefined, mongodbUrl),
-  REDIS_URL: setting('URL of Redis 7 or newer, configured with AOF and noeviction.', undefined, url('redis:', 'rediss:')),
+  REDIS_URL: setting(
+    'URL of Redis 7 or newer, configured with AOF and noeviction. Of a Redis Cluster: `redis+cluster://user:password@host:port,host:port` with some of its nodes.',
+    undefined,
+    redisUrl,
+  ),
   REDIS_PREFIX: setting('Prefix of every Redis key, so that several installations can share one Redis.', 'parlance', text),
   LOG_PARTITIONS: setting(
-    'Number of hash slots that gateway sessions are spread over. More than 1 only on a Redis Cluster.',
-    '1',
-    whole(1, 64),
+    'Number of hash slots that events and sessions are spread over, 1 to 16; fixed at the first start. Default: 1, and 16 on a Redis Cluster.',
+    '',
+    optional(whole(1, 16), 0),
   ),
   STORE_PATIENCE: setting(
     'Multiplies the time that Redis (0.3 s) and the database (2 s) have to respond before they count as unavailable. For slow machines.',
@@ -165,6 +180,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   const values = Object.fromEntries(entries) as Values;
   return Object.freeze({
     ...values,
+    LOG_PARTITIONS: values.LOG_PARTITIONS || (readRedisAddress(values.REDIS_URL).isCluster ? 16 : 1),
     baseUrl: values.BASE_URL || `http://localhost:${values.PORT}`,
     gatewayUrl: values.GATEWAY_URL || `ws://localhost:${values.GATEWAY_PORT}`,
   });

@@ -9,7 +9,7 @@ import { checkTokens, receiveControl } from './control.ts';
 import { dropSession, releaseSession } from './disconnect.ts';
 import { closeExpired } from './frame-handler.ts';
 import { op } from './frames.ts';
-import { barrier, createLane, whenLive } from './lane.ts';
+import { barrier, createLane, laneOf, whenLive } from './lane.ts';
 import { trimTails } from './places.ts';
 import { createPresenceState, recoverPresences } from './presence.ts';
 import { interrupt, receiveEntry } from './receive.ts';
@@ -41,10 +41,10 @@ async function createNode(platform: GatewayPlatform, metrics: Metrics): Promise<
   const log = await platform.listen(id, {
     onEntry: (place, entry) => node && receiveEntry(node, place, entry),
     onControl: (message) => node && receiveControl(node, message),
-    onInterrupted: () => {
+    onInterrupted: (k) => {
       if (!node) return;
-      for (const lane of node.lanes) interrupt(node, lane);
-      void recoverPresences(node);
+      interrupt(node, laneOf(node, { k }));
+      void recoverPresences(node, k);
     },
   });
   const entering = createTurns(handshakesAtOnce);

@@ -20,7 +20,10 @@ async function subscribeIn(node: GatewayNode, lane: Lane, places: readonly Place
     await whenLive(lane);
     const { generation } = lane;
     try {
-      await node.log.subscribe(places.map(({ name }) => name));
+      await node.log.subscribe(
+        lane.k,
+        places.map(({ name }) => name),
+      );
     } catch {
       await sleep(againMs);
       continue;

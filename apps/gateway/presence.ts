@@ -20,7 +20,7 @@ export const createPresenceState = (inCheckSlot: PresenceState['inCheckSlot']): 
   bots: new Set(),
   reads: new Map(),
   nextRead: 1,
-  generation: 0,
+  generations: new Map(),
   inCheckSlot,
 });
 
@@ -45,7 +45,6 @@ async function readSome({ log, presence }: GatewayNode, k: number, ids: readonly
 
 /** Subscribes to the presences of these accounts, then reads them: what is published in between is not missed. Rejects while Redis is away. */
 async function subscribeThenRead(node: GatewayNode, ids: readonly string[]): Promise<void> {
-  await node.log.watch(ids);
   const byPartition = new Map<number, string[]>();
   for (const id of ids) {
     const k = node.log.partitionOf(accountPlace(id));
@@ -53,8 +52,10 @@ async function subscribeThenRead(node: GatewayNode, ids: readonly string[]): Pro
     if (part) part.push(id);
     else byPartition.set(k, [id]);
   }
-  for (const [k, part] of byPartition)
+  for (const [k, part] of byPartition) {
+    await node.log.watch(k, part);
     for (let from = 0; from < part.length; from += presencesAtOnce) await readSome(node, k, part.slice(from, from + presencesAtOnce));
+  }
 }
 
 /** Makes a session a watcher of an account that it may see. */
@@ -148,34 +149,40 @@ export function receivePresences(node: GatewayNode, { id, accounts, kept }: Extr
 }
 
 /** A bot's session that asked for presences receives those of its small servers from now on. */
-export async function addPresenceBot({ presence, log }: GatewayNode, session: Session): Promise<void> {
+export async function addPresenceBot({ presence, log, lanes }: GatewayNode, session: Session): Promise<void> {
   if (!session.account.bot || !session.events?.has('PRESENCE_UPDATE')) return;
   presence.bots.add(session);
-  if (presence.bots.size === 1) await log.watchForBots(true).catch(() => undefined); // the connection is away: all is subscribed to when it is back
+  if (presence.bots.size > 1) return;
+  // Where the connection is away, all is subscribed to when it is back.
+  await Promise.all(lanes.map(({ k }) => log.watchForBots(k).catch(() => undefined)));
 }
 
 /** A session receives no presences any more. */
 export function dropPresences(node: GatewayNode, session: Session): void {
   const { presence, log } = node;
   for (const id of session.watch?.accounts ?? []) removeWatcher(node, session, id);
-  if (presence.bots.delete(session) && presence.bots.size === 0) void log.watchForBots(false).catch(() => undefined);
+  if (presence.bots.delete(session) && presence.bots.size === 0) log.unwatchForBots();
 }
 
-/** The subscription was lost, or is back: all is subscribed to and read again, and what changed meanwhile is sent. Never rejects. */
-export async function recoverPresences(node: GatewayNode): Promise<void> {
+/** The subscriptions of a partition were lost, or can be made again: all is subscribed to and read again, and what changed meanwhile is sent. Never rejects. */
+export async function recoverPresences(node: GatewayNode, k: number): Promise<void> {
   const { presence, log } = node;
-  const generation = ++presence.generation;
+  const generation = (presence.generations.get(k) ?? 0) + 1;
+  presence.generations.set(k, generation);
   for (const { reject } of presence.reads.values()) reject(new Error('interrupted'));
-  while (generation === presence.generation && !node.closing)
+  while (generation === presence.generations.get(k) && !node.closing)
     try {
-      if (!log.isUp()) await sleep(againMs);
+      if (!log.isUp(k)) await sleep(againMs);
       else {
-        if (presence.bots.size > 0) await log.watchForBots(true);
-        await subscribeThenRead(node, [...presence.watched.keys()]);
+        if (presence.bots.size > 0) await log.watchForBots(k);
+        await subscribeThenRead(
+          node,
+          [...presence.watched.keys()].filter((id) => log.partitionOf(accountPlace(id)) === k),
+        );
         return;
       }
     } catch (error) {
-      node.platform.log.debug({ err: error }, 'reading presences failed; retrying');
+      node.platform.log.debug({ err: error, partition: k }, 'reading presences failed; retrying');
       await sleep(againMs);
     }
 }

@@ -129,7 +129,7 @@ export function interrupt(node: GatewayNode, lane: Lane): void {
 async function recover(node: GatewayNode, lane: Lane): Promise<void> {
   while (lane.state === 'held' && !node.closing)
     try {
-      if (node.log.isUp()) await recoverOnce(node, lane);
+      if (node.log.isUp(lane.k)) await recoverOnce(node, lane);
       else await sleep(againMs);
     } catch (error) {
       node.platform.log.debug({ err: error, partition: lane.k }, 'hearing the log anew failed; retrying');
@@ -141,7 +141,10 @@ async function recover(node: GatewayNode, lane: Lane): Promise<void> {
 async function recoverOnce(node: GatewayNode, lane: Lane): Promise<void> {
   const { generation } = lane;
   const places = [...node.places.values()].filter(({ k }) => k === lane.k);
-  await node.log.subscribe(places.map(({ name }) => name));
+  await node.log.subscribe(
+    lane.k,
+    places.map(({ name }) => name),
+  );
   const { n, epoch, floor, ends } = await node.log.boot(lane.k, lane.seen);
   const active = await node.log.active(lane.k, lane.checked);
   if (lane.generation !== generation) return;

@@ -141,8 +141,8 @@ export interface PresenceState {
   /** Who waits for presences from Redis. */
   readonly reads: Map<number, Waiter>;
   nextRead: number;
-  /** Counts interruptions. */
-  generation: number;
+  /** Counts the interruptions of each partition. */
+  readonly generations: Map<number, number>;
   /** Lets so many watch lists be checked at once; the others wait. */
   readonly inCheckSlot: <T>(check: () => Promise<T>) => Promise<T>;
 }

@@ -1,4 +1,5 @@
 import type { Append } from '../store/log/append.ts';
+import type { Appended } from '../store/log/confirm.ts';
 import { accountPlace, serverPlace } from '../store/log/keys.ts';
 import type { WorkerPlatform } from '../store/platform.ts';
 import { homeOfChannel } from './access.ts';
@@ -22,18 +23,24 @@ export async function placesOfChannel(
 export const placed = (places: readonly string[], events: readonly Append[]): PlacedEvent[] =>
   places.flatMap((place) => events.map((event) => ({ ...event, place })));
 
-/** Appends events in their order, each once however often it is called. Rejects while Redis is away; some of them may be appended then. */
-export async function appendInOrder({ append }: WorkerPlatform, events: readonly PlacedEvent[]): Promise<void> {
+/**
+ * Appends events in their order, each once however often it is called; answers what `confirm` takes before they are acknowledged. Rejects while Redis is away;
+ * some of them may be appended then.
+ */
+export async function appendInOrder({ append }: WorkerPlatform, events: readonly PlacedEvent[]): Promise<Appended[]> {
+  const appended: Appended[] = [];
   for (let start = 0; start < events.length; ) {
     const { place } = events[start] as PlacedEvent;
     const next = events.findIndex((event, at) => at > start && event.place !== place);
     const end = next === -1 ? events.length : next;
-    await append(
+    const some = await append(
       place,
       events.slice(start, end).map(({ place: _place, ...event }) => event),
     );
+    appended.push(...some);
     start = end;
   }
+  return appended;
 }
 
 /** Lets the marks of events expire that are taken off their documents. Never rejects. */

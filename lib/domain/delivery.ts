@@ -77,10 +77,11 @@ export async function drainChannel(platform: WorkerPlatform, channelId: string):
     const events = await dueEvents(platform, messages);
     if (performance.now() - began > batchLifeMs) return;
     const due = placed(await placesOfChannel(platform, first), events);
-    await appendInOrder(platform, due);
+    const appended = await appendInOrder(platform, due);
     await noteNewest(platform, channelId, messages, horizon?.newest ?? '');
     if (first.serverId === null) await settleDm(platform, channelId);
     if (first.thread && messages.some(cameOrWent)) await askRecount(platform, channelId, bookkeeping);
+    await platform.confirm(appended);
     if (performance.now() - began > batchLifeMs) return;
     await settle(platform, messages, due);
     if (found.length < batchDocuments && messages.length === found.length) return;

@@ -40,7 +40,7 @@ const goneEvent = ({ serverId, overwrites }: RemovalInServer, id: string): Place
 /** Tells that these are gone to who could view them, once in all passes. Nothing is told when the server is gone too. */
 async function tellGone(platform: WorkerPlatform, removal: RemovalInServer, ids: readonly string[], { last }: Pass): Promise<void> {
   const events = ids.map((id) => goneEvent(removal, id));
-  await appendInOrder(platform, events);
+  await platform.confirm(await appendInOrder(platform, events));
   if (last) await forgetAll(platform, events);
 }
 
@@ -126,7 +126,7 @@ async function finishMembers(platform: WorkerPlatform, removal: RemovalInServer,
   for (let start = 0; start < events.length; start += toldAtOnce) {
     await goingOn();
     const some = events.slice(start, start + toldAtOnce);
-    await appendInOrder(platform, some);
+    await platform.confirm(await appendInOrder(platform, some));
   }
   await forgetRemoval(platform, removal);
   void forgetAll(platform, events);

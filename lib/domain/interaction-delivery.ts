@@ -1,4 +1,5 @@
 import type { EventData } from '../contract/events.ts';
+import type { Appended } from '../store/log/confirm.ts';
 import { accountPlace } from '../store/log/keys.ts';
 import type { InteractionDoc } from '../store/models/interaction.ts';
 import { type OutboxEntry, settled } from '../store/models/outbox.ts';
@@ -29,18 +30,19 @@ export async function payloadOf(platform: Platform, interaction: InteractionDoc)
 }
 
 /** Hands the interaction to the bot's newest session. One that is offline, or may not see the channel any more, is told nothing: the interaction will expire. */
-async function tellBot(platform: WorkerPlatform, interaction: InteractionDoc, entry: OutboxEntry): Promise<void> {
+async function tellBot(platform: WorkerPlatform, interaction: InteractionDoc, entry: OutboxEntry): Promise<Appended[]> {
   const { botId, channelId, serverId } = interaction;
   const payload = JSON.stringify(await payloadOf(platform, interaction));
   const access = serverId === null ? null : await loadServerNow(platform, serverId);
-  if (serverId !== null && !(access && (await mayView(access, botId, channelId)))) return;
+  if (serverId !== null && !(access && (await mayView(access, botId, channelId)))) return [];
   const sid = await platform.newestSession(botId);
-  if (sid !== null) await platform.append(accountPlace(botId), [{ id: entry.id, name: 'INTERACTION_CREATE', payload, onlySession: sid }]);
+  if (sid === null) return [];
+  return platform.append(accountPlace(botId), [{ id: entry.id, name: 'INTERACTION_CREATE', payload, onlySession: sid }]);
 }
 
 /** Shows the person, and nobody else, what their interaction owes: its state, or an ephemeral answer. */
-async function tellPerson(platform: WorkerPlatform, { userId }: InteractionDoc, { id, name, data }: OutboxEntry): Promise<void> {
-  await platform.append(accountPlace(userId), [{ id, name, payload: JSON.stringify(data) }]);
+async function tellPerson(platform: WorkerPlatform, { userId }: InteractionDoc, { id, name, data }: OutboxEntry): Promise<Appended[]> {
+  return platform.append(accountPlace(userId), [{ id, name, payload: JSON.stringify(data) }]);
 }
 
 /**
@@ -53,8 +55,8 @@ export async function deliverOwed(platform: WorkerPlatform, interaction: Interac
   const stored = answer ? await storeMessage(platform, answer) : null;
   for (const entry of entries) {
     if (performance.now() - began > deliveryLifeMs) return;
-    if (entry.name !== 'INTERACTION_CREATE') await tellPerson(platform, interaction, entry);
-    else if (interaction.state === 'created') await tellBot(platform, interaction, entry);
+    if (entry.name !== 'INTERACTION_CREATE') await platform.confirm(await tellPerson(platform, interaction, entry));
+    else if (interaction.state === 'created') await platform.confirm(await tellBot(platform, interaction, entry));
   }
   const ids = entries.map((entry) => entry.id);
   await platform.db.interactions.collection.updateOne({ _id: _id as never }, [

@@ -78,7 +78,7 @@ async function drainBatch(platform: WorkerPlatform, serverId: string, from: From
   const turns = await viewChangesIn(access, { server, members, channels });
   const events = [...inOrder(own, theirs), ...turns.events, ...newsOfChannels(channels.filter(({ _id }) => !turns.told.has(_id)))];
   if (performance.now() - began > batchLifeMs) return null;
-  await appendInOrder(platform, events);
+  await platform.confirm(await appendInOrder(platform, events));
   if (performance.now() - began > batchLifeMs) return null;
   await settleNews(platform, server, own.done, members);
   const channelIds = channels.map(({ _id }) => _id as never);

@@ -1,7 +1,8 @@
-import type { Redis } from 'ioredis';
+import type { ChainableCommander } from 'ioredis';
 import type { Logger } from '../base/log.ts';
 import { type Keys, serverPlace, versionKey } from './log/keys.ts';
 import { type Control, controlChannel } from './log/reader.ts';
+import { groupBySlot, publishCommand, type RedisClient, readKeys } from './redis.ts';
 
 /** How long a version key is kept without a change, in seconds: far longer than any cached entry (30 s). */
 const keptSecs = 3_600;
@@ -48,34 +49,50 @@ const bumpOf = ({ servers = [], accounts = [], members = [], credentials = false
 });
 
 /** Binds the versions to `redis`. Bumps that fail are repeated when the connection is back. */
-export function createAccessVersions(redis: Redis, keys: Keys, log: Logger): AccessVersions {
+export function createAccessVersions(redis: RedisClient, keys: Keys, log: Logger): AccessVersions {
   const pending = new Set<Bump>();
   const bump = async ({ ids, members, credentialsOf }: Bump): Promise<void> => {
-    const pipeline = redis.multi();
-    for (const id of ids) {
+    const publish = publishCommand(redis);
+    const rises = [...ids].map((id) => {
       const key = versionKey(keys, id);
       // Begins at the time, so that a version never comes back after its key expired.
-      pipeline.set(key, Date.now(), 'EX', keptSecs, 'NX').incr(key).expire(key, keptSecs);
-    }
-    for (const [serverId, accountId] of members) {
+      return [
+        key,
+        (multi: ChainableCommander) => multi.set(key, Date.now(), 'EX', keptSecs, 'NX').incr(key).expire(key, keptSecs),
+      ] as const;
+    });
+    const tell = (channel: string, message: Control) =>
+      [channel, (multi: ChainableCommander) => multi[publish](channel, JSON.stringify(message))] as const;
+    const changes = members.map(([serverId, accountId]) => {
       const place = serverPlace(serverId);
-      pipeline.publish(keys.channel(place), JSON.stringify({ kind: 'member', place, accountId } satisfies Control));
-    }
-    for (const accountId of credentialsOf)
-      pipeline.publish(controlChannel(keys, accountId), JSON.stringify({ kind: 'access', accountId } satisfies Control));
-    await pipeline.exec();
+      return tell(keys.channel(place), { kind: 'member', place, accountId });
+    });
+    const resets = credentialsOf.map((accountId) => tell(controlChannel(keys, accountId), { kind: 'access', accountId }));
+    await Promise.all(
+      groupBySlot([...rises, ...changes, ...resets], ([key]) => key).map((commands) => {
+        const multi = redis.multi();
+        for (const [, add] of commands) add(multi);
+        return multi.exec();
+      }),
+    );
   };
-  redis.on('ready', () => {
-    for (const one of pending) {
-      pending.delete(one);
-      bump(one).catch(() => pending.add(one));
-    }
-  });
+  for (const event of ['ready', 'refresh'])
+    redis.on(event, () => {
+      for (const one of pending) {
+        pending.delete(one);
+        bump(one).catch(() => pending.add(one));
+      }
+    });
   return {
     async read(ids) {
       if (redis.status !== 'ready') return null;
       try {
-        return (await redis.mget(ids.map((id) => versionKey(keys, id)))).map((version) => version ?? '0');
+        return (
+          await readKeys(
+            redis,
+            ids.map((id) => versionKey(keys, id)),
+          )
+        ).map((version) => version ?? '0');
       } catch {
         return null;
       }

@@ -1,6 +1,6 @@
-import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import { limits } from '../base/limits.ts';
+import { onConnectionLost, type RedisClient } from './redis.ts';
 
 /** An answer that is kept in memory, and about how much it takes there. */
 export interface CachedAnswer {
@@ -18,14 +18,14 @@ export interface Caches {
 const ttl = 30_000;
 
 /** Empty caches that are emptied again whenever the connection to `redis` is lost. */
-export function createCaches(redis: Redis): Caches {
+export function createCaches(redis: RedisClient): Caches {
   const cache = new LRUCache<string, object>({ max: 10_000, ttl });
   const answers = new LRUCache<string, CachedAnswer>({
     maxSize: limits.cachedAnswersBytes,
     sizeCalculation: ({ sizeBytes }) => sizeBytes,
     ttl,
   });
-  redis.on('close', () => {
+  onConnectionLost(redis, () => {
     cache.clear();
     answers.clear();
   });

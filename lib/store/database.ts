@@ -10,6 +10,7 @@ import { dmSchema } from './models/dm.ts';
 import { fileSchema } from './models/file.ts';
 import { followSchema } from './models/follow.ts';
 import { commandsSchema, idempotencySchema, interactionSchema } from './models/interaction.ts';
+import { logSchema } from './models/log.ts';
 import { loginCodeSchema } from './models/login-code.ts';
 import { messageSchema } from './models/message.ts';
 import { metaSchema } from './models/meta.ts';
@@ -48,6 +49,7 @@ const collections = (connection: Connection) => ({
   interactions: connection.model('Interaction', interactionSchema),
   idempotency: connection.model('Idempotency', idempotencySchema),
   meta: connection.model('Meta', metaSchema),
+  log: connection.model('Log', logSchema),
 });
 
 /** The collections, one model each. Reads are made with `.lean()`. */

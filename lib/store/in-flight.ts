@@ -1,7 +1,6 @@
-import type { Redis } from 'ioredis';
 import { limits } from '../base/limits.ts';
 import type { Keys } from './log/keys.ts';
-import { bindScript, nowLua } from './redis.ts';
+import { bindScript, nowLua, type RedisClient } from './redis.ts';
 
 /** One request on its way out: who it counts for, how many of those there may be at once, and how long it lasts at most. */
 export interface Flight {
@@ -34,7 +33,7 @@ return 1
 `;
 
 /** Binds the places for requests that go out, at most `max` in all, by default `limits.requestsInFlight`, to `redis`. */
-export function createTakeFlight(redis: Redis, keys: Keys, max: number = limits.requestsInFlight): TakeFlight {
+export function createTakeFlight(redis: RedisClient, keys: Keys, max: number = limits.requestsInFlight): TakeFlight {
   const script = bindScript<number>(redis, 'parlanceTakeFlight', lua);
   const all = `${keys.partition(0)}flights`;
   return async ({ id, group, groupMax, lastsMs }) => {

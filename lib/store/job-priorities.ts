@@ -1,7 +1,6 @@
-import type { Redis } from 'ioredis';
 import type { QueueName } from '../contract/jobs.ts';
 import type { Keys } from './log/keys.ts';
-import { bindScript } from './redis.ts';
+import { bindScript, type RedisClient } from './redis.ts';
 
 /** Jobs that an account is about to put on a queue. */
 export interface PriorityAsk {
@@ -56,7 +55,7 @@ return 1
 `;
 
 /** Binds the priorities of jobs to `redis`; `isEmpty` says whether no job of a queue waits, also not for later. */
-export function createJobPriorities(redis: Redis, keys: Keys, isEmpty: (queue: QueueName) => Promise<boolean>): JobPriorities {
+export function createJobPriorities(redis: RedisClient, keys: Keys, isEmpty: (queue: QueueName) => Promise<boolean>): JobPriorities {
   const reserve = bindScript<number[] | null>(redis, 'parlanceReservePriorities', reserveLua);
   const serve = bindScript<number>(redis, 'parlanceJobServed', servedLua);
   const keyOf = (queue: QueueName): string => `${keys.partition(0)}fair:${queue}`;

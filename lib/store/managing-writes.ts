@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Redis } from 'ioredis';
 import { lookAgain } from '../base/look-again.ts';
 import type { Keys } from './log/keys.ts';
-import { bindScript, nowLua } from './redis.ts';
+import { bindScript, nowLua, type RedisClient } from './redis.ts';
 
 /** How long a write counts as in flight unless it ends before, and how long others wait for it at most, in milliseconds, times STORE_PATIENCE. */
 const inFlightMs = 2_500;
@@ -29,7 +28,7 @@ export interface ManagingWrites {
 }
 
 /** Binds the set to `redis`. `timeoutFactor` stretches the longest wait. */
-export function createManagingWrites(redis: Redis, keys: Keys, timeoutFactor: number): ManagingWrites {
+export function createManagingWrites(redis: RedisClient, keys: Keys, timeoutFactor: number): ManagingWrites {
   const enterScript = bindScript<null>(redis, 'parlanceEnterManaging', enterLua);
   const othersScript = bindScript<string[]>(redis, 'parlanceOthersManaging', othersLua);
   const lastsMs = inFlightMs * timeoutFactor;

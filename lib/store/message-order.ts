@@ -1,11 +1,10 @@
-import type { Redis } from 'ioredis';
 import { refuse } from '../base/errors.ts';
 import { type IdSource, idEpochMs, idOf } from '../base/ids.ts';
 import { lookAgain } from '../base/look-again.ts';
 import { isUnavailable } from './database.ts';
 import type { Keys } from './log/keys.ts';
 import { createNewestMessages, type NewestMessages, newestKey, noteNewestLua } from './newest-messages.ts';
-import { bindScript, nowLua } from './redis.ts';
+import { bindScript, nowLua, type RedisClient } from './redis.ts';
 
 /** How long an insert may take from the moment its ids are taken, in milliseconds, times STORE_PATIENCE: then the driver gives up and the database ends the command. */
 const insertMs = 2_000;
@@ -123,7 +122,7 @@ export interface MessageOrder {
 }
 
 /** Binds the order of messages to `redis`. `timeoutFactor` stretches every wait for a store. */
-export function createMessageOrder(redis: Redis, keys: Keys, ids: IdSource, timeoutFactor: number): MessageOrder {
+export function createMessageOrder(redis: RedisClient, keys: Keys, ids: IdSource, timeoutFactor: number): MessageOrder {
   const reserveScript = bindScript<string>(redis, 'parlanceReserveId', reserveLua);
   const horizonScript = bindScript<[string, string, string]>(redis, 'parlanceHorizon', horizonLua);
   const endScript = bindScript<null>(redis, 'parlanceEndInsert', endLua);

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { Redis } from 'ioredis';
 import { collectDefaultMetrics, type MetricObjectWithValues, type MetricValue, type Registry } from 'prom-client';
 import type { Keys } from './log/keys.ts';
-import { bindScript } from './redis.ts';
+import { bindScript, type RedisClient } from './redis.ts';
 
 /** How often a process writes its measurements, in milliseconds. */
 const everyMs = 2_000;
@@ -34,7 +33,7 @@ redis.call('EXPIRE', KEYS[2], life * 4)
 `;
 
 /** Binds the feeds of one installation to `redis`. */
-export function createMetricsFeeds(redis: Redis, keys: Keys): MetricsFeeds {
+export function createMetricsFeeds(redis: RedisClient, keys: Keys): MetricsFeeds {
   const script = bindScript<null>(redis, 'parlanceFeed', lua);
   const prefix = `${keys.partition(0)}metrics:`;
   return {

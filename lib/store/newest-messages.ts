@@ -1,6 +1,5 @@
-import type { Redis } from 'ioredis';
 import type { Keys } from './log/keys.ts';
-import { bindScript } from './redis.ts';
+import { bindScript, type RedisClient } from './redis.ts';
 
 /** How long an entry lives after it was written, in seconds: 30 days. */
 const keptSecs = 30 * 24 * 3_600;
@@ -34,7 +33,7 @@ export interface NewestMessages {
 }
 
 /** Binds the newest messages to `redis`. */
-export function createNewestMessages(redis: Redis, keys: Keys): NewestMessages {
+export function createNewestMessages(redis: RedisClient, keys: Keys): NewestMessages {
   const keyOf = (channelId: string): string => newestKey(keys, channelId);
   const noteScript = bindScript<null>(redis, 'parlanceNoteNewest', `${noteNewestLua}noteNewest(KEYS[1], ARGV[1])`);
   return {

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { Redis } from 'ioredis';
 import { refuse } from '../base/errors.ts';
 import { createIds, type IdSource, idTimeMs, isId } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
 import type { Database } from './database.ts';
 import type { Keys } from './log/keys.ts';
-import { bindScript } from './redis.ts';
+import { bindScript, type RedisClient } from './redis.ts';
 
 /** How long a node number stays taken after the last renewal, in milliseconds: while Redis is away for less, ids are given on. */
 const leaseMs = 600_000;
@@ -37,7 +36,12 @@ export interface NodeLease {
 }
 
 /** Leases a node number. `nowMs` is a monotonic clock in milliseconds. Throws when all are taken. */
-export async function leaseNode(redis: Redis, keys: Keys, log: Logger, nowMs: () => number = () => performance.now()): Promise<NodeLease> {
+export async function leaseNode(
+  redis: RedisClient,
+  keys: Keys,
+  log: Logger,
+  nowMs: () => number = () => performance.now(),
+): Promise<NodeLease> {
   const holder = randomUUID();
   const prefix = `${keys.partition(0)}id-node:`;
   const takeScript = bindScript<number>(redis, 'parlanceTakeNode', takeLua);
@@ -73,7 +77,7 @@ export async function leaseNode(redis: Redis, keys: Keys, log: Logger, nowMs: ()
 
 /** The ids of one process under a leased node number, which it renews until `release`. They go on above the stored ones, also after clocks were set back. */
 export async function openIds(
-  redis: Redis,
+  redis: RedisClient,
   keys: Keys,
   db: Database,
   log: Logger,

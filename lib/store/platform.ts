@@ -1,56 +1,29 @@
 import type { Config } from '../../config/index.ts';
-import type { IdSource } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
 import { createMetrics, type Metrics } from '../base/metrics.ts';
-import { type AccessVersions, createAccessVersions } from './access-versions.ts';
-import { openKeyedDatabase } from './app-key.ts';
 import type { Blobs } from './blobs/store.ts';
 import { openBlobs } from './blobs.ts';
-import { type Caches, createCaches } from './caches.ts';
-import type { Database } from './database.ts';
+import { type OpenedPlatform, openCommon, type Platform } from './common-platform.ts';
 import { createTakeFlight, type TakeFlight } from './in-flight.ts';
 import { createJobPriorities, type JobPriorities, type ReservePriorities } from './job-priorities.ts';
 import { type Appender, createAppender } from './log/append.ts';
-import { type Connections, createConnections } from './log/connected.ts';
+import { type Confirm, createConfirm } from './log/confirm.ts';
 import { createEpochs } from './log/epochs.ts';
-import { createKeys, type Keys } from './log/keys.ts';
+import { createEvidence } from './log/evidence.ts';
 import { createPresenceChanged, createPresences, type PresenceChanged, type Presences } from './log/presence.ts';
 import { createLogReader, type Listener, type LogReader, subscriberOptions } from './log/reader.ts';
-import { createLastNumber, createRetain, type LastNumber, type Retain } from './log/retention.ts';
+import { createRetain, type Retain } from './log/retention.ts';
 import { createSessions, type Sessions } from './log/sessions.ts';
 import { createManagingWrites, type ManagingWrites } from './managing-writes.ts';
 import { createMessageOrder, type MessageOrder } from './message-order.ts';
-import { createMetricsFeeds, type MetricsFeeds } from './metrics-feed.ts';
-import { openIds } from './node-lease.ts';
+import type { MetricsFeeds } from './metrics-feed.ts';
 import { createNudge } from './nudge.ts';
 import { createOutbound, type Outbound } from './outbound.ts';
 import { type Enqueue, type Handlers, type JobEnded, openConsumers, openProducer, type Producer } from './queue.ts';
-import { impatient, openRedis } from './redis.ts';
-import { type RedisFacts, readRedisFacts } from './redis-facts.ts';
+import { connectNode, impatient, openRedis } from './redis.ts';
 import { createGate, type Gate } from './throttle.ts';
 
-/** What every process may do: read and write the database, make ids, know versions, ask who is connected. */
-export interface Platform extends Connections, Caches {
-  readonly config: Config;
-  readonly log: Logger;
-  readonly db: Database;
-  readonly ids: IdSource;
-  readonly versions: AccessVersions;
-  /** The process' clock, in Unix milliseconds. */
-  now: () => number;
-  lastNumber: LastNumber;
-  /** Whether Redis answers now. */
-  redisUp(): boolean;
-  /** Round trip to Redis; rejects when it is away. */
-  pingRedis(): Promise<void>;
-  /** How Redis is set up and how full it is; rejects when it is away. */
-  redisFacts(): Promise<RedisFacts>;
-  /** Leaves this process' measurements where the operators' pages read them; rejects when Redis is away. */
-  readonly feedMetrics: MetricsFeeds['feedMetrics'];
-  /** When a worker last said that it lives, in Unix milliseconds; null when none has in the last minute. */
-  workerBeatAt(): Promise<number | null>;
-  close(): Promise<void>;
-}
+export type { Platform } from './common-platform.ts';
 
 /** What may also ask for work to be done. */
 export interface EnqueuePlatform extends Platform, Pick<Producer, 'enqueue' | 'isQueued' | 'waiting'> {
@@ -86,6 +59,7 @@ export interface ApiPlatform extends FilesPlatform {
 export interface WorkerPlatform extends FilesPlatform, Appender {
   readonly presences: Presences;
   readonly retain: Retain;
+  readonly confirm: Confirm;
   readonly metrics: Metrics;
   /** Says that a worker lives. */
   beat(): Promise<void>;
@@ -105,50 +79,9 @@ export interface OpsPlatform extends Platform, MetricsFeeds {
   readonly queues: Producer['queues'];
 }
 
-interface Opened extends Platform, MetricsFeeds {
-  readonly keys: Keys;
-  readonly redis: Awaited<ReturnType<typeof openRedis>>;
-}
-
-async function openCommon(config: Config, log: Logger, role: string): Promise<Opened> {
-  const keys = createKeys(config.REDIS_PREFIX, config.LOG_PARTITIONS);
-  const redis = await openRedis(config, log, role);
-  const db = await openKeyedDatabase(config, log).catch((error: unknown) => {
-    redis.disconnect();
-    throw error;
-  });
-  const beatKey = `${keys.partition(0)}worker-beat`;
-  const now = (): number => Date.now();
-  const { ids, release } = await openIds(redis, keys, db, log, now);
-  return {
-    config,
-    log,
-    db,
-    keys,
-    redis,
-    ...createCaches(redis),
-    now,
-    ids,
-    versions: createAccessVersions(redis, keys, log),
-    ...createConnections(redis, keys),
-    lastNumber: createLastNumber(redis, keys),
-    redisUp: () => redis.status === 'ready',
-    pingRedis: async () => void (await redis.ping()),
-    redisFacts: () => readRedisFacts(redis),
-    ...createMetricsFeeds(redis, keys),
-    workerBeatAt: async () => {
-      const at = await redis.get(beatKey);
-      return at === null ? null : Number(at);
-    },
-    close: async () => {
-      await release();
-      redis.disconnect();
-      await db.close();
-    },
-  };
-}
-
-function withQueue(common: Opened): EnqueuePlatform & Pick<ApiPlatform, 'gate' | 'presenceChanged'> & { jobPriorities: JobPriorities } {
+function withQueue(
+  common: OpenedPlatform,
+): EnqueuePlatform & Pick<ApiPlatform, 'gate' | 'presenceChanged'> & { jobPriorities: JobPriorities } {
   const { config, log, redis, keys, ids } = common;
   const producer = openProducer(config, log, redis);
   const jobPriorities = createJobPriorities(redis, keys, producer.isEmpty);
@@ -193,14 +126,18 @@ export async function openApiPlatform(config: Config, log: Logger): Promise<ApiP
 export async function openWorkerPlatform(config: Config, log: Logger, metrics = createMetrics('worker')): Promise<WorkerPlatform> {
   const common = await openCommon(config, log, 'worker');
   const appends = await openRedis(config, log, 'log', { ...impatient, commandTimeout: 2_000 });
-  const epochs = createEpochs(appends, common.keys, () => log.error('Redis lost acknowledged events; gateway sessions must start again'));
+  const confirms = await openRedis(config, log, 'confirm', { ...impatient, commandTimeout: 5_000 });
+  const evidence = createEvidence(common.db);
+  const onLoss = (): void => log.error('Redis lost acknowledged events; gateway sessions must start again');
+  const epochs = createEpochs(appends, common.keys, onLoss, evidence);
   const queue = withQueue(common);
   const blobs = openBlobs(config);
   const platform: WorkerPlatform = {
     ...queue,
     blobs,
     ...createAppender(appends, common.keys, epochs, metrics.events),
-    retain: createRetain(common.redis, common.keys),
+    retain: createRetain(common.redis, common.keys, epochs),
+    confirm: createConfirm(confirms, common.keys, evidence, epochs),
     metrics,
     presences: createPresences(common.redis, common.keys),
     beat: async () => {
@@ -209,6 +146,7 @@ export async function openWorkerPlatform(config: Config, log: Logger, metrics = 
     consume: (handlers, ended) => openConsumers(config, log, queue.jobPriorities, platform, handlers, ended),
     close: async () => {
       appends.disconnect();
+      confirms.disconnect();
       blobs.close();
       await queue.close();
     },
@@ -226,7 +164,14 @@ export async function openGatewayPlatform(config: Config, log: Logger): Promise<
     ...common,
     sessions: createSessions(common.redis, common.keys),
     listen: async (nodeId, listener) =>
-      createLogReader(common.redis, await openRedis(config, log, 'ear', subscriberOptions), common.keys, epochs, nodeId, listener),
+      createLogReader(
+        common.redis,
+        (node) => connectNode(config, log, 'subscriber', subscriberOptions, node),
+        common.keys,
+        epochs,
+        nodeId,
+        listener,
+      ),
   };
 }
 

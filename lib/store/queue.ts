@@ -1,11 +1,10 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { DelayedError, type Job, Queue, UnrecoverableError, Worker } from 'bullmq';
-import type { Redis } from 'ioredis';
 import type { Config } from '../../config/index.ts';
 import type { Logger } from '../base/log.ts';
 import { type JobData, type JobEntry, type JobName, jobs, type QueueName, queues } from '../contract/jobs.ts';
 import type { JobPriorities } from './job-priorities.ts';
-import { impatient } from './redis.ts';
+import { createRedis, impatient, type RedisClient } from './redis.ts';
 
 const ajv = new Ajv2020({ keywords: ['patternText'] });
 const checks = new Map(Object.entries(jobs).map(([name, entry]) => [name, ajv.compile(entry.data)]));
@@ -38,7 +37,8 @@ export type BesideQueue = (() => Promise<void>) | null;
 export type Handlers<P> = { [N in JobName]: (platform: P, data: JobData<N>) => Promise<void | BesideQueue> };
 
 const keyOf = (entry: JobEntry, data: unknown): string => (entry.key as (data: unknown) => string)(data);
-const prefixOf = (config: Config): string => `{${config.REDIS_PREFIX}-queue}`;
+/** Each queue has a hash tag of its own, so that a cluster spreads them. */
+const prefixOf = (config: Config, name: string): string => `{${config.REDIS_PREFIX}-queue-${name}}`;
 
 /** The queues that a process may put jobs on. */
 export interface Producer {
@@ -56,12 +56,12 @@ export interface Producer {
 }
 
 /** Opens the producing side of every queue on `redis`, an impatient connection, which stays open when this is closed. */
-export function openProducer(config: Config, log: Logger, redis: Redis): Producer {
+export function openProducer(config: Config, log: Logger, redis: RedisClient): Producer {
   const open = new Map(
     (Object.keys(queues) as QueueName[]).map((name) => {
       const queue = new Queue(name, {
         connection: redis,
-        prefix: prefixOf(config),
+        prefix: prefixOf(config, name),
         skipVersionCheck: true,
       });
       queue.on('error', (error) => log.debug({ queue: name, err: error.message }, 'queue connection'));
@@ -140,16 +140,18 @@ export function openConsumers<P>(
       throw error;
     }
   };
+  // Until closed it tries to connect, often: by default BullMQ waits up to 20 s between two tries.
+  const connection = createRedis(config, 'queue', {
+    maxRetriesPerRequest: null,
+    connectTimeout: impatient.connectTimeout,
+    retryStrategy: (tries: number) => (closing ? null : impatient.retryStrategy(tries)),
+  });
+  connection.on('error', () => undefined); // the workers log it
+  connection.connect().catch(() => undefined);
   const workers = (Object.entries(queues) as [QueueName, (typeof queues)[QueueName]][]).map(([name, options]) => {
     const worker = new Worker(name, handle, {
-      // By default it would wait up to 20 s between two tries to connect, and longer than 5 s once Redis was away for 12 (quality 1, P10).
-      connection: {
-        url: config.REDIS_URL,
-        maxRetriesPerRequest: null,
-        connectTimeout: impatient.connectTimeout,
-        retryStrategy: (tries: number) => (closing ? null : impatient.retryStrategy(tries)),
-      },
-      prefix: prefixOf(config),
+      connection,
+      prefix: prefixOf(config, name),
       // The version of Redis is checked here, unlike above: unknown, it would let delayed jobs wait for whole seconds.
       concurrency: options.concurrency,
       lockDuration: options.lockMs,
@@ -173,6 +175,7 @@ export function openConsumers<P>(
     close: async () => {
       closing = true;
       await Promise.all(workers.map(closeWorker));
+      connection.disconnect();
       await Promise.all(beside);
     },
   };

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from '../base/log.ts';
+import { mastersOf, type RedisClient } from './redis.ts';
 
 /** What matters to us about how Redis is set up (quality 4). Sizes in bytes; `memoryMaxBytes` 0: no limit. */
 export interface RedisFacts {
@@ -12,8 +13,7 @@ export interface RedisFacts {
 /** From which part of its memory on Redis is called nearly full. */
 const nearlyFull = 0.7;
 
-/** Asks Redis about itself. Rejects while it is away. By INFO, as hosted ones refuse CONFIG. */
-export async function readRedisFacts(redis: Redis): Promise<RedisFacts> {
+async function readFactsOf(redis: Redis): Promise<RedisFacts> {
   const info = `${await redis.info('memory')}\n${await redis.info('persistence')}`;
   const value = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? '';
   return {
@@ -21,6 +21,23 @@ export async function readRedisFacts(redis: Redis): Promise<RedisFacts> {
     memoryMaxBytes: Number(value('maxmemory')),
     evictionPolicy: value('maxmemory_policy'),
     appendOnly: value('aof_enabled') === '1',
+  };
+}
+
+const fullness = ({ memoryUsedBytes, memoryMaxBytes }: RedisFacts): number => (memoryMaxBytes > 0 ? memoryUsedBytes / memoryMaxBytes : 0);
+
+/**
+ * Asks Redis about itself; of a cluster the masters: the memory of the fullest, and of the rest what is worst. Rejects while it is away. By INFO, as hosted ones
+ * refuse CONFIG.
+ */
+export async function readRedisFacts(redis: RedisClient): Promise<RedisFacts> {
+  const facts = await Promise.all(mastersOf(redis).map(readFactsOf));
+  const [fullest] = facts.toSorted((a, b) => fullness(b) - fullness(a) || b.memoryUsedBytes - a.memoryUsedBytes);
+  if (!fullest) throw new Error('no node of the Redis Cluster is connected');
+  return {
+    ...fullest,
+    evictionPolicy: facts.find(({ evictionPolicy }) => evictionPolicy !== 'noeviction')?.evictionPolicy ?? 'noeviction',
+    appendOnly: facts.every(({ appendOnly }) => appendOnly),
   };
 }
 

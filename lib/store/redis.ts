@@ -1,7 +1,12 @@
-import { Redis, type RedisOptions } from 'ioredis';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { Config } from '../../config/index.ts';
+import { readRedisAddress } from '../../config/redis-address.ts';
 import type { Logger } from '../base/log.ts';
 import { firstConnectMs } from '../base/process.ts';
+
+/** A single Redis, or a Redis Cluster: what one command or script touches lies in one hash slot, so both are used alike. */
+export type RedisClient = Redis | Cluster;
 
 /** Options of a connection that leave the address and the shape of replies to us. */
 export type ConnectOptions = Omit<RedisOptions, 'replyMapping' | 'host' | 'port'>;
@@ -27,18 +32,75 @@ function patient({ STORE_PATIENCE }: Config, options: ConnectOptions): ConnectOp
   return { ...options, ...Object.fromEntries(waits) };
 }
 
-/** Opens a connection of `kind` and waits for the first connect for 5 s (times STORE_PATIENCE); later losses heal by themselves and are logged once each. */
-export async function openRedis(config: Config, log: Logger, kind: string, options: ConnectOptions = impatient): Promise<Redis> {
-  const redis = new Redis(config.REDIS_URL, { ...patient(config, options), connectionName: `parlance-${kind}`, lazyConnect: true });
-  let up = false;
-  let fault = 'no answer';
-  redis.on('ready', () => {
-    up = true;
+/** How soon the nodes of a cluster are asked who serves which slots after a connection to one of them was lost, in milliseconds. */
+const refreshMs = 100;
+
+function createCluster(config: Config, kind: string, { enableOfflineQueue, retryStrategy, ...options }: ConnectOptions): Cluster {
+  const { nodes, login } = readRedisAddress(config.REDIS_URL);
+  const cluster = new Cluster(nodes, {
+    lazyConnect: true,
+    ...(enableOfflineQueue === undefined ? {} : { enableOfflineQueue }),
+    ...(retryStrategy ? { clusterRetryStrategy: retryStrategy } : {}),
+    // A command whose connection ended may have run; the caller decides whether it runs again. The client follows MOVED, ASK, TRYAGAIN and CLUSTERDOWN itself.
+    ...(enableOfflineQueue === false ? { retryDelayOnFailover: 0 } : {}),
+    // Names are resolved by the connection: TLS checks them.
+    dnsLookup: (host, done) => done(null, host),
+    redisOptions: { ...login, ...options, connectionName: `parlance-${kind}` },
   });
-  redis.on('error', (error: Error) => {
-    fault = error.message;
-    if (up) log.warn({ kind, err: fault }, 'redis connection lost');
-    up = false;
+  cluster.on('+node', (node: Redis) => {
+    // At once, as commands do not wait for a connection; not to replicas, which are not asked.
+    if (!node.options.readOnly && node.status === 'wait') node.connect().catch(() => undefined);
+  });
+  cluster.on('-node', () => {
+    setTimeout(() => {
+      if (cluster.status === 'ready') cluster.refreshSlotsCache();
+    }, refreshMs).unref();
+  });
+  return cluster;
+}
+
+/** Makes a connection of `kind` that is yet to be opened. */
+export function createRedis(config: Config, kind: string, options: ConnectOptions): RedisClient {
+  const { isCluster, nodes, login } = readRedisAddress(config.REDIS_URL);
+  if (isCluster) return createCluster(config, kind, options);
+  return new Redis({ ...nodes[0], ...login, ...options, connectionName: `parlance-${kind}`, lazyConnect: true });
+}
+
+/** Logs once each time that the connection is lost; `onFault` is given every fault. */
+function logLosses(redis: RedisClient, log: Logger, kind: string, onFault: (message: string) => void = () => undefined): void {
+  let up = false;
+  for (const event of ['ready', '+node'])
+    redis.on(event, () => {
+      up = true;
+    });
+  for (const event of ['error', 'node error'])
+    redis.on(event, ({ message }: Error) => {
+      onFault(message);
+      if (up) log.warn({ kind, err: message }, 'redis connection lost');
+      up = false;
+    });
+}
+
+/** Opens a connection of `kind` to one node of a cluster, or to the single Redis for null; it is tried until it is closed. */
+export function connectNode(
+  config: Config,
+  log: Logger,
+  kind: string,
+  options: ConnectOptions,
+  node: { host: string; port: number } | null,
+): Redis {
+  const { nodes, login } = readRedisAddress(config.REDIS_URL);
+  const redis = new Redis({ ...(node ?? nodes[0]), ...login, ...patient(config, options), connectionName: `parlance-${kind}` });
+  logLosses(redis, log, kind);
+  return redis;
+}
+
+/** Opens a connection of `kind` and waits for the first connect for 5 s (times STORE_PATIENCE); later losses heal by themselves and are logged once each. */
+export async function openRedis(config: Config, log: Logger, kind: string, options: ConnectOptions = impatient): Promise<RedisClient> {
+  const redis = createRedis(config, kind, patient(config, options));
+  let fault = 'no answer';
+  logLosses(redis, log, kind, (message) => {
+    fault = message;
   });
   const waitMs = firstConnectMs * config.STORE_PATIENCE;
   redis.connect().catch(() => undefined); // of a first connection that fails; it goes on trying
@@ -55,6 +117,54 @@ export async function openRedis(config: Config, log: Logger, kind: string, optio
   return redis;
 }
 
+/** For how long, and how often, a command is tried again that a node of a cluster did not run, in milliseconds. */
+const failoverMs = 2_000;
+const againMs = 25;
+
+/** Runs `command`, and runs it again for 2 s while the rest of the cluster answers: a node may be replaced. A single Redis that is away fails at once. */
+export async function throughFailover<T>(redis: RedisClient, command: () => Promise<T>): Promise<T> {
+  for (const until = performance.now() + failoverMs; ; await pause(againMs))
+    try {
+      return await command();
+    } catch (error) {
+      if (!(redis instanceof Cluster) || redis.status !== 'ready' || performance.now() > until) throw error;
+    }
+}
+
+/** The connections to Redis, or to the masters of a cluster. */
+export const mastersOf = (redis: RedisClient): Redis[] => (redis instanceof Cluster ? redis.nodes('master') : [redis]);
+
+/** Calls `listener` when the connection to Redis, or to a node of a cluster, is lost. */
+export function onConnectionLost(redis: RedisClient, listener: () => void): void {
+  redis.on('close', listener);
+  redis.on('-node', listener);
+}
+
+/** The command that publishes: on a cluster only on the node that serves the channel's slot. */
+export const publishCommand = (redis: RedisClient): 'publish' | 'spublish' => (redis instanceof Cluster ? 'spublish' : 'publish');
+
+/** `items` by the hash slot of what `keyOf` names for each, as far as the hash tag tells. */
+export function groupBySlot<T>(items: readonly T[], keyOf: (item: T) => string): T[][] {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const tag = key.slice(0, key.indexOf('}'));
+    const group = groups.get(tag);
+    if (group) group.push(item);
+    else groups.set(tag, [item]);
+  }
+  return [...groups.values()];
+}
+
+/** The values of keys of any slots, in their order. */
+export async function readKeys(redis: RedisClient, keys: readonly string[]): Promise<(string | null)[]> {
+  const groups = groupBySlot(keys, (key) => key);
+  const values = await Promise.all(groups.map((group) => redis.mget(group)));
+  if (values.length === 1) return values[0] as (string | null)[];
+  const found = new Map(groups.flatMap((group, at) => group.map((key, index) => [key, values[at]?.[index] ?? null])));
+  return keys.map((key) => found.get(key) ?? null);
+}
+
 /** Lua: `now`, in milliseconds of Redis' clock. */
 export const nowLua = `
 local time = redis.call('TIME')
@@ -64,9 +174,12 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 /** A Lua script bound to a connection: `(keys, args) → reply`. It is sent by its digest once Redis knows it. */
 export type Script<Reply> = (keys: readonly string[], args: readonly (string | number)[]) => Promise<Reply>;
 
-/** Binds `lua` to `redis` under `name`; with `bytes` its bulk replies are Buffers. */
-export function bindScript<Reply>(redis: Redis, name: string, lua: string, replies: 'text' | 'bytes' = 'text'): Script<Reply> {
-  redis.defineCommand(name, { lua });
+/**
+ * Binds `lua` to `redis` under `name`; with `bytes` its bulk replies are Buffers. On a cluster what it publishes goes to the sharded channel. All keys of a
+ * script are of one hash slot, that of its first: those that it is given, and those that it builds from what it reads.
+ */
+export function bindScript<Reply>(redis: RedisClient, name: string, lua: string, replies: 'text' | 'bytes' = 'text'): Script<Reply> {
+  redis.defineCommand(name, { lua: redis instanceof Cluster ? lua.replaceAll("'PUBLISH'", "'SPUBLISH'") : lua });
   const commands = redis as unknown as Record<string, (count: number, ...rest: (string | number)[]) => Promise<Reply>>;
   const call = commands[replies === 'bytes' ? `${name}Buffer` : name];
   if (!call) throw new Error(`script ${name} is not bound`);

@@ -1,8 +1,7 @@
-import type { Redis } from 'ioredis';
 import { type IdSource, idOf } from '../base/ids.ts';
 import { type Keys, versionKey } from './log/keys.ts';
 import { type Horizon, idClockKey, idOfEntry, inFlightKey, oldestInFlightLua, takeIdLua } from './message-order.ts';
-import { bindScript } from './redis.ts';
+import { bindScript, type RedisClient } from './redis.ts';
 
 /** A bucket of requests: `burst` at once, refilled evenly by `perSecond`. `key` names it among all nodes. */
 export interface Bucket {
@@ -100,7 +99,7 @@ function createLocalLimiter(nowMs: () => number): (bucket: Bucket) => Verdict {
 }
 
 /** Binds the gate to `redis`; `ids` is told of the milliseconds that Redis gives out. */
-export function createGate(redis: Redis, keys: Keys, ids: IdSource, nowMs: () => number): Gate {
+export function createGate(redis: RedisClient, keys: Keys, ids: IdSource, nowMs: () => number): Gate {
   const script = bindScript<[number, number, number, number, string, number, string, ...string[]]>(redis, 'parlanceGate', lua);
   const local = createLocalLimiter(nowMs);
   const prefix = keys.partition(0);

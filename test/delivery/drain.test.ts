@@ -68,7 +68,7 @@ for (const partitions of ['1', '3'])
         const id = worker.ids.next();
         return { id, name: 'MESSAGE_CREATE' as const, payload: JSON.stringify({ content: n }) };
       });
-      const append = (count: number): Promise<void> => worker.append(place, events.slice(0, count));
+      const append = (count: number): Promise<unknown> => worker.append(place, events.slice(0, count));
       await Promise.all([append(10), append(10), append(10)]);
       await append(120);
       await Promise.all([append(250), append(250)]);

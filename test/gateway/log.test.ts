@@ -3,6 +3,7 @@ import { Redis } from 'ioredis';
 import { limits } from '../../lib/base/limits.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import { type Append, type Appender, createAppender } from '../../lib/store/log/append.ts';
+import { createConfirm } from '../../lib/store/log/confirm.ts';
 import { type Entry, readEntry } from '../../lib/store/log/entry.ts';
 import { createEpochs, epochSize } from '../../lib/store/log/epochs.ts';
 import { createKeys, type Keys, versionKey } from '../../lib/store/log/keys.ts';
@@ -141,11 +142,13 @@ describe('the log', () => {
   describe('epochs', () => {
     let at: string;
     let own: Keys;
-    const process = (): { append: Appender['append']; losses: () => number; boot: () => Promise<{ epoch: number }> } => {
+    /** A worker that acknowledges what it appends. */
+    const process = (): { append: (...what: Parameters<Appender['append']>) => Promise<void>; losses: () => number } => {
       let losses = 0;
       const epochs = createEpochs(redis, own, () => losses++);
       const { append } = createAppender(redis, own, epochs, createMetrics('worker').events);
-      return { append, losses: () => losses, boot: () => epochs.boot(0) };
+      const confirm = createConfirm(redis, own, { note: () => Promise.resolve() }, epochs);
+      return { append: async (place, events) => confirm(await append(place, events)), losses: () => losses };
     };
     /** As after a restart that lost so many numbers. */
     const restart = (lost: number): Promise<unknown> => redis.multi().decrby(`${at}n`, lost).hset(`${at}state`, 'run', 'before').exec();

@@ -146,7 +146,7 @@ export class World {
     );
   }
 
-  tellGone(serverId: string, userId: string): Promise<void> {
+  tellGone(serverId: string, userId: string): Promise<unknown> {
     return this.tell(userId, 'SERVER_DELETE', { id: serverId });
   }
 
@@ -163,7 +163,7 @@ export class World {
   }
 
   /** Appends an event about a member as the relay does. */
-  memberEvent(serverId: string, name: EventName, member: string, data: object): Promise<void> {
+  memberEvent(serverId: string, name: EventName, member: string, data: object): Promise<unknown> {
     return this.worker.append(serverPlace(serverId), [{ id: this.worker.ids.next(), name, payload: JSON.stringify(data), member }]);
   }
 
@@ -178,12 +178,12 @@ export class World {
     try {
       return await work();
     } finally {
-      for (const { node } of this.nodes) await node.log.subscribe(places);
+      for (const { node } of this.nodes) for (const place of places) await node.log.subscribe(node.log.partitionOf(place), [place]);
     }
   }
 
   /** Appends an event for one account. */
-  tell(userId: string, name: EventName, data: object, options: Partial<Append> = {}): Promise<void> {
+  tell(userId: string, name: EventName, data: object, options: Partial<Append> = {}): Promise<unknown> {
     return this.worker.append(accountPlace(userId), [{ id: this.worker.ids.next(), name, payload: JSON.stringify(data), ...options }]);
   }
 

@@ -28,15 +28,15 @@ export interface TestApi {
   close(): Promise<void>;
 }
 
-/** Takes all documents of a database away. */
+/** Takes all documents of a database away, but for what its log was begun with. */
 async function empty(db: ApiPlatform['db']): Promise<void> {
-  const models = Object.values(db).filter((model: unknown) => model instanceof Function && 'deleteMany' in model);
+  const models = Object.values(db).filter((model: unknown) => model instanceof Function && 'deleteMany' in model && model !== db.log);
   await Promise.all(models.map((model) => (model as Model<object>).deleteMany({}).exec()));
 }
 
-/** Takes away what only this database's APP_KEY fits, so that a test with another key may have it; false when it cannot be reached. */
-const forgetKey = ({ meta, applications, webhooks }: ApiPlatform['db']): Promise<boolean> =>
-  Promise.all([meta.deleteMany({}), applications.deleteMany({}), webhooks.deleteMany({})]).then(
+/** Takes away what only this database's APP_KEY and log fit, so that a test with others may have it; false when it cannot be reached. */
+const forgetKey = ({ meta, log, applications, webhooks }: ApiPlatform['db']): Promise<boolean> =>
+  Promise.all([meta.deleteMany({}), log.deleteMany({}), applications.deleteMany({}), webhooks.deleteMany({})]).then(
     () => true,
     () => false,
   );

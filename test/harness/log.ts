@@ -46,8 +46,15 @@ export async function subscribe(
     last.set(place, entry.head.number);
     onEntry(toLogged(entry), place);
   };
+  const subscribeAll = async (): Promise<void> => {
+    for (const place of places) {
+      const k = log.partitionOf(place);
+      while (!log.isUp(k) && !isClosed) await pause(20);
+      await log.subscribe(k, [place]);
+    }
+  };
   const restore = async (): Promise<void> => {
-    await log.subscribe(places);
+    await subscribeAll();
     for (const place of places) {
       const [found] = await log.read(log.partitionOf(place), [{ place, after: last.get(place) ?? 0 }]);
       for (const entry of found?.entries ?? []) give(place, entry);
@@ -68,7 +75,7 @@ export async function subscribe(
       void catchUp();
     },
   });
-  await log.subscribe(places);
+  await subscribeAll();
   return {
     close: () => {
       isClosed = true;

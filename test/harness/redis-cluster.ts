@@ -32,6 +32,8 @@ export interface RedisCluster {
   readonly nodes: readonly ClusterNode[];
   /** The node that is the master of a key's slot now, as the nodes that are up say. */
   masterOf(key: string): Promise<ClusterNode>;
+  /** The replica of a master. */
+  replicaOf(master: ClusterNode): Promise<ClusterNode>;
   /** Resolves when every node that is up says that all slots are served, and every master that is up has a replica that is up to date. */
   healthy(): Promise<void>;
   close(): Promise<void>;
@@ -98,7 +100,7 @@ async function isHealthy({ redis }: ClusterNode): Promise<boolean> {
 
 /** Joins fresh nodes: the first three share the slots, the others replicate them. */
 async function joinNodes(nodes: readonly ClusterNode[]): Promise<void> {
-  const busPorts = await Promise.all(nodes.map(async ({ redis }) => Number(((await redis.config('GET', 'cluster-port')) as string[])[1])));
+  const busPorts = await Promise.all(nodes.map(async ({ redis }) => Number((await redis.config('GET', 'cluster-port'))[1])));
   await Promise.all(
     nodes.map(async ({ redis }, at) => {
       await redis.cluster('SET-CONFIG-EPOCH', at + 1);
@@ -132,7 +134,7 @@ export async function startRedisCluster(folder: string): Promise<RedisCluster> {
   const started = await Promise.all(Array.from({ length: 2 * masters }, () => startNode(program.command, folder, password)));
   const nodes: ClusterNode[] = await Promise.all(
     started.map(async ({ child, port, redis }) => ({
-      id: (await redis.cluster('MYID')) as string,
+      id: await redis.cluster('MYID'),
       port,
       redis,
       get pid() {
@@ -158,6 +160,11 @@ export async function startRedisCluster(folder: string): Promise<RedisCluster> {
       const ranges = await asked.redis.cluster('SLOTS');
       const port = ranges.find(([from, to]) => slot >= from && slot <= to)?.[2]?.[1];
       return nodes.find((node) => node.port === port) as ClusterNode;
+    },
+    async replicaOf(master) {
+      const lines = String(await master.redis.cluster('NODES')).split('\n');
+      const id = lines.find((line) => line.includes(` ${master.id} `) && line.includes('slave'))?.split(' ')[0];
+      return nodes.find((node) => node.id === id) as ClusterNode;
     },
     healthy: () =>
       until('all slots served and replicated', async () => (await Promise.all(nodes.filter(isUp).map(isHealthy))).every(Boolean)),

@@ -160,7 +160,8 @@ describe('Interaction: jobs', () => {
       const monitor = await new Redis(REDIS_URL).monitor();
       const waits: number[] = [];
       monitor.on('monitor', (_time: string, [command, key, seconds]: string[]) => {
-        if (command?.toLowerCase() === 'bzpopmin' && key?.startsWith(`{${REDIS_PREFIX}-queue}:interactions:`)) waits.push(Number(seconds));
+        if (command?.toLowerCase() === 'bzpopmin' && key?.startsWith(`{${REDIS_PREFIX}-queue-interactions}:interactions:`))
+          waits.push(Number(seconds));
       });
       const ran: string[] = [];
       const handlers = {

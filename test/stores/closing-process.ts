@@ -22,7 +22,7 @@ const [api, worker, gateway, ops] = await Promise.all([
   openGatewayPlatform(config, log),
   openOpsPlatform(config, log),
 ]);
-const reader = await subscribe(gateway, [], () => undefined);
+const reader = await subscribe(gateway, ['account:1'], () => undefined);
 const jobs = startWorker(worker, createMetrics('worker'));
 const platforms = [api, worker, gateway, ops];
 if (when !== 'early') {

@@ -1,10 +1,10 @@
-import type { Redis } from 'ioredis';
 import { limits } from '../../base/limits.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import type { EventName } from '../../contract/events.ts';
-import { bindScript } from '../redis.ts';
+import { bindScript, type RedisClient, throughFailover } from '../redis.ts';
+import { type Appended, highestOfEpochs } from './confirm.ts';
 import { openHead, type Visibility } from './entry.ts';
-import type { Epochs } from './epochs.ts';
+import { type Epochs, isCurrentLua } from './epochs.ts';
 import { type Keys, versionKey } from './keys.ts';
 
 /** An event for the log of a place. */
@@ -23,7 +23,8 @@ const markKeptMs = { unsettled: 24 * 3_600_000, settled: 10 * 60_000 };
 // version of the server's access data, the channel, and for each event its mark. ARGV: run, place, and for each event its head and payload.
 // The log holds so many entries, or fewer when they are large: its limit follows the average size.
 const lua = `
-if redis.call('HGET', KEYS[1], 'run') ~= ARGV[1] then return false end
+${isCurrentLua}
+if not isCurrent(KEYS[1], ARGV[1]) then return false end
 local version = redis.call('GET', KEYS[6])
 if not version then
   local time = redis.call('TIME')
@@ -90,8 +91,8 @@ function pieces(events: readonly Append[]): Append[][] {
 
 /** The worker's power over the log. */
 export interface Appender {
-  /** Appends events to a place in their order, each once however often it is called. `serverId` names the server of a server's place. Rejects while Redis is away. */
-  readonly append: (place: string, events: readonly Append[]) => Promise<void>;
+  /** Appends events to a place in their order, each once however often it is called; answers what `confirm` takes. Rejects while Redis is away. */
+  readonly append: (place: string, events: readonly Append[]) => Promise<Appended[]>;
   /** Lets the marks of events that are settled expire. Never rejects. */
   readonly forget: (place: string, eventIds: readonly string[]) => Promise<void>;
   /** Tells nodes of something that stands in no log, once for each id; who is not connected misses it. Rejects while Redis is away. */
@@ -111,12 +112,12 @@ export interface Broadcast {
 export const broadcastPlace = 'broadcast';
 
 /** Binds the append script to `redis`. What is appended is counted in `events`. */
-export function createAppender(redis: Redis, keys: Keys, epochs: Epochs, events: Metrics['events']): Appender {
+export function createAppender(redis: RedisClient, keys: Keys, epochs: Epochs, events: Metrics['events']): Appender {
   const script = bindScript<string[] | null>(redis, 'parlanceAppend', lua);
   const broadcastScript = bindScript<number>(redis, 'parlanceBroadcast', broadcastLua);
   const forgetScript = bindScript<null>(redis, 'parlanceForget', forgetLua);
 
-  const appendPiece = async (place: string, piece: readonly Append[]): Promise<void> => {
+  const appendPiece = async (place: string, piece: readonly Append[]): Promise<number[]> => {
     const k = keys.partitionOf(place);
     const at = keys.partition(k);
     const own = [
@@ -134,10 +135,7 @@ export function createAppender(redis: Redis, keys: Keys, epochs: Epochs, events:
         [...own, keys.channel(place), ...piece.map(({ id }) => markKey(keys, place, id))],
         [epochs.run(k), place, ...args],
       );
-      if (numbers) {
-        epochs.acknowledge(k, Number(numbers.at(-1)));
-        return;
-      }
+      if (numbers) return numbers.map(Number);
       await epochs.boot(k);
     }
     throw new Error('redis restarted again while an event was appended');
@@ -145,10 +143,12 @@ export function createAppender(redis: Redis, keys: Keys, epochs: Epochs, events:
 
   return {
     async append(place, list) {
+      const numbers: number[] = [];
       for (const piece of pieces(list)) {
-        await appendPiece(place, piece);
+        numbers.push(...(await throughFailover(redis, () => appendPiece(place, piece))));
         for (const { name } of piece) events.inc({ event: name });
       }
+      return highestOfEpochs(numbers).map((number) => ({ partition: keys.partitionOf(place), number }));
     },
     async forget(place, eventIds) {
       if (eventIds.length > 0)

@@ -1,5 +1,4 @@
-import type { Redis } from 'ioredis';
-import { bindScript } from '../redis.ts';
+import { bindScript, type RedisClient } from '../redis.ts';
 import type { Keys } from './keys.ts';
 import { markLua } from './presence.ts';
 
@@ -60,7 +59,7 @@ export interface Connections {
 }
 
 /** Binds the questions to `redis`. */
-export function createConnections(redis: Redis, keys: Keys): Connections {
+export function createConnections(redis: RedisClient, keys: Keys): Connections {
   const connected = bindScript<number[]>(redis, 'parlanceConnected', connectedLua);
   const nodes = bindScript<string[]>(redis, 'parlanceNodes', nodesLua);
   const page = bindScript<string[]>(redis, 'parlanceConnectedPage', pageLua);

@@ -1,5 +1,5 @@
-import type { Redis } from 'ioredis';
-import { bindScript } from '../redis.ts';
+import { bindScript, onConnectionLost, type RedisClient } from '../redis.ts';
+import type { Evidence } from './evidence.ts';
 import type { Keys } from './keys.ts';
 
 /** Numbers of epoch e are e · 2^40 + 1, + 2, …: they never repeat, whatever is lost. */
@@ -23,7 +23,9 @@ export interface EpochState {
 // The first call under a run of Redis ends the epoch at the number found. An acknowledged number above that means lost entries: the floor rises.
 const lua = `
 local known, acknowledged, size = tonumber(ARGV[1]), tonumber(ARGV[2]), ${epochSize}
-local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+local info = redis.call('INFO', 'server')
+local run = string.match(info, 'run_id:(%x+)')
+local node = string.find(info, 'redis_mode:cluster') and redis.call('CLUSTER', 'MYID') or ''
 local state = redis.call('HMGET', KEYS[1], 'run', 'epoch', 'floor')
 local epoch, floor = tonumber(state[2] or '0'), tonumber(state[3] or '0')
 local n = tonumber(redis.call('GET', KEYS[2]) or '0')
@@ -31,7 +33,7 @@ local function begin(e)
   if epoch > 0 then redis.call('HSET', KEYS[3], epoch, string.format('%.0f', n)) end
   epoch, n = e, e * size
   redis.call('SET', KEYS[2], string.format('%.0f', n))
-  redis.call('HSET', KEYS[1], 'run', run, 'epoch', epoch)
+  redis.call('HSET', KEYS[1], 'run', run, 'node', node, 'epoch', epoch)
 end
 if state[1] ~= run or known > epoch then begin(math.max(epoch, known) + 1) end
 if acknowledged > 0 and acknowledged >= floor then
@@ -49,6 +51,17 @@ return out
 `;
 
 /**
+ * Lua: `isCurrent(key, run)`: whether the log stands under that run of this very Redis. On a cluster the state is copied to replicas, and moves with its slot:
+ * the node's id shows that no `boot` has taken it over there.
+ */
+export const isCurrentLua = `
+local function isCurrent(key, run)
+  local state = redis.call('HMGET', key, 'run', 'node')
+  return state[1] == run and (not state[2] or state[2] == '' or state[2] == redis.call('CLUSTER', 'MYID'))
+end
+`;
+
+/**
  * Watches for restarts of Redis (docs/delivery.md, "Loss"). Whoever appends or reads first says what it knows to be acknowledged; when that is gone, every
  * position of before is void.
  */
@@ -61,8 +74,8 @@ export interface Epochs {
   boot(partition: number): Promise<EpochState>;
 }
 
-/** Binds the epochs of all partitions to `redis`. `onLoss` is told when acknowledged entries are gone. */
-export function createEpochs(redis: Redis, keys: Keys, onLoss: () => void): Epochs {
+/** Binds the epochs of all partitions to `redis`. `onLoss` is called when acknowledged entries are gone. `evidence` knows what other processes acknowledged. */
+export function createEpochs(redis: RedisClient, keys: Keys, onLoss: () => void, evidence?: Pick<Evidence, 'read'>): Epochs {
   const script = bindScript<string[]>(redis, 'parlanceBoot', lua);
   const parts = Array.from({ length: keys.partitions }, () => ({ run: '', epoch: 0, acknowledged: 0, floor: 0 }));
   const part = (k: number): (typeof parts)[number] => {
@@ -70,7 +83,7 @@ export function createEpochs(redis: Redis, keys: Keys, onLoss: () => void): Epoc
     if (!found) throw new Error(`there is no partition ${k}`);
     return found;
   };
-  redis.on('close', () => {
+  onConnectionLost(redis, () => {
     for (const one of parts) one.run = '';
   });
   return {
@@ -82,6 +95,7 @@ export function createEpochs(redis: Redis, keys: Keys, onLoss: () => void): Epoc
     async boot(k) {
       const one = part(k);
       const at = keys.partition(k);
+      if (evidence) one.acknowledged = Math.max(one.acknowledged, await evidence.read(k));
       const reply = await script([`${at}state`, `${at}n`, `${at}ends`], [one.epoch, one.acknowledged]);
       const [run = '', epoch = '', n = '', floor = '', ...ends] = reply;
       one.run = run;

@@ -5,6 +5,8 @@ export interface Keys {
   readonly partitions: number;
   /** The first part of every key of partition `index`. */
   partition(index: number): string;
+  /** The hash slot of partition `index` on a Redis Cluster. */
+  slot(index: number): number;
   /** The partition of a place, or of what is kept beside one: it follows from the id at the end. */
   readonly partitionOf: (place: string) => number;
   /** The partition of all that is kept for an account: that of its place. */
@@ -14,6 +16,8 @@ export interface Keys {
   botPresenceChannel(k: number): string;
   /** The Pub/Sub channel of a place, or of a node. */
   channel(place: string): string;
+  /** The partition of a Pub/Sub channel. */
+  partitionOfChannel(channel: string): number;
   /** The place of a Pub/Sub channel. */
   placeOf(channel: string): string;
 }
@@ -22,9 +26,29 @@ export interface Keys {
 export const serverPlace = (serverId: string): string => `server:${serverId}`;
 export const accountPlace = (accountId: string): string => `account:${accountId}`;
 
+const slots = 16_384;
+
+/** The hash slot of a tag, as Redis Cluster computes it (CRC16, XMODEM). */
+export function slotOfTag(tag: string): number {
+  let crc = 0;
+  for (const byte of Buffer.from(tag)) {
+    crc ^= byte << 8;
+    for (let bit = 0; bit < 8; bit++) crc = (crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1) & 0xffff;
+  }
+  return crc % slots;
+}
+
+/** The hash tag of a partition: that of partition k lies in the k-th part of all slots, so that every master serves about as many partitions. */
+function tagOf(prefix: string, partitions: number, k: number): string {
+  for (let tries = 0, tag = `${prefix}-${k}`; ; tag = `${prefix}-${k}.${++tries}`)
+    if (Math.floor((slotOfTag(tag) * partitions) / slots) === k) return tag;
+}
+
 /** Keys under `prefix` in `partitions` slots. */
 export function createKeys(prefix: string, partitions: number): Keys {
-  const partition = (index: number): string => `{${prefix}-${index}}:`;
+  const tags = Array.from({ length: partitions }, (_, k) => tagOf(prefix, partitions, k));
+  const byTag = new Map(tags.map((tag, k) => [tag, k]));
+  const partition = (index: number): string => `{${tags[index]}}:`;
   const partitionOf = (place: string): number =>
     partitions === 1
       ? 0
@@ -35,6 +59,8 @@ export function createKeys(prefix: string, partitions: number): Keys {
   return {
     partitions,
     partition,
+    slot: (index) => slotOfTag(tags[index] as string),
+    partitionOfChannel: (channel) => byTag.get(channel.slice(1, channel.indexOf('}:'))) ?? -1,
     partitionOf,
     partitionOfAccount: (accountId) => partitionOf(accountPlace(accountId)),
     presenceChannel: (accountId) => `${partition(partitionOf(accountPlace(accountId)))}presence:${accountId}`,

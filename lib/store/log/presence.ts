@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Redis } from 'ioredis';
 import { limits } from '../../base/limits.ts';
 import type { EventData } from '../../contract/events.ts';
-import { bindScript } from '../redis.ts';
+import { bindScript, type RedisClient } from '../redis.ts';
 import type { Keys } from './keys.ts';
 import type { Control } from './reader.ts';
 
@@ -120,7 +119,7 @@ export interface Presences {
 export type PresenceChanged = (accountId: string, news: boolean) => Promise<void>;
 
 /** Binds `presenceChanged` to `redis`. */
-export function createPresenceChanged(redis: Redis, keys: Keys): PresenceChanged {
+export function createPresenceChanged(redis: RedisClient, keys: Keys): PresenceChanged {
   const changed = bindScript<number>(redis, 'parlancePresenceChanged', changedLua);
   return async (accountId, news) => {
     const prefix = keys.partition(keys.partitionOfAccount(accountId));
@@ -129,7 +128,7 @@ export function createPresenceChanged(redis: Redis, keys: Keys): PresenceChanged
 }
 
 /** Binds the scripts to `redis`. */
-export function createPresences(redis: Redis, keys: Keys): Presences {
+export function createPresences(redis: RedisClient, keys: Keys): Presences {
   const holder = randomUUID();
   const turn = bindScript<number>(redis, 'parlancePresenceTurn', turnLua);
   const due = bindScript<[string, string, string | null][]>(redis, 'parlancePresencesDue', dueLua);

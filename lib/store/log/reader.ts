@@ -1,11 +1,11 @@
-import type { Redis } from 'ioredis';
 import { limits } from '../../base/limits.ts';
 import type { EventData } from '../../contract/events.ts';
-import { bindScript, type ConnectOptions, impatient } from '../redis.ts';
+import { bindScript, type ConnectOptions, impatient, type RedisClient } from '../redis.ts';
 import { type Broadcast, broadcastPlace, markKey } from './append.ts';
 import { type Entry, isEntry, readEntry } from './entry.ts';
-import type { EpochState, Epochs } from './epochs.ts';
+import { type EpochState, type Epochs, isCurrentLua } from './epochs.ts';
 import { accountPlace, type Keys } from './keys.ts';
+import { type ConnectNode, createSubscriber } from './subscriber.ts';
 
 /**
  * What gateway nodes are told beside events. `access`: an account's credentials changed. `member`: its membership of a server did. `taken`: a session has another owner now, or none (empty).
@@ -29,8 +29,8 @@ export const controlChannel = (keys: Keys, accountId: string): string => keys.ch
 export interface Listener {
   onEntry(place: string, entry: Entry): void;
   onControl(message: Control): void;
-  /** The subscription was lost, or is back: what was said meanwhile was missed. */
-  onInterrupted(): void;
+  /** The subscriptions of a partition were lost, moved or can be made again: what was published meanwhile was missed. */
+  onInterrupted(partition: number): void;
 }
 
 /** A part of a place's log that is wanted: the entries after `after`. */
@@ -50,20 +50,22 @@ export interface Found {
 export interface LogReader {
   readonly partitions: number;
   partitionOf(place: string): number;
-  /** Hears these places from now on. Rejects while the connection is away. */
-  subscribe(places: readonly string[]): Promise<void>;
+  /** Subscribes to places of a partition, and to what is sent to this node there. Rejects while the connection is away. */
+  subscribe(k: number, places: readonly string[]): Promise<void>;
   /** Stops hearing a place. Never rejects. */
   unsubscribe(place: string): void;
-  /** Receives changes of these accounts' presences from now on. Rejects while the connection is away. */
-  watch(accountIds: readonly string[]): Promise<void>;
+  /** Receives changes of the presences of these accounts of partition `k` from now on. Rejects while the connection is away. */
+  watch(k: number, accountIds: readonly string[]): Promise<void>;
   /** Stops receiving them. Never rejects. */
   unwatch(accountId: string): void;
-  /** Receives all presences that bots get for their servers, from now on or no longer. Rejects while the connection is away. */
-  watchForBots(wanted: boolean): Promise<void>;
+  /** Receives all presences of a partition that bots get for their servers. Rejects while the connection is away. */
+  watchForBots(k: number): Promise<void>;
+  /** Stops receiving them in every partition. Never rejects. */
+  unwatchForBots(): void;
   /** Has the presences of these accounts of partition `k` sent to this node, as a control message with this id. */
   sendPresences(k: number, id: number, accountIds: readonly string[]): Promise<void>;
-  /** Whether the subscription's connection is there. */
-  isUp(): boolean;
+  /** Whether the connection is there that subscribes in a partition. */
+  isUp(k: number): boolean;
   /** How the log of a partition stands. `seen` is the highest number that was given to clients. */
   boot(k: number, seen: number): Promise<EpochState>;
   /** Publishes a mark for this node in partition `k`, behind all entries of before; `since` is where the last one stood. False when Redis runs anew. */
@@ -77,10 +79,7 @@ export interface LogReader {
   close(): Promise<void>;
 }
 
-/** How often the connection must show that it lives, in milliseconds. */
-const pingMs = 1_000;
-/** How many channels are subscribed to in one command, and how many logs are read in one go. */
-const channelsAtOnce = 1_000;
+/** How many logs are read in one go. */
 const logsAtOnce = 64;
 
 /**
@@ -99,7 +98,8 @@ export const subscriberOptions: ConnectOptions = {
 
 // KEYS: state, n, active, the node's channel. ARGV: run, partition, id, since.
 const markLua = `
-if redis.call('HGET', KEYS[1], 'run') ~= ARGV[1] then return false end
+${isCurrentLua}
+if not isCurrent(KEYS[1], ARGV[1]) then return false end
 local n = redis.call('GET', KEYS[2]) or '0'
 local active = cjson.encode(redis.call('ZRANGEBYSCORE', KEYS[3], '('..ARGV[4], n, 'WITHSCORES'))
 redis.call('PUBLISH', KEYS[4], '{"kind":"mark","k":'..ARGV[2]..',"n":'..n..',"id":'..ARGV[3]..',"active":'..active..'}')
@@ -114,22 +114,6 @@ redis.call('PUBLISH', KEYS[2], cjson.encode({ kind = 'presences', id = tonumber(
 return 1
 `;
 
-function receiveMessages(ear: Redis, keys: Keys, listener: Listener): void {
-  ear.on('messageBuffer', (channel: Buffer, message: Buffer) => {
-    if (isEntry(message)) listener.onEntry(keys.placeOf(channel.toString()), readEntry(message));
-    else listener.onControl(JSON.parse(message.toString()) as Control);
-  });
-  ear.on('close', () => listener.onInterrupted());
-  ear.on('ready', () => listener.onInterrupted());
-}
-
-async function subscribeAll(ear: Redis, channels: readonly string[]): Promise<void> {
-  const all: Promise<unknown>[] = [];
-  for (let from = 0; from < channels.length; from += channelsAtOnce)
-    all.push(ear.subscribe(...channels.slice(from, from + channelsAtOnce)));
-  await Promise.all(all);
-}
-
 type Row = [id: Buffer, fields: Buffer[]];
 
 /** What `rows` of a log after `after` come to. An entry that names another before it than `after` or earlier shows that some are gone. */
@@ -139,24 +123,26 @@ function foundIn(rows: readonly Row[], after: number): Found {
   return { entries, complete: first !== undefined && first.head.previous <= after && rows.length <= limits.replayEvents };
 }
 
-/** Reads the log over `redis` and hears it over a connection of its own, `ear`. `nodeId` names the node's own channel. */
-export async function createLogReader(
-  redis: Redis,
-  ear: Redis,
+/** Reads the log over `redis`, and subscribes by connections of `connect`. `nodeId` names the node's own channels, one in each partition. */
+export function createLogReader(
+  redis: RedisClient,
+  connect: ConnectNode,
   keys: Keys,
   epochs: Epochs,
   nodeId: string,
   listener: Listener,
-): Promise<LogReader> {
+): LogReader {
   const markScript = bindScript<number | null>(redis, 'parlanceMark', markLua);
   const presencesScript = bindScript<number>(redis, 'parlanceSendPresences', sendPresencesLua);
-  const botChannels = Array.from({ length: keys.partitions }, (_, k) => keys.botPresenceChannel(k));
-  const ownChannels = Array.from({ length: keys.partitions }, (_, k) => `${keys.partition(k)}at:node:${nodeId}`);
-  receiveMessages(ear, keys, listener);
-  const pings = setInterval(() => {
-    if (ear.status === 'ready') ear.ping().catch(() => undefined);
-  }, pingMs);
-  pings.unref();
+  const ownChannels = Array.from({ length: keys.partitions }, (_, k) => [`${keys.partition(k)}at:node:${nodeId}`]);
+  ownChannels[keys.partitionOf(broadcastPlace)]?.push(keys.channel(broadcastPlace));
+  const subscriber = createSubscriber(redis, keys, connect, {
+    onMessage(channel, message) {
+      if (isEntry(message)) listener.onEntry(keys.placeOf(channel), readEntry(message));
+      else listener.onControl(JSON.parse(message.toString()) as Control);
+    },
+    onInterrupted: (k) => listener.onInterrupted(k),
+  });
 
   const readSome = async (k: number, wanted: readonly Wanted[]): Promise<Found[]> => {
     const at = keys.partition(k);
@@ -168,26 +154,27 @@ export async function createLogReader(
     });
   };
 
-  const subscribe = (channels: readonly string[]): Promise<void> => subscribeAll(ear, [...ownChannels, ...channels]);
-
   return {
     partitions: keys.partitions,
     partitionOf: keys.partitionOf,
-    subscribe: (places) => subscribe([keys.channel(broadcastPlace), ...places.map((place) => keys.channel(place))]),
-    unsubscribe: (place) => void ear.unsubscribe(keys.channel(place)).catch(() => undefined),
-    watch: (accountIds) => subscribe(accountIds.map((id) => keys.presenceChannel(id))),
-    unwatch: (accountId) => void ear.unsubscribe(keys.presenceChannel(accountId)).catch(() => undefined),
-    watchForBots: async (wanted) => void (wanted ? await subscribeAll(ear, botChannels) : await ear.unsubscribe(...botChannels)),
+    subscribe: (k, places) => subscriber.subscribe(k, [...(ownChannels[k] ?? []), ...places.map((place) => keys.channel(place))]),
+    unsubscribe: (place) => subscriber.unsubscribe(keys.partitionOf(place), keys.channel(place)),
+    watch: (k, accountIds) => subscriber.subscribe(k, [...(ownChannels[k] ?? []), ...accountIds.map((id) => keys.presenceChannel(id))]),
+    unwatch: (accountId) => subscriber.unsubscribe(keys.partitionOfAccount(accountId), keys.presenceChannel(accountId)),
+    watchForBots: (k) => subscriber.subscribe(k, [keys.botPresenceChannel(k)]),
+    unwatchForBots: () => {
+      for (const k of ownChannels.keys()) subscriber.unsubscribe(k, keys.botPresenceChannel(k));
+    },
     sendPresences: async (k, id, accountIds) =>
-      void (await presencesScript([`${keys.partition(k)}published`, ownChannels[k] as string], [id, ...accountIds])),
-    isUp: () => ear.status === 'ready',
+      void (await presencesScript([`${keys.partition(k)}published`, ownChannels[k]?.[0] as string], [id, ...accountIds])),
+    isUp: (k) => subscriber.isUp(k),
     boot: (k, seen) => {
       epochs.acknowledge(k, seen);
       return epochs.boot(k);
     },
     async mark(k, id, since) {
       const at = keys.partition(k);
-      const keysHere = [`${at}state`, `${at}n`, `${at}active`, ownChannels[k] as string];
+      const keysHere = [`${at}state`, `${at}n`, `${at}active`, ownChannels[k]?.[0] as string];
       return (await markScript(keysHere, [epochs.run(k), k, id, since])) !== null;
     },
     async active(k, since) {
@@ -218,9 +205,6 @@ export async function createLogReader(
       }
       return found;
     },
-    close: async () => {
-      clearInterval(pings);
-      ear.disconnect();
-    },
+    close: async () => subscriber.close(),
   };
 }

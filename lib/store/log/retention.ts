@@ -1,5 +1,5 @@
-import type { Redis } from 'ioredis';
-import { bindScript } from '../redis.ts';
+import { bindScript, type RedisClient } from '../redis.ts';
+import type { Epochs } from './epochs.ts';
 import type { Keys } from './keys.ts';
 
 /** How often the last number is noted, in milliseconds, and after how many notes it is forgotten: the log reaches back 6 minutes. */
@@ -24,15 +24,17 @@ return 1
 /** Forgets which places were active long ago, and notes up to where positions are too old. Called often; does something each 30 s. Rejects while Redis is away. */
 export type Retain = () => Promise<void>;
 
-/** Binds `retain` to `redis`. */
-export function createRetain(redis: Redis, keys: Keys): Retain {
+/** Binds `retain` to `redis`. It also boots epochs, so that what a partition has lost is found out where nothing is appended. */
+export function createRetain(redis: RedisClient, keys: Keys, epochs: Epochs): Retain {
   const tick = bindScript<number>(redis, 'parlanceRetain', lua);
   return async () => {
-    for (let k = 0; k < keys.partitions; k++)
+    for (let k = 0; k < keys.partitions; k++) {
+      if (epochs.run(k) === '') await epochs.boot(k);
       await tick(
         ['state', 'n', 'ticks', 'active', 'ticked'].map((name) => keys.partition(k) + name),
         [],
       );
+    }
   };
 }
 
@@ -41,7 +43,7 @@ export type LastNumber = (place: string) => Promise<number | null>;
 
 /** Binds `lastNumber` to `redis`. */
 export const createLastNumber =
-  (redis: Redis, keys: Keys): LastNumber =>
+  (redis: RedisClient, keys: Keys): LastNumber =>
   (place) =>
     redis.get(`${keys.partition(keys.partitionOf(place))}n`).then(
       (n) => Number(n ?? 0),

@@ -1,6 +1,5 @@
-import type { Redis } from 'ioredis';
 import { limits } from '../../base/limits.ts';
-import { bindScript } from '../redis.ts';
+import { bindScript, type RedisClient } from '../redis.ts';
 import type { Keys } from './keys.ts';
 import { markLua } from './presence.ts';
 import { controlChannel } from './reader.ts';
@@ -128,11 +127,12 @@ export interface Sessions {
 }
 
 /** Binds the session scripts to `redis`. */
-export function createSessions(redis: Redis, keys: Keys): Sessions {
+export function createSessions(redis: RedisClient, keys: Keys): Sessions {
   const open = bindScript<number>(redis, 'parlanceOpen', openLua);
   const take = bindScript<[string, string, string] | null>(redis, 'parlanceTake', takeLua);
   const refresh = bindScript<number>(redis, 'parlanceRefresh', refreshLua);
   const leave = bindScript<number>(redis, 'parlanceLeave', leaveLua);
+  const leasesOf = (node: string): string[] => Array.from({ length: keys.partitions }, (_, k) => `${keys.partition(k)}node:${node}`);
   const call = <R>(
     script: (keys: string[], args: (string | number)[]) => Promise<R>,
     accountId: string,
@@ -156,14 +156,10 @@ export function createSessions(redis: Redis, keys: Keys): Sessions {
       await call(leave, accountId, id, owner, how === 'end' ? '1' : '0');
     },
     async renewLease(node) {
-      const pipeline = redis.pipeline();
-      for (let k = 0; k < keys.partitions; k++) pipeline.set(`${keys.partition(k)}node:${node}`, '1', 'PX', leaseMs);
-      for (const [error] of (await pipeline.exec()) ?? []) if (error) throw error;
+      await Promise.all(leasesOf(node).map((key) => redis.set(key, '1', 'PX', leaseMs)));
     },
     async dropLease(node) {
-      const pipeline = redis.pipeline();
-      for (let k = 0; k < keys.partitions; k++) pipeline.del(`${keys.partition(k)}node:${node}`);
-      await pipeline.exec();
+      await Promise.all(leasesOf(node).map((key) => redis.del(key)));
     },
   };
 }

@@ -1,0 +1,95 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { RedisClient } from '../redis.ts';
+import { type Epochs, epochOf } from './epochs.ts';
+import type { Evidence } from './evidence.ts';
+import type { Keys } from './keys.ts';
+
+/** How long a replica may take to confirm, in milliseconds; how long it is tried again, and how soon. */
+const waitMs = 500;
+const confirmMs = 2_000;
+const againMs = 50;
+
+/** What was appended to a partition: the highest number of an epoch. */
+export interface Appended {
+  partition: number;
+  number: number;
+}
+
+/**
+ * Resolves once events may be acknowledged: a replica has them, where Redis has replicas, and the database knows how far the log goes. Rejects when that is not
+ * so within 2 s, or when the events are gone: they are relayed again then.
+ */
+export type Confirm = (appended: readonly Appended[]) => Promise<void>;
+
+/** The highest number of each epoch. */
+export function highestOfEpochs(numbers: readonly number[]): number[] {
+  const highest = new Map<number, number>();
+  for (const number of numbers) highest.set(epochOf(number), Math.max(number, highest.get(epochOf(number)) ?? 0));
+  return [...highest.values()];
+}
+
+/** The events are not in the log any more, so waiting is of no use. */
+class EventsLost extends Error {}
+
+/** Binds `confirm` to `redis`, a connection that nobody else uses: WAIT holds it up. */
+export function createConfirm(
+  redis: RedisClient,
+  keys: Keys,
+  evidence: Pick<Evidence, 'note'>,
+  epochs: Pick<Epochs, 'acknowledge'>,
+): Confirm {
+  /** The partitions whose master had a replica when it was last asked. */
+  const replicated = new Set<number>();
+
+  /**
+   * Whether the log has these numbers, and a replica too. All of it is answered by one master. The SET follows what was appended before, so that a replica which
+   * has that has everything.
+   */
+  const isConfirmed = async (partition: number, numbers: readonly number[]): Promise<boolean> => {
+    const at = keys.partition(partition);
+    const isWaiting = replicated.has(partition);
+    const replies = await redis
+      .pipeline()
+      .get(`${at}n`)
+      .hgetall(`${at}ends`)
+      .set(`${at}confirmed`, Math.max(...numbers))
+      .info('replication')
+      .wait(isWaiting ? 1 : 0, waitMs)
+      .exec();
+    const [last, ends, , info, confirmed] = (replies ?? []).map(([error, reply]) => {
+      if (error) throw error;
+      return reply;
+    });
+    const lastOf = (epoch: number): number => Number(epoch === epochOf(Number(last)) ? last : (ends as Record<string, string>)[epoch]);
+    if (!numbers.every((number) => number <= lastOf(epochOf(number)))) throw new EventsLost('the appended events were lost');
+    if (/connected_slaves:0\b/.test(String(info))) {
+      replicated.delete(partition);
+      return true;
+    }
+    replicated.add(partition);
+    return isWaiting ? Number(confirmed) > 0 : isConfirmed(partition, numbers);
+  };
+
+  const confirmPartition = async (partition: number, numbers: readonly number[]): Promise<void> => {
+    for (const until = performance.now() + confirmMs; ; await pause(againMs)) {
+      try {
+        if (await isConfirmed(partition, numbers)) return;
+      } catch (error) {
+        if (error instanceof EventsLost) throw error;
+        // A pipeline does not follow MOVED; a command does.
+        await redis.get(`${keys.partition(partition)}n`).catch(() => undefined);
+      }
+      if (performance.now() > until) throw new Error(`no replica of partition ${partition} has confirmed the events in time`);
+    }
+  };
+
+  return async (appended) => {
+    if (appended.length === 0) return;
+    const byPartition = new Map<number, number[]>();
+    for (const { partition, number } of appended) byPartition.set(partition, [...(byPartition.get(partition) ?? []), number]);
+    await Promise.all([...byPartition].map(([partition, numbers]) => confirmPartition(partition, highestOfEpochs(numbers))));
+    const highest = new Map([...byPartition].map(([partition, numbers]) => [partition, Math.max(...numbers)]));
+    for (const [partition, number] of highest) epochs.acknowledge(partition, number);
+    await evidence.note(highest);
+  };
+}
