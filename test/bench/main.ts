@@ -14,6 +14,7 @@ import { fairOutboundRows } from './rows/fair-outbound.ts';
 import { fanOutRows } from './rows/fan-out.ts';
 import { gatewayFloodRow } from './rows/gateway-flood.ts';
 import { interactionRows } from './rows/interactions.ts';
+import { joinRows } from './rows/join.ts';
 import { latencyRows } from './rows/latency.ts';
 import { listRows } from './rows/list.ts';
 import { loginRows } from './rows/logins.ts';
@@ -22,6 +23,7 @@ import { memoryRow } from './rows/memory.ts';
 import { pageRows } from './rows/pages.ts';
 import { permissionRows } from './rows/permissions.ts';
 import { postRows } from './rows/post.ts';
+import { presenceRow } from './rows/presence.ts';
 import { readMarkRows } from './rows/reads.ts';
 import { resumeRow } from './rows/resume.ts';
 import { roleChangeRows } from './rows/role-change.ts';
@@ -49,6 +51,8 @@ const suites: Record<string, (bench: Bench) => Promise<Row[]>> = {
   'fair-outbound': fairOutboundRows,
   servers: serverRows,
   members: memberRows,
+  join: joinRows,
+  presence: presenceRow,
   reads: readMarkRows,
   discovery: discoveryRows,
   permissions: permissionRows,

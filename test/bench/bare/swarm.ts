@@ -1,10 +1,11 @@
 import { WebSocket } from 'ws';
 
-/** What a swarm is asked: connect, count until so many events have come, or cut. */
+/** What a swarm is asked: connect, count until so many events have come, say how many came since, or cut. */
 type Ask =
   | { kind: 'connect'; urls: string[]; tokens: string[] }
   | { kind: 'connectPlain'; url: string; count: number }
   | { kind: 'expect'; events: number }
+  | { kind: 'seen' }
   | { kind: 'close' };
 
 // Many sockets that identify and then only count frames: the receiving side costs as little as it can.
@@ -66,7 +67,8 @@ process.on('message', (ask: Ask) => {
     seen = 0;
     wanted = ask.events;
     done();
-  } else {
+  } else if (ask.kind === 'seen') process.send?.(seen);
+  else {
     for (const socket of sockets.splice(0)) socket.terminate();
     done();
   }

@@ -1,0 +1,132 @@
+import { Redis } from 'ioredis';
+import type { CommandStartedEvent } from 'mongodb';
+import { WebSocket } from 'ws';
+import { startApi } from '../../../apps/api/listen.ts';
+import { startGateway } from '../../../apps/gateway/node.ts';
+import { readConfig } from '../../../config/index.ts';
+import { createLog } from '../../../lib/base/log.ts';
+import { createMetrics } from '../../../lib/base/metrics.ts';
+import { openApiPlatform, openGatewayPlatform, openWorkerPlatform, type Platform } from '../../../lib/store/platform.ts';
+import { handlers } from '../../../workers/handlers.ts';
+import { fillServer, giveTokens, makeWorld } from '../../harness/world.ts';
+import { multipleRow, type Row } from '../report.ts';
+import { type Bench, openSetting, openSide } from '../setting.ts';
+
+const sizes = [50, 5_000] as const;
+const joins = 20;
+const reads = new Set(['find', 'aggregate', 'count', 'distinct', 'getMore']);
+
+/** What one join costs: reads of the database and commands of Redis. */
+interface Cost {
+  reads: number;
+  commands: number;
+}
+
+/** How many commands Redis has run. */
+async function commandsOf(redis: Redis): Promise<number> {
+  const stats = await redis.info('commandstats');
+  return [...stats.matchAll(/:calls=(\d+)/g)].reduce((sum, [, calls]) => sum + Number(calls), 0);
+}
+
+/** A bot that resolves `joined` at each MEMBER_ADD. */
+function connectWitness(url: string, token: string, onJoin: () => void): Promise<WebSocket> {
+  return new Promise((resolve, reject) => {
+    const socket = new WebSocket(url, { perMessageDeflate: false });
+    socket.on('error', reject);
+    socket.on('message', (data: Buffer) => {
+      const frame = JSON.parse(data.toString()) as { op: number; t?: string };
+      if (frame.op === 10) socket.send(JSON.stringify({ op: 2, d: { token, events: ['MEMBER_ADD'] } }));
+      else if (frame.t === 'READY') resolve(socket);
+      else if (frame.t === 'MEMBER_ADD') onJoin();
+    });
+  });
+}
+
+/** What a join costs with so many online, in rounds. All roles run in this process, without the sweeps, so that what they ask can be counted. */
+async function costsWith(bench: Bench, online: number): Promise<Cost[]> {
+  const setting = await openSetting(bench, { api: 0, gateway: 0, worker: 0 });
+  const mongo = new URL(setting.env.MONGODB_URL ?? '');
+  mongo.searchParams.set('monitorCommands', 'true');
+  const config = readConfig({
+    ...setting.env,
+    MONGODB_URL: mongo.href,
+    PORT: '0',
+    GATEWAY_PORT: '0',
+    HEARTBEAT_INTERVAL_MS: '300000',
+    STORE_PATIENCE: '20',
+  });
+  const log = createLog('bench', 'silent');
+  let read = 0;
+  const counted = <P extends Platform>(platform: P): P => {
+    const onCommand = ({ commandName }: CommandStartedEvent): void => void (reads.has(commandName) && read++);
+    platform.db.servers.db.getClient().on('commandStarted', onCommand);
+    return platform;
+  };
+  const platform = counted(await openApiPlatform(config, log));
+  const worker = counted(await openWorkerPlatform(config, log));
+  const nodePlatform = counted(await openGatewayPlatform(config, log));
+  const api = await startApi(platform, createMetrics('api'));
+  const consumers = worker.consume(handlers, () => undefined);
+  const gateway = await startGateway(nodePlatform, createMetrics('gateway'));
+  const swarm = await openSide('swarm', {});
+  const redis = new Redis(config.REDIS_URL);
+  const sockets: WebSocket[] = [];
+  try {
+    const world = await makeWorld(platform, { bots: 1, channels: 1 });
+    const lobby = await makeWorld(platform, { bots: 0, channels: 1 });
+    const members = await fillServer(platform, world.serverId, online, 'member');
+    const comers = await giveTokens(platform, await fillServer(platform, lobby.serverId, (bench.rounds + 1) * joins, 'comer'));
+    const url = `ws://127.0.0.1:${gateway.port}`;
+    await swarm.ask({ kind: 'connect', urls: [url], tokens: await giveTokens(platform, members) });
+    let joined = (): void => undefined;
+    sockets.push(await connectWitness(url, world.bots[0]?.token ?? '', () => joined()));
+    const post = async (path: string, token: string): Promise<{ code: string }> => {
+      const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+      const answer = await fetch(`http://127.0.0.1:${api.port}/api${path}`, { method: 'POST', headers, body: '{}' });
+      if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+      return (await answer.json()) as { code: string };
+    };
+    const { code } = await post(`/servers/${world.serverId}/invites`, world.ownerToken);
+    const costs: Cost[] = [];
+    for (let round = 0; round < bench.rounds + 1; round++) {
+      const [readBefore, commandsBefore, began] = [read, await commandsOf(redis), performance.now()];
+      for (let n = 0; n < joins; n++) {
+        const arrived = new Promise<void>((resolve) => {
+          joined = resolve;
+        });
+        await post(`/invites/${code}`, comers.pop() ?? '');
+        await arrived;
+      }
+      const [readAfter, commandsAfter, tookMs] = [read, await commandsOf(redis), performance.now() - began];
+      // As much time without a join: what the roles do anyway.
+      await new Promise((resolve) => setTimeout(resolve, tookMs));
+      const idle: Cost = { reads: read - readAfter, commands: (await commandsOf(redis)) - commandsAfter };
+      if (round === 0) continue; // the first round warms up
+      costs.push({
+        reads: (readAfter - readBefore - idle.reads) / joins,
+        commands: (commandsAfter - commandsBefore - idle.commands) / joins,
+      });
+    }
+    return costs;
+  } finally {
+    for (const socket of sockets) socket.terminate();
+    await swarm.close();
+    await gateway.close();
+    await consumers.close();
+    await api.close();
+    redis.disconnect();
+    for (const one of [nodePlatform, worker, platform]) await one.close();
+    await setting.close();
+  }
+}
+
+/** What one join costs the stores in a server with 5,000 online, beside one with 50. */
+export async function joinRows(bench: Bench): Promise<Row[]> {
+  const [few, many] = [await costsWith(bench, sizes[0]), await costsWith(bench, sizes[1])];
+  const name = `one join, ${sizes[1].toLocaleString('en')} online beside ${sizes[0]}`;
+  const of = (costs: readonly Cost[], what: keyof Cost): number[] => costs.map((cost) => cost[what]);
+  return [
+    multipleRow(`${name}: reads of the database`, 'reads', of(many, 'reads'), of(few, 'reads'), 1.1),
+    multipleRow(`${name}: commands of Redis`, 'commands', of(many, 'commands'), of(few, 'commands'), 1.1),
+  ];
+}
