@@ -111,7 +111,7 @@ function shiftNews(server: ServerDoc): PlacedEvent[] {
   });
 }
 
-/** Who handed the server over and who has it now, as members: that they own it, or do not, is shown of them. Named by the last such change. */
+/** Who handed the server over and who has it now, as members: that they own it, or do not, is shown of them to everybody. Named by the last such change. */
 async function ownerNews(platform: Platform, server: ServerDoc): Promise<PlacedEvent[]> {
   const { _id: serverId, ownerId, ob = [] } = server;
   const handed = ob.filter(({ was }) => was?.owner !== undefined);
@@ -120,7 +120,7 @@ async function ownerNews(platform: Platform, server: ServerDoc): Promise<PlacedE
   const ids = [ownerId, ...handed.map(({ was }) => was?.owner ?? ownerId)].map((userId) => `${serverId}:${userId}`);
   const members = await platform.db.members.find({ _id: trusted({ $in: ids }) }).lean();
   return (await membersOf(platform, server, members)).map((member) =>
-    memberEvent(`${last.id}-${member.user.id}`, 'MEMBER_UPDATE', server, member.user.id, { serverId, member }),
+    event(`${last.id}-${member.user.id}`, 'MEMBER_UPDATE', serverPlace(serverId), { serverId, member }, { member: member.user.id }),
   );
 }
 

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { limits } from '../../lib/base/limits.ts';
+import type { Member } from '../../lib/contract/server.ts';
 import { type Caller, join, makeBot, makeMember, makePerson, makeRole, makeServer, type Place, send } from '../harness/factories.ts';
 import { type Ear, listenAs, startWhole, type Whole } from '../harness/whole.ts';
 import { fillServer } from '../harness/world.ts';
@@ -60,6 +61,17 @@ describe('member events, by the size of the server', function () {
   it(`${limits.smallServerMembers} members: everybody receives them`, async () => {
     const received = await eventsIn(limits.smallServerMembers - 1);
     expect(received).to.deep.equal({ owner: names, kicker: names, member: names, watcher: names, bot: names, subject: ['MEMBER_UPDATE'] });
+  });
+
+  it('that a server has another owner is received by everybody, however many there are', async () => {
+    const server = await makeServer(whole, owner);
+    const [heir, member] = [await makeMember(whole, owner, server.id), await makeMember(whole, owner, server.id)];
+    await fillServer(whole.platform, server.id, limits.smallServerMembers, 'crowd');
+    const ear = await listenAs(whole, member.token);
+    await send(whole, 200, owner, 'PATCH', `/api/servers/${server.id}`, { ownerId: heir.id });
+    const { d } = await ear.hears(({ t, d: { member: shown } }) => t === 'MEMBER_UPDATE' && (shown as Member).user.id === heir.id);
+    expect((d.member as Member).isOwner).to.equal(true);
+    await ear.client.close();
   });
 
   it('more members: the member, managers, watchers and bots that asked receive them', async () => {
