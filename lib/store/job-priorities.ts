@@ -58,7 +58,7 @@ return 1
 export function createJobPriorities(redis: RedisClient, keys: Keys, isEmpty: (queue: QueueName) => Promise<boolean>): JobPriorities {
   const reserve = bindScript<number[] | null>(redis, 'parlanceReservePriorities', reserveLua);
   const serve = bindScript<number>(redis, 'parlanceJobServed', servedLua);
-  const keyOf = (queue: QueueName): string => `${keys.partition(0)}fair:${queue}`;
+  const keyOf = (queue: QueueName): string => `${keys.partition(keys.partitionOf(queue))}fair:${queue}`;
   return {
     async reserve({ queue, accountId, costs, maxWaiting = -1 }) {
       const tags = await reserve([keyOf(queue)], [accountId, maxWaiting, keptMs, ...costs]);

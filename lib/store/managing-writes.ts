@@ -35,7 +35,7 @@ export function createManagingWrites(redis: RedisClient, keys: Keys, timeoutFact
   return {
     async enter(serverId) {
       if (redis.status !== 'ready') return () => Promise.resolve();
-      const key = `${keys.partition(0)}managing:${serverId}`;
+      const key = `${keys.partition(keys.partitionOf(serverId))}managing:${serverId}`;
       const name = randomUUID();
       await enterScript([key], [name, lastsMs]).catch(() => null);
       return async (isChange) => {

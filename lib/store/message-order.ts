@@ -11,19 +11,22 @@ const insertMs = 2_000;
 /** How long an id stays in flight unless it is released, in milliseconds, times STORE_PATIENCE: longer than its insert can still take effect. */
 const inFlightMs = insertMs + 500;
 
-/** The Redis key of the id clock. */
-export const idClockKey = (keys: Keys): string => `${keys.partition(0)}ids`;
+/** The Redis key of the id clock of a partition. */
+export const idClockKey = (keys: Keys, k: number): string => `${keys.partition(k)}ids`;
 /** The Redis key of a channel's writes in flight: a sorted set of `<expiry in ms>:<ms>:<sequence>`, in the order of the ids. */
-export const inFlightKey = (keys: Keys, channelId: string): string => `${keys.partition(0)}flight:${channelId}`;
+export const inFlightKey = (keys: Keys, channelId: string): string => `${keys.partition(keys.partitionOf(channelId))}flight:${channelId}`;
 
-/** Lua: `takeId(key, now, floor)` gives the next id of the clock as milliseconds and sequence; all are numbers, in milliseconds. */
+/**
+ * Lua: `takeId(key, now, floor, k, partitions)` gives the next id of the clock of partition k as milliseconds and sequence; all are numbers, times in
+ * milliseconds. Each partition has the sequences that leave k when divided by the number of partitions, so that no two give the same id.
+ */
 export const takeIdLua = `
-local function takeId(key, now, floor)
+local function takeId(key, now, floor, k, partitions)
   local last = redis.call('HMGET', key, 'ms', 'seq')
-  local ms, seq, lastMs = math.max(now, floor), 0, tonumber(last[1] or '0')
+  local ms, seq, lastMs = math.max(now, floor), k, tonumber(last[1] or '0')
   if ms <= lastMs then
-    ms, seq = lastMs, tonumber(last[2]) + 1
-    if seq > 4095 then ms, seq = ms + 1, 0 end
+    ms, seq = lastMs, tonumber(last[2]) + partitions
+    if seq > 4095 then ms, seq = ms + 1, k end
   end
   redis.call('HSET', key, 'ms', string.format('%.0f', ms), 'seq', seq)
   return ms, seq
@@ -44,7 +47,7 @@ end
 `;
 
 const reserveLua = `${takeIdLua}${nowLua}
-local ms, seq = takeId(KEYS[1], now, tonumber(ARGV[1]))
+local ms, seq = takeId(KEYS[1], now, tonumber(ARGV[1]), tonumber(ARGV[3]), tonumber(ARGV[4]))
 local entry = string.format('%.0f:%.0f:%d', now + ARGV[2], ms, seq)
 redis.call('ZADD', KEYS[2], string.format('%.0f', (ms - ${idEpochMs}) * 4096 + seq), entry)
 redis.call('PEXPIRE', KEYS[2], ARGV[2])
@@ -52,7 +55,7 @@ return entry
 `;
 
 const horizonLua = `${takeIdLua}${oldestInFlightLua}${nowLua}
-local ms, seq = takeId(KEYS[1], now, tonumber(ARGV[1]))
+local ms, seq = takeId(KEYS[1], now, tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]))
 return { string.format('0:%.0f:%d', ms, seq), oldestInFlight(KEYS[2], now), redis.call('GET', KEYS[3]) or '' }
 `;
 
@@ -132,7 +135,11 @@ export function createMessageOrder(redis: RedisClient, keys: Keys, ids: IdSource
   const reserve = async (channelId: string): Promise<{ id: string; entry: string | null }> => {
     if (redis.status === 'ready')
       try {
-        const entry = await reserveScript([idClockKey(keys), inFlightKey(keys, channelId)], [ids.lastMs(), inFlightMs * timeoutFactor]);
+        const k = keys.partitionOf(channelId);
+        const entry = await reserveScript(
+          [idClockKey(keys, k), inFlightKey(keys, channelId)],
+          [ids.lastMs(), inFlightMs * timeoutFactor, k, keys.partitions],
+        );
         ids.note(Number(entry.split(':')[1]));
         return { id: idOfEntry(entry) as string, entry };
       } catch {
@@ -170,8 +177,9 @@ export function createMessageOrder(redis: RedisClient, keys: Keys, ids: IdSource
     },
     async horizon(channelId) {
       if (redis.status !== 'ready') return null;
-      const keysOf = [idClockKey(keys), inFlightKey(keys, channelId), newestKey(keys, channelId)];
-      const [next, oldest, newest] = await horizonScript(keysOf, [ids.lastMs()]);
+      const k = keys.partitionOf(channelId);
+      const keysOf = [idClockKey(keys, k), inFlightKey(keys, channelId), newestKey(keys, channelId)];
+      const [next, oldest, newest] = await horizonScript(keysOf, [ids.lastMs(), k, keys.partitions]);
       return { below: idOfEntry(next) as string, oldest: idOfEntry(oldest), newest };
     },
     async settled(channelId, { below, oldest }) {

@@ -1,5 +1,5 @@
 import type { Keys } from './log/keys.ts';
-import { bindScript, type RedisClient } from './redis.ts';
+import { bindScript, type RedisClient, readKeys } from './redis.ts';
 
 /** How long an entry lives after it was written, in seconds: 30 days. */
 const keptSecs = 30 * 24 * 3_600;
@@ -9,7 +9,7 @@ const forgottenMs = 10_000;
 const forgotten = '?';
 
 /** The Redis key of a channel's newest message. */
-export const newestKey = (keys: Keys, channelId: string): string => `${keys.partition(0)}newest:${channelId}`;
+export const newestKey = (keys: Keys, channelId: string): string => `${keys.partition(keys.partitionOf(channelId))}newest:${channelId}`;
 
 /** Lua: `noteNewest(key, id)` notes the newest message of a channel, '' for none. An older one than is known changes nothing. */
 export const noteNewestLua = `
@@ -40,7 +40,7 @@ export function createNewestMessages(redis: RedisClient, keys: Keys): NewestMess
     async read(channelIds) {
       const unknown = channelIds.map(() => undefined);
       if (channelIds.length === 0 || redis.status !== 'ready') return unknown;
-      const found = await redis.mget(channelIds.map(keyOf)).catch(() => unknown);
+      const found = await readKeys(redis, channelIds.map(keyOf)).catch(() => unknown);
       return found.map((id) => (id === forgotten ? undefined : id === '' ? null : (id ?? undefined)));
     },
     async note(channelId, messageId) {

@@ -1,6 +1,6 @@
 import { type IdSource, idOf } from '../base/ids.ts';
 import { type Keys, versionKey } from './log/keys.ts';
-import { type Horizon, idClockKey, idOfEntry, inFlightKey, oldestInFlightLua, takeIdLua } from './message-order.ts';
+import { type Horizon, idClockKey, idOfEntry, oldestInFlightLua, takeIdLua } from './message-order.ts';
 import { bindScript, type RedisClient } from './redis.ts';
 
 /** A bucket of requests: `burst` at once, refilled evenly by `perSecond`. `key` names it among all nodes. */
@@ -21,7 +21,7 @@ export interface Verdict {
   retryAfterSecs: number;
 }
 
-/** What a request asks at the gate, all in one round trip. */
+/** What a request asks before it is handled, in one round trip: of a single Redis by one call, on a cluster by one to each partition that has to do with it. */
 export interface GateAsk {
   /** null: not limited. */
   bucket: Bucket | null;
@@ -50,6 +50,7 @@ const lua = `${takeIdLua}${oldestInFlightLua}
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local interval, burst, wantId, floor = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
+local partition, partitions = tonumber(ARGV[5]), tonumber(ARGV[6])
 local allowed, remaining, reset, retry, ms, seq, oldest = 1, 0, 0, 0, 0, 0, ''
 if interval > 0 then
   local full = tonumber(redis.call('GET', KEYS[1]) or '0')
@@ -65,7 +66,7 @@ if interval > 0 then
   remaining, reset = math.floor((most - full) / interval), full - now
 end
 if allowed == 1 and wantId == '1' then
-  ms, seq = takeId(KEYS[2], math.floor(now / 1000), floor)
+  ms, seq = takeId(KEYS[2], math.floor(now / 1000), floor, partition, partitions)
   oldest = oldestInFlight(KEYS[3], math.floor(now / 1000))
 end
 local out = { allowed, remaining, reset, retry, string.format('%.0f', ms), seq, oldest }
@@ -98,39 +99,62 @@ function createLocalLimiter(nowMs: () => number): (bucket: Bucket) => Verdict {
   };
 }
 
+/** What one call answers: whether the request is allowed, and its bucket; an id as milliseconds and sequence, with the oldest in flight; versions. */
+type Reply = [allowed: number, remaining: number, reset: number, retry: number, ms: string, seq: number, oldest: string, ...string[]];
+
 /** Binds the gate to `redis`; `ids` is told of the milliseconds that Redis gives out. */
 export function createGate(redis: RedisClient, keys: Keys, ids: IdSource, nowMs: () => number): Gate {
-  const script = bindScript<[number, number, number, number, string, number, string, ...string[]]>(redis, 'parlanceGate', lua);
+  const script = bindScript<Reply>(redis, 'parlanceGate', lua);
   const local = createLocalLimiter(nowMs);
-  const prefix = keys.partition(0);
-  return async ({ bucket, versionsOf, wantId: forItself, readsChannel }) => {
-    const wantId = forItself || readsChannel !== undefined;
+
+  const askRedis = async ({ bucket, versionsOf, wantId, readsChannel = '' }: GateAsk): Promise<GateReply> => {
+    const limiterAt = bucket && keys.partitionOf(bucket.key);
+    const idAt = wantId || readsChannel ? keys.partitionOf(readsChannel) : null;
+    const versionsAt = versionsOf.map((id) => keys.partitionOf(id));
+    const partitions = [...new Set([limiterAt, idAt, ...versionsAt])].filter((k) => k !== null);
+    const replies = await Promise.all(
+      partitions.map(async (k) => {
+        const own = k === limiterAt ? bucket : null;
+        const versions = versionsOf.filter((_, at) => versionsAt[at] === k).map((id) => versionKey(keys, id));
+        const channelId = k === idAt ? readsChannel : '';
+        const reply = await script(
+          [`${keys.partition(k)}rl:${own?.key ?? ''}`, idClockKey(keys, k), `${keys.partition(k)}flight:${channelId}`, ...versions],
+          [own ? micros / own.perSecond : 0, own?.burst ?? 0, k === idAt ? 1 : 0, k === idAt ? ids.lastMs() : 0, k, keys.partitions],
+        );
+        return [k, reply] as const;
+      }),
+    );
+    const byPartition = new Map(replies);
+    const limited = limiterAt === null ? null : (byPartition.get(limiterAt) as Reply);
+    const verdict = bucket &&
+      limited && {
+        allowed: limited[0] === 1,
+        limit: bucket.burst,
+        remaining: limited[1],
+        resetAfterSecs: limited[2] / micros,
+        retryAfterSecs: limited[3] / micros,
+      };
+    const seen = new Map(partitions.map((k) => [k, 7]));
+    const versions = versionsAt.map((k) => {
+      const at = seen.get(k) as number;
+      seen.set(k, at + 1);
+      return byPartition.get(k)?.[at] as string;
+    });
+    const clock = idAt === null || verdict?.allowed === false ? null : (byPartition.get(idAt) as Reply);
+    if (!clock) return { verdict, versions, id: null, horizon: null };
+    const [, , , , ms, seq, oldest] = clock;
+    ids.note(Number(ms));
+    const id = idOf(Number(ms), 0, seq);
+    return { verdict, versions, id, horizon: readsChannel ? { below: id, oldest: idOfEntry(oldest) } : null };
+  };
+
+  return async (ask) => {
     if (redis.status === 'ready')
       try {
-        const [allowed, remaining, reset, retry, ms, seq, oldest, ...versions] = await script(
-          [
-            `${prefix}rl:${bucket?.key ?? ''}`,
-            idClockKey(keys),
-            inFlightKey(keys, readsChannel ?? ''),
-            ...versionsOf.map((id) => versionKey(keys, id)),
-          ],
-          [bucket ? micros / bucket.perSecond : 0, bucket?.burst ?? 0, wantId ? 1 : 0, wantId ? ids.lastMs() : 0],
-        );
-        if (wantId && allowed) ids.note(Number(ms));
-        const verdict = bucket && {
-          allowed: allowed === 1,
-          limit: bucket.burst,
-          remaining,
-          resetAfterSecs: reset / micros,
-          retryAfterSecs: retry / micros,
-        };
-        const id = wantId && allowed ? idOf(Number(ms), 0, seq) : null;
-        const horizon = id !== null && readsChannel !== undefined ? { below: id, oldest: idOfEntry(oldest) } : null;
-        return { verdict, versions, id, horizon };
+        return await askRedis(ask);
       } catch {
         // Redis went away in between
       }
-    const verdict = bucket && local(bucket);
-    return { verdict, versions: null, id: forItself ? ids.next() : null, horizon: null };
+    return { verdict: ask.bucket && local(ask.bucket), versions: null, id: ask.wantId ? ids.next() : null, horizon: null };
   };
 }
