@@ -52,10 +52,11 @@ async function subscribeThenRead(node: GatewayNode, ids: readonly string[]): Pro
     if (part) part.push(id);
     else byPartition.set(k, [id]);
   }
-  for (const [k, part] of byPartition) {
+  const readPart = async ([k, part]: [number, string[]]): Promise<void> => {
     await node.log.watch(k, part);
     for (let from = 0; from < part.length; from += presencesAtOnce) await readSome(node, k, part.slice(from, from + presencesAtOnce));
-  }
+  };
+  await Promise.all([...byPartition].map(readPart));
 }
 
 /** Makes a session a watcher of an account that it may see. */

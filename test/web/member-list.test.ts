@@ -113,7 +113,7 @@ describe('web: the member list', function () {
     ];
     for (const [key, name, position] of steps) {
       if (key) await page.keyboard.press(key);
-      await until(async () => name.test((await focused())[0] ?? ''), `${key} to lead to ${name}, not to ${await focused()}`);
+      await until(async () => name.test((await focused())[0] ?? ''), `${key} to lead to ${name}, not to ${(await focused()).join()}`);
       expect((await focused()).slice(1), key).to.deep.equal([position, '153']);
     }
     expect(await list(page).locator('button[tabindex="0"]').count()).to.equal(1);
