@@ -1,5 +1,5 @@
 import type { JobData } from '../lib/contract/jobs.ts';
-import { expireUnanswered } from '../lib/domain/interaction-delivery.ts';
+import { expireUnanswered } from '../lib/domain/interaction-outbox.ts';
 import type { WorkerPlatform } from '../lib/store/platform.ts';
 import { Later } from '../lib/store/queue.ts';
 

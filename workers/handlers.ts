@@ -1,13 +1,10 @@
+import { beginRelay, relay } from '../lib/domain/relay.ts';
 import type { WorkerPlatform } from '../lib/store/platform.ts';
 import type { Handlers } from '../lib/store/queue.ts';
 import { announceReadJob } from './announce-read.ts';
 import { announceTypingJob } from './announce-typing.ts';
 import { convertImageJob } from './convert-image.ts';
 import { crosspostMessageJob } from './crosspost-message.ts';
-import { deliverInteractionJob } from './deliver-interaction.ts';
-import { drainAccountJob } from './drain-account.ts';
-import { drainChannelJob } from './drain-channel.ts';
-import { drainServerJob } from './drain-server.ts';
 import { expireInteractionJob } from './expire-interaction.ts';
 import { fetchPreviewsJob } from './fetch-previews.ts';
 import { finishRemovalJob } from './finish-removal.ts';
@@ -18,12 +15,12 @@ import { settleFilesJob } from './settle-files.ts';
 
 /** What each kind of job does. Every job can run twice: the second time changes nothing. */
 export const handlers: Handlers<WorkerPlatform> = {
-  'drain-channel': drainChannelJob,
-  'drain-server': drainServerJob,
-  'drain-account': drainAccountJob,
+  'relay-channel': (platform, { channelId }) => beginRelay(platform, 'channel', channelId),
+  'relay-server': (platform, { serverId }) => relay(platform, 'server', serverId),
+  'relay-account': (platform, { accountId }) => relay(platform, 'account', accountId),
+  'relay-interaction': (platform, { interactionId }) => relay(platform, 'interaction', interactionId),
   'announce-typing': announceTypingJob,
   'announce-read': announceReadJob,
-  'deliver-interaction': deliverInteractionJob,
   'post-interaction': postInteractionJob,
   'expire-interaction': expireInteractionJob,
   'crosspost-message': crosspostMessageJob,

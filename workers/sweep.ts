@@ -1,8 +1,6 @@
 import { forEachAtOnce } from '../lib/base/at-once.ts';
-import { drainAccount, overdueAccounts } from '../lib/domain/account-events.ts';
 import { recountServers } from '../lib/domain/app-directory.ts';
 import { sweepCrossposts } from '../lib/domain/crossposts.ts';
-import { drainChannel, overdueChannels } from '../lib/domain/delivery.ts';
 import { sweepDeliveries } from '../lib/domain/delivery-drain.ts';
 import { sweepFiles } from '../lib/domain/files.ts';
 import { finishRemoval } from '../lib/domain/finish-removal.ts';
@@ -14,22 +12,13 @@ import { recountMembers } from '../lib/domain/membership.ts';
 import { sweepNotices } from '../lib/domain/notices.ts';
 import { publishPresences } from '../lib/domain/presence-changes.ts';
 import { sweepPreviews } from '../lib/domain/previews.ts';
+import { type OutboxName, sweepOutbox } from '../lib/domain/relay.ts';
 import { overdueRemovals } from '../lib/domain/removals.ts';
-import { drainServer, overdueServers } from '../lib/domain/server-events.ts';
 import { archiveThreads, recountThreads } from '../lib/domain/thread-activity.ts';
 import type { WorkerPlatform } from '../lib/store/platform.ts';
 
-/** How many channels the sweep drains at once: the jobs keep most of the machine. */
-const channelsAtOnce = 4;
-
-const sweepChannels = async (platform: WorkerPlatform): Promise<void> =>
-  forEachAtOnce(await overdueChannels(platform), channelsAtOnce, (channelId) => drainChannel(platform, channelId));
-
-const sweepServers = async (platform: WorkerPlatform): Promise<void> =>
-  forEachAtOnce(await overdueServers(platform), 1, (serverId) => drainServer(platform, serverId));
-
-const sweepAccounts = async (platform: WorkerPlatform): Promise<void> =>
-  forEachAtOnce(await overdueAccounts(platform), 1, (accountId) => drainAccount(platform, accountId));
+/** The outboxes that are swept as they are; interactions end first. */
+const outboxes: readonly OutboxName[] = ['channel', 'server', 'account'];
 
 const sweepRemovals = async (platform: WorkerPlatform): Promise<void> =>
   forEachAtOnce(await overdueRemovals(platform), 1, (removalId) => finishRemoval(platform, removalId));
@@ -68,9 +57,8 @@ function repeat(work: () => Promise<void>, everyMs: number): { close(): Promise<
 }
 
 /**
- * Looks every second, without the queue, for work whose nudge was lost: channels and interactions that owe events for more than 2 s, and interactions past
- * their time (quality 2, Sweep). What may take long, or has little time, runs beside that: interactions, channels, counts, servers, removals, presences, and each
- * minute the archive and files. A fault waits for the next time and is logged once in 10 s. `close` ends what is under way.
+ * Looks every second, without the queue, for work whose nudge was lost: events that have been pending for more than 2 s, and interactions past their time. What
+ * may take long, or has little time, runs beside that: outboxes, interactions, counts, removals, presences, and each minute the archive and files. A fault waits for the next time and is logged once in 10 s. `close` ends what is under way.
  */
 export function startSweeps(platform: WorkerPlatform, everyMs = 1_000): { close(): Promise<void> } {
   let loggedAt = Number.NEGATIVE_INFINITY;
@@ -95,14 +83,12 @@ export function startSweeps(platform: WorkerPlatform, everyMs = 1_000): { close(
     repeat(eachSecond, everyMs),
     repeat(() => once('unposted', () => sweepUnposted(platform)), everyMs),
     repeat(() => once('interactions', () => sweepInteractions(platform)), everyMs),
-    repeat(() => once('channels', () => sweepChannels(platform)), everyMs),
+    ...outboxes.map((outbox) => repeat(() => once(outbox, () => sweepOutbox(platform, outbox)), everyMs)),
     repeat(() => once('deliveries', () => sweepDeliveries(platform)), everyMs),
     repeat(() => once('counts', () => recountThreads(platform)), everyMs),
     repeat(() => once('directory', () => recountServers(platform)), everyMs),
     repeat(() => once('members', () => recountMembers(platform)), everyMs),
     repeat(() => once('names', () => nameMarkedMembers(platform)), everyMs),
-    repeat(() => once('servers', () => sweepServers(platform)), everyMs),
-    repeat(() => once('accounts', () => sweepAccounts(platform)), everyMs),
     repeat(() => once('removals', () => sweepRemovals(platform)), everyMs),
     repeat(() => once('held', () => sweepHeld(platform)), heldEveryMs),
     repeat(() => once('presences', () => publishPresences(platform)), presencesEveryMs),

@@ -20,7 +20,7 @@ function receiveMember(node: GatewayNode, { place: name, accountId }: Extract<Co
   applyInOrder(node, lane, () => forgetMember(node, place, accountId));
 }
 
-/** A mark behind all entries up to `n`: whatever came before it was heard, or something was missed. */
+/** A mark after all entries up to `n`: either all of them were received, or something was missed. */
 function receiveMark(node: GatewayNode, { k, n, id, active }: Extract<Control, { kind: 'mark' }>): void {
   const lane = laneOf(node, { k });
   if (lane.state === 'held') return;
@@ -33,13 +33,14 @@ function receiveMark(node: GatewayNode, { k, n, id, active }: Extract<Control, {
   if (lane.gaps.size > 0) return interrupt(node, lane);
   lane.checked = n;
   lane.known = Math.max(lane.known, n);
+  lane.marks.get(id)?.arrived?.();
   applyInOrder(node, lane, () => {
     advance(node, lane, n);
     lane.marks.get(id)?.resolve(n);
   });
 }
 
-/** What stands in no log: to the sessions in these servers and of these accounts. */
+/** Sends an event that is in no log to the sessions in these servers and of these accounts. */
 function receiveBroadcast(node: GatewayNode, { name, data, servers, accounts }: Extract<Control, { kind: 'broadcast' }>): void {
   const receivers = new Set<Session>();
   for (const id of servers) for (const session of node.places.get(serverPlace(id))?.sessions ?? []) receivers.add(session);
@@ -47,7 +48,7 @@ function receiveBroadcast(node: GatewayNode, { name, data, servers, accounts }: 
   if (receivers.size > 0) sendUnlogged(node, receivers, name, data);
 }
 
-/** Checks every session's token again: one with a token that was reset is closed with 4004 (quality 5, Tokens). Tried again each second while the database does not answer. */
+/** Checks every session's token again: one with a token that was reset is closed with 4004. Tried again each second while the database does not answer. */
 export async function checkTokens(node: GatewayNode, account: LocalAccount): Promise<void> {
   try {
     for (const session of account.sessions) {

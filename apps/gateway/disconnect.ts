@@ -9,7 +9,7 @@ import { closeSocket, isOpen, sendControl } from './writer.ts';
 /** How many departures are remembered while Redis is away; sessions beyond them end by themselves within 6 minutes. */
 const pendingReleasesMost = 20_000;
 
-/** Tells Redis that a session was given up; tried again each second while Redis does not answer, as presence must not show who is gone (quality 1, P12). */
+/** Tells Redis that a session was given up; tried again each second while Redis does not answer, as presence must not show who is gone. */
 export async function releaseSession(node: GatewayNode, departure: SessionRelease): Promise<void> {
   try {
     await node.platform.sessions.leave(departure, departure.how);
@@ -40,7 +40,7 @@ export function dropSession(node: GatewayNode, session: Session, how: 'end' | 'w
 /** Whether the node still holds the session: it may have given it up while a store was asked. */
 export const isHeld = ({ state }: Session): boolean => state !== 'closing';
 
-/** The resume failed for good: the client is told, and may identify on the same socket. */
+/** The resume failed for good: the client gets op 9, and may identify on the same socket. */
 export function refuseResume(node: GatewayNode, socket: GatewaySocket, reason: string): void {
   if (socket.session) dropSession(node, socket.session, 'lost');
   if (!isOpen(socket)) return;
@@ -49,7 +49,7 @@ export function refuseResume(node: GatewayNode, socket: GatewaySocket, reason: s
   sendControl(node, socket, { op: op.invalid, d: { resumable: false, reason } });
 }
 
-/** Ends a session whose position is void: op 9, not resumable (quality 1, P2). The socket of one that was live is closed. */
+/** Ends a session whose position is void: op 9, not resumable. The socket of one that was live is closed. */
 export function invalidate(node: GatewayNode, session: Session, reason: string): void {
   const { socket, state } = session;
   if (state === 'closing') return;

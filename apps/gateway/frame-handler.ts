@@ -114,14 +114,14 @@ function onClose(this: WebSocket, code: number): void {
   node.sockets.delete(this);
   removeSocket(node, this, !node.closing);
   this.stage = 'closing';
-  // 1000 and 1001 from the client end its session; anything else leaves it resumable (decisions 7).
+  // 1000 and 1001 from the client end its session; anything else leaves it resumable.
   if (session) dropSession(node, session, code === 1000 || code === 1001 ? 'end' : 'wait');
 }
 
 // Faults of a peer (a frame too long, broken text) close its socket by themselves.
 const onError = (): void => undefined;
 
-/** Listens to a client. */
+/** Handles the frames of a client from now on. */
 export function handleFrames(socket: GatewaySocket): void {
   socket.windowAt = monotonic();
   socket.bytesBefore = socket.raw.bytesRead;
@@ -133,7 +133,7 @@ export function handleFrames(socket: GatewaySocket): void {
   socket.on('error', onError);
 }
 
-/** Closes the sockets whose deadline has passed: not identified in time, not heard from, or still there after their close. */
+/** Closes the sockets whose deadline has passed: not identified in time, without a heartbeat, or still there after their close. */
 export function closeExpired(sockets: Iterable<GatewaySocket>): void {
   const now = monotonic();
   for (const socket of sockets) {

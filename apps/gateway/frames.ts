@@ -1,16 +1,18 @@
+import { traitsOf } from '../../lib/contract/events.ts';
 import type { Entry } from '../../lib/store/log/entry.ts';
 import { interactionTokenOf } from '../../lib/store/seal.ts';
 
 /**
- * Opcodes. `watch` names the accounts whose presence the session receives: `{ watch: [ids] }`, at most 500, in place of those named before. The gateway answers with
- * PRESENCE_UPDATE for each new one that is not offline, and then with `{ offline: [ids] }` for the others. It leaves out accounts that share neither a server nor a
- * DM with the session's account. The list ends with the socket: a client sends it again after READY and RESUMED.
+ * Opcodes (docs/delivery.md, "Opcodes"). `watch` names the accounts whose presence the session receives: `{ watch: [ids] }`, at most 500, in place of those named
+ * before. The gateway answers with PRESENCE_UPDATE for each new one that is not offline, and then with `{ offline: [ids] }` for the others. It leaves out accounts
+ * that share neither a server nor a DM with the session's account; once they share a server their presence comes as well. The list ends with the socket: a client
+ * sends it again after READY and RESUMED.
  */
 export const op = { dispatch: 0, heartbeat: 1, identify: 2, watch: 3, resume: 6, reconnect: 7, invalid: 9, hello: 10, ack: 11 } as const;
 
 /**
- * Close codes (decisions 7). `badWatch`: not a list of at most 500 ids. `lost`: the session is held elsewhere or cannot go on here; `restart`: the node stops; `unavailable`: a store does not
- * answer. After those three: connect again and resume.
+ * Close codes (docs/delivery.md, "Close codes"). `badWatch`: not a list of at most 500 ids. `lost`: the session is held elsewhere or cannot go on here; `restart`: the
+ * node stops; `unavailable`: a store does not answer. After those three: connect again and resume.
  */
 export const closeCode = {
   lost: 4000,
@@ -76,9 +78,9 @@ function messageBytes(text: string, tail: Buffer): Buffer[] {
 export const eventBytes = (name: string, s: string, payload: Buffer): Buffer[] =>
   messageBytes(`{"op":0,"t":"${name}","s":"${s}","d":`, Buffer.concat([payload, closing]));
 
-/** The payload of an entry as clients get it: an interaction with its token, which stands in no store (quality 3). */
+/** The payload of an entry as clients get it: an interaction with its token, which is kept in no store. */
 export function payloadOf({ head, payload }: Entry, appKey: Buffer): Buffer {
-  if (head.name !== 'INTERACTION_CREATE') return payload;
+  if (!traitsOf(head.name).hasToken) return payload;
   const { id } = JSON.parse(payload.toString('utf8')) as { id: string };
   return Buffer.concat([payload.subarray(0, -1), Buffer.from(`,"token":"${interactionTokenOf(appKey, id)}"}`)]);
 }

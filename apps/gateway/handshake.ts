@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { botEvents, type EventName, optInEvents } from '../../lib/contract/events.ts';
+import { botEvents, type EventName, optInEvents, ownMembershipIn } from '../../lib/contract/events.ts';
 import { type Credential, credentialOf } from '../../lib/domain/credentials.ts';
 import { faceOf, tagOf } from '../../lib/domain/faces.ts';
 import { accountPlace, serverPlace } from '../../lib/store/log/keys.ts';
@@ -9,7 +9,7 @@ import type { AccountDoc } from '../../lib/store/models/account.ts';
 import { removeSocket } from './address-usage.ts';
 import { dropSession, loseSession, refuseResume, releaseSession } from './disconnect.ts';
 import { eventBytes } from './frames.ts';
-import { barrier, holds, laneOf, positionOf, positionOfNode } from './lane.ts';
+import { barrier, holds, laneOf, noteLate, nothingLate, positionOf, positionOfNode } from './lane.ts';
 import { extendTails, joinPlaces } from './places.ts';
 import { addPresenceBot } from './presence.ts';
 import { catchUp, replay } from './replay.ts';
@@ -31,7 +31,7 @@ function eventsOf(asked: unknown): readonly EventName[] {
   return [...botEvents, ...optInEvents.filter((name) => asked.includes(name))];
 }
 
-/** A session that begins: it counts here from now on, and hears nothing until it is ready. */
+/** Creates a session: the node holds it from now on, and it receives no events until it is ready. */
 function createSession(node: GatewayNode, socket: GatewaySocket, { account }: Credential, id: string, token: string): Session {
   const local = node.accounts.get(account._id) ?? { id: account._id, bot: account.kind === 'bot', sessions: new Set<Session>() };
   node.accounts.set(local.id, local);
@@ -45,7 +45,7 @@ function createSession(node: GatewayNode, socket: GatewaySocket, { account }: Cr
     state: 'connecting',
     places: new Set(),
     numbers: [],
-    late: new Map(),
+    late: nothingLate,
     s: '',
     watch: null,
   };
@@ -54,7 +54,7 @@ function createSession(node: GatewayNode, socket: GatewaySocket, { account }: Cr
   return session;
 }
 
-/** Hears the account's own place, then checks the token again: a reset before that was said to nobody here. */
+/** Subscribes to the account's own place, then checks the token again: this node was not informed of a reset before that. */
 async function subscribeOwnPlace(node: GatewayNode, session: Session): Promise<Credential | null> {
   await joinPlaces(node, session, [accountPlace(session.account.id)]);
   return credentialOf(node.platform, session.token);
@@ -65,7 +65,7 @@ function refuseToken(node: GatewayNode, socket: GatewaySocket): void {
   closeSocket(node, socket, 'badToken', 'the token is not valid');
 }
 
-/** The session's client has been told that it is ready. */
+/** The session's client has been sent READY or RESUMED. */
 function markAuthenticated(node: GatewayNode, session: Session, state: 'replaying' | 'live'): void {
   const { socket } = session;
   session.state = state;
@@ -86,14 +86,22 @@ function readyData({ platform }: GatewayNode, account: AccountDoc, session: Sess
   };
 }
 
-/** The account's memberships, each with the SERVER_CREATE that it still owes, if any. */
+/** The account's memberships, each with the id of its pending SERVER_CREATE, if any. */
 async function membershipsOf({ platform }: GatewayNode, { account }: Session): Promise<{ serverId: string; owed: string | undefined }[]> {
   const found = await platform.db.members.find({ userId: account.id }, { _id: 0, serverId: 1, ob: 1 }).lean();
-  return found.map(({ serverId, ob }) => ({ serverId, owed: ob?.find(({ name }) => name === 'SERVER_CREATE')?.id }));
+  return found.map(({ serverId, ob }) => ({ serverId, owed: ob?.find(({ name }) => ownMembershipIn(name))?.id }));
 }
 
-const eventFilterOf = ({ bot }: LocalAccount, events: readonly string[]): Session['events'] =>
-  bot ? new Set(events as EventName[]) : null;
+/** The filters of bots, by the events that they asked for: sessions with the same events share one. */
+const eventFilters = new Map<string, ReadonlySet<EventName>>();
+
+function eventFilterOf({ bot }: LocalAccount, events: readonly string[]): Session['events'] {
+  if (!bot) return null;
+  const key = [...events].sort().join(' ');
+  const filter = eventFilters.get(key) ?? new Set(events as EventName[]);
+  eventFilters.set(key, filter);
+  return filter;
+}
 
 async function identify(node: GatewayNode, socket: GatewaySocket, login: Login): Promise<void> {
   const token = tokenOf(socket, login);
@@ -104,7 +112,7 @@ async function identify(node: GatewayNode, socket: GatewaySocket, login: Login):
   const credential = await subscribeOwnPlace(node, session);
   if (!isOpen(socket)) return;
   if (!credential) return refuseToken(node, socket);
-  // From here on its own place tells what changes: memberships are read after, so that none is missed.
+  // From here on changes arrive in its own place: memberships are read after, so that none is missed.
   session.numbers = node.lanes.map(({ seen }) => seen);
   const { id, owner, account } = session;
   const events = account.bot ? eventsOf(login.events) : [];
@@ -118,6 +126,9 @@ async function identify(node: GatewayNode, socket: GatewaySocket, login: Login):
     memberships.map(({ serverId }) => serverPlace(serverId)),
   );
   if (!isOpen(socket)) return;
+  // Of the other partitions it is given what comes from now on: a lane without places may not have moved for a second.
+  const own = node.log.partitionOf(accountPlace(account.id));
+  session.numbers = node.lanes.map(({ seen, k }) => (k === own ? (session.numbers[k] as number) : seen));
   node.sessions.set(id, session);
   try {
     await node.platform.sessions.open({ id, accountId: account.id, events, node: node.id, owner });
@@ -149,7 +160,7 @@ async function takeOver(node: GatewayNode, session: Session): Promise<Kept | nul
   return kept;
 }
 
-/** The servers whose events the session had before: what its own place tells after its position is yet to be told. Null when its log does not reach back. */
+/** The servers whose events the session had at its position: those that it joined later come by the replay. Null when its own log does not reach back. */
 async function serversAtPosition(node: GatewayNode, session: Session): Promise<string[] | null> {
   const [own] = session.places;
   if (!own) return null;
@@ -157,7 +168,7 @@ async function serversAtPosition(node: GatewayNode, session: Session): Promise<s
   if (!(await extendTails(node, laneOf(node, own), new Map([[own, after]])))) return null;
   const told = new Set(
     own.tail
-      .filter(({ head }) => head.name === 'SERVER_CREATE' && head.number > after)
+      .filter(({ head }) => ownMembershipIn(head.name) === 'begins' && head.number > after)
       .map(({ payload }) => (JSON.parse(payload.toString('utf8')) as { id: string }).id),
   );
   const memberships = await membershipsOf(node, session);
@@ -181,10 +192,10 @@ async function resume(node: GatewayNode, socket: GatewaySocket, login: Login, po
   if (!isOpen(socket)) return;
   if (!kept) return refuseResume(node, socket, 'there is no such session');
   await addPresenceBot(node, session);
-  // A client that has received nothing since its last heartbeat stands where the node stood then.
+  // A client that has received nothing since its last heartbeat is at the position that the node had then.
   const { numbers, late } = (login.seq === kept.s ? readPosition(kept.at, node.log.partitions) : null) ?? position;
   session.numbers = [...numbers];
-  // Another node may have given it what this one has not heard of yet.
+  // Another node may have sent it what this one has not received yet.
   await Promise.all(node.lanes.filter((lane) => (numbers[lane.k] as number) > lane.known).map((lane) => barrier(node, lane)));
   if (!isOpen(socket)) return;
   if (node.lanes.some((lane) => !holds(lane, numbers[lane.k] as number))) return refuseResume(node, socket, 'the position is not known');
@@ -195,7 +206,7 @@ async function resume(node: GatewayNode, socket: GatewaySocket, login: Login, po
   if (!isOpen(socket)) return;
   for (const [name, n] of late) {
     const place = node.places.get(name);
-    if (place && session.places.has(place)) session.late.set(place, n);
+    if (place && session.places.has(place)) noteLate(session, place, n);
   }
   await catchUp(node, session, (replayed) => {
     const s = positionOfNode(node);

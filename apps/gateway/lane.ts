@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { epochOf } from '../../lib/store/log/epochs.ts';
 import { writeNumbers, writePosition } from '../../lib/store/log/position.ts';
-import type { GatewayNode, Lane, Session } from './state.ts';
+import type { GatewayNode, Lane, Place, Session } from './state.ts';
 
 /** How soon what a lane could not ask Redis is asked again, in milliseconds. */
 const againMs = 50;
 /** How long a mark may take to come through the subscription, in milliseconds. */
 const markMs = 5_000;
 
-/** A lane that is yet to learn how its log stands. */
+/** A lane that is yet to read the state of its log. */
 export const createLane = (k: number): Lane => ({
   k,
   state: 'held',
@@ -44,6 +44,15 @@ export function positionOfNode(node: GatewayNode): string {
   return node.numbers;
 }
 
+/** What most sessions have joined late: nothing. They share this map, which is never written, as one for each takes memory. */
+export const nothingLate: Session['late'] = new Map();
+
+/** Notes from which number on a session lacks a place that it joined late. */
+export function noteLate(session: Session, place: Place, n: number): void {
+  if (session.late === nothingLate) session.late = new Map();
+  session.late.set(place, n);
+}
+
 /** A session's position as text, while it is not live. */
 export const positionOf = ({ numbers, late }: Session): string =>
   writePosition(
@@ -68,9 +77,10 @@ async function sendMark(node: GatewayNode, lane: Lane): Promise<number> {
   await whenLive(lane);
   const { generation } = lane;
   const id = node.nextMark++;
-  const passing = new Promise<number>((resolve, reject) => lane.marks.set(id, { resolve, reject }));
-  passing.catch(() => undefined); // it may fail before it is waited for
   const late = setTimeout(() => lane.marks.get(id)?.reject(new Error('a mark was lost')), markMs);
+  const arrived = (): void => clearTimeout(late);
+  const passing = new Promise<number>((resolve, reject) => lane.marks.set(id, { resolve, reject, arrived }));
+  passing.catch(() => undefined); // it may fail before it is waited for
   try {
     if (!(await node.log.mark(lane.k, id, lane.checked))) throw new Error('redis was restarted');
     return await passing;

@@ -23,7 +23,7 @@ export interface Gateway extends Listening {
   node: GatewayNode;
 }
 
-/** How often the node says that it lives and tries again what failed, in milliseconds (quality 2, Liveness). */
+/** How often the node says that it lives and tries again what failed, in milliseconds. */
 const beatMs = 1_000;
 /** How many clients are let in at once; the others wait. */
 const handshakesAtOnce = 64;
@@ -81,7 +81,7 @@ async function createNode(platform: GatewayPlatform, metrics: Metrics): Promise<
   return made;
 }
 
-/** The node's pulse: says that it lives, finds out whether anything was missed, and tries again what a store did not answer. */
+/** Runs each second: renews the node's lease, finds out whether anything was missed, and tries again what a store did not answer. */
 async function beat(node: GatewayNode): Promise<void> {
   forgetAddresses(node);
   trimTails(node);
@@ -97,7 +97,7 @@ async function beat(node: GatewayNode): Promise<void> {
   void forEachAtOnce(unsure, checkedAtOnce, (account) => checkTokens(node, account));
 }
 
-/** Says goodbye to every client and gives all sessions up, to be resumed on other nodes. */
+/** Sends op 7 to every client, closes all sockets and gives all sessions up, to be resumed on other nodes. */
 async function disconnectAll(node: GatewayNode): Promise<void> {
   const departures: Promise<void>[] = [];
   for (const socket of node.sockets) {

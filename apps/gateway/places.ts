@@ -12,7 +12,8 @@ const againMs = 50;
 export function startTailAt(place: Place, n: number): void {
   place.tailFrom = n;
   place.tail = place.tail.filter(({ head }) => head.number > n);
-  place.lastNumber = place.tail.at(-1)?.head.number ?? n;
+  // What has been received beyond it may still wait in the lane.
+  place.lastNumber = place.lastNumber === Number.POSITIVE_INFINITY ? n : Math.max(place.lastNumber, n);
 }
 
 async function subscribeIn(node: GatewayNode, lane: Lane, places: readonly Place[]): Promise<void> {
@@ -35,29 +36,40 @@ async function subscribeIn(node: GatewayNode, lane: Lane, places: readonly Place
   }
 }
 
+const resolved = Promise.resolve();
+
+/** What a server's place knows of access, at first nothing. */
+const createAccess = (): Pick<Place, 'members' | 'unknownMembers' | 'loadingMembers' | 'recipients'> => ({
+  members: new Map(),
+  unknownMembers: new Set(),
+  loadingMembers: new Set(),
+  recipients: new Map(),
+});
+
+/** What an account's place knows of access: always nothing, so that all share it. There is one for each account with a session. */
+const noAccess = createAccess();
+
 function createPlace(node: GatewayNode, name: string): Place {
+  const serverId = name.startsWith('server:') ? name.slice('server:'.length) : null;
   const place: Place = {
     name,
     k: node.log.partitionOf(name),
-    serverId: name.startsWith('server:') ? name.slice('server:'.length) : null,
+    serverId,
     sessions: new Set(),
     tail: [],
     tailFrom: Number.POSITIVE_INFINITY,
     lastNumber: Number.POSITIVE_INFINITY,
-    subscribed: Promise.resolve(),
+    subscribed: resolved,
     rules: null,
-    members: new Map(),
-    unknownMembers: new Set(),
-    loadingMembers: new Set(),
-    loading: Promise.resolve(),
+    loading: resolved,
     nextLoad: null,
-    recipients: new Map(),
+    ...(serverId === null ? noAccess : createAccess()),
   };
   node.places.set(name, place);
   return place;
 }
 
-/** Lets a session hear these places; resolves when they are heard. */
+/** Adds these places to a session; resolves when the node is subscribed to them. */
 export async function joinPlaces(node: GatewayNode, session: Session, names: readonly string[]): Promise<void> {
   const fresh = new Map<Lane, Place[]>();
   const joined = names.map((name) => {
@@ -66,20 +78,20 @@ export async function joinPlaces(node: GatewayNode, session: Session, names: rea
     const lane = laneOf(node, place);
     if (!known) fresh.set(lane, [...(fresh.get(lane) ?? []), place]);
     place.sessions.add(session);
-    if (!place.members.has(session.account.id)) place.unknownMembers.add(session.account.id);
+    if (place.serverId !== null && !place.members.has(session.account.id)) place.unknownMembers.add(session.account.id);
     for (const audience of place.recipients.values()) audience.unjudged.add(session);
     session.places.add(place);
     return place;
   });
   for (const [lane, places] of fresh) {
     const heard = subscribeIn(node, lane, places);
-    heard.catch(() => undefined); // told where it is waited for
+    heard.catch(() => undefined); // handled where it is waited for
     for (const place of places) place.subscribed = heard;
   }
   await Promise.all(joined.map(({ subscribed: heard }) => heard));
 }
 
-/** The session hears the place no more; the node neither, when no other does. */
+/** Removes a place from the session. The node unsubscribes when no other session has it. */
 export function leavePlace(node: GatewayNode, session: Session, place: Place): void {
   session.places.delete(place);
   session.late.delete(place);
@@ -96,7 +108,7 @@ export function leavePlace(node: GatewayNode, session: Session, place: Place): v
   node.log.unsubscribe(place.name);
 }
 
-/** The place of a server that the session hears; undefined when it does not. */
+/** The place of a server; undefined when the session does not have it. */
 export const serverPlaceOf = (node: GatewayNode, session: Session, serverId: string): Place | undefined => {
   const place = node.places.get(serverPlace(serverId));
   return place && session.places.has(place) ? place : undefined;
@@ -104,6 +116,8 @@ export const serverPlaceOf = (node: GatewayNode, session: Session, serverId: str
 
 async function readWanted(node: GatewayNode, lane: Lane): Promise<void> {
   await turn(); // Whoever asks in this turn is served by one read.
+  // While the lane recovers, what is read says nothing about what was received.
+  while (lane.state === 'held') await whenLive(lane);
   const { generation } = lane;
   const wanted = [...lane.wanted].map(([place, after]) => ({ place, after, below: place.tailFrom }));
   lane.wanted.clear();
@@ -113,7 +127,7 @@ async function readWanted(node: GatewayNode, lane: Lane): Promise<void> {
   );
   if (lane.generation !== generation) return;
   wanted.forEach(({ place }, at) => {
-    // It should have been heard: others have not been given it.
+    // It should have been received: other sessions have not been given it.
     if (found[at]?.entries.some(({ head: { number: n } }) => n > place.lastNumber && n <= lane.known))
       lane.gaps.set(place, place.lastNumber);
   });
@@ -144,7 +158,7 @@ export async function extendTails(node: GatewayNode, lane: Lane, wanted: Readonl
       lane.reading = null;
     });
     await lane.reading;
-    if (lane.generation !== generation) tries = 0;
+    if (lane.generation !== generation) tries = -1;
   }
 }
 

@@ -24,7 +24,7 @@ export const createPresenceState = (inCheckSlot: PresenceState['inCheckSlot']): 
   inCheckSlot,
 });
 
-/** The sessions that have been told the account's presence. */
+/** The sessions that have received the account's presence, or the answer that it is offline. */
 function* informed({ watchers }: WatchedAccount): Iterable<Session> {
   for (const [session, isInformed] of watchers) if (isInformed) yield session;
 }
@@ -32,7 +32,7 @@ function* informed({ watchers }: WatchedAccount): Iterable<Session> {
 async function readSome({ log, presence }: GatewayNode, k: number, ids: readonly string[]): Promise<void> {
   const id = presence.nextRead++;
   const reading = new Promise<void>((resolve, reject) => presence.reads.set(id, { resolve: () => resolve(), reject }));
-  reading.catch(() => undefined); // it may fail before it is waited for
+  reading.catch(() => undefined); // it may fail before anybody waits for it
   const late = setTimeout(() => presence.reads.get(id)?.reject(new Error('presences did not come')), readMs);
   try {
     await log.sendPresences(k, id, ids);
@@ -88,7 +88,7 @@ export async function knowPresences(node: GatewayNode, ids: readonly string[]): 
       watched.loading = loading.finally(() => {
         watched.loading = null;
       });
-      watched.loading.catch(() => undefined); // told where it is waited for
+      watched.loading.catch(() => undefined); // whoever waits for it gets the error
     }
   }
   for (const { loading } of known) await loading;
@@ -133,7 +133,7 @@ async function sendOffline(node: GatewayNode, ids: readonly string[]): Promise<v
   }
 }
 
-/** Presences as they were published last: those that differ from what watchers were told changed during an interruption. */
+/** Presences as they were published last: those that differ from what watchers received changed during an interruption. */
 export function receivePresences(node: GatewayNode, { id, accounts, kept }: Extract<Control, { kind: 'presences' }>): void {
   const wentOffline: string[] = [];
   for (const [at, accountId] of accounts.entries()) {

@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { idTimeMs } from '../../lib/base/ids.ts';
+import { ownMembershipIn, traitsOf } from '../../lib/contract/events.ts';
 import type { Entry } from '../../lib/store/log/entry.ts';
 import { epochOf } from '../../lib/store/log/epochs.ts';
 import { accountPlace } from '../../lib/store/log/keys.ts';
 import { eventBytes, payloadOf } from './frames.ts';
-import { advance, laneOf, positionOfNode } from './lane.ts';
+import { advance, laneOf, noteLate, positionOfNode } from './lane.ts';
 import { startTailAt } from './places.ts';
 import { replay } from './replay.ts';
-import type { GatewayNode, Lane, LaneItem, Place, Session } from './state.ts';
+import { type GatewayNode, type Lane, type LaneItem, type Place, type Session } from './state.ts';
 import { canJudge, forgetAccess, forgetMember, loadAccessFor, recipientsOf } from './visibility.ts';
 import { recheckMember } from './watch.ts';
 import { sendEvent } from './writer.ts';
@@ -18,10 +19,10 @@ type EntryItem = Extract<LaneItem, { entry: Entry }>;
 const waitingMost = 10_000;
 /** How long an entry's access data may take before its place is read from the log instead, in milliseconds, times STORE_PATIENCE: no lane waits longer. */
 const patienceMs = 250;
-/** How soon a log that could not be heard is heard anew, in milliseconds. */
+/** How soon a subscription that failed is tried again, in milliseconds. */
 const againMs = 50;
 
-/** Takes a live session off the lanes: it reads its places' logs from where it stands until it has caught up. */
+/** Takes a live session off the lanes: it reads its places' logs from its own position until it has caught up. */
 function takeOffLane(node: GatewayNode, session: Session): void {
   if (session.state !== 'live') return;
   session.state = 'replaying';
@@ -36,11 +37,11 @@ function send(node: GatewayNode, entry: Entry, hearers: readonly Session[]): voi
   const bytes = eventBytes(t, s, payloadOf(entry, node.platform.config.APP_KEY));
   for (const session of hearers) sendEvent(node, session, s, bytes);
   node.metrics.deliveries.inc({ event: t }, hearers.length);
-  if (t === 'MESSAGE_CREATE') node.metrics.deliveryLatency.observe(Math.max(0, node.platform.now() - idTimeMs(e)) / 1000);
+  if (traitsOf(t).isTimed) node.metrics.deliveryLatency.observe(Math.max(0, node.platform.now() - idTimeMs(e)) / 1000);
 }
 
-/** What changes which places its account's sessions hear is given by their replay, which knows how to go on there. */
-const isMove = ({ head: { name: t } }: Entry): boolean => t === 'SERVER_CREATE' || t === 'SERVER_DELETE';
+/** Whether the entry changes the places of its account's sessions: their replay delivers it, as it reads the new place next. */
+const isMove = ({ head }: Entry): boolean => ownMembershipIn(head.name) !== undefined;
 
 /** An entry in its turn. Where its access data did not come in time, its place's sessions read it from the log. */
 function deliver(node: GatewayNode, lane: Lane, { place, entry, isLate }: EntryItem): void {
@@ -72,7 +73,7 @@ function load(node: GatewayNode, lane: Lane, item: EntryItem): void {
   };
   const timer = setTimeout(giveUp, patienceMs * node.platform.config.STORE_PATIENCE);
   const untilKnown = async (): Promise<void> => {
-    // Another version may have been loaded meanwhile, or a session have come.
+    // A session may have come meanwhile, or rules that lack the channel.
     do await loadAccessFor(node, item.place, item.entry);
     while (!item.isLate && lane.generation === generation && !canJudge(item.place, item.entry));
   };
@@ -102,7 +103,7 @@ function accept(node: GatewayNode, lane: Lane, place: Place, entry: Entry): bool
   return true;
 }
 
-/** An entry that was heard. */
+/** Receives an entry from the subscription. */
 export function receiveEntry(node: GatewayNode, name: string, entry: Entry): void {
   const place = node.places.get(name);
   if (!place) return;
@@ -113,8 +114,8 @@ export function receiveEntry(node: GatewayNode, name: string, entry: Entry): voi
 }
 
 /**
- * Something of a partition was missed, or may have been: its places are heard anew, and every session reads its places' logs from where it stands. Nobody is
- * told of it, unless the log does not reach back so far, or a part of it is gone.
+ * Something of a partition was missed, or may have been: its places are subscribed to again, and every session reads its places' logs from its own position. Clients
+ * do not notice it, unless the log does not reach back so far, or a part of it is gone (docs/delivery.md, "Loss").
  */
 export function interrupt(node: GatewayNode, lane: Lane): void {
   lane.generation++;
@@ -153,17 +154,18 @@ async function recoverOnce(node: GatewayNode, lane: Lane): Promise<void> {
   for (const session of node.sessions.values()) if (isHere(session)) takeOffLane(node, session);
   for (const [place, last] of lane.gaps)
     for (const session of place.sessions)
-      if (last < (session.numbers[lane.k] ?? 0)) session.late.set(place, Math.min(last, session.late.get(place) ?? last));
+      if (last < (session.numbers[lane.k] ?? 0)) noteLate(session, place, Math.min(last, session.late.get(place) ?? last));
   lane.gaps.clear();
-  // What was said of tokens meanwhile was missed too.
+  // Changes of tokens were missed meanwhile, too.
   for (const account of node.accounts.values())
     if (node.log.partitionOf(accountPlace(account.id)) === lane.k) node.needsRecheck.add(account);
   const { held, waiting } = lane;
+  const isEpochOver = lane.epoch !== epoch;
   Object.assign(lane, { epoch, floor, ends, seen: n, known: n, checked: n, items: [], held: [], waiting: [], state: 'live' });
   node.numbers = null;
   for (const place of places) {
     startTailAt(place, n);
-    forgetAccess(place);
+    forgetAccess(place, isEpochOver);
   }
   for (const go of waiting) go();
   for (const { name, entry } of held) receiveEntry(node, name, entry);

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Refusal } from '../../lib/base/errors.ts';
 import { limits } from '../../lib/base/limits.ts';
+import { ownMembershipIn } from '../../lib/contract/events.ts';
 import { serverNow } from '../../lib/domain/servers.ts';
 import type { Entry } from '../../lib/store/log/entry.ts';
 import { accountPlace, serverPlace } from '../../lib/store/log/keys.ts';
 import { dropSession, invalidate, isHeld } from './disconnect.ts';
 import { eventBytes, payloadOf } from './frames.ts';
-import { barrier, holds, laneOf, positionOf, whenLive } from './lane.ts';
+import { barrier, holds, laneOf, noteLate, nothingLate, positionOf, whenLive } from './lane.ts';
 import { extendTails, joinPlaces, leavePlace, serverPlaceOf } from './places.ts';
 import { type GatewayNode, type Lane, monotonic, type Place, type Session } from './state.ts';
 import { canReceiveReplayed, hasAccessData, loadAccess } from './visibility.ts';
@@ -26,10 +27,10 @@ interface Missed {
   entry: Entry;
 }
 
-/** From which number on the session lacks a place's entries. */
+/** The number after which the session has received nothing of a place. */
 const lacksFrom = ({ late, numbers }: Session, place: Place): number => late.get(place) ?? (numbers[place.k] as number);
 
-/** The lanes of the places that the session hears. */
+/** The lanes of the session's places. */
 const lanesOf = (node: GatewayNode, { places }: Session): Lane[] => [...new Set([...places].map((place) => laneOf(node, place)))];
 
 /** Whether the log still has what the session lacks. */
@@ -55,7 +56,7 @@ function missedBy(node: GatewayNode, session: Session): Missed[] {
   return missed.sort((a, b) => rank(a.place.k) - rank(b.place.k) || a.entry.head.number - b.entry.head.number);
 }
 
-/** A SERVER_CREATE as it is shown: the server as it stands now. False when the account is in no such server any more. */
+/** Renders a SERVER_CREATE: the server as it is now. False when the account is in no such server any more. */
 async function renderServer(node: GatewayNode, accountId: string, entry: Entry): Promise<boolean> {
   const { id } = JSON.parse(entry.payload.toString('utf8')) as { id: string };
   try {
@@ -67,7 +68,7 @@ async function renderServer(node: GatewayNode, accountId: string, entry: Entry):
   }
 }
 
-/** Which of `missed` the session gets, judged on what stands now; null when that changed while it was read. */
+/** Which of `missed` the session gets, by the current rules and members; null when those changed while they were read. */
 async function filterVisible(node: GatewayNode, session: Session, missed: readonly Missed[]): Promise<ReadonlySet<Entry> | null> {
   const byPlace = new Map<Place, Entry[]>();
   for (const { place, entry } of missed) byPlace.set(place, [...(byPlace.get(place) ?? []), entry]);
@@ -81,26 +82,28 @@ async function filterVisible(node: GatewayNode, session: Session, missed: readon
   return new Set(missed.filter(({ place, entry }) => canReceiveReplayed(place, entry, session)).map(({ entry }) => entry));
 }
 
-/** Lets the session hear a server from now on, or no more, as an event of its own place says. True when it hears one that it did not. */
+/** Adds a server to the session's places, or removes it, as an event of its own place says. True when one was added. */
 function applyMembershipEvent(node: GatewayNode, session: Session, { head, payload }: Entry): boolean {
-  if (head.name !== 'SERVER_CREATE' && head.name !== 'SERVER_DELETE') return false;
+  const membership = ownMembershipIn(head.name);
+  if (!membership) return false;
   const { id } = JSON.parse(payload.toString('utf8')) as { id: string };
   const known = serverPlaceOf(node, session, id);
-  if (head.name === 'SERVER_DELETE' && known) {
+  if (membership === 'ends' && known) {
     leavePlace(node, session, known);
     recheckWatches(node, session);
   }
-  if (head.name === 'SERVER_DELETE' || known) return false;
+  if (membership === 'ends' || known) return false;
   joinPlaces(node, session, [serverPlace(id)]).catch(() => undefined); // waited for before it is read
   const place = serverPlaceOf(node, session, id) as Place;
-  session.late.set(place, head.serverNumber ?? laneOf(node, place).seen);
+  noteLate(session, place, head.serverNumber ?? laneOf(node, place).seen);
+  recheckWatches(node, session);
   return true;
 }
 
-/** Gives a session an entry under its own position, unless it may not see it. True when it hears a place from now on that it did not. */
+/** Gives a session an entry under its own position, unless it may not see it. True when a place was added. */
 function deliver(node: GatewayNode, session: Session, place: Place, entry: Entry, isShown: boolean): boolean {
   const { number: n, name: t } = entry.head;
-  if (session.late.has(place)) session.late.set(place, n);
+  if (session.late.has(place)) noteLate(session, place, n);
   if (n > (session.numbers[place.k] as number)) session.numbers[place.k] = n;
   const joined = applyMembershipEvent(node, session, entry);
   recheckMember(node, [session], entry);
@@ -121,7 +124,8 @@ async function deliverAll(
   let sent = 0;
   for (const [at, { place, entry }] of missed.entries()) {
     if (!session.places.has(place)) continue; // left by an entry before this
-    const isShown = seen.has(entry) && (entry.head.name !== 'SERVER_CREATE' || (await renderServer(node, session.account.id, entry)));
+    const isShown =
+      seen.has(entry) && (ownMembershipIn(entry.head.name) !== 'begins' || (await renderServer(node, session.account.id, entry)));
     if (!isHeld(session)) return { sent, all: false };
     if (isShown) sent++;
     if (deliver(node, session, place, entry, isShown)) return { sent, all: false };
@@ -137,7 +141,7 @@ async function replayRound(node: GatewayNode, session: Session): Promise<number>
   const lanes = lanesOf(node, session);
   await Promise.all(lanes.map(whenLive));
   await Promise.all([...session.places].map(({ subscribed: heard }) => heard));
-  // A place that was joined late may begin where this node has not heard of yet.
+  // A place that was joined late may begin after what this node has received.
   const ahead = lanes.filter(({ k, known }) => [...session.late].some(([place, n]) => place.k === k && n > known));
   await Promise.all(ahead.map((lane) => barrier(node, lane)));
   if (!isHeld(session) || lanes.some(({ state }) => state === 'held')) return 0;
@@ -161,7 +165,7 @@ async function replayRound(node: GatewayNode, session: Session): Promise<number>
   const { sent, all } = await deliverAll(node, session, missed, seen);
   if (all) {
     session.numbers = upTo.map((n, k) => Math.max(n, session.numbers[k] as number));
-    session.late.clear();
+    session.late = nothingLate;
   }
   return sent;
 }
@@ -181,10 +185,13 @@ export async function catchUp(node: GatewayNode, session: Session, done: (sent: 
 
 /** Lets a session read its places' logs until it is live again. Tried again while a store does not answer. Never rejects. */
 export async function replay(node: GatewayNode, session: Session): Promise<void> {
-  while (session.state === 'replaying')
+  // Whoever takes it off the lanes right after it was live starts a replay of its own: this one must not go on beside it.
+  let hasEnded = false;
+  while (!hasEnded && session.state === 'replaying')
     try {
       await catchUp(node, session, () => {
         session.state = 'live';
+        hasEnded = true;
       });
     } catch (error) {
       node.platform.log.debug({ err: error, session: session.id }, 'reading missed events failed; retrying');

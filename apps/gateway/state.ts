@@ -18,7 +18,7 @@ export class GatewaySocket extends WebSocket {
   /** `new`: it may identify or resume. `entered`: it did, or is about to. */
   stage: 'new' | 'entered' | 'closing' = 'new';
   session: Session | null = null;
-  /** When it is closed unless identified (new, or its session connecting), heard from (entered) or gone (closing). */
+  /** When it is closed unless identified (new, or its session connecting), without a heartbeat (entered) or gone (closing). */
   deadline = 0;
   /** Frames received in the window that began at `windowAt`, and the value of `raw.bytesRead` at that time. */
   frames = 0;
@@ -31,8 +31,8 @@ export class GatewaySocket extends WebSocket {
 }
 
 /**
- * How a session stands on this node. `connecting`: its client has not been told READY, and on a resume not RESUMED. `replaying`: it reads the logs of its
- * places from its own position. `live`: it gets what the node hears, at the node's position. `closing`: the node has given it up.
+ * The state of a session on this node. `connecting`: its client has not been sent READY, and on a resume not RESUMED. `replaying`: it reads the logs of its places
+ * from its own position. `live`: it gets what the node receives, at the node's position. `closing`: the node has given it up.
  */
 export type SessionState = 'connecting' | 'replaying' | 'live' | 'closing';
 
@@ -47,18 +47,18 @@ export interface Session {
   /** The events that it gets; null for all. */
   events: ReadonlySet<EventName> | null;
   state: SessionState;
-  /** The places that it hears. */
+  /** The places whose events it receives. */
   readonly places: Set<Place>;
   /** Unless it is live: what its client was given, by partition, and in places that it joined late. */
   numbers: number[];
-  readonly late: Map<Place, number>;
+  late: Map<Place, number>;
   /** The last `s` that was sent. */
   s: string;
   /** The accounts that it watches; null until its client has named some. */
   watch: WatchList | null;
 }
 
-/** The accounts whose presence a session has asked for. */
+/** The accounts whose presence a session has asked for, also those that it may not see. */
 export interface WatchList {
   readonly accounts: Set<string>;
   /** Those of which it is yet to be found out whether the session may see them. */
@@ -70,7 +70,7 @@ export interface WatchList {
 
 /** An account whose presence sessions on this node watch. */
 export interface WatchedAccount {
-  /** The sessions that may see it, and whether each has been told its presence since. */
+  /** The sessions that may see it, and whether each has received its presence. */
   readonly watchers: Map<Session, boolean>;
   /** The last published presence as it is kept in Redis, null for offline; undefined until it is known. */
   kept: string | null | undefined;
@@ -88,19 +88,21 @@ export interface LocalAccount {
 /** What is known of a server's access data under one version. Overwrites of a channel that are not in the map are not known yet. */
 export interface Rules {
   readonly version: string;
+  /** Until when they are used. */
+  readonly until: number;
   /** null when the server is gone. */
   readonly access: ServerAccess | null;
   readonly channels: Map<string, readonly Overwrite[] | null>;
 }
 
-/** What entries of a place need under one version, to be loaded in one go. */
+/** What entries of a place need, to be loaded in one go under the newest version of theirs. */
 export interface Load {
-  readonly version: string;
+  version: string;
   readonly channelIds: Set<string>;
   done: Promise<void>;
 }
 
-/** A place that sessions here hear. */
+/** A place with sessions on this node. */
 export interface Place {
   readonly name: string;
   readonly k: number;
@@ -110,9 +112,9 @@ export interface Place {
   /** The last entries of its log, complete from those after `from` on. */
   tail: Entry[];
   tailFrom: number;
-  /** The number of the last entry that was heard; infinite until it is known. */
+  /** The number of the last entry that was received; infinite until it is known. */
   lastNumber: number;
-  /** Settles when the place is heard and the lane has passed all that came before. */
+  /** Resolves when the node is subscribed to the place and the lane has passed all that came before. */
   subscribed: Promise<void>;
   /** What is known of the server's access data; null until an entry needs it. */
   rules: Rules | null;
@@ -120,14 +122,14 @@ export interface Place {
   readonly members: Map<string, MemberDoc | null>;
   readonly unknownMembers: Set<string>;
   loadingMembers: Set<string>;
-  /** The last load of `rules` that was asked for, and the one that has not begun. */
+  /** Settles with the last load of `rules` that was asked for; and the one that has not begun. */
   loading: Promise<void>;
   nextLoad: Load | null;
   /** The sessions that receive a channel, under `rules` and `members`; those that came since are yet to be judged. */
   readonly recipients: Map<string, Recipients>;
 }
 
-/** Who hears a channel here. */
+/** The sessions on this node that receive a channel's events. */
 export interface Recipients {
   readonly sessions: Set<Session>;
   readonly unjudged: Set<Session>;
@@ -147,26 +149,25 @@ export interface PresenceState {
   readonly inCheckSlot: <T>(check: () => Promise<T>) => Promise<T>;
 }
 
-/**
- * What waits in a lane: an entry, until what decides about it is there or `isLate`, or a control message, which is applied in its turn.
- */
+/** What waits in a lane: an entry, until what decides about it is there or `isLate`, or a control message, which is applied in its turn. */
 export type LaneItem = { entry: Entry; place: Place; isLoading: boolean; isLate: boolean } | { entry: null; apply: () => void };
 
-/** Somebody who waits until a mark has passed. */
+/** Somebody who waits for a message; `arrived` says that it has come, and takes effect in its turn. */
 interface Waiter {
   resolve: (n: number) => void;
   reject: (error: Error) => void;
+  arrived?: () => void;
 }
 
 /** The way of a partition's live entries to the sessions, strictly in order of their numbers. */
 export interface Lane {
   readonly k: number;
-  /** `held`: something was missed; until Redis has said how the log stands, what comes is held back. */
+  /** `held`: something was missed; until the state of the log has been read, what comes is held back. */
   state: 'held' | 'live';
   /** Counts interruptions. */
   generation: number;
   isRecovering: boolean;
-  /** What live sessions were given goes up to this number, and what was heard up to that. */
+  /** Up to which number live sessions were sent entries, and up to which the node has received them. */
   seen: number;
   known: number;
   epoch: number;
@@ -174,9 +175,9 @@ export interface Lane {
   ends: ReadonlyMap<number, number>;
   items: LaneItem[];
   held: { name: string; entry: Entry }[];
-  /** Places of which an entry was missed while others were heard, each with the last number that was heard of it before. */
+  /** Places of which an entry was missed while others were received, each with the last number that was received of it before. */
   readonly gaps: Map<Place, number>;
-  /** Told when the lane is live. */
+  /** Called when the lane is live. */
   waiting: (() => void)[];
   /** Who waits for which mark, and the barrier under way and the next one, which those share who come meanwhile. */
   readonly marks: Map<number, Waiter>;

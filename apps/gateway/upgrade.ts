@@ -16,8 +16,8 @@ const urlOf = (request: IncomingMessage): URL | null => {
 };
 
 /**
- * The session token of the cookie, or null. A page of another origin can make a browser open a socket with our cookie, so an `Origin` must be ours
- * (decisions 3).
+ * The session token of the cookie, or null. A page of another origin can make a browser open a socket with our cookie, so an `Origin` must be
+ * ours.
  */
 function cookieOf({ headers }: IncomingMessage, baseUrl: string): string | null {
   if (headers.origin !== undefined && headers.origin !== new URL(baseUrl).origin) return null;
@@ -42,9 +42,12 @@ function greet(node: GatewayNode, socket: GatewaySocket, raw: Socket, request: I
 function refuseVersion(node: GatewayNode, socket: GatewaySocket): void {
   node.metrics.closes.inc({ code: String(closeCode.badVersion) });
   removeSocket(node, socket, true);
-  socket.on('error', () => undefined);
+  socket.on('error', ignoreError);
   socket.close(closeCode.badVersion, 'this gateway speaks v=1');
 }
+
+/** A fault of a peer closes its connection by itself. Declared here, as a listener made for each upgrade would keep its request in memory. */
+const ignoreError = (): void => undefined;
 
 /** The node's HTTP server: upgrades on any path, `GET /healthz`, nothing else. Not yet listening. */
 export function createUpgradeServer(node: GatewayNode): Server {
@@ -63,12 +66,13 @@ export function createUpgradeServer(node: GatewayNode): Server {
     response.end(healthy ? 'ok\n' : 'This is a WebSocket gateway.\n');
   });
   server.on('upgrade', (request: IncomingMessage, raw: Socket, head: Buffer) => {
-    raw.on('error', () => undefined);
+    raw.on('error', ignoreError);
     const address = clientAddress(request.headers['x-forwarded-for']?.toString(), raw.remoteAddress, node.platform.config.TRUST_PROXY);
     const url = urlOf(request);
     if (node.closing || !url) return rejectUpgrade(raw, url ? '503 Service Unavailable' : '400 Bad Request');
     if (isAddressFull(node, address)) return rejectUpgrade(raw, '429 Too Many Requests');
     sockets.handleUpgrade(request, raw, head, (socket) => {
+      raw.off('error', ignoreError); // the WebSocket listens itself now
       addSocket(node, socket, address);
       if ((url.searchParams.get('v') ?? '1') === '1') greet(node, socket, raw, request);
       else refuseVersion(node, socket);

@@ -1,25 +1,33 @@
 import { holds, permissionsOf } from '../../lib/base/permissions.ts';
+import { traitsOf } from '../../lib/contract/events.ts';
 import { loadServer, overwritesOf, type ServerAccess } from '../../lib/domain/access.ts';
 import { type ViewChange, viewChangeOf } from '../../lib/domain/visibility.ts';
 import type { Entry, EntryHead } from '../../lib/store/log/entry.ts';
 import { laneOf } from './lane.ts';
 import { getsMemberEvent } from './member-audience.ts';
-import type { GatewayNode, Load, Place, Rules, Session } from './state.ts';
+import { type GatewayNode, type Load, monotonic, type Place, type Rules, type Session } from './state.ts';
 
-/** What is read as the version of a server that has none: its rules are not cached. */
+/** What is read as the version of a server whose rules did not change within an hour: they are not cached. */
 const unversioned = '0';
 
-/** The channel whose overwrites decide about an entry; undefined when they stand in it, or none do. */
+/** The channel whose overwrites decide about an entry; undefined when the entry holds them, or none do. */
 const channelOf = ({ channelId, overwrites }: EntryHead): string | undefined => (overwrites ? undefined : channelId);
+
+/** How long rules are used, in milliseconds: far less than a version is kept without a change, so that they are never older than the version that is none. */
+const rulesMs = 10 * 60_000;
+
+/** Whether rules are as new as `version`. They were read when they were asked for: also where that was under an older version, they are not older than it. */
+const isAsNew = (rules: Rules | null, version: string): rules is Rules =>
+  rules !== null && Number(rules.version) >= Number(version) && monotonic() < rules.until;
 
 /** Whether the rules are known that decide about entries of these channels under `version`. */
 const knowsRules = (rules: Rules | null, version: string, channelIds: Iterable<string>): rules is Rules => {
-  if (rules?.version !== version) return false;
+  if (!isAsNew(rules, version)) return false;
   for (const id of channelIds) if (!rules.channels.has(id)) return false;
   return true;
 };
 
-/** Whether an entry can be given now: the rules of its version are known, and who of the accounts here is a member. */
+/** Whether an entry can be given now: rules as new as its version are known, and who of the accounts here is a member. */
 export function canJudge(place: Place, { head }: Entry): boolean {
   if (place.serverId === null) return true;
   const channelId = channelOf(head);
@@ -40,9 +48,10 @@ export function forgetMember(node: GatewayNode, place: Place, accountId: string)
     }
 }
 
-/** Something was missed of the place: all access data is loaded anew. */
-export function forgetAccess(place: Place): void {
-  place.rules = null;
+/** Something was missed of the place: its members are loaded anew, and after lost entries its rules, as their versions may come again. */
+export function forgetAccess(place: Place, isEpochOver: boolean): void {
+  if (place.serverId === null) return;
+  if (isEpochOver) place.rules = null;
   place.members.clear();
   place.loadingMembers.clear();
   for (const { account } of place.sessions) place.unknownMembers.add(account.id);
@@ -62,10 +71,11 @@ async function loadMembers(place: Place, access: ServerAccess | null): Promise<v
 
 async function loadRules(node: GatewayNode, place: Place, serverId: string, { version, channelIds }: Load): Promise<void> {
   const { generation } = laneOf(node, place);
-  if (place.rules?.version !== version || version === unversioned) {
+  if (!isAsNew(place.rules, version)) {
+    const until = monotonic() + rulesMs;
     const access = await loadServer(node.platform, serverId, version === unversioned ? null : version);
     if (laneOf(node, place).generation !== generation) return;
-    place.rules = { version, access, channels: new Map() };
+    place.rules = { version, until, access, channels: new Map() };
     place.recipients.clear();
   }
   const { access, channels } = place.rules;
@@ -78,23 +88,24 @@ async function loadRules(node: GatewayNode, place: Place, serverId: string, { ve
 }
 
 /**
- * Loads what `canJudge` asks for. Under a new version everything known before is forgotten. A place has one load at a time; what is asked for meanwhile is
- * loaded after it, in one go. Rejects when the database does not answer.
+ * Loads what `canJudge` asks for. A place has one load at a time; what is asked for meanwhile is loaded after it, in one go, under the newest version. Rejects when
+ * the database does not answer.
  */
 export async function loadAccess(node: GatewayNode, place: Place, version: string, channelIds: Iterable<string>): Promise<void> {
   const { serverId } = place;
   if (serverId === null) return;
   let { nextLoad } = place;
-  if (nextLoad?.version !== version) {
+  if (!nextLoad) {
     const load: Load = { version, channelIds: new Set(), done: Promise.resolve() };
     load.done = place.loading.then(() => {
-      if (place.nextLoad === load) place.nextLoad = null;
+      place.nextLoad = null;
       return loadRules(node, place, serverId, load);
     });
     place.loading = load.done.catch(() => undefined);
     place.nextLoad = load;
     nextLoad = load;
   }
+  if (Number(version) > Number(nextLoad.version)) nextLoad.version = version;
   for (const id of channelIds) nextLoad.channelIds.add(id);
   await nextLoad.done;
 }
@@ -106,25 +117,28 @@ export const loadAccessFor = (node: GatewayNode, place: Place, { head }: Entry):
 };
 
 /** Whose event it is where a channel's viewers changed: who gained it, who lost it, or who sees it as before. */
-const viewChangeFor = (head: EntryHead): ViewChange =>
-  head.name === 'CHANNEL_CREATE' ? 'shown' : head.name === 'CHANNEL_DELETE' ? 'hidden' : 'seen';
+const viewChangeFor = ({ name }: EntryHead): ViewChange => {
+  const { life } = traitsOf(name);
+  return life === undefined ? 'seen' : life === 'begins' ? 'shown' : 'hidden';
+};
 
-/** Whether only the channel decides who hears it, so that one audience serves all such events. */
+/** Whether only the channel decides who receives it, so that all such events have the same recipients. */
 const isPlain = (head: EntryHead): boolean => !head.overwrites && !head.before && head.onlyAccount === undefined;
 
 /**
  * Whether an account may see an event of a server on this state of its access data: who may view the event's channel; for a channel that is gone, who could
  * (its overwrites came with the event); where a channel became visible or hidden, whom that concerns; for an event of no channel, every member. Of an event that
- * is told late only what stands now counts (edge case 65): that a channel is hidden is told to every member who does not view it.
+ * is replayed only the current state counts: every member who cannot view a channel gets the event that hides it.
  */
 function canReceive({ rules, members }: Place, head: EntryHead, accountId: string, isLate: boolean): boolean {
   if (!rules) return false;
   const { access, channels } = rules;
   const member = members.get(accountId);
   if (!access || !member) return false;
-  if (head.name === 'CHANNEL_DELETE' && head.onlyAccount !== undefined) return true;
+  const isEnd = traitsOf(head.name).life === 'ends';
+  if (isEnd && head.onlyAccount !== undefined) return true;
   if (head.channelId === undefined) return true;
-  const isHidden = isLate && head.name === 'CHANNEL_DELETE' && head.before !== undefined;
+  const isHidden = isLate && isEnd && head.before !== undefined;
   const overwrites = head.overwrites ?? channels.get(head.channelId);
   if (!overwrites) return isHidden;
   if (head.before && !isLate) return viewChangeOf(access.server, member, overwrites, head.before) === viewChangeFor(head);

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isId } from '../../lib/base/ids.ts';
 import { limits } from '../../lib/base/limits.ts';
+import { traitsOf } from '../../lib/contract/events.ts';
 import { presencesVisibleTo } from '../../lib/domain/presence.ts';
 import type { Entry } from '../../lib/store/log/entry.ts';
 import { op } from './frames.ts';
@@ -20,7 +21,10 @@ export function readWatch(d: unknown): string[] | null {
 
 const isClosing = ({ state }: Session): boolean => state === 'closing';
 
-/** The accounts of the list that the session may see become watched, the others leave the list. Answers those that are offline and were not watched before. */
+/**
+ * Of these accounts of the list, those that the session may see are watched from now on, and the others are not. Answers those that are offline and were not
+ * watched before.
+ */
 async function checkSome(node: GatewayNode, session: Session, watch: WatchList, ids: readonly string[]): Promise<string[]> {
   const servers = [...session.places].flatMap(({ serverId }) => serverId ?? []);
   const { id } = session.account;
@@ -31,10 +35,7 @@ async function checkSome(node: GatewayNode, session: Session, watch: WatchList, 
   for (const one of ids) {
     if (!isSettled(one)) continue;
     if (visible.has(one)) addWatcher(node, session, one);
-    else {
-      watch.accounts.delete(one);
-      removeWatcher(node, session, one);
-    }
+    else removeWatcher(node, session, one);
   }
   await knowPresences(node, ids);
   const isNew = (one: string): boolean => node.presence.watched.get(one)?.watchers.get(session) === false;
@@ -83,7 +84,7 @@ export function watchAccounts(node: GatewayNode, session: Session, ids: readonly
   void check(node, session, watch);
 }
 
-/** The session left a server: checks again what it may watch. */
+/** The session joined or left a server: checks again what it may watch. */
 export function recheckWatches(node: GatewayNode, session: Session): void {
   const { watch } = session;
   if (!watch) return;
@@ -91,9 +92,9 @@ export function recheckWatches(node: GatewayNode, session: Session): void {
   void check(node, session, watch);
 }
 
-/** Where a member left a server: checks again whether these sessions of it may still watch the account. */
+/** Where a member joined or left a server: checks again whether these sessions in it may watch the account. */
 export function recheckMember(node: GatewayNode, sessions: Iterable<Session>, { head: { name, member } }: Entry): void {
-  if (name !== 'MEMBER_REMOVE' || member === undefined || !node.presence.watched.has(member)) return;
+  if (member === undefined || traitsOf(name).life === undefined) return;
   for (const session of sessions) {
     if (!session.watch?.accounts.has(member)) continue;
     session.watch.unchecked.add(member);

@@ -2,7 +2,7 @@ import { limits } from '../../lib/base/limits.ts';
 import { closeCode, plainBytes } from './frames.ts';
 import { type GatewayNode, type GatewaySocket, monotonic, type Session, type Writer } from './state.ts';
 
-/** An outlet; `onSlow` is told of a socket whose reader is more than 1 MiB behind (quality 5, WebSocket). */
+/** Creates a writer. `onSlow` is called with a socket whose reader is more than 1 MiB behind. */
 export function createWriter(onSlow: (socket: GatewaySocket) => void): Writer {
   let corked: GatewaySocket[] = [];
   const flush = (): void => {

@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox';
+import { type Static, type TProperties, type TSchema, Type } from 'typebox';
 import { Channel } from './channel.ts';
 import { Interaction, InteractionUpdate } from './interaction.ts';
 import { Message } from './message.ts';
@@ -7,61 +7,110 @@ import { Member, Role, Server, ServerSummary } from './server.ts';
 import { Id, Nullable, Timestamp } from './shared.ts';
 import { PublicUser, SeenStatus } from './user.ts';
 
-/** What `REACTION_ADD` and `REACTION_REMOVE` tell. */
+/** The payload of `REACTION_ADD` and `REACTION_REMOVE`. */
 const Reaction = Type.Object({ channelId: Id, messageId: Id, serverId: Nullable(Id), userId: Id, emoji: Type.String() });
 
-/** What `MEMBER_ADD` and `MEMBER_UPDATE` tell, and `ROLE_CREATE` and `ROLE_UPDATE`. */
+/** The payload of an event in a channel; `serverId` is null in a DM. */
+const InChannel = <P extends TProperties>(more: P) => Type.Object({ ...more, channelId: Id, serverId: Nullable(Id) });
+
+/** The payloads of `MEMBER_ADD` and `MEMBER_UPDATE`, and of `ROLE_CREATE` and `ROLE_UPDATE`. */
 const MemberOf = Type.Object({ serverId: Id, member: Member });
 const RoleOf = Type.Object({ serverId: Id, role: Role });
 
+/** What is declared of an event. */
+export interface EventTraits {
+  /** Its payload. */
+  data: TSchema;
+  /** Whose log it goes to: the server's, the account's, or for `channel` the server's of its channel, or the two accounts' of a DM. null: no log; whoever is not connected misses it. */
+  place: 'server' | 'account' | 'channel' | null;
+  /**
+   * Who of the place receives it. `channel`: who may view the channel. `members`: all members of a server of up to 1,000, else the member that it is about,
+   * members with Manage Server, Manage Roles, Kick Members or Ban Members, sessions that watch the account, and bots that asked for it. `server`: all members.
+   * `account`: all sessions of the account. `session`: one of them. `known`: see below.
+   */
+  audience: 'channel' | 'members' | 'server' | 'account' | 'session' | 'known';
+  /** It reaches bots that asked for it in identify, and no others. */
+  optIn: boolean;
+  /** It makes a thing known, or says that it is gone. Pending events of a thing that nobody knows are not sent. */
+  life?: 'begins' | 'ends';
+  /** It shows its thing as it is when it is sent: of several pending ones of a thing the last is sent. */
+  coalesce?: true;
+  /** The metric of delivery times counts it. */
+  isTimed?: true;
+  /** The gateway adds the interaction's token, which is stored nowhere. */
+  hasToken?: true;
+}
+
+const event = <S extends TSchema>(traits: EventTraits & { data: S }): EventTraits & { data: S } => traits;
+
 /**
- * Every gateway event: its payload, and who hears it (spec, Events; decisions 7). `optIn` ones reach bots that asked for them in identify. Events of members
- * and roles go to the server's members; who joined hears SERVER_CREATE instead of their own MEMBER_ADD, and who left SERVER_DELETE. Each
- * role that another one shifts, as it is made, moved or deleted, has a ROLE_UPDATE of its own; one that is deleted leaves its members without.
- * In a server of more than 1,000 members, MEMBER_* events go to the member, to members with Manage Server, Manage Roles, Kick Members or Ban Members, to
- * sessions that watch the account, and to bots that asked for them. PRESENCE_UPDATE goes to the sessions that watch the account (op 3), and to bots that asked for
- * it in servers of up to 1,000 members. USER_UPDATE goes to everyone who shares a server or a DM with the account, and to its own sessions. Several changes of an
- * account within a second may be shown by one USER_UPDATE.
+ * Every gateway event. Who joined a server gets SERVER_CREATE instead of their own MEMBER_ADD, and who left SERVER_DELETE. Each role that another one shifts,
+ * as it is made, moved or deleted, has a ROLE_UPDATE of its own; one that is deleted leaves its members without. PRESENCE_UPDATE goes to the sessions that watch
+ * the account (op 3), and to bots that asked for it in servers of up to 1,000 members. USER_UPDATE goes to everyone who shares a server or a DM with the account,
+ * and to its own sessions. Several changes of an account within a second may be shown by one USER_UPDATE.
  */
 export const events = {
-  MESSAGE_CREATE: { data: Message, to: 'channel', optIn: false },
-  MESSAGE_UPDATE: { data: Message, to: 'channel', optIn: true },
-  MESSAGE_DELETE: { data: Type.Object({ id: Id, channelId: Id, serverId: Nullable(Id) }), to: 'channel', optIn: true },
-  REACTION_ADD: { data: Reaction, to: 'channel', optIn: true },
-  REACTION_REMOVE: { data: Reaction, to: 'channel', optIn: true },
-  PINS_UPDATE: { data: Type.Object({ channelId: Id, serverId: Nullable(Id) }), to: 'channel', optIn: true },
-  TYPING_START: {
-    data: Type.Object({ channelId: Id, serverId: Nullable(Id), userId: Id, at: Timestamp }),
-    to: 'channel',
+  MESSAGE_CREATE: event({ data: Message, place: 'channel', audience: 'channel', optIn: false, life: 'begins', isTimed: true }),
+  MESSAGE_UPDATE: event({ data: Message, place: 'channel', audience: 'channel', optIn: true, coalesce: true }),
+  MESSAGE_DELETE: event({ data: InChannel({ id: Id }), place: 'channel', audience: 'channel', optIn: true, life: 'ends' }),
+  REACTION_ADD: event({ data: Reaction, place: 'channel', audience: 'channel', optIn: true }),
+  REACTION_REMOVE: event({ data: Reaction, place: 'channel', audience: 'channel', optIn: true }),
+  PINS_UPDATE: event({ data: InChannel({}), place: 'channel', audience: 'channel', optIn: true }),
+  TYPING_START: event({ data: InChannel({ userId: Id, at: Timestamp }), place: 'channel', audience: 'channel', optIn: true }),
+  CHANNEL_CREATE: event({ data: Channel, place: 'server', audience: 'channel', optIn: true, life: 'begins' }),
+  CHANNEL_UPDATE: event({ data: Channel, place: 'server', audience: 'channel', optIn: true, coalesce: true }),
+  CHANNEL_DELETE: event({
+    data: Type.Object({ id: Id, serverId: Id }),
+    place: 'server',
+    audience: 'channel',
     optIn: true,
-  },
-  CHANNEL_CREATE: { data: Channel, to: 'channel', optIn: true },
-  CHANNEL_UPDATE: { data: Channel, to: 'channel', optIn: true },
-  CHANNEL_DELETE: { data: Type.Object({ id: Id, serverId: Id }), to: 'channel', optIn: true },
-  MEMBER_ADD: { data: MemberOf, to: 'server', optIn: true },
-  MEMBER_UPDATE: { data: MemberOf, to: 'server', optIn: true },
-  MEMBER_REMOVE: { data: Type.Object({ serverId: Id, userId: Id }), to: 'server', optIn: true },
-  ROLE_CREATE: { data: RoleOf, to: 'server', optIn: true },
-  ROLE_UPDATE: { data: RoleOf, to: 'server', optIn: true },
-  ROLE_DELETE: { data: Type.Object({ serverId: Id, roleId: Id }), to: 'server', optIn: true },
-  SERVER_CREATE: { data: Server, to: 'user', optIn: true },
-  SERVER_UPDATE: { data: ServerSummary, to: 'server', optIn: true },
-  SERVER_DELETE: { data: Type.Object({ id: Id }), to: 'user', optIn: true },
-  PRESENCE_UPDATE: {
+    life: 'ends',
+  }),
+  MEMBER_ADD: event({ data: MemberOf, place: 'server', audience: 'members', optIn: true, life: 'begins' }),
+  MEMBER_UPDATE: event({ data: MemberOf, place: 'server', audience: 'members', optIn: true, coalesce: true }),
+  MEMBER_REMOVE: event({
+    data: Type.Object({ serverId: Id, userId: Id }),
+    place: 'server',
+    audience: 'members',
+    optIn: true,
+    life: 'ends',
+  }),
+  ROLE_CREATE: event({ data: RoleOf, place: 'server', audience: 'server', optIn: true }),
+  ROLE_UPDATE: event({ data: RoleOf, place: 'server', audience: 'server', optIn: true, coalesce: true }),
+  ROLE_DELETE: event({ data: Type.Object({ serverId: Id, roleId: Id }), place: 'server', audience: 'server', optIn: true }),
+  SERVER_CREATE: event({ data: Server, place: 'account', audience: 'account', optIn: true, life: 'begins' }),
+  SERVER_UPDATE: event({ data: ServerSummary, place: 'server', audience: 'server', optIn: true, coalesce: true }),
+  SERVER_DELETE: event({ data: Type.Object({ id: Id }), place: 'account', audience: 'account', optIn: true, life: 'ends' }),
+  PRESENCE_UPDATE: event({
     data: Type.Object({ userId: Id, status: SeenStatus, customStatus: Nullable(Type.String()) }),
-    to: 'user',
+    place: null,
+    audience: 'known',
     optIn: true,
-  },
-  USER_UPDATE: { data: PublicUser, to: 'user', optIn: true },
-  INTERACTION_CREATE: { data: Interaction, to: 'application', optIn: false },
-  INTERACTION_UPDATE: { data: InteractionUpdate, to: 'person', optIn: false },
-  READ_UPDATE: { data: ReadUpdate, to: 'person', optIn: false },
+  }),
+  USER_UPDATE: event({ data: PublicUser, place: null, audience: 'known', optIn: true, coalesce: true }),
+  INTERACTION_CREATE: event({ data: Interaction, place: 'account', audience: 'session', optIn: false, hasToken: true }),
+  INTERACTION_UPDATE: event({ data: InteractionUpdate, place: 'account', audience: 'account', optIn: false }),
+  READ_UPDATE: event({ data: ReadUpdate, place: 'account', audience: 'account', optIn: false }),
 } as const;
 
 /** The name of a gateway event, as on the wire. */
 export type EventName = keyof typeof events;
 /** The payload of an event. */
 export type EventData<N extends EventName> = Static<(typeof events)[N]['data']>;
+
+/** What the log keeps of a payload; the gateway adds the rest: an interaction's token, and a server as it is when it is sent. */
+export type LoggedData<N extends EventName> = N extends 'INTERACTION_CREATE'
+  ? Omit<EventData<'INTERACTION_CREATE'>, 'token'>
+  : N extends 'SERVER_CREATE'
+    ? Pick<EventData<'SERVER_CREATE'>, 'id'>
+    : EventData<N>;
+
+/** What is declared of the event of a name. */
+export const traitsOf = (name: EventName): EventTraits => events[name];
+
+/** Whether the event says that its account joined a server (`begins`) or left it (`ends`): the account's sessions subscribe and unsubscribe by it. */
+export const ownMembershipIn = (name: EventName): EventTraits['life'] =>
+  events[name].place === 'account' ? traitsOf(name).life : undefined;
 
 /** Names that a bot may ask for in identify. */
 export const optInEvents: readonly EventName[] = (Object.keys(events) as EventName[]).filter((name) => events[name].optIn);

@@ -19,7 +19,7 @@ export const OptionValue = Type.Object({
 });
 export type OptionValue = Static<typeof OptionValue>;
 
-/** An interaction as the bot gets it (spec, Interaction). The token is added when it is sent, it stands in no store. */
+/** An interaction as the bot gets it (spec, Interaction). The token is added when it is sent; it is kept in no store. */
 export const Interaction = Type.Object({
   type: Type.Literal('command'),
   id: Id,

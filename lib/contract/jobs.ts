@@ -2,16 +2,18 @@ import { type Static, type TSchema, Type } from 'typebox';
 import { limits } from '../base/limits.ts';
 import { Id } from './shared.ts';
 
-/** The options of one kind of job (quality 4). Data holds ids only. */
+/** The options of one kind of job. Data holds ids only. */
 export interface JobEntry {
-  queue: 'drain' | 'interactions' | 'endpoints' | 'crosspost' | 'codehost' | 'media' | 'previews' | 'upkeep';
+  queue: 'relay' | 'interactions' | 'endpoints' | 'crosspost' | 'codehost' | 'media' | 'previews' | 'upkeep';
   data: TSchema;
   attempts: number;
   /** First and longest wait between attempts. */
   backoffMs?: { first: number; most: number };
   delayMs?: number;
-  /** How long after a nudge the next one for the same job waits, in milliseconds; 25 by default. */
+  /** How long after a wake the next one for the same job waits, in milliseconds; 25 by default. */
   spacingMs?: number;
+  /** A worker that ran the job stays with its key for as long as it is woken in every so many milliseconds: a wake then makes no job. */
+  staysMs?: number;
   /** `once`: one waiting job for a key, and one more when it comes while that one runs; `id`: the key is the job's id. */
   unique: 'once' | 'id';
   /** Which of the waiting jobs is taken first: by default the oldest. */
@@ -23,24 +25,26 @@ const job = <S extends TSchema>(entry: Omit<JobEntry, 'data' | 'key'> & { data: 
 
 /** Every kind of job: name = file in workers/ = log field. */
 export const jobs = {
-  'drain-channel': job({
-    queue: 'drain',
+  'relay-channel': job({
+    queue: 'relay',
     data: Type.Object({ channelId: Id }),
     attempts: 20,
     backoffMs: { first: 200, most: 5_000 },
+    staysMs: 1_000,
     unique: 'once',
     key: (data) => `ch-${data.channelId}`,
   }),
-  'drain-server': job({
-    queue: 'drain',
+  'relay-server': job({
+    queue: 'relay',
     data: Type.Object({ serverId: Id }),
     attempts: 20,
     backoffMs: { first: 200, most: 5_000 },
+    staysMs: 1_000,
     unique: 'once',
     key: (data) => `sv-${data.serverId}`,
   }),
-  'drain-account': job({
-    queue: 'drain',
+  'relay-account': job({
+    queue: 'relay',
     data: Type.Object({ accountId: Id }),
     attempts: 20,
     backoffMs: { first: 200, most: 5_000 },
@@ -49,20 +53,20 @@ export const jobs = {
     key: (data) => `ac-${data.accountId}`,
   }),
   'announce-typing': job({
-    queue: 'drain',
+    queue: 'relay',
     data: Type.Object({ channelId: Id, userId: Id, typingId: Id }),
     attempts: 1,
     unique: 'once',
     key: (data) => `ty-${data.channelId}-${data.userId}`,
   }),
   'announce-read': job({
-    queue: 'drain',
+    queue: 'relay',
     data: Type.Object({ channelId: Id, userId: Id }),
     attempts: 1,
     unique: 'once',
     key: (data) => `rd-${data.channelId}-${data.userId}`,
   }),
-  'deliver-interaction': job({
+  'relay-interaction': job({
     queue: 'interactions',
     data: Type.Object({ interactionId: Id }),
     attempts: 1,
@@ -152,7 +156,7 @@ export type JobData<N extends JobName> = Static<(typeof jobs)[N]['data']>;
 /** The name of a queue. */
 export type QueueName = (typeof jobs)[JobName]['queue'];
 
-/** How the worker of a queue runs, and what operators are told of it. */
+/** How the worker of a queue runs, and what the operators' pages say about it. */
 export interface QueueEntry {
   /** What waits here. */
   about: string;
@@ -161,7 +165,7 @@ export interface QueueEntry {
   grows: string;
   /** Jobs at a time in one process. */
   concurrency: number;
-  /** How long a dead worker's job stays stuck (quality 4). */
+  /** How long a dead worker's job stays stuck. */
   lockMs: number;
   stalledCheckMs: number;
   maxStalled: number;
@@ -169,7 +173,7 @@ export interface QueueEntry {
 
 /** Every queue. */
 export const queues: Record<QueueName, QueueEntry> = {
-  drain: {
+  relay: {
     about: 'Delivers stored events, typing indicators and read marks to connected bots and people, one channel or server per job.',
     normal: 'Nearly empty. A job takes milliseconds and delivers all pending events of its channel.',
     grows: 'Events arrive late for everybody. Nothing is lost. Add a worker, or check whether Redis is slow.',

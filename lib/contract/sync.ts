@@ -9,7 +9,7 @@ import { Id, Nullable } from './shared.ts';
 export const SyncPage = Type.Object({ after: Type.Optional(Id) });
 export type SyncPage = Static<typeof SyncPage>;
 
-/** All that a client needs when it starts, or after its session could not be resumed (decisions 7). */
+/** All that a client needs when it starts, or after its session could not be resumed. */
 export const Sync = Type.Object({
   /** Oldest first, as full as `GET /api/servers/{serverId}` returns each. */
   servers: Type.Array(Server, { maxItems: limits.serversPerPerson }),

@@ -1,6 +1,7 @@
 import { refuse } from '../base/errors.ts';
 import { isId } from '../base/ids.ts';
 import { holds, type Overwrite, type Permission, permissionNames, permissionsOf } from '../base/permissions.ts';
+import { readById, readByIds } from '../store/batched-reads.ts';
 import { trusted } from '../store/database.ts';
 import type { AccountDoc } from '../store/models/account.ts';
 import type { DmDoc } from '../store/models/dm.ts';
@@ -74,16 +75,21 @@ function accessOf(platform: Platform, server: ServerDoc, version: string | null)
       });
       return loading;
     },
-    member: async (userId) => await db.members.findOne({ _id: `${server._id}:${userId}` }).lean(),
+    member: (userId) => readById(db.members, `${server._id}:${userId}`),
     async members(userIds) {
-      if (userIds.length === 0) return new Map();
-      const found = await db.members.find({ _id: trusted({ $in: userIds.map((id) => `${server._id}:${id}`) }) }).lean();
+      const found = await readByIds(
+        db.members,
+        userIds.map((id) => `${server._id}:${id}`),
+      );
       return new Map(found.map((one) => [one.userId, one]));
     },
     async preloadChannels(ids) {
       const read = async (wanted: readonly string[]): Promise<ChannelDoc[]> => {
-        const missing = wanted.filter((id) => !channels.has(id));
-        return missing.length === 0 ? [] : db.channels.find({ _id: trusted({ $in: missing }), serverId: server._id }).lean();
+        const found = await readByIds(
+          db.channels,
+          wanted.filter((id) => !channels.has(id)),
+        );
+        return found.filter(({ serverId }) => serverId === server._id);
       };
       const found = await read(ids);
       const threads = found.filter(({ kind }) => kind === 'thread');
@@ -106,7 +112,7 @@ export async function loadServer(platform: Platform, id: string, version: string
     const cached = platform.cache.get(key) as ServerAccess | undefined;
     if (cached?.version === version) return cached;
   }
-  const server = await platform.db.servers.findOne({ _id: id }).lean();
+  const server = await readById(platform.db.servers, id);
   if (!server) return null;
   const access = accessOf(platform, server, version);
   if (version !== null && platform.redisUp()) platform.cache.set(key, access);
@@ -135,7 +141,7 @@ export async function ownMember(
   const key = `member:${_id}`;
   const cached = platform.cache.get(key) as CachedMember | undefined;
   if (cached && cached.version === version) return cached.member;
-  const member: MemberDoc | null = await platform.db.members.findOne({ _id }).lean();
+  const member = await readById(platform.db.members, _id);
   if (member && version !== null && platform.redisUp()) platform.cache.set(key, { version, member } satisfies CachedMember);
   return member;
 }

@@ -82,6 +82,6 @@ export async function updateMe(platform: EnqueuePlatform, actor: Actor, { displa
     );
   const after = displayName === undefined ? await write() : await renaming(platform, actor.id, write);
   const account = (after as unknown as AccountDoc | null) ?? refuse('unauthorized', { hint: 'This account no longer exists' });
-  if (displayName !== undefined) platform.nudge('drain-account', { accountId: actor.id });
+  if (displayName !== undefined) platform.nudge('relay-account', { accountId: actor.id });
   return { ...meOf(account), bio: account.bio ?? null, pronouns: account.pronouns ?? null };
 }

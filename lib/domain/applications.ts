@@ -151,7 +151,7 @@ async function renameBot(platform: EnqueuePlatform, { _id, botId, name }: Pick<A
       ]),
     ),
   );
-  platform.nudge('drain-account', { accountId: botId });
+  platform.nudge('relay-account', { accountId: botId });
   const servers = await serversOf(platform, botId);
   const renamed = { $mergeObjects: ['$$role', { name: fresh }] };
   const own = { $eq: ['$$role.botId', { $literal: botId }] };
@@ -162,7 +162,7 @@ async function renameBot(platform: EnqueuePlatform, { _id, botId, name }: Pick<A
       { $set: { roles, rolesVersion: { $add: ['$rolesVersion', 1] }, ...owed } },
     ]),
   );
-  for (const serverId of servers) platform.nudge('drain-server', { serverId });
+  for (const serverId of servers) platform.nudge('relay-server', { serverId });
   const now = await applications.findOne({ _id }, { name: 1 }).lean();
   if (now && now.name !== name) await renameBot(platform, { _id, botId, name: now.name });
 }

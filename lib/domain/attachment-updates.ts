@@ -33,5 +33,5 @@ export async function showStoredFile(platform: EnqueuePlatform, file: FileDoc): 
     { _id: messageId as never, channelId, deleted: { $exists: false }, ...asSeen },
     { ...owed, $set: { [`attachments.${at}`]: next } },
   );
-  platform.nudge('drain-channel', { channelId });
+  platform.nudge('relay-channel', { channelId });
 }

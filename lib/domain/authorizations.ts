@@ -124,7 +124,7 @@ export async function authorizeBot(
     await settleBot(platform, serverId, { ...role, id: given.id });
     return [given, joined] as const;
   });
-  platform.nudge('drain-server', { serverId });
+  platform.nudge('relay-server', { serverId });
   if (added) {
     const changes = { permissions: { from: null, to: own.permissions } };
     await writeAudit(platform, actor, { id: newId, serverId, action: 'bot_add', targetId: botId, changes });

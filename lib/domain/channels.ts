@@ -87,7 +87,7 @@ export async function createChannel(
       ? refuse('too_many_channels', { limit: limits.channelsPerServer })
       : settleParent(platform, inserted.doc);
   });
-  platform.nudge('drain-server', { serverId });
+  platform.nudge('relay-server', { serverId });
   const { name, kind } = channel;
   const changes = { name: { from: null, to: name }, kind: { from: null, to: kind } };
   await writeAudit(platform, actor, { id: newId, serverId, action: 'channel_create', targetId: newId, changes, channel });
@@ -138,7 +138,7 @@ export async function updateChannel(platform: EnqueuePlatform, actor: Actor, cha
     const found = await writeChannel(platform, channel, { ...set, ...position });
     return [found, await settleParent(platform, { ...found, ...set, ...position })] as const;
   });
-  platform.nudge('drain-server', { serverId: server._id });
+  platform.nudge('relay-server', { serverId: server._id });
   const changes = changesOf(before, set);
   if (Object.keys(changes).length > 0)
     await writeAudit(platform, actor, {

@@ -74,7 +74,7 @@ async function turnOff(platform: EnqueuePlatform, actor: Actor, serverId: string
     platform.db.servers.findOneAndUpdate({ _id: serverId }, { $set: set, ...owed }, { returnDocument: 'before' }).lean(),
   );
   if (!before) return refuse('not_found', { what: 'server' });
-  platform.nudge('drain-server', { serverId });
+  platform.nudge('relay-server', { serverId });
   const settings = settingsOf(before);
   const made = changesOf<Settings>(settings, set);
   if (Object.keys(made).length > 0) await auditSettings(platform, actor, serverId, made);
@@ -144,7 +144,7 @@ async function carryOut(platform: EnqueuePlatform, server: ServerDoc, { set, mad
     await dropHeld(platform, ids);
     return false;
   }
-  platform.nudge('drain-server', { serverId: server._id });
+  platform.nudge('relay-server', { serverId: server._id });
   for (const channel of made) await showChannel(platform, channel);
   for (const field of chosenFields) {
     const channelId = set[field];

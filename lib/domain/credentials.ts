@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
+import { readById } from '../store/batched-reads.ts';
 import type { AccountDoc, TokenDoc } from '../store/models/account.ts';
 import type { Platform } from '../store/platform.ts';
 import { newSecret, sha256 } from '../store/seal.ts';
@@ -61,14 +62,11 @@ async function readCredential(
   token: string,
   versionOf: (accountId: string) => Promise<string | null>,
 ): Promise<Credential | null> {
-  const first = await platform.db.tokens.findOne({ _id: id }).lean();
+  const first = await readById(platform.db.tokens, id);
   if (!first || !matches(token, first, platform.now())) return null;
   const version = await versionOf(first.accountId);
   // Read again under the version: the token may have been reset in between.
-  const [stored, account] = await Promise.all([
-    platform.db.tokens.findOne({ _id: id }).lean(),
-    platform.db.accounts.findOne({ _id: first.accountId }).lean(),
-  ]);
+  const [stored, account] = await Promise.all([readById(platform.db.tokens, id), readById(platform.db.accounts, first.accountId)]);
   if (!stored || !account || !matches(token, stored, platform.now())) return null;
   return { version, token: stored, account };
 }

@@ -8,9 +8,9 @@ import type { ChannelDoc } from '../store/models/server.ts';
 import type { WorkerPlatform } from '../store/platform.ts';
 import { loadServerNow } from './access.ts';
 import { clearGraves } from './crosspost-graves.ts';
-import { drainChannel } from './delivery.ts';
 import { copyFiles, settleCopies } from './file-copies.ts';
 import { messageOf } from './message-draft.ts';
+import { relay } from './relay.ts';
 
 /** How many followers one job serves: what a crash repeats, and what one insert holds. */
 const chunk = 50;
@@ -115,7 +115,7 @@ async function makeCopies(platform: WorkerPlatform, crosspost: Crosspost, target
  */
 async function deliverCopies(platform: WorkerPlatform, targets: readonly ChannelDoc[]): Promise<void> {
   for (const { _id: channelId } of targets)
-    await drainChannel(platform, channelId).catch(() => platform.nudge('drain-channel', { channelId }));
+    await relay(platform, 'channel', channelId).catch(() => platform.nudge('relay-channel', { channelId }));
 }
 
 /** Ends a crosspost: what is passed by the mark needs no tombstones, and what has no mark is not looked at again. */

@@ -41,7 +41,7 @@ export async function crosspostMessage(platform: ApiPlatform, actor: Actor, chan
     await messageIn(platform, channelId, messageId); // deleted meanwhile: 404
     return refuse('already_crossposted');
   }
-  platform.nudge('drain-channel', { channelId });
+  platform.nudge('relay-channel', { channelId });
   nudgeCopies(platform, updated);
   if (!own) await writeAudit(platform, actor, { serverId: channel.serverId, action: 'message_crosspost', targetId: messageId });
   return presentMessage(platform, updated, actor.account);

@@ -78,7 +78,7 @@ export async function setDiscovery(
       platform.db.servers.updateOne({ ...asRead, ...listable }, { $set: fieldsOf(given), ...owed }),
     );
     if (modifiedCount === 0) continue;
-    if ('listed' in changes) platform.nudge('drain-server', { serverId });
+    if ('listed' in changes) platform.nudge('relay-server', { serverId });
     await writeAudit(platform, actor, { serverId, action: 'server_update', targetId: serverId, changes });
     return shownSettings(after);
   }

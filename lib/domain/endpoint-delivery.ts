@@ -11,7 +11,7 @@ import { interactionTokenOf, unseal } from '../store/seal.ts';
 import { loadServerNow, mayView } from './access.ts';
 import { askEndpoint, type EndpointRequest } from './endpoint-requests.ts';
 import { type Decided, decideAnswer } from './interaction-answers.ts';
-import { deliverOwed, payloadOf } from './interaction-delivery.ts';
+import { payloadOf, relayInteraction } from './interaction-outbox.ts';
 import { windows } from './interaction-states.ts';
 
 type Outcome = NonNullable<InteractionDoc['delivery']>;
@@ -68,7 +68,7 @@ async function apply(
     if (!(fault instanceof Refusal)) throw fault;
     return void (await note(platform, interaction._id, failed(`${fault.code}: ${fault.message}`, { status, ms })));
   }
-  await deliverOwed(platform, decided.interaction, began);
+  await relayInteraction(platform, decided.interaction, began);
 }
 
 /** A claimed interaction whose request can be made: nothing but the request is left to do. */

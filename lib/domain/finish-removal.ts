@@ -3,13 +3,13 @@ import { trusted } from '../store/database.ts';
 import { serverPlace } from '../store/log/keys.ts';
 import type { RemovalDoc, RemovalInServer } from '../store/models/removal.ts';
 import type { WorkerPlatform } from '../store/platform.ts';
-import { appendInOrder, forgetAll, type PlacedEvent } from './audience.ts';
 import { removeChannelFiles } from './files.ts';
 import { removeFollowsOf } from './followers.ts';
 import { removeMember } from './membership.ts';
 import { deleteMessages } from './message-removal.ts';
+import { appendInOrder, forgetAll, type PlacedEvent, placedEvent } from './placed-events.ts';
 import { dropApplication, dropChannel, dropServer, forgetRemoval } from './removals.ts';
-import { goneFrom } from './server-news.ts';
+import { goneFrom } from './server-events.ts';
 import { removeWebhooksOf } from './webhooks.ts';
 
 /** When the last pass comes, in milliseconds after the deletion: what was being posted then has landed, or never will. */
@@ -28,14 +28,8 @@ interface Pass {
 }
 
 /** The event that says a channel is gone: always the same one, so it is delivered once however often this runs. */
-const goneEvent = ({ serverId, overwrites }: RemovalInServer, id: string): PlacedEvent => ({
-  place: serverPlace(serverId),
-  id: `gone-${id}`,
-  name: 'CHANNEL_DELETE',
-  payload: JSON.stringify({ id, serverId }),
-  channelId: id,
-  overwrites,
-});
+const goneEvent = ({ serverId, overwrites }: RemovalInServer, id: string): PlacedEvent =>
+  placedEvent(serverPlace(serverId), `gone-${id}`, 'CHANNEL_DELETE', { id, serverId }, { channelId: id, overwrites });
 
 /** Tells that these are gone to who could view them, once in all passes. Nothing is told when the server is gone too. */
 async function tellGone(platform: WorkerPlatform, removal: RemovalInServer, ids: readonly string[], { last }: Pass): Promise<void> {

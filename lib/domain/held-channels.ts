@@ -53,7 +53,7 @@ export async function showChannel(platform: EnqueuePlatform, { _id, serverId }: 
     { _id: _id as never, heldAt: { $exists: true } },
     { $set: { position, ...owed }, $unset: { heldAt: 1 } },
   );
-  platform.nudge('drain-server', { serverId });
+  platform.nudge('relay-server', { serverId });
 }
 
 /** How long a channel may be held back before the sweep decides about it: three times what who made it may take, in milliseconds. */

@@ -111,7 +111,7 @@ async function decideMessage(
 /** Stores the message of a decided answer, and answers it as it is shown to who gave it. A worker delivers the rest. */
 async function conclude(platform: EnqueuePlatform, { interaction, hidden }: Decided, message: MessageDraft): Promise<Message> {
   const stored = await finishAnswer(platform, interaction);
-  platform.nudge('deliver-interaction', { interactionId: interaction._id });
+  platform.nudge('relay-interaction', { interactionId: interaction._id });
   // It may be deleted by now: whoever answered is told what was posted.
   if (!stored) return hidden ?? refuse('not_found', { what: 'message' });
   return presentMessage(platform, stored.deleted ? messageOf(message, stored._id) : stored, null);
@@ -139,7 +139,7 @@ export async function answerInteraction(
   if (own) return own;
   const decided = await decideAnswer(platform, interaction, answer, newId);
   if (decided.message) return conclude(platform, decided, decided.message);
-  platform.nudge('deliver-interaction', { interactionId: interaction._id });
+  platform.nudge('relay-interaction', { interactionId: interaction._id });
   return null;
 }
 
@@ -216,6 +216,6 @@ async function furtherMessage(
     requireRoom((await readInteraction(platform, interaction._id)).ob?.length ?? 0, limits.answersOwed);
     refuse('interaction_expired');
   }
-  platform.nudge('deliver-interaction', { interactionId: interaction._id });
+  platform.nudge('relay-interaction', { interactionId: interaction._id });
   return shown;
 }

@@ -71,7 +71,7 @@ export function moveToExpired(platform: Platform, interaction: InteractionDoc): 
 /** `moveToExpired` by whoever looks first (quality 3, lazy expiry): a worker tells the person. */
 export async function expireLazily(platform: EnqueuePlatform, interaction: InteractionDoc): Promise<InteractionDoc | null> {
   const expired = await moveToExpired(platform, interaction);
-  if (expired) platform.nudge('deliver-interaction', { interactionId: interaction._id });
+  if (expired) platform.nudge('relay-interaction', { interactionId: interaction._id });
   return expired;
 }
 

@@ -115,7 +115,7 @@ export async function useCommand(platform: ApiPlatform, actor: Actor, { id, chan
     ...(endpoint ? {} : { ob: [{ id: platform.ids.next(), name: 'INTERACTION_CREATE' as const }] }),
   });
   failpoint(platform.config, 'after-invoke-write');
-  platform.nudge(endpoint ? 'post-interaction' : 'deliver-interaction', { interactionId: id });
+  platform.nudge(endpoint ? 'post-interaction' : 'relay-interaction', { interactionId: id });
   platform.nudge('expire-interaction', { interactionId: id });
   return { id, state: stored.state };
 }

@@ -3,6 +3,7 @@ import { limits } from '../base/limits.ts';
 import type { MemberRules } from '../base/permissions.ts';
 import { folded } from '../base/text.ts';
 import type { Member, MemberPage } from '../contract/server.ts';
+import { memberListOf } from '../store/access-versions.ts';
 import type { CachedAnswer } from '../store/caches.ts';
 import { trusted } from '../store/database.ts';
 import { memberNameIndexes, type ServerDoc } from '../store/models/server.ts';
@@ -25,8 +26,9 @@ interface CachedRow {
   json: string | null;
 }
 
-/** A page of members under one access version of their server. */
+/** A page of members under one access version of their server. `listVersion`: of who is in the server, and with which roles. */
 interface CachedPage extends ListPage, CachedAnswer {
+  listVersion: string;
   members: readonly MemberRules[];
   rows: readonly CachedRow[];
 }
@@ -80,20 +82,24 @@ const findPage = async ({ db }: Platform, serverId: string, after: string, limit
   );
 
 /**
- * A page by user id. Who is in it is cached under the server's access version; each row is checked against the version of its account and whether it is
- * connected, in two trips to Redis, so an answer is never older than the request.
+ * A page by user id. Who is in it is cached under the versions of the server and of its member list; each row is checked against the version of its account and
+ * whether it is connected, in two trips to Redis, so an answer is never older than the request.
  */
 async function pageById(platform: Platform, { access, server }: InServer, after: string, limit: number): Promise<ListPage> {
   const key = `members:${server._id}:${access.version}:${after}:${limit}`;
-  const cached = access.version === null ? undefined : (platform.answers.get(key) as CachedPage | undefined);
+  const known = access.version === null ? undefined : (platform.answers.get(key) as CachedPage | undefined);
+  const idsOf = (some: readonly MemberRules[]): string[] => some.map(({ userId }) => userId);
+  const read = await platform.versions.read([memberListOf(server._id), ...idsOf(known?.members ?? [])]);
+  const [listVersion, ...knownVersions] = read ?? [];
+  const cached = known && known.listVersion === listVersion ? known : undefined;
   const { page: members, next } = cached ? { page: cached.members, next: cached.next } : await findPage(platform, server._id, after, limit);
-  const versions = await platform.versions.read(members.map((one) => one.userId));
-  if (access.version === null || !versions) return toPage(await membersOf(platform, server, members), next);
+  const versions = cached ? knownVersions : await platform.versions.read(idsOf(members));
+  if (access.version === null || listVersion === undefined || !versions) return toPage(await membersOf(platform, server, members), next);
   const rows = await rowsOf(platform, server, members, versions, cached?.rows);
   if (cached && rows === cached.rows) return cached;
   const json = bytesOf(rows);
   // The text is there twice, in rows and in whole.
-  const fresh: CachedPage = { members, rows, next, json, sizeBytes: json.length * 3 + rows.length * rowBytes + pageBytes };
+  const fresh: CachedPage = { listVersion, members, rows, next, json, sizeBytes: json.length * 3 + rows.length * rowBytes + pageBytes };
   if (platform.redisUp()) platform.answers.set(key, fresh);
   return fresh;
 }

@@ -1,6 +1,7 @@
 import { refuse } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
 import { limits } from '../base/limits.ts';
+import { traitsOf } from '../contract/events.ts';
 import { trusted } from '../store/database.ts';
 import { insertInSlot } from '../store/insert.ts';
 import { serverPlace } from '../store/log/keys.ts';
@@ -12,12 +13,12 @@ import { nameMember } from './member-names.ts';
 import { eachOwes, owes, requireRoom, withRoom } from './owed-events.ts';
 import { recountMarked } from './recounts.ts';
 
-/** What a SERVER_CREATE that a member owes says: from which number on the server's events are for the member; null when that could not be read. */
+/** The data of a pending SERVER_CREATE: from which number on the server's events are for the member; null when that could not be read. */
 export interface Joined {
   from: number | null;
 }
 
-/** A fresh member without roles; it owes the news of its joining, and its names are yet to be written. */
+/** A new member without roles, with the pending events of its joining. Its names are yet to be written. */
 export const newMember = async (platform: Platform, serverId: string, userId: string, bot: boolean): Promise<MemberDoc> => ({
   _id: `${serverId}:${userId}`,
   serverId,
@@ -46,7 +47,7 @@ export async function settleJoin(platform: EnqueuePlatform, member: MemberDoc, w
   if (member.bot) await countServers(platform, [member.userId], 1);
   await nameMember(platform, member);
   const banned = await platform.db.bans.exists({ _id });
-  platform.nudge('drain-server', { serverId });
+  platform.nudge('relay-server', { serverId });
   if (matchedCount === 1 && !banned) return;
   await removeMember(platform, serverId, member.userId, Number.POSITIVE_INFINITY);
   if (banned) refuse('banned');
@@ -67,14 +68,17 @@ export async function addPerson(platform: EnqueuePlatform, serverId: string, use
   return true;
 }
 
-/** What a MEMBER_REMOVE says that a server owes: whose membership goes, which one by when it began, and when that was begun. */
+/** The data of a pending MEMBER_REMOVE: whose membership ends, when that membership began, and when its removal began. */
 export interface Departing {
   userId: string;
   joinedAt: Date;
   at: Date;
 }
 
-/** The event of a membership's end: always the same for one membership, so that whoever ends it, and however often, it is told once. */
+/** Whether an entry of a server's outbox is about a membership that ends. */
+export const isDeparture = ({ name }: OutboxEntry): boolean => traitsOf(name).audience === 'members' && traitsOf(name).life === 'ends';
+
+/** The event of a membership's end: always the same for one membership, so that it is sent once, whoever ends it and however often. */
 const departureOf = ({ serverId, userId, joinedAt }: MemberDoc, at: Date): OutboxEntry => ({
   id: `left-${serverId}-${userId}-${joinedAt.getTime()}`,
   name: 'MEMBER_REMOVE',
@@ -120,7 +124,7 @@ export async function removeMember(
     }
     return true;
   });
-  platform.nudge('drain-server', { serverId });
+  platform.nudge('relay-server', { serverId });
   return removed;
 }
 
@@ -170,7 +174,7 @@ export async function changeMemberRole(
     if (member && member.roles.includes(roleId) !== has) requireRoom(member.ob?.length ?? 0);
     return member ? 'same' : 'gone';
   }
-  platform.nudge('drain-server', { serverId });
+  platform.nudge('relay-server', { serverId });
   return 'changed';
 }
 

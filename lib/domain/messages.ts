@@ -143,7 +143,7 @@ export async function applyEdit(platform: ApiPlatform, place: MentionPlace, mess
     },
     { returnDocument: 'after' },
   );
-  platform.nudge('drain-channel', { channelId: message.channelId });
+  platform.nudge('relay-channel', { channelId: message.channelId });
   if (updated && previews.set.previewsAt) await nudgePreviews(platform, updated as unknown as MessageDoc);
   if (updated) return updated as unknown as MessageDoc;
   // Another edit or a delete came between: look again and judge anew.
@@ -186,7 +186,7 @@ export async function buryMessage(platform: FilesPlatform, message: MessageDoc):
   const owed = owing(entries, new Date(platform.now()));
   if (message.attachments.length) await openFiles(platform, message._id);
   const { modifiedCount } = await platform.db.messages.updateOne({ _id: message._id, ...alive }, { ...emptied, ...owed });
-  platform.nudge('drain-channel', { channelId: message.channelId });
+  platform.nudge('relay-channel', { channelId: message.channelId });
   if (message.attachments.length) platform.nudge('settle-files', { messageId: message._id });
   if (message.serverId === null) await settleDm(platform, message.channelId);
   await platform.messageOrder.newest.forget(message.channelId);

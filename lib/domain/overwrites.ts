@@ -124,7 +124,7 @@ async function changeOverwrite(
       refuse('too_many_overwrites', { limit: limits.overwritesPerChannel });
     const after = await replaceOverwrite(platform, place, targetId, bits === null ? [] : [{ id: targetId, ...bits }]);
     if (!after) continue;
-    platform.nudge('drain-server', { serverId });
+    platform.nudge('relay-server', { serverId });
     return { channel: after, changes: { ...changes, channelId: { from: channelId, to: channelId } }, serverId };
   }
   return refuse('unavailable');

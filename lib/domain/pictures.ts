@@ -33,7 +33,7 @@ const avatarOf = (platform: EnqueuePlatform, _id: string): Spot => ({
     const { matchedCount } = await platform.versions.changing({ accounts: [_id] }, () =>
       accounts.updateOne({ _id: _id as never, avatarUrl }, [{ $set: set }]),
     );
-    if (matchedCount === 1) platform.nudge('drain-account', { accountId: _id });
+    if (matchedCount === 1) platform.nudge('relay-account', { accountId: _id });
     return matchedCount === 1;
   },
 });
@@ -57,7 +57,7 @@ const serverIconOf = (platform: EnqueuePlatform, _id: string): Spot => ({
     const { matchedCount } = await platform.versions.changing({ servers: [_id] }, () =>
       servers.updateOne({ _id: _id as never, iconUrl, ...withRoom }, { $set: { iconUrl: to }, ...owed }),
     );
-    if (matchedCount === 1) platform.nudge('drain-server', { serverId: _id });
+    if (matchedCount === 1) platform.nudge('relay-server', { serverId: _id });
     return matchedCount === 1;
   },
 });

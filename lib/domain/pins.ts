@@ -38,7 +38,7 @@ async function tell(
   action: 'message_pin' | 'message_unpin',
   { _id, channelId }: MessageDoc,
 ) {
-  platform.nudge('drain-channel', { channelId });
+  platform.nudge('relay-channel', { channelId });
   if (serverId !== null) await writeAudit(platform, actor, { serverId, action, targetId: _id });
 }
 

@@ -119,7 +119,7 @@ async function addPreviews(platform: WorkerPlatform, message: MessageDoc, links:
       ...(changed ? { ...owed, $set: { previews } } : {}),
     },
   );
-  if (modifiedCount === 1 && changed) platform.nudge('drain-channel', { channelId });
+  if (modifiedCount === 1 && changed) platform.nudge('relay-channel', { channelId });
 }
 
 /** How old a mark is when the sweep asks again, in milliseconds: its job was lost, or its worker died. */

@@ -50,7 +50,7 @@ export async function addReaction(platform: ApiPlatform, actor: Actor, channelId
     refuseReaction(seen, place.permissions);
     requireRoom(seen.owed);
   }
-  platform.nudge('drain-channel', { channelId });
+  platform.nudge('relay-channel', { channelId });
 }
 
 /** Takes the caller's reaction back; one that is not there stays so. The last one takes the emoji with it. Needs View Channel. */
@@ -67,7 +67,7 @@ export async function removeReaction(
     if (!seen.mine) return;
     requireRoom(seen.owed);
   }
-  platform.nudge('drain-channel', { channelId });
+  platform.nudge('relay-channel', { channelId });
 }
 
 /** The first 100 who reacted with an emoji, oldest reaction first; none for an emoji that is not there (edge case 24). Needs View Channel. */

@@ -10,6 +10,7 @@ import { type MessageDoc, pingsIndex } from '../store/models/message.ts';
 import type { EnqueuePlatform, Platform, WorkerPlatform } from '../store/platform.ts';
 import type { Actor } from './access.ts';
 import { newestIn } from './dm-activity.ts';
+import { appendInOrder, placedEvent } from './placed-events.ts';
 import { inPlace } from './places.ts';
 import { allReadable, type Readable, type ReadPlace, readPlaces } from './read-places.ts';
 
@@ -22,7 +23,8 @@ const aheadMs = 60_000;
  */
 export async function markRead(platform: EnqueuePlatform, actor: Actor, channelId: string, messageId: string): Promise<void> {
   await inPlace(platform, actor, channelId);
-  if (idTimeMs(messageId) > platform.now() + aheadMs) refuseField('/messageId', 'is of the future');
+  const nowMs = Math.max(platform.now(), platform.ids.lastMs()); // after a clock was set back, ids go on where they were
+  if (idTimeMs(messageId) > nowMs + aheadMs) refuseField('/messageId', 'is of the future');
   if (await raiseMark(platform, actor.id, channelId, messageId)) platform.nudge('announce-read', { channelId, userId: actor.id });
 }
 
@@ -34,7 +36,7 @@ async function raiseMark({ db }: Platform, userId: string, channelId: string, me
 }
 
 /** Marks of own posts that are being written in this process; past `mostOwnMarks` a post waits for its mark. */
-let ownMarks = 0;
+const ownMarks = new Set<Promise<void>>();
 const mostOwnMarks = 32;
 
 /**
@@ -42,21 +44,25 @@ const mostOwnMarks = 32;
  * failure is only logged: the next mark makes up for it.
  */
 export function markOwnPost(platform: Platform, { authorId, channelId, _id }: MessageDoc): Promise<void> {
-  ownMarks++;
-  const writing = raiseMark(platform, authorId, channelId, _id)
+  const writing: Promise<void> = raiseMark(platform, authorId, channelId, _id)
     .then(() => undefined)
     .catch((error: unknown) => platform.log.warn({ err: error, channelId }, 'could not mark an own message as read'))
-    .finally(() => ownMarks--);
-  return ownMarks > mostOwnMarks ? writing : Promise.resolve();
+    .finally(() => ownMarks.delete(writing));
+  ownMarks.add(writing);
+  return ownMarks.size > mostOwnMarks ? writing : Promise.resolve();
 }
+
+/** Waits for the marks of own posts that are being written, as before a process ends. */
+export const ownMarksWritten = (): Promise<unknown> => Promise.all(ownMarks);
 
 /** Sends `READ_UPDATE` with the mark as it is now to the open pages of the person. */
 export async function announceRead(platform: WorkerPlatform, { channelId, userId }: { channelId: string; userId: string }): Promise<void> {
   const mark = await platform.db.reads.findOne({ _id: `${userId}:${channelId}` }, { messageId: 1 }).lean();
   if (!mark) return;
-  const eventId = platform.ids.next();
+  // Of the mark, so that one is sent once however often this runs.
+  const eventId = `read-${channelId}-${mark.messageId}`;
   const data: EventData<'READ_UPDATE'> = { channelId, messageId: mark.messageId };
-  await platform.append(accountPlace(userId), [{ id: eventId, name: 'READ_UPDATE', payload: JSON.stringify(data) }]);
+  await appendInOrder(platform, [placedEvent(accountPlace(userId), eventId, 'READ_UPDATE', data)]);
   void platform.forget(accountPlace(userId), [eventId]);
 }
 

@@ -7,7 +7,7 @@ import type { ChannelDoc } from '../store/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 import { overwritesOf, type ServerAccess } from './access.ts';
 import { countServers } from './app-directory.ts';
-import type { Departing } from './membership.ts';
+import { type Departing, isDeparture } from './membership.ts';
 import { eachOwes } from './owed-events.ts';
 
 /** How long after a deletion the sweep looks whether its job goes on, in milliseconds. */
@@ -41,7 +41,7 @@ export async function dropChannel(platform: EnqueuePlatform, { _id, serverId }: 
     await channels.collection.updateMany(inside, [{ $set: { parentId: null, ...owed } }]);
     return deletedCount === 1;
   });
-  platform.nudge('drain-server', { serverId });
+  platform.nudge('relay-server', { serverId });
   return gone;
 }
 
@@ -100,7 +100,7 @@ export async function dropServer(platform: EnqueuePlatform, { _id, ownerId }: Re
     servers.findOneAndDelete({ _id, ownerId: ownerId as string }).lean(),
   );
   if (!dropped && (await servers.exists({ _id }))) return 'kept';
-  const leaving = dropped?.ob?.filter(({ name }) => name === 'MEMBER_REMOVE').map(({ data }) => (data as Departing).userId) ?? [];
+  const leaving = dropped?.ob?.filter(isDeparture).map(({ data }) => (data as Departing).userId) ?? [];
   await dropMembers(platform, _id, leaving);
   return dropped ? 'dropped' : 'gone';
 }

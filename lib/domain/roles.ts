@@ -116,7 +116,7 @@ export async function createRole(
   const server = await platform.versions.changing({ servers: [serverId] }, () =>
     insertRole(platform, actor, serverId, role, input.position),
   );
-  platform.nudge('drain-server', { serverId });
+  platform.nudge('relay-server', { serverId });
   const changes = { name: { from: null, to: role.name }, permissions: { from: null, to: role.permissions } };
   await writeAudit(platform, actor, { id: newId, serverId, action: 'role_create', targetId: newId, changes });
   return shown(server, newId);
@@ -182,7 +182,7 @@ export async function updateRole(
     }),
   );
   if (Object.keys(changes).length > 0) {
-    platform.nudge('drain-server', { serverId });
+    platform.nudge('relay-server', { serverId });
     await writeAudit(platform, actor, { serverId, action: 'role_update', targetId: roleId, changes });
   }
   return shown(server, roleId);
@@ -216,6 +216,6 @@ export async function deleteRole(platform: EnqueuePlatform, actor: Actor, server
     });
     await forgetOverwrites(platform, serverId, [roleId]);
   });
-  platform.nudge('drain-server', { serverId });
+  platform.nudge('relay-server', { serverId });
   await writeAudit(platform, actor, { serverId, action: 'role_delete', targetId: roleId, changes: gone });
 }

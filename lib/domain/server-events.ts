@@ -1,111 +1,169 @@
-import { bookkeeping, trusted } from '../store/database.ts';
-import { serverPlace } from '../store/log/keys.ts';
-import { settled, undeliveredIndex } from '../store/models/outbox.ts';
-import type { ChannelDoc, MemberDoc, ServerDoc } from '../store/models/server.ts';
-import type { WorkerPlatform } from '../store/platform.ts';
-import { loadServer } from './access.ts';
-import { appendInOrder, forgetAll, type PlacedEvent } from './audience.ts';
-import { inOrder, newsOfMembers, newsOfServer } from './server-news.ts';
-import { channelOf } from './server-view.ts';
-import { viewChangesIn } from './visibility.ts';
+import { limits } from '../base/limits.ts';
+import { type EventName, type LoggedData, ownMembershipIn, traitsOf } from '../contract/events.ts';
+import type { Member } from '../contract/server.ts';
+import { trusted } from '../store/database.ts';
+import { accountPlace, serverPlace } from '../store/log/keys.ts';
+import type { OutboxEntry } from '../store/models/outbox.ts';
+import type { MemberDoc, RoleDoc, ServerDoc } from '../store/models/server.ts';
+import type { Platform } from '../store/platform.ts';
+import { membersOf } from './members.ts';
+import { type Departing, isDeparture, type Joined } from './membership.ts';
+import { entriesToSend } from './outbox-source.ts';
+import { type PlacedEvent, placedEvent } from './placed-events.ts';
+import { rolesOf, summaryOf } from './server-view.ts';
 
-/** How many channels, and how many members, one batch takes. */
-const batchDocuments = 100;
-/** A batch older than this was paused; another worker has taken over (quality 2). In milliseconds. */
-const batchLifeMs = 5_000;
+/** How long a removal may take, in milliseconds: an older one whose membership is still there never happened. */
+const removalMs = 10_000;
 
-/** What `channels` owe, each as it is now. */
-const newsOfChannels = (channels: readonly ChannelDoc[]): PlacedEvent[] =>
-  channels.flatMap((channel) => {
-    const { _id: channelId, serverId, ob = [] } = channel;
-    const payload = JSON.stringify(channelOf(channel));
-    return ob.map(({ id, name }) => ({ id, name, payload, channelId, place: serverPlace(serverId) }));
+/** Events to relay now, and the ids of the outbox entries that they complete. The others wait for a membership to end. */
+export interface Rendered {
+  events: PlacedEvent[];
+  done: string[];
+}
+
+/** An event about a member. In a server of more than 1,000 members only those get it whom it concerns. */
+const memberEvent = <N extends 'MEMBER_ADD' | 'MEMBER_UPDATE' | 'MEMBER_REMOVE'>(
+  server: ServerDoc,
+  id: string,
+  name: N,
+  member: string,
+  data: LoggedData<N>,
+): PlacedEvent =>
+  placedEvent(serverPlace(server._id), id, name, data, {
+    member,
+    // Who came or went gets SERVER_CREATE or SERVER_DELETE.
+    ...(traitsOf(name).life ? { exceptAccount: member } : {}),
+    ...(server.memberCount > limits.smallServerMembers ? { concernedOnly: true } : {}),
   });
 
-/** A place that a batch left off at, in the order of `obAt`. What was settled lies dead in the index until the database cleans up. */
-interface From {
-  members: Date;
-  channels: Date;
+/** The event for an account that is no longer in a server: always the same one for one end, so it is relayed once. */
+export const goneFrom = (id: string, serverId: string, userId: string): PlacedEvent =>
+  placedEvent(accountPlace(userId), id, 'SERVER_DELETE', { id: serverId });
+
+/** Which of the memberships that are to end have not ended, by id, and when each began. */
+async function standingOf({ db }: Platform, serverId: string, departing: readonly Departing[]): Promise<Map<string, number>> {
+  if (departing.length === 0) return new Map();
+  const ids = departing.map(({ userId }) => `${serverId}:${userId}`);
+  const found = await db.members.find({ _id: trusted({ $in: ids }) }, { userId: 1, joinedAt: 1 }).lean();
+  return new Map(found.map(({ userId, joinedAt }) => [userId, joinedAt.getTime()]));
 }
 
-/** Where more may be left after a batch; null when nothing is. */
-type Rest = From | null;
-
-/** Documents of the server that have owed something since `from`, oldest first. */
-async function documentsOwing<T>(collection: WorkerPlatform['db']['channels']['collection'], serverId: string, from: Date): Promise<T[]> {
-  const found = await collection
-    .find({ serverId, obAt: { $gte: from } })
-    .sort({ obAt: 1 })
-    .limit(batchDocuments)
-    .hint(undeliveredIndex)
-    .toArray();
-  return found as unknown as T[];
-}
-
-const idsIn = (documents: readonly (ChannelDoc | MemberDoc)[]): string[] => documents.flatMap(({ ob }) => (ob ?? []).map(({ id }) => id));
-
-/**
- * Takes delivered events off the server and its members. Where members came or went the count is marked first: when a process died before it counted them,
- * nothing else would say so.
- */
-async function settleNews(
-  platform: WorkerPlatform,
-  server: ServerDoc,
-  done: readonly string[],
-  members: readonly MemberDoc[],
-): Promise<void> {
-  const came = members.some(({ ob }) => ob?.some(({ name }) => name === 'MEMBER_ADD'));
-  const went = server.ob?.some(({ name, id }) => name === 'MEMBER_REMOVE' && done.includes(id)) ?? false;
-  const marked = came || went ? [{ $set: { recountAt: new Date(platform.now()) } }] : [];
-  const stages = [...(done.length > 0 ? settled(done) : []), ...marked];
-  if (stages.length > 0) await platform.db.servers.collection.updateOne({ _id: server._id as never }, stages, bookkeeping);
-  const memberIds = members.map(({ _id }) => _id as never);
-  if (memberIds.length > 0)
-    await platform.db.members.collection.updateMany({ _id: { $in: memberIds } }, settled(idsIn(members)), bookkeeping);
-}
-
-/** One batch of what has been owed since `from`: the server's own news first, then its members', then its channels'. */
-async function drainBatch(platform: WorkerPlatform, serverId: string, from: From): Promise<Rest> {
-  const began = performance.now();
-  const { members: inServer, channels: ofServer } = platform.db;
-  const access = await loadServer(platform, serverId, null);
-  if (!access) return null;
-  const { server } = access;
-  const own = await newsOfServer(platform, server);
-  const members = await documentsOwing<MemberDoc>(inServer.collection, serverId, from.members);
-  const theirs = await newsOfMembers(platform, server, members);
-  const channels = await documentsOwing<ChannelDoc>(ofServer.collection, serverId, from.channels);
-  const turns = await viewChangesIn(access, { server, members, channels });
-  const events = [...inOrder(own, theirs), ...turns.events, ...newsOfChannels(channels.filter(({ _id }) => !turns.told.has(_id)))];
-  if (performance.now() - began > batchLifeMs) return null;
-  await platform.confirm(await appendInOrder(platform, events));
-  if (performance.now() - began > batchLifeMs) return null;
-  await settleNews(platform, server, own.done, members);
-  const channelIds = channels.map(({ _id }) => _id as never);
-  if (channelIds.length > 0) await ofServer.collection.updateMany({ _id: { $in: channelIds } }, settled(idsIn(channels)), bookkeeping);
-  void forgetAll(platform, events);
-  if (members.length < batchDocuments && channels.length < batchDocuments) return null;
-  return { members: members.at(-1)?.obAt ?? from.members, channels: channels.at(-1)?.obAt ?? from.channels };
+/** The role that an entry is about, named by its id or by its bot's; undefined when it is gone, and for what is about no role. */
+function roleIn({ roles }: ServerDoc, { data }: OutboxEntry): RoleDoc | undefined {
+  const { roleId, botId } = (data ?? {}) as { roleId?: string; botId?: string };
+  return roles.find((role) => (roleId === undefined ? role.botId === botId : role.id === roleId));
 }
 
 /**
- * Takes what a server, its members and its channels owe to the log, oldest first, until there is nothing; what an event shows is shown as it is now.
- * Running it twice, or two at once, delivers nothing twice. Rejects while Redis or the database is away; what is owed stays.
+ * The events of roles whose position changed because others were made, moved or deleted: one for each role, under the id of the last such change. None
+ * for a role with a later event of its own, which shows its position.
  */
-export async function drainServer(platform: WorkerPlatform, serverId: string): Promise<void> {
-  for (let from: Rest = { members: new Date(0), channels: new Date(0) }; from; ) from = await drainBatch(platform, serverId, from);
+function shiftedRoleEvents(server: ServerDoc): PlacedEvent[] {
+  const { _id: serverId, ob = [] } = server;
+  if (!ob.some(({ shifted }) => shifted)) return [];
+  const pending = ob.map((entry) => ({ ...entry, roleId: roleIn(server, entry)?.id }));
+  return rolesOf(server).flatMap((role) => {
+    const isIn = ({ from, to = role.position }: { from: number; to?: number }): boolean => from <= role.position && role.position <= to;
+    const last = pending.findLast(({ roleId, shifted }) => roleId === role.id || (shifted !== undefined && isIn(shifted)));
+    return last && last.roleId !== role.id
+      ? [placedEvent(serverPlace(serverId), `${last.id}-${role.id}`, 'ROLE_UPDATE', { serverId, role })]
+      : [];
+  });
 }
 
-/** How old undelivered events are when the sweep takes them, in milliseconds. */
-const sweepAfterMs = 2_000;
-
-/** The servers that owe events for more than 2 s, or whose members or channels do: their job was lost or is late (quality 2, Sweep). */
-export async function overdueServers({ db, now }: WorkerPlatform): Promise<string[]> {
-  const late = { obAt: trusted({ $lt: new Date(now() - sweepAfterMs) }) };
-  const found = await Promise.all([
-    db.servers.distinct('_id', late),
-    db.members.distinct('serverId', late),
-    db.channels.distinct('serverId', late),
-  ]);
-  return [...new Set(found.flat())];
+/** The members who handed the server over, and its owner now: `isOwner` of each changed, which every member sees. Under the id of the last such change. */
+async function ownerEvents(platform: Platform, server: ServerDoc): Promise<PlacedEvent[]> {
+  const { _id: serverId, ownerId, ob = [] } = server;
+  const handed = ob.filter(({ was }) => was?.owner !== undefined);
+  const last = handed.at(-1);
+  if (!last) return [];
+  const ids = [ownerId, ...handed.map(({ was }) => was?.owner ?? ownerId)].map((userId) => `${serverId}:${userId}`);
+  const members = await platform.db.members.find({ _id: trusted({ $in: ids }) }).lean();
+  return (await membersOf(platform, server, members)).map((member) =>
+    placedEvent(serverPlace(serverId), `${last.id}-${member.user.id}`, 'MEMBER_UPDATE', { serverId, member }, { member: member.user.id }),
+  );
 }
+
+/** What the events of a server are rendered from. */
+interface ServerContext {
+  platform: Platform;
+  server: ServerDoc;
+  standing: ReadonlyMap<string, number>;
+}
+
+/** The events that an entry comes to; null while it waits. */
+type RenderServer = (context: ServerContext, entry: OutboxEntry) => PlacedEvent[] | null;
+
+/** The event of a role; none when it is gone. A bot knows its own new role from the server that it has just joined. */
+const roleEvent =
+  (name: 'ROLE_CREATE' | 'ROLE_UPDATE'): RenderServer =>
+  ({ server }, entry) => {
+    const found = roleIn(server, entry);
+    const role = found && rolesOf(server).find((one) => one.id === found.id);
+    if (!role) return [];
+    const own = name === 'ROLE_CREATE' && found.botId !== null ? { exceptAccount: found.botId } : {};
+    return [placedEvent(serverPlace(server._id), entry.id, name, { serverId: server._id, role }, own)];
+  };
+
+const renderServer: Partial<Record<EventName, RenderServer>> = {
+  /** Waits while the membership may yet end. If it does not end, nothing is sent. */
+  MEMBER_REMOVE({ platform, server, standing }, { id, data }) {
+    const { userId, joinedAt, at } = data as Departing;
+    const serverId = server._id;
+    if (standing.get(userId) === joinedAt.getTime()) return platform.now() - at.getTime() < removalMs ? null : [];
+    return [memberEvent(server, id, 'MEMBER_REMOVE', userId, { serverId, userId }), goneFrom(`${id}-self`, serverId, userId)];
+  },
+  ROLE_CREATE: roleEvent('ROLE_CREATE'),
+  ROLE_UPDATE: roleEvent('ROLE_UPDATE'),
+  ROLE_DELETE({ server: { _id: serverId } }, { id, data }) {
+    return [placedEvent(serverPlace(serverId), id, 'ROLE_DELETE', { serverId, roleId: (data as { roleId: string }).roleId })];
+  },
+  SERVER_UPDATE: ({ server }, { id }) => [placedEvent(serverPlace(server._id), id, 'SERVER_UPDATE', summaryOf(server))],
+};
+
+/** The pending events of a server's own document, in their order. Read `server` before its members: these events come before theirs. */
+export async function renderServerEvents(platform: Platform, server: ServerDoc): Promise<Rendered> {
+  const { _id: serverId, ob = [] } = server;
+  const departing = ob.filter(isDeparture).map(({ data }) => data as Departing);
+  const context = { platform, server, standing: await standingOf(platform, serverId, departing) };
+  const rendered: Rendered = { events: [], done: [] };
+  const sent = entriesToSend(ob);
+  for (const entry of ob) {
+    const events = sent.has(entry) ? renderServer[entry.name]?.(context, entry) : [];
+    if (events === null) continue;
+    rendered.events.push(...(events ?? []));
+    rendered.done.push(entry.id);
+  }
+  rendered.events.push(...shiftedRoleEvents(server), ...(await ownerEvents(platform, server)));
+  return rendered;
+}
+
+type RenderMember = (server: ServerDoc, member: Member, entry: OutboxEntry) => PlacedEvent;
+
+const renderMember: Partial<Record<EventName, RenderMember>> = {
+  /** The gateway node shows the server as it is then, as this member sees it. */
+  SERVER_CREATE({ _id: id }, { user }, entry) {
+    const { from } = entry.data as Joined;
+    return placedEvent(accountPlace(user.id), entry.id, 'SERVER_CREATE', { id }, from === null ? {} : { serverNumber: from });
+  },
+  MEMBER_ADD: (server, member, { id }) => memberEvent(server, id, 'MEMBER_ADD', member.user.id, { serverId: server._id, member }),
+  MEMBER_UPDATE: (server, member, { id }) => memberEvent(server, id, 'MEMBER_UPDATE', member.user.id, { serverId: server._id, member }),
+};
+
+/** The pending events of these members, each shown as it is now. There are none of an account that is gone. */
+export async function renderMemberEvents(platform: Platform, server: ServerDoc, members: readonly MemberDoc[]): Promise<Rendered> {
+  const shown = new Map((await membersOf(platform, server, members)).map((one) => [one.user.id, one]));
+  const events = members.flatMap(({ userId, ob = [] }) => {
+    const member = shown.get(userId);
+    if (!member) return [];
+    return [...entriesToSend(ob)].flatMap((entry) => renderMember[entry.name]?.(server, member, entry) ?? []);
+  });
+  return { events, done: members.flatMap(({ ob = [] }) => ob.map(({ id }) => id)) };
+}
+
+/** The order of the events of one batch: who left, then who joined, so that a server is known before anything else is sent of it. */
+const rank = ({ name }: PlacedEvent): number => (traitsOf(name).life === 'ends' ? 0 : ownMembershipIn(name) ? 1 : 2);
+
+/** Events of a server and of its members in the order in which they are relayed. */
+export const inOrder = (...rendered: readonly Rendered[]): PlacedEvent[] =>
+  rendered.flatMap(({ events }) => events).toSorted((one, other) => rank(one) - rank(other));

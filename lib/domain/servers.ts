@@ -57,7 +57,7 @@ export async function createServer(platform: EnqueuePlatform, actor: Actor, inpu
     await db.servers.deleteOne({ _id: newId });
     refuse('too_many_servers', { limit: limits.serversPerPerson });
   });
-  platform.nudge('drain-server', { serverId: newId });
+  platform.nudge('relay-server', { serverId: newId });
   return serverNow(platform, newId, actor.id);
 }
 
@@ -121,7 +121,7 @@ export async function updateServer(platform: EnqueuePlatform, actor: Actor, serv
     await returnIfGone(platform, serverId, ownerId, actor.id);
     return found;
   });
-  platform.nudge('drain-server', { serverId });
+  platform.nudge('relay-server', { serverId });
   await writeAudit(platform, actor, { serverId, action: 'server_update', targetId: serverId, changes: changesOf(before, set) });
   return serverNow(platform, serverId, actor.id);
 }

@@ -43,7 +43,7 @@ export async function wakeThread(platform: EnqueuePlatform, { channelId, serverI
     [{ $set: woken }, clockStage],
     { projection: { archived: 1 } },
   );
-  if (before?.archived && serverId !== null) platform.nudge('drain-server', { serverId });
+  if (before?.archived && serverId !== null) platform.nudge('relay-server', { serverId });
 }
 
 /** Counts a message that went out of its thread. */
@@ -101,7 +101,7 @@ export async function archiveThreads(platform: EnqueuePlatform): Promise<number>
       const these = { _id: { $in: found.map(({ _id }) => _id) }, ...due };
       const { modifiedCount } = await collection.updateMany(these, [{ $set: { archived: true, archiveAt: '$$REMOVE', ...owed } }]);
       archived += modifiedCount;
-      for (const serverId of new Set(found.map((one) => String(one.serverId)))) platform.nudge('drain-server', { serverId });
+      for (const serverId of new Set(found.map((one) => String(one.serverId)))) platform.nudge('relay-server', { serverId });
     }
     if (found.length < archivedAtOnce) return archived;
     from = found.at(-1)?.archiveAt as Date;

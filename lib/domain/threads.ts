@@ -76,7 +76,7 @@ export async function createThread(
     await channels.deleteOne({ _id: newId });
     refuse('not_found', { what: 'channel' });
   }
-  platform.nudge('drain-server', { serverId });
+  platform.nudge('relay-server', { serverId });
   return channelOf(thread);
 }
 

@@ -4,7 +4,8 @@ import { serverPlace } from '../store/log/keys.ts';
 import type { OutboxEntry } from '../store/models/outbox.ts';
 import type { ChannelDoc, MemberDoc, ServerDoc } from '../store/models/server.ts';
 import type { ServerAccess } from './access.ts';
-import type { PlacedEvent } from './audience.ts';
+import { isAnnounced } from './outbox-source.ts';
+import { type PlacedEvent, placedEvent } from './placed-events.ts';
 import { channelOf } from './server-view.ts';
 
 /** What a change did to who views a channel: it became visible, or hidden, or they saw it before and still, or neither. */
@@ -32,7 +33,7 @@ export function viewChangeOf(
   return then ? 'hidden' : 'unseen';
 }
 
-/** What the changes that a server owes the news of did to its rules: the oldest state of each; null when nobody's view can depend on it. */
+/** What the pending changes of a server did to its rules: the oldest state of each; null when nobody's view can depend on it. */
 function rulesChanged(server: ServerDoc): Before | null {
   const roles = new Map<string, { id: string; permissions: number }>();
   let owner: string | undefined;
@@ -49,12 +50,12 @@ function rulesChanged(server: ServerDoc): Before | null {
   return { ...(differing.length > 0 ? { roles: differing } : {}), ...(owner === undefined ? {} : { owner }) };
 }
 
-/** The overwrites that a channel had before the changes that it owes the news of; undefined when none changed them, or nobody knows the channel yet. */
+/** The overwrites that a channel had before its pending changes; undefined when none changed them, or nobody knows the channel yet. */
 function overwritesBefore({ ob = [] }: Pick<ChannelDoc, 'ob'>): readonly Overwrite[] | undefined {
-  return ob.some(({ name }) => name === 'CHANNEL_CREATE') ? undefined : ob.find(({ was }) => was?.overwrites)?.was?.overwrites;
+  return !isAnnounced(ob) ? undefined : ob.find(({ was }) => was?.overwrites)?.was?.overwrites;
 }
 
-/** A member as it was before the changes of its roles that it owes the news of; null when there are none. */
+/** A member as it was before the pending changes of its roles; null when there are none. */
 function memberBefore(member: MemberDoc): MemberRules | null {
   const changes = (member.ob ?? []).flatMap(({ was }) => was?.given ?? []);
   if (changes.length === 0) return null;
@@ -65,7 +66,7 @@ function memberBefore(member: MemberDoc): MemberRules | null {
   return { userId: member.userId, roles: [...roles] };
 }
 
-/** The last thing that a document owes, which names what is told about all of it. */
+/** The id of the last pending event of a document: events that are derived from all of them are named after it. */
 const lastOf = (ob: readonly OutboxEntry[] = []): string => ob.at(-1)?.id ?? '';
 
 /** The directions in which somebody's view may have turned: by bits that a role or an overwrite gives now and did not give then, and the other way round. */
@@ -82,36 +83,37 @@ function possibleViewChanges(
   };
   const turns = (ow ?? []).concat(overwrites).map(({ id }) => (ow ? leaning(overwrites, id) - leaning(ow, id) : 0));
   const bits = roles.map((was) => [server.roles.find(({ id }) => id === was.id)?.permissions ?? 0, was.permissions] as const);
-  // A role that is gone takes along what its overwrite denied, which the channel's own change tells of.
+  // A role that is gone takes along what its overwrite denied, which the channel's own event shows.
   const shown = owner !== undefined || turns.some((turn) => turn > 0) || bits.some(([now, then]) => (now & ~then & looks) !== 0);
   const hidden = owner !== undefined || turns.some((turn) => turn < 0) || bits.some(([now, then]) => (then & ~now & looks) !== 0);
   return { shown, hidden };
 }
 
 /**
- * What is told of a channel whose viewers may have changed since `before`: who gained it CHANNEL_CREATE, who lost it CHANNEL_DELETE, and, when it owes news of
- * its own, all others who see it CHANNEL_UPDATE. Its threads come and go with it. `cause` names the change where the channel owes nothing.
+ * The events of a channel whose viewers may have changed since `before`: CHANNEL_CREATE for who gained it, CHANNEL_DELETE for who lost it, and, when it has pending
+ * events of its own, CHANNEL_UPDATE for all others who see it. Its threads come and go with it. `cause` names the change where the channel has none pending.
  */
 function viewChangeEventsOf(
   server: ServerRules,
   channel: ChannelDoc,
-  owes: readonly OutboxEntry[],
+  pending: readonly OutboxEntry[],
   before: Before,
   cause: string,
 ): PlacedEvent[] {
   const { _id: id, serverId, overwrites } = channel;
-  const shown = JSON.stringify(channelOf(channel));
+  const place = serverPlace(serverId);
+  const shown = channelOf(channel);
   const may = possibleViewChanges(server, overwrites, before);
-  const about = lastOf(owes) || `${cause}-${id}`;
-  const turn = { place: serverPlace(serverId), channelId: id, before };
+  const about = lastOf(pending) || `${cause}-${id}`;
+  const visibility = { channelId: id, before };
   const events: PlacedEvent[] = [];
-  if (may.hidden) events.push({ ...turn, id: `hidden-${about}`, name: 'CHANNEL_DELETE', payload: JSON.stringify({ id, serverId }) });
-  if (may.shown) events.push({ ...turn, id: `shown-${about}`, name: 'CHANNEL_CREATE', payload: shown });
-  if (owes.length > 0) events.push({ ...turn, id: about, name: 'CHANNEL_UPDATE', payload: shown });
+  if (may.hidden) events.push(placedEvent(place, `hidden-${about}`, 'CHANNEL_DELETE', { id, serverId }, visibility));
+  if (may.shown) events.push(placedEvent(place, `shown-${about}`, 'CHANNEL_CREATE', shown, visibility));
+  if (pending.length > 0) events.push(placedEvent(place, about, 'CHANNEL_UPDATE', shown, visibility));
   return events;
 }
 
-/** What an account is told whose own roles changed: the channels that it gained and lost by that. */
+/** The events for an account whose own roles changed: the channels that it gained and lost by that. */
 function ownViewChangeEvents(
   { server }: ServerAccess,
   member: MemberDoc,
@@ -123,27 +125,28 @@ function ownViewChangeEvents(
   return channels.flatMap((channel): PlacedEvent[] => {
     const { _id: id, serverId, overwrites } = channel;
     const ow = overwritesBefore(channel);
-    const turn = viewChangeOf(server, member, overwrites, { ...rules, ...(ow ? { overwrites: ow } : {}) }, was);
-    const about = { place: serverPlace(serverId), id: `${turn}-${lastOf(member.ob)}-${id}`, channelId: id, onlyAccount: member.userId };
-    if (turn === 'hidden') return [{ ...about, name: 'CHANNEL_DELETE', payload: JSON.stringify({ id, serverId }) }];
-    return turn === 'shown' ? [{ ...about, name: 'CHANNEL_CREATE', payload: JSON.stringify(channelOf(channel)) }] : [];
+    const change = viewChangeOf(server, member, overwrites, { ...rules, ...(ow ? { overwrites: ow } : {}) }, was);
+    const about = [serverPlace(serverId), `${change}-${lastOf(member.ob)}-${id}`] as const;
+    const visibility = { channelId: id, onlyAccount: member.userId };
+    if (change === 'hidden') return [placedEvent(...about, 'CHANNEL_DELETE', { id, serverId }, visibility)];
+    return change === 'shown' ? [placedEvent(...about, 'CHANNEL_CREATE', channelOf(channel), visibility)] : [];
   });
 }
 
-/** What a server, members and channels owe, as read from the database and not from cached access data. */
+/** A server, members and channels with their pending events, as read from the database and not from cached access data. */
 interface Owing {
   server: ServerDoc;
   members: readonly MemberDoc[];
   channels: readonly ChannelDoc[];
 }
 
-/** All that is told because channels became visible or hidden, in order. Nothing else is told of the channels `told`. */
+/** All events that are sent because channels became visible or hidden, in order. Nothing else is sent of the channels `covered`. */
 export interface ViewChanges {
   events: PlacedEvent[];
-  told: ReadonlySet<string>;
+  covered: ReadonlySet<string>;
 }
 
-/** Looks what the news of a server changes about who views its channels. What a channel owes that nobody knows yet is told as ever, and so are threads. */
+/** Finds out who gained or lost channels by the pending events of a server. Events of channels that nobody knows yet, and of threads, are sent as usual. */
 export async function viewChangesIn(access: ServerAccess, { server, members, channels }: Owing): Promise<ViewChanges> {
   const rules = rulesChanged(server);
   const events: PlacedEvent[] = [];
@@ -151,13 +154,13 @@ export async function viewChangesIn(access: ServerAccess, { server, members, cha
   const turned = members.filter((member) => memberBefore(member));
   const standing = rules || turned.length > 0 ? (await access.channels()).map((one) => owes.get(one._id) ?? { ...one, ob: [] }) : [];
   for (const member of turned) events.push(...ownViewChangeEvents(access, member, standing, rules));
-  const told = new Set<string>();
+  const covered = new Set<string>();
   for (const channel of rules ? standing : channels) {
     const { _id, kind, ob = [] } = channel;
     const ow = overwritesBefore(channel);
-    if (kind === 'thread' || ob.some(({ name }) => name === 'CHANNEL_CREATE') || !(rules || ow)) continue;
+    if (kind === 'thread' || !isAnnounced(ob) || !(rules || ow)) continue;
     events.push(...viewChangeEventsOf(access.server, channel, ob, { ...rules, ...(ow ? { overwrites: ow } : {}) }, lastOf(server.ob)));
-    told.add(_id);
+    covered.add(_id);
   }
-  return { events, told };
+  return { events, covered };
 }

@@ -26,7 +26,7 @@ export interface AccessVersions {
   /** The versions of these servers, accounts and member lists, in order; null while Redis is away, and then nothing may be cached or taken from a cache. */
   read(ids: readonly string[]): Promise<string[] | null>;
   /**
-   * Runs `write` with the versions of what it changes bumped before and after it. Gateway nodes are told of members, and of credentials, in order with the
+   * Runs `write` with the versions of what it changes bumped before and after it. Gateway nodes receive changes of members and of credentials in order with the
    * events of their place: what is appended after the answer is judged by the new state.
    */
   changing<T>(what: Change, write: () => Promise<T>): Promise<T>;
@@ -35,7 +35,7 @@ export interface AccessVersions {
 /** The id under which `AccessVersions` knows the member list of a server. */
 export const memberListOf = (serverId: string): string => `members:${serverId}`;
 
-/** What one bump does: the ids whose versions rise, and what gateway nodes are told. */
+/** What one bump does: the ids whose versions rise, and the changes that are published to gateway nodes. */
 interface Bump {
   readonly ids: Set<string>;
   readonly members: readonly Membership[];

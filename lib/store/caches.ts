@@ -17,9 +17,9 @@ export interface Caches {
 
 const ttl = 30_000;
 
-/** Empty caches that are emptied again whenever the connection to `redis` is lost. */
-export function createCaches(redis: RedisClient): Caches {
-  const cache = new LRUCache<string, object>({ max: 10_000, ttl });
+/** Empty caches that are emptied again whenever the connection to `redis` is lost; `most` entries of access data. */
+export function createCaches(redis: RedisClient, most = 10_000): Caches {
+  const cache = new LRUCache<string, object>({ max: most, ttl });
   const answers = new LRUCache<string, CachedAnswer>({
     maxSize: limits.cachedAnswersBytes,
     sizeCalculation: ({ sizeBytes }) => sizeBytes,

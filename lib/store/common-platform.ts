@@ -44,7 +44,7 @@ export interface OpenedPlatform extends Platform, MetricsFeeds {
 }
 
 /** Opens the database and Redis for a process of `role`. */
-export async function openCommon(config: Config, log: Logger, role: string): Promise<OpenedPlatform> {
+export async function openCommon(config: Config, log: Logger, role: string, cachedMost?: number): Promise<OpenedPlatform> {
   const keys = createKeys(config.REDIS_PREFIX, config.LOG_PARTITIONS);
   const redis = await openRedis(config, log, role);
   const db = await openKeyedDatabase(config, log).catch((error: unknown) => {
@@ -65,7 +65,7 @@ export async function openCommon(config: Config, log: Logger, role: string): Pro
     db,
     keys,
     redis,
-    ...createCaches(redis),
+    ...createCaches(redis, cachedMost),
     now,
     ids,
     versions: createAccessVersions(redis, keys, log),

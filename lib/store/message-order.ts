@@ -3,7 +3,7 @@ import { type IdSource, idEpochMs, idOf } from '../base/ids.ts';
 import { lookAgain } from '../base/look-again.ts';
 import { isUnavailable } from './database.ts';
 import type { Keys } from './log/keys.ts';
-import { createNewestMessages, type NewestMessages, newestKey, noteNewestLua } from './newest-messages.ts';
+import { createNewestMessages, type NewestMessages, newestKey, newestLua, newestStateKey } from './newest-messages.ts';
 import { bindScript, nowLua, type RedisClient } from './redis.ts';
 
 /** How long an insert may take from the moment its ids are taken, in milliseconds, times STORE_PATIENCE: then the driver gives up and the database ends the command. */
@@ -54,15 +54,15 @@ redis.call('PEXPIRE', KEYS[2], ARGV[2])
 return entry
 `;
 
-const horizonLua = `${takeIdLua}${oldestInFlightLua}${nowLua}
+const horizonLua = `${takeIdLua}${oldestInFlightLua}${newestLua}${nowLua}
 local ms, seq = takeId(KEYS[1], now, tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]))
-return { string.format('0:%.0f:%d', ms, seq), oldestInFlight(KEYS[2], now), redis.call('GET', KEYS[3]) or '' }
+return { string.format('0:%.0f:%d', ms, seq), oldestInFlight(KEYS[2], now), readNewest(KEYS[4], KEYS[3]) or '' }
 `;
 
 // The insert has ended: its id is in flight no longer, and the newest of its channel if it was stored.
-const endLua = `${noteNewestLua}
+const endLua = `${newestLua}
 if ARGV[1] ~= '' then redis.call('ZREM', KEYS[1], ARGV[1]) end
-if ARGV[2] ~= '' then noteNewest(KEYS[2], ARGV[2]) end
+if ARGV[2] ~= '' then noteNewest(KEYS[3], KEYS[2], ARGV[2], true) end
 `;
 
 const oldestLua = `${oldestInFlightLua}${nowLua}
@@ -148,7 +148,7 @@ export function createMessageOrder(redis: RedisClient, keys: Keys, ids: IdSource
     return { id: ids.next(), entry: null };
   };
   const end = async (channelId: string, entry: string | null, newest: string | null): Promise<void> => {
-    const keysOf = [inFlightKey(keys, channelId), newestKey(keys, channelId)];
+    const keysOf = [inFlightKey(keys, channelId), newestKey(keys, channelId), newestStateKey(keys, channelId)];
     if (entry !== null || newest !== null) await endScript(keysOf, [entry ?? '', newest ?? '']).catch(() => undefined);
   };
 
@@ -178,7 +178,7 @@ export function createMessageOrder(redis: RedisClient, keys: Keys, ids: IdSource
     async horizon(channelId) {
       if (redis.status !== 'ready') return null;
       const k = keys.partitionOf(channelId);
-      const keysOf = [idClockKey(keys, k), inFlightKey(keys, channelId), newestKey(keys, channelId)];
+      const keysOf = [idClockKey(keys, k), inFlightKey(keys, channelId), newestKey(keys, channelId), newestStateKey(keys, channelId)];
       const [next, oldest, newest] = await horizonScript(keysOf, [ids.lastMs(), k, keys.partitions]);
       return { below: idOfEntry(next) as string, oldest: idOfEntry(oldest), newest };
     },

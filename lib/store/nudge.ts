@@ -1,19 +1,20 @@
 import { type JobName, jobs } from '../contract/jobs.ts';
 import type { Enqueue } from './queue.ts';
+import type { Wake } from './residents.ts';
 
 /**
- * How long after a nudge the next one for the same job waits, in milliseconds, unless its entry says otherwise. A quiet channel is drained at once; a busy
- * one in batches, as one drain takes all there is: that halves what a post costs the whole machine, for at most so much delay of the event.
+ * How long after a wake the next one for the same job waits, in milliseconds, unless its entry says otherwise. A quiet channel is relayed at once, a busy one in
+ * batches: that halves what a post costs the whole machine, for at most so much delay of the event.
  */
 const spacingMs = 25;
 
 const spacingOf = (name: JobName): number => (jobs[name] as { spacingMs?: number }).spacingMs ?? spacingMs;
 
-/** Asks for a job without waiting and without failing: the stored document is the truth, and a sweep finds what was not nudged (quality 2). */
+/** Asks for a job without waiting and without failing: the stored document is the truth, and a sweep finds work that no job was made for. */
 export type Nudge = (...job: Parameters<Enqueue>) => void;
 
-/** Nudges by `enqueue`; those of one job that come close together become one more, at the end of the spacing. */
-export function createNudge(enqueue: Enqueue): Nudge {
+/** Nudges by `wake`, or else by `enqueue`; those of one job that come close together become one more, at the end of the spacing. */
+export function createNudge(wake: Wake, enqueue: Enqueue): Nudge {
   const spaced = new Map<string, { again: boolean }>();
   const nudge: Nudge = (name, data, priority) => {
     const key = `${name} ${Object.values(data).join(' ')}`;
@@ -24,7 +25,9 @@ export function createNudge(enqueue: Enqueue): Nudge {
     }
     const mine = { again: false };
     spaced.set(key, mine);
-    const added = enqueue(name, data, priority).catch(() => undefined);
+    const added = wake(name, data)
+      .then((isAwake) => (isAwake ? undefined : enqueue(name, data, priority)))
+      .catch(() => undefined);
     setTimeout(() => {
       void added.then(() => {
         spaced.delete(key);

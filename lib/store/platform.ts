@@ -6,6 +6,7 @@ import { openBlobs } from './blobs.ts';
 import { type OpenedPlatform, openCommon, type Platform } from './common-platform.ts';
 import { createTakeFlight, type TakeFlight } from './in-flight.ts';
 import { createJobPriorities, type JobPriorities, type ReservePriorities } from './job-priorities.ts';
+import { type Acknowledge, createAcknowledge } from './log/acknowledge.ts';
 import { type Appender, createAppender } from './log/append.ts';
 import { type Confirm, createConfirm } from './log/confirm.ts';
 import { createEpochs } from './log/epochs.ts';
@@ -14,6 +15,7 @@ import { createPresenceChanged, createPresences, type PresenceChanged, type Pres
 import { createLogReader, type Listener, type LogReader, subscriberOptions } from './log/reader.ts';
 import { createRetain, type Retain } from './log/retention.ts';
 import { createSessions, type Sessions } from './log/sessions.ts';
+import type { ConnectNode } from './log/subscriber.ts';
 import { createManagingWrites, type ManagingWrites } from './managing-writes.ts';
 import { createMessageOrder, type MessageOrder } from './message-order.ts';
 import type { MetricsFeeds } from './metrics-feed.ts';
@@ -21,6 +23,7 @@ import { createNudge } from './nudge.ts';
 import { createOutbound, type Outbound } from './outbound.ts';
 import { type Enqueue, type Handlers, type JobEnded, openConsumers, openProducer, type Producer } from './queue.ts';
 import { connectNode, impatient, openRedis } from './redis.ts';
+import { createResidents, createWake } from './residents.ts';
 import { createGate, type Gate } from './throttle.ts';
 
 export type { Platform } from './common-platform.ts';
@@ -60,6 +63,9 @@ export interface WorkerPlatform extends FilesPlatform, Appender {
   readonly presences: Presences;
   readonly retain: Retain;
   readonly confirm: Confirm;
+  readonly acknowledge: Acknowledge;
+  /** By outbox and key: the outbox entries that are in the log and about to be acknowledged. */
+  readonly relayed: Map<string, Set<string>>;
   readonly metrics: Metrics;
   /** Says that a worker lives. */
   beat(): Promise<void>;
@@ -93,7 +99,7 @@ function withQueue(
     waiting: producer.waiting,
     jobPriorities,
     reservePriorities: jobPriorities.reserve,
-    nudge: createNudge(producer.enqueue),
+    nudge: createNudge(createWake(redis, keys), producer.enqueue),
     outbound: createOutbound({ allow: config.OUTBOUND_ALLOW }),
     takeFlight: createTakeFlight(redis, keys),
     gate,
@@ -130,6 +136,7 @@ export async function openWorkerPlatform(config: Config, log: Logger, metrics = 
   const evidence = createEvidence(common.db);
   const onLoss = (): void => log.error('Redis lost acknowledged events; gateway sessions must start again');
   const epochs = createEpochs(appends, common.keys, onLoss, evidence);
+  const confirm = createConfirm(confirms, common.keys, evidence, epochs);
   const queue = withQueue(common);
   const blobs = openBlobs(config);
   const platform: WorkerPlatform = {
@@ -137,13 +144,20 @@ export async function openWorkerPlatform(config: Config, log: Logger, metrics = 
     blobs,
     ...createAppender(appends, common.keys, epochs, metrics.events),
     retain: createRetain(common.redis, common.keys, epochs),
-    confirm: createConfirm(confirms, common.keys, evidence, epochs),
+    confirm,
+    acknowledge: createAcknowledge(confirm),
+    relayed: new Map(),
     metrics,
     presences: createPresences(common.redis, common.keys),
     beat: async () => {
       await common.redis.set(`${common.keys.partition(0)}worker-beat`, String(Date.now()), 'EX', 60);
     },
-    consume: (handlers, ended) => openConsumers(config, log, queue.jobPriorities, platform, handlers, ended),
+    consume(handlers, ended) {
+      const connect: ConnectNode = (node) => connectNode(config, log, 'wakes', subscriberOptions, node);
+      const residents = createResidents(common.redis, common.keys, connect, (name, data) => handlers[name](platform, data));
+      const consumers = openConsumers(config, log, queue.jobPriorities, platform, handlers, ended, residents.stay);
+      return { close: async () => void (await Promise.all([consumers.close(), residents.close()])) };
+    },
     close: async () => {
       appends.disconnect();
       confirms.disconnect();
@@ -154,12 +168,14 @@ export async function openWorkerPlatform(config: Config, log: Logger, metrics = 
   return platform;
 }
 
+/** How many credentials and servers a gateway node caches: those of the handshakes of the moment. What its sessions need it holds itself. */
+const cachedByGateway = 500;
+
 /** Opens a gateway node's platform. */
 export async function openGatewayPlatform(config: Config, log: Logger): Promise<GatewayPlatform> {
-  const common = await openCommon(config, log, 'gateway');
-  const epochs = createEpochs(common.redis, common.keys, () =>
-    log.error('Redis lost acknowledged events; gateway sessions must start again'),
-  );
+  const common = await openCommon(config, log, 'gateway', cachedByGateway);
+  const onLoss = (): void => log.error('Redis lost acknowledged events; gateway sessions must start again');
+  const epochs = createEpochs(common.redis, common.keys, onLoss, createEvidence(common.db));
   return {
     ...common,
     sessions: createSessions(common.redis, common.keys),

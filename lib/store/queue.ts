@@ -33,6 +33,9 @@ export class Later extends Error {
 /** What of a job goes on when its place in the queue is free for others, such as a long wait; null for nothing. Whatever starts such bounds how many there are. */
 export type BesideQueue = (() => Promise<void>) | null;
 
+/** A job of this key was run: where another one was just before, the worker stays with the key until no wake came for `staysMs`. */
+export type Stay = <N extends JobName>(name: N, data: JobData<N>) => void;
+
 /** What each kind of job does; complete, or it does not compile. */
 export type Handlers<P> = { [N in JobName]: (platform: P, data: JobData<N>) => Promise<void | BesideQueue> };
 
@@ -107,6 +110,7 @@ export function openConsumers<P>(
   platform: P,
   handlers: Handlers<P>,
   ended: JobEnded,
+  stay: Stay,
 ): { close(): Promise<void> } {
   const beside = new Set<Promise<void>>();
   let closing = false;
@@ -131,6 +135,7 @@ export function openConsumers<P>(
       if (job.priority) priorities.served(job.queueName as QueueName, job.priority).catch(() => undefined);
       if (rest) goOn(job, began, rest);
       else ended(job.name, 'done', performance.now() - began);
+      stay(job.name as JobName, job.data);
     } catch (error) {
       if (error instanceof Later) {
         await job.moveToDelayed(Date.now() + error.ms, token);
@@ -181,12 +186,20 @@ export function openConsumers<P>(
   };
 }
 
+/** How long the blocking connection to a cluster may take to end, in milliseconds. */
+const endMs = 2_000;
+
 /** Ends a worker when its jobs have ended, or when it cannot say so because Redis is away. */
 async function closeWorker(worker: Worker): Promise<void> {
   const closed = worker.close();
   // It gives up its blocking connection and waits for the end of that, which never comes to one that waits for its next try.
   const blocking = await worker.getBackend().blockingClient?.catch(() => undefined);
-  if (blocking?.status === 'reconnecting')
+  if (blocking?.isCluster) {
+    // BullMQ would connect it anew because its command failed, and then wait for an end that does not come either.
+    blocking.connect = () => Promise.reject(new Error('the worker is closing'));
+    const late = setTimeout(() => blocking.emit('end'), endMs);
+    await closed.finally(() => clearTimeout(late));
+  } else if (blocking?.status === 'reconnecting')
     await blocking.connect().then(
       () => blocking.disconnect(),
       () => undefined,

@@ -34,6 +34,8 @@ function patient({ STORE_PATIENCE }: Config, options: ConnectOptions): ConnectOp
 
 /** How soon the nodes of a cluster are asked who serves which slots after a connection to one of them was lost, in milliseconds. */
 const refreshMs = 100;
+/** How long a process that starts waits for its connections to all masters, in milliseconds. */
+const connectedMs = 1_000;
 
 function createCluster(config: Config, kind: string, { enableOfflineQueue, retryStrategy, ...options }: ConnectOptions): Cluster {
   const { nodes, login } = readRedisAddress(config.REDIS_URL);
@@ -114,6 +116,9 @@ export async function openRedis(config: Config, log: Logger, kind: string, optio
       resolve();
     });
   });
+  // A cluster is ready before the connections to its masters are; one that is away is not waited for long.
+  for (const until = performance.now() + connectedMs; mastersOf(redis).some(({ status }) => status !== 'ready'); await pause(5))
+    if (performance.now() > until) break;
   return redis;
 }
 

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { Application } from '../../lib/contract/application.ts';
 import type { DmChannel } from '../../lib/contract/dm.ts';
 import { finishRemoval } from '../../lib/domain/finish-removal.ts';
-import { deliverInteraction } from '../../lib/domain/interaction-delivery.ts';
+import { relay } from '../../lib/domain/relay.ts';
 import { expireInteractionJob } from '../../workers/expire-interaction.ts';
 import type { Answer } from '../harness/api.ts';
 import { around } from '../harness/around.ts';
@@ -56,7 +56,7 @@ describe('DELETE /api/applications/{id}: what is left of it', () => {
     expectError(await scene.send('callback', id, { type: 'message', content: 'late' }), 404, 'not_found');
     await scene.age(id, 3_000);
     await expireInteractionJob(scene.worker, { interactionId: id });
-    await deliverInteraction(scene.worker, id);
+    await relay(scene.worker, 'interaction', id);
     await until(() => scene.personal.some(({ data }) => data.id === id && data.state === 'expired'), 'the expiry');
     expect((await call('GET', `/api/interactions/${id}`)).body).to.include({ state: 'expired', messageId: null });
     expect(await scene.messages()).to.deep.equal([]);

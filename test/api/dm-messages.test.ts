@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { createLog } from '../../lib/base/log.ts';
 import type { DmChannel } from '../../lib/contract/dm.ts';
 import type { Message } from '../../lib/contract/message.ts';
-import { drainChannel } from '../../lib/domain/delivery.ts';
+import { relay } from '../../lib/domain/relay.ts';
 import { openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
 import {
@@ -178,10 +178,10 @@ describe('messages in DMs', () => {
     it('a crash between the two writes of a post is made good by the drain, which changes nothing more the second time', async () => {
       const { id } = await post(bot);
       await api.platform.db.dms.updateOne({ _id: dm.id }, { $set: { lastMessageId: null, activeId: dm.id } });
-      await drainChannel(worker, dm.id);
+      await relay(worker, 'channel', dm.id);
       const healed = await api.platform.db.dms.findOne({ _id: dm.id }).lean();
       expect(healed).to.include({ lastMessageId: id, activeId: id });
-      await drainChannel(worker, dm.id);
+      await relay(worker, 'channel', dm.id);
       expect(await api.platform.db.dms.findOne({ _id: dm.id }).lean()).to.deep.equal(healed);
     });
   });

@@ -4,6 +4,7 @@ import type { ChannelInput } from '../../lib/contract/channel.ts';
 import type { Invoked } from '../../lib/contract/interaction.ts';
 import type { RoleInput } from '../../lib/contract/server.ts';
 import { newToken } from '../../lib/domain/credentials.ts';
+import { ownMarksWritten } from '../../lib/domain/reads.ts';
 import { openGatewayPlatform, openWorkerPlatform } from '../../lib/store/platform.ts';
 import { interactionTokenOf, newSecret, seal, sha256 } from '../../lib/store/seal.ts';
 import { handlers } from '../../workers/handlers.ts';
@@ -231,7 +232,10 @@ export async function startStage(overrides: Record<string, string> = {}): Promis
       return { id, token };
     },
     webhook: () => webhookIn(api, serverId, channelId),
-    snapshot: () => snapshotOf(api),
+    async snapshot() {
+      await ownMarksWritten();
+      return snapshotOf(api);
+    },
     async close() {
       for (const end of ends) await end();
       await api.close();

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { drainChannel } from '../../lib/domain/delivery.ts';
-import { drainServer } from '../../lib/domain/server-events.ts';
+import { relay } from '../../lib/domain/relay.ts';
 import { archiveThreads, recountThreads } from '../../lib/domain/thread-activity.ts';
 import type { ChannelDoc } from '../../lib/store/models/server.ts';
 import type { Answer } from '../harness/api.ts';
@@ -121,7 +120,7 @@ describe('threads and time', () => {
     for (const [who, make] of makers)
       it(`by ${who} wakes an archived thread, which is listed again`, async () => {
         const id = await archived();
-        await drainServer(scene.worker, scene.world.serverId);
+        await relay(scene.worker, 'server', scene.world.serverId);
         expect([await updates(id), await make(id)]).to.deep.equal([0, 201]);
         expect([(await stored(id)).archived, await minutesLeft(id), await updates(id)]).to.deep.equal([false, 1440, 1]);
         const { channels } = await call<{ channels: { id: string }[] }>(200, 'GET', `/api/servers/${scene.world.serverId}`);
@@ -130,7 +129,7 @@ describe('threads and time', () => {
 
     it('100 at once in an archived thread: one CHANNEL_UPDATE, and 100 messages counted', async () => {
       const id = await archived();
-      await drainServer(scene.worker, scene.world.serverId);
+      await relay(scene.worker, 'server', scene.world.serverId);
       const answers = await Promise.all(Array.from({ length: 100 }, () => post(id)));
       expect(answers.every((one) => one.status === 201)).to.equal(true);
       expect([await updates(id), (await stored(id)).messageCount]).to.deep.equal([1, 100]);
@@ -237,7 +236,7 @@ describe('threads and time', () => {
       expect(await count(id)).to.equal(2);
       // As if the process had died just after the write, and the mark with it: the drain asks for the count.
       await scene.api.platform.db.channels.collection.updateOne({ _id: id as never }, { $unset: { recountAt: 1 } });
-      await drainChannel(scene.worker, id);
+      await relay(scene.worker, 'channel', id);
       expect((await stored(id)).recountAt).to.be.a('Date');
       await quiet(id);
       await recountThreads(scene.worker);

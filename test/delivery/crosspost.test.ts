@@ -3,7 +3,7 @@ import { createLog } from '../../lib/base/log.ts';
 import type { Message } from '../../lib/contract/message.ts';
 import { copyToFollowers } from '../../lib/domain/crosspost-copies.ts';
 import { beforeAllFollowers } from '../../lib/domain/crossposts.ts';
-import { drainChannel } from '../../lib/domain/delivery.ts';
+import { relay } from '../../lib/domain/relay.ts';
 import type { MessageDoc } from '../../lib/store/models/message.ts';
 import { openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
@@ -49,7 +49,7 @@ describe('crosspost-message', () => {
   const deleteCopy = async (copy: MessageDoc): Promise<void> => {
     const path = `/api/channels/${copy.channelId}/messages/${copy._id}`;
     expect((await api.call('DELETE', path, { as: asTarget() })).status).to.equal(204);
-    await drainChannel(worker, copy.channelId);
+    await relay(worker, 'channel', copy.channelId);
   };
 
   it('one copy in each following channel, delivered; nothing is owed afterwards', async () => {

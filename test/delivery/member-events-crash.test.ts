@@ -4,7 +4,7 @@ import { limits } from '../../lib/base/limits.ts';
 import type { Member } from '../../lib/contract/server.ts';
 import { finishRemoval } from '../../lib/domain/finish-removal.ts';
 import { recountMembers } from '../../lib/domain/membership.ts';
-import { drainServer, overdueServers } from '../../lib/domain/server-events.ts';
+import { overdueKeys, relay } from '../../lib/domain/relay.ts';
 import { accountPlace } from '../../lib/store/log/keys.ts';
 import { around } from '../harness/around.ts';
 import {
@@ -62,9 +62,9 @@ describe('members that come and go while processes die', function () {
     };
     await servers.collection.updateMany({ ob: { $exists: true } }, [{ $set: { obAt: past, ob: older } }]);
     await members.collection.updateMany({ ob: { $exists: true } }, [{ $set: { obAt: past } }]);
-    expect(await overdueServers(scene.worker)).to.include(server.id);
-    await drainServer(scene.worker, server.id);
-    await drainServer(scene.worker, server.id);
+    expect(await overdueKeys(scene.worker, 'server')).to.include(server.id);
+    await relay(scene.worker, 'server', server.id);
+    await relay(scene.worker, 'server', server.id);
     await recount();
   };
   const recount = async (): Promise<void> => {
@@ -81,7 +81,7 @@ describe('members that come and go while processes die', function () {
 
   it('an api before the membership goes: they stay, nobody is told, and after 10 s nothing is owed', async () => {
     const { id } = await makeMember(scene.api, owner, server.id);
-    await drainServer(scene.worker, server.id);
+    await relay(scene.worker, 'server', server.id);
     await recount();
     await kickAndDie('after-departure-intent', id);
     await sweepAfter(2_500);
@@ -95,7 +95,7 @@ describe('members that come and go while processes die', function () {
 
   it('an api after the membership went: the sweep tells it once, and the count is right', async () => {
     const { id } = await makeMember(scene.api, owner, server.id);
-    await drainServer(scene.worker, server.id);
+    await relay(scene.worker, 'server', server.id);
     await recount();
     await kickAndDie('after-departure', id);
     expect((await stored()).memberCount).to.equal(3);
@@ -109,7 +109,7 @@ describe('members that come and go while processes die', function () {
   it('a join that dies before it is counted: it is told and counted all the same', async () => {
     const person = await makePerson(scene.api);
     const { code } = await send<{ code: string }>(scene.api, 201, owner, 'POST', `/api/servers/${server.id}/invites`, {});
-    await drainServer(scene.worker, server.id);
+    await relay(scene.worker, 'server', server.id);
     await recount();
     around(scene.api.platform.db.servers, 'updateOne', () => Promise.reject(new Error('died')));
     expect((await scene.api.call('POST', `/api/invites/${code}`, { as: person.as })).status).to.equal(500);
@@ -121,7 +121,7 @@ describe('members that come and go while processes die', function () {
 
   it('a removal that takes so long that the sweep gave it up is told after all', async () => {
     const { id } = await makeMember(scene.api, owner, server.id);
-    await drainServer(scene.worker, server.id);
+    await relay(scene.worker, 'server', server.id);
     const { members } = scene.api.platform.db;
     const real = members.findOneAndDelete.bind(members);
     Object.assign(members, {
@@ -145,7 +145,7 @@ describe('members that come and go while processes die', function () {
     const kicks = Array.from({ length: 20 }, () => scene.api.call('DELETE', `/api/servers/${server.id}/members/${id}`, { as: owner.as }));
     const answers = tally(await Promise.all(kicks));
     expect([answers[204], answers[404]]).to.deep.equal([1, 19]);
-    await Promise.all([drainServer(scene.worker, server.id), drainServer(scene.worker, server.id)]);
+    await Promise.all([relay(scene.worker, 'server', server.id), relay(scene.worker, 'server', server.id)]);
     await recount();
     expect((await told()).filter((one) => one === `MEMBER_REMOVE ${id}`)).to.have.length(1);
     expect((await stored()).memberCount).to.equal(2);
@@ -169,7 +169,7 @@ describe('members that come and go while processes die', function () {
       ['PUT', at(`/members/${id}/roles/${roleId}`)],
     ] as const)
       await refused(scene.api, [503, 'unavailable'], owner, method, path, body);
-    await drainServer(scene.worker, server.id);
+    await relay(scene.worker, 'server', server.id);
     await send(scene.api, 204, owner, 'PUT', at(`/members/${id}/roles/${roleId}`));
     await send(scene.api, 204, owner, 'DELETE', at(`/members/${id}`));
   });

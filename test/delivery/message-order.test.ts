@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { createLog } from '../../lib/base/log.ts';
-import { drainChannel } from '../../lib/domain/delivery.ts';
+import { relay } from '../../lib/domain/relay.ts';
 import { createKeys } from '../../lib/store/log/keys.ts';
 import { createMessageOrder, inFlightKey } from '../../lib/store/message-order.ts';
 import { openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
@@ -75,13 +75,13 @@ describe('the order of messages', () => {
     await redis.call('zadd', key, score, entry.replace(/^\d+/, '1'));
   };
   /** Relays a channel; answers the contents in the order in which they were appended. */
-  const relay = async (channel: number): Promise<string[]> => {
+  const relayed = async (channel: number): Promise<string[]> => {
     const appended: string[] = [];
     const append: WorkerPlatform['append'] = (place, events) => {
       appended.push(...events.map(({ payload }) => (JSON.parse(payload) as Shown).content));
       return worker.append(place, events);
     };
-    await drainChannel({ ...worker, append }, world.channelIds[channel] as string);
+    await relay({ ...worker, append }, 'channel', world.channelIds[channel] as string);
     return appended;
   };
 
@@ -89,7 +89,7 @@ describe('the order of messages', () => {
     const before = await post(1, 1, 'before');
     const slow = await beginPost(1, 'slow');
     const fast = await post(1, 1, 'fast');
-    expect(await relay(1)).to.deep.equal(['before']);
+    expect(await relayed(1)).to.deep.equal(['before']);
     let page: Shown[] | null = null;
     const listing = list(1, 1).then((one) => {
       page = one;
@@ -101,19 +101,19 @@ describe('the order of messages', () => {
     expect([before.id, id, fast.id]).to.deep.equal([before.id, id, fast.id].toSorted());
     expect(page).to.have.deep.members([before, await list(1, 1, `?after=${before.id}&limit=1`).then(([one]) => one), fast]);
     expect((await list(1, 1)).map((one) => one.content)).to.deep.equal(['before', 'slow', 'fast']);
-    expect(await relay(1)).to.deep.equal(['slow', 'fast']);
+    expect(await relayed(1)).to.deep.equal(['slow', 'fast']);
   });
 
   it('a process that dies before its insert holds up readers and the relay until its id expires', async () => {
     const slow = await beginPost(2, 'lost');
     const fast = await post(1, 2, 'fast');
-    expect(await relay(2)).to.deep.equal([]);
+    expect(await relayed(2)).to.deep.equal([]);
     const { platform } = apis[1] as TestApi;
     const horizon = await platform.messageOrder.horizon(world.channelIds[2] as string);
     expect(horizon?.oldest).to.satisfy((oldest: string) => oldest < fast.id);
     await expireInFlight(2);
     expect((await list(1, 2)).map(({ id }) => id)).to.deep.equal([fast.id]);
-    expect(await relay(2)).to.deep.equal(['fast']);
+    expect(await relayed(2)).to.deep.equal(['fast']);
     await slow.go();
   });
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Member, Role } from '../../lib/contract/server.ts';
 import { grantServerTypes } from '../../lib/domain/grants.ts';
-import { drainServer } from '../../lib/domain/server-events.ts';
+import { relay } from '../../lib/domain/relay.ts';
 import type { Dispatch } from '../harness/bot-client.ts';
 import { type Bot, type Caller, makeBot, makeMember, makePerson, makeServer, send } from '../harness/factories.ts';
 import { type Ear, listenAs, startWhole, type Whole } from '../harness/whole.ts';
@@ -83,7 +83,7 @@ describe('what a new name of an application, a new owner and a grant of the plat
     const summary = (await send<{ id: string }[]>(whole, 200, owner, 'GET', '/api/servers')).find(({ id }) => id === serverId);
     const grant = async (types: ('verified' | 'staff')[]): Promise<void> => {
       await grantServerTypes(whole.platform, serverId, types);
-      await drainServer(whole.worker, serverId);
+      await relay(whole.worker, 'server', serverId);
     };
     await grant(['verified']);
     await grant(['verified']);

@@ -1,5 +1,8 @@
 import { expect } from 'chai';
+import type { Sync } from '../../lib/contract/sync.ts';
+import { takeSnapshot } from '../gateway/rollback.ts';
 import { type Caller, makeMember, makePerson, makeServer, type Place, send } from '../harness/factories.ts';
+import { until } from '../harness/scene.ts';
 import { type Ear, listenAs, startWhole, type Whole } from '../harness/whole.ts';
 
 describe('READ_UPDATE', () => {
@@ -33,5 +36,20 @@ describe('READ_UPDATE', () => {
     await Promise.all(ears.slice(0, 2).map((ear) => ear.hears(({ t, d }) => t === 'READ_UPDATE' && d.messageId === last)));
     expect(ears.map(marks)).to.deep.equal([[moved, { ...moved, messageId: last }], [moved, { ...moved, messageId: last }], []]);
     await Promise.all(ears.map(({ client }) => client.close()));
+  });
+
+  it('the newest message of a channel is right after Redis lost its last writes', async () => {
+    const { REDIS_URL, REDIS_PREFIX } = whole.platform.config;
+    await post(other);
+    const snapshot = await takeSnapshot(REDIS_URL, REDIS_PREFIX);
+    const ear = await listenAs(whole, owner.token);
+    const lastMessageId = await post(other);
+    await ear.hears(({ t, d }) => t === 'MESSAGE_CREATE' && d.id === lastMessageId);
+    await snapshot.restore();
+    const elsewhere = await makeServer(whole, owner);
+    await send(whole, 201, owner, 'POST', `/api/channels/${elsewhere.general}/messages`, { content: 'x' });
+    await until(() => ear.client.stats.invalidated > 0, 'op 9');
+    const { reads } = await send<Sync>(whole, 200, owner, 'GET', '/api/users/@me/sync');
+    expect(reads.find(({ channelId }) => channelId === server.general)?.lastMessageId).to.equal(lastMessageId);
   });
 });

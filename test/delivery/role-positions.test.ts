@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Role } from '../../lib/contract/server.ts';
-import { drainServer } from '../../lib/domain/server-events.ts';
+import { relay } from '../../lib/domain/relay.ts';
 import { startTestApi } from '../harness/api.ts';
 import {
   authorize,
@@ -98,7 +98,7 @@ describe('the positions of roles as events tell them', () => {
           await move(role, n + 1);
           if (n % 3 === 0) await send(whole, 204, owner, 'DELETE', path(role));
         }),
-        ...Array.from({ length: 5 }, () => drainServer(whole.worker, serverId).catch(() => undefined)),
+        ...Array.from({ length: 5 }, () => relay(whole.worker, 'server', serverId).catch(() => undefined)),
       ]),
     );
     expect(known.size).to.equal(12);

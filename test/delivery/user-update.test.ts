@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { drainAccount } from '../../lib/domain/account-events.ts';
 import { grantTag, verifyBot } from '../../lib/domain/grants.ts';
+import { relay } from '../../lib/domain/relay.ts';
 import { around } from '../harness/around.ts';
 import { type Bot, type Caller, makeBot, makeMember, makePerson, makeServer, type Place, send } from '../harness/factories.ts';
 import { type Ear, listenAs, startWhole, type Whole } from '../harness/whole.ts';
@@ -105,7 +105,7 @@ describe('USER_UPDATE', function () {
     for (let n = 0; n < 2; n++) {
       // As if the process had died between the event and the update of the outbox.
       await whole.platform.db.accounts.collection.updateOne({ _id: quiet.id as never }, { $set: { ob: [entry], obAt: new Date() } });
-      await drainAccount(whole.worker, quiet.id);
+      await relay(whole.worker, 'account', quiet.id);
     }
     await rename(quiet, 'Four');
     await ear.hears(({ d }) => d.displayName === 'Four');
@@ -125,7 +125,7 @@ describe('USER_UPDATE', function () {
     const { id } = await makeServer(whole, guest);
     await reached;
     await ear.hears(({ t, d }) => t === 'SERVER_CREATE' && d.id === id);
-    expect(ear.heard.filter(({ t }) => t === 'USER_UPDATE' || t === 'SERVER_CREATE').map(({ t }) => t)).to.deep.equal([
+    expect(ear.heard.filter(({ t, d }) => t === 'USER_UPDATE' || (t === 'SERVER_CREATE' && d.id === id)).map(({ t }) => t)).to.deep.equal([
       'USER_UPDATE',
       'SERVER_CREATE',
     ]);

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Channel } from '../../lib/contract/channel.ts';
 import type { Role } from '../../lib/contract/server.ts';
 import { finishRemoval } from '../../lib/domain/finish-removal.ts';
-import { drainServer } from '../../lib/domain/server-events.ts';
+import { relay } from '../../lib/domain/relay.ts';
 import { Client } from '../gateway/client.ts';
 import {
   type Caller,
@@ -165,7 +165,7 @@ describe('channels that become visible or hidden', function () {
       await Promise.all([
         setOverwrite(whole, owner, channel.id, server.id, 0, view),
         patchRole(fresh.id, admin),
-        ...Array.from({ length: 5 }, () => drainServer(whole.worker, server.id).catch(() => undefined)),
+        ...Array.from({ length: 5 }, () => relay(whole.worker, 'server', server.id).catch(() => undefined)),
       ]);
     });
     expect([heard.bot, heard.person]).to.deep.equal(['-0', '-0']);
@@ -199,7 +199,7 @@ describe('channels that become visible or hidden', function () {
       }),
     );
     await send(whole, 200, owner, 'PATCH', `/api/servers/${place.id}/roles/${place.id}`, { permissions: 0 });
-    await drainServer(whole.worker, place.id);
+    await relay(whole.worker, 'server', place.id);
     const lost = sessions.map(async ({ token, id, s }) => {
       const client = new Client(port);
       await client.resume(token, id, s);

@@ -129,7 +129,7 @@ describe('Interactions Endpoint: races have one outcome (quality 3, P6, P8)', fu
           const [status, outcome, reason] = (await scene.logged(id)) ?? [];
           expect([status, outcome]).to.deep.equal([200, 'failed']);
           expect(reason).to.match(/^interaction_expired: /);
-          await handlers['deliver-interaction'](scene.worker, { interactionId: id });
+          await handlers['relay-interaction'](scene.worker, { interactionId: id });
           await scene.heardStates(id);
           await sweepInteractions(scene.worker);
           expect(await scene.heardStates(id)).to.deep.equal(['expired']);

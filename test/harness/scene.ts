@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { createLog } from '../../lib/base/log.ts';
 import type { CommandInput } from '../../lib/contract/command.ts';
-import { deliverInteraction } from '../../lib/domain/interaction-delivery.ts';
+import { relay } from '../../lib/domain/relay.ts';
 import { accountPlace } from '../../lib/store/log/keys.ts';
 import type { InteractionDoc } from '../../lib/store/models/interaction.ts';
 import type { MessageDoc } from '../../lib/store/models/message.ts';
@@ -117,7 +117,7 @@ export async function startScene(overrides: Record<string, string> = {}): Promis
       await db.interactions.collection.updateOne({ _id: id as never }, [{ $set: { [field]: { $subtract: ['$$NOW', ms] } } }]);
     },
     async told(id) {
-      await deliverInteraction(worker, id);
+      await relay(worker, 'interaction', id);
       const mark = worker.ids.next();
       await worker.append(person, [{ id: mark, name: 'TYPING_START', payload: JSON.stringify({ id: mark }) }]);
       await until(() => personal.some(({ data }) => data.id === mark), 'what was said before');

@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Socket } from 'node:net';
+import { Transform } from 'node:stream';
 
 /** A TCP proxy in front of a store, so that a test can take the store away from one process alone. */
 export interface TcpProxy {
@@ -9,6 +10,8 @@ export interface TcpProxy {
   cut(): void;
   /** Passes nothing on in either direction and closes nothing: a peer that hangs. Connections to come hang too, unless only those `open` now shall. */
   freeze(which?: 'all' | 'open'): void;
+  /** Passes everything on that much later, in milliseconds; 0 for at once. */
+  delay(ms: number): void;
   /** Lets connections, and what waits on frozen ones, through again. */
   mend(): void;
   close(): Promise<void>;
@@ -24,6 +27,9 @@ export async function startTcpProxy(url: string, fallbackPort: number): Promise<
   const sockets = new Set<Socket>();
   let open = true;
   let frozen = false;
+  let delayMs = 0;
+  const late = (): Transform =>
+    new Transform({ transform: (bytes, _, pass) => void (delayMs > 0 ? setTimeout(pass, delayMs, null, bytes) : pass(null, bytes)) });
   const hold = (socket: Socket): Socket => {
     sockets.add(socket);
     return socket.on('error', () => socket.destroy()).on('close', () => sockets.delete(socket));
@@ -31,7 +37,7 @@ export async function startTcpProxy(url: string, fallbackPort: number): Promise<
   const server = createServer((near) => {
     if (!open) return near.destroy();
     const far = hold(connectTo(target, fallbackPort));
-    hold(near).pipe(far).pipe(near);
+    hold(near).pipe(late()).pipe(far).pipe(late()).pipe(near);
     if (frozen) for (const socket of [near, far]) socket.pause();
     near.on('close', () => far.destroy());
     far.on('close', () => near.destroy());
@@ -53,6 +59,9 @@ export async function startTcpProxy(url: string, fallbackPort: number): Promise<
     freeze: (which = 'all') => {
       frozen = which === 'all';
       for (const socket of sockets) socket.pause();
+    },
+    delay: (ms) => {
+      delayMs = ms;
     },
     mend: () => {
       open = true;

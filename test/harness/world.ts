@@ -11,33 +11,75 @@ export interface World {
   ownerToken: string;
   channelIds: string[];
   bots: { id: string; applicationId: string; token: string }[];
+  people: { id: string; token: string }[];
 }
 
-/** Makes a world of so many bots and channels. Everybody may view and post everywhere. */
-export async function makeWorld(platform: Platform, counts: { bots: number; channels: number }): Promise<World> {
+const accountOf = (_id: string, kind: 'bot' | 'person', applicationId: string | null) => ({
+  _id,
+  kind,
+  username: `${kind}_${_id}`,
+  displayName: kind,
+  avatarUrl: null,
+  tag: null,
+  passwordHash: null,
+  applicationId,
+  status: 'online' as const,
+  customStatus: null,
+  createdAt: new Date(),
+});
+
+function credentialOf(_id: string, accountId: string, kind: 'bot' | 'session') {
+  const { token, hash } = newToken(_id);
+  return { token, doc: { _id, accountId, kind, hash, createdAt: new Date(), expiresAt: null } };
+}
+
+const serverOf = (_id: string, ownerId: string, channels: number, memberCount: number) => ({
+  _id,
+  name: 'world',
+  iconUrl: null,
+  ownerId,
+  roles: [{ id: _id, name: '@everyone', color: null, hoist: false, permissions: 15, botId: null }],
+  invitesPaused: false,
+  types: [],
+  community: false,
+  listed: false,
+  nextPosition: channels,
+  memberCount,
+  createdAt: new Date(),
+});
+
+const channelOf = (_id: string, serverId: string, position: number) => ({
+  _id,
+  serverId,
+  kind: 'text' as const,
+  name: `channel-${position}`,
+  position,
+  parentId: null,
+  topic: null,
+  slowmodeSecs: 0,
+  contentMode: 'default' as const,
+  autoArchiveMinutes: null,
+  archived: false,
+  overwrites: [],
+  createdAt: new Date(),
+});
+
+const memberOf = (serverId: string, userId: string, bot: boolean) => ({
+  _id: `${serverId}:${userId}`,
+  serverId,
+  userId,
+  bot,
+  roles: [],
+  joinedAt: new Date(),
+});
+
+/** Makes a world of so many bots, people and channels. Everybody may view and post everywhere. */
+export async function makeWorld(platform: Platform, counts: { bots: number; channels: number; people?: number }): Promise<World> {
   const { db, ids } = platform;
   const id = (): string => ids.next();
-  const now = new Date();
   const serverId = id();
   const ownerId = id();
-  const account = (_id: string, kind: 'bot' | 'person', applicationId: string | null) => ({
-    _id,
-    kind,
-    username: `${kind}_${_id}`,
-    displayName: kind,
-    avatarUrl: null,
-    tag: null,
-    passwordHash: null,
-    applicationId,
-    status: 'online' as const,
-    customStatus: null,
-    createdAt: now,
-  });
-  const credential = (accountId: string, kind: 'bot' | 'session') => {
-    const _id = id();
-    const { token, hash } = newToken(_id);
-    return { token, doc: { _id, accountId, kind, hash, createdAt: now, expiresAt: null } };
-  };
+  const credential = (accountId: string, kind: 'bot' | 'session') => credentialOf(id(), accountId, kind);
   const owner = credential(ownerId, 'session');
   const bots = Array.from({ length: counts.bots }, (_, slot) => {
     const botId = id();
@@ -45,7 +87,8 @@ export async function makeWorld(platform: Platform, counts: { bots: number; chan
     return { id: botId, applicationId, slot, credential: credential(botId, 'bot') };
   });
   const channelIds = Array.from({ length: counts.channels }, id);
-  await db.accounts.insertMany([account(ownerId, 'person', null), ...bots.map((bot) => account(bot.id, 'bot', bot.applicationId))]);
+  const people = counts.people ? await makePeople(platform, counts.people) : [];
+  await db.accounts.insertMany([accountOf(ownerId, 'person', null), ...bots.map((bot) => accountOf(bot.id, 'bot', bot.applicationId))]);
   await db.tokens.insertMany([owner.doc, ...bots.map((bot) => bot.credential.doc)]);
   await db.applications.insertMany(
     bots.map((bot) => ({
@@ -60,51 +103,23 @@ export async function makeWorld(platform: Platform, counts: { bots: number; chan
       interactionsEndpointUrl: null,
       signingSecret: seal(platform.config.APP_KEY, newSecret()),
       slot: bot.slot,
-      createdAt: now,
+      createdAt: new Date(),
     })),
   );
-  const everyone = { id: serverId, name: '@everyone', color: null, hoist: false, permissions: 15, botId: null };
-  await db.servers.insertMany([
-    {
-      _id: serverId,
-      name: 'world',
-      iconUrl: null,
-      ownerId,
-      roles: [everyone],
-      invitesPaused: false,
-      types: [],
-      community: false,
-      listed: false,
-      nextPosition: counts.channels,
-      memberCount: counts.bots + 1,
-      createdAt: now,
-    },
+  await db.servers.insertMany([serverOf(serverId, ownerId, counts.channels, counts.bots + people.length + 1)]);
+  await db.channels.insertMany(channelIds.map((_id, position) => channelOf(_id, serverId, position)));
+  await db.members.insertMany([
+    memberOf(serverId, ownerId, false),
+    ...bots.map((bot) => memberOf(serverId, bot.id, true)),
+    ...people.map((person) => memberOf(serverId, person.id, false)),
   ]);
-  await db.channels.insertMany(
-    channelIds.map((_id, position) => ({
-      _id,
-      serverId,
-      kind: 'text' as const,
-      name: `channel-${position}`,
-      position,
-      parentId: null,
-      topic: null,
-      slowmodeSecs: 0,
-      contentMode: 'default' as const,
-      autoArchiveMinutes: null,
-      archived: false,
-      overwrites: [],
-      createdAt: now,
-    })),
-  );
-  const member = (userId: string, bot: boolean) => ({ _id: `${serverId}:${userId}`, serverId, userId, bot, roles: [], joinedAt: now });
-  await db.members.insertMany([member(ownerId, false), ...bots.map((bot) => member(bot.id, true))]);
   return {
     serverId,
     ownerId,
     ownerToken: owner.token,
     channelIds,
     bots: bots.map(({ id: botId, applicationId, credential: own }) => ({ id: botId, applicationId, token: own.token })),
+    people,
   };
 }
 
@@ -152,4 +167,24 @@ export async function giveTokens({ db, ids }: Platform, userIds: readonly string
     );
   }
   return made.map(({ token }) => token);
+}
+
+/** Makes so many people by direct writes, each with a session. */
+export async function makePeople(platform: Platform, count: number): Promise<{ id: string; token: string }[]> {
+  const ids = Array.from({ length: count }, () => platform.ids.next());
+  await platform.db.accounts.insertMany(ids.map((id) => accountOf(id, 'person', null)));
+  const tokens = await giveTokens(platform, ids);
+  return ids.map((id, at) => ({ id, token: tokens[at] as string }));
+}
+
+/** Makes accounts members of a server of one channel by direct writes, once for each list of `members`. */
+export async function makeServers(
+  { db, ids }: Platform,
+  members: readonly (readonly { id: string; bot: boolean }[])[],
+): Promise<{ serverId: string; channelId: string }[]> {
+  const servers = members.map(() => ({ serverId: ids.next(), channelId: ids.next() }));
+  await db.servers.insertMany(servers.map(({ serverId }, at) => serverOf(serverId, serverId, 1, members[at]?.length ?? 0)));
+  await db.channels.insertMany(servers.map(({ serverId, channelId }) => channelOf(channelId, serverId, 0)));
+  await db.members.insertMany(servers.flatMap(({ serverId }, at) => (members[at] ?? []).map(({ id, bot }) => memberOf(serverId, id, bot))));
+  return servers;
 }

@@ -16,11 +16,11 @@ const dataOf = (entry: JobEntry, id: string): Record<string, string> =>
 const keyOf = (entry: JobEntry, id: string): string => (entry.key as (data: unknown) => string)(dataOf(entry, id));
 
 describe('jobs', () => {
-  it('each has a handler, and a file in workers/ by its name', () => {
+  it('each has a handler, in a file of its name in workers/ unless it only relays', () => {
     const names = entries.map(([name]) => name);
     expect(Object.keys(handlers)).to.have.members(names);
     const files = readdirSync('workers').filter((file) => !frame.includes(file));
-    expect(files).to.have.members(names.map((name) => `${name}.ts`));
+    expect(files).to.have.members(names.filter((name) => !name.startsWith('relay-')).map((name) => `${name}.ts`));
   });
 
   for (const [name, entry] of entries)
@@ -65,11 +65,16 @@ describe('jobs', () => {
 });
 
 describe('events', () => {
-  const audiences = ['channel', 'application', 'person', 'server', 'user'];
   for (const [name, event] of Object.entries(events))
-    it(`${name} has a payload and an audience`, () => {
+    it(`${name} has a payload, and a place of which its audience is a part`, () => {
       expect(name).to.match(/^[A-Z]+_[A-Z]+$/);
-      expect(audiences).to.include(event.to);
+      const audiences = {
+        server: ['channel', 'members', 'server'],
+        channel: ['channel'],
+        account: ['account', 'session'],
+        none: ['known'],
+      };
+      expect(audiences[event.place ?? 'none']).to.include(event.audience);
       expect((event.data as TObject).properties).to.be.an('object');
       expect(event.optIn).to.be.a('boolean');
     });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { deliverInteractionJob } from '../../workers/deliver-interaction.ts';
+import { relay } from '../../lib/domain/relay.ts';
 import { type Scene, startScene, until } from '../harness/scene.ts';
 
 describe('Interaction: answers', () => {
@@ -10,7 +10,7 @@ describe('Interaction: answers', () => {
   after(() => scene.close());
 
   const told = ({ status, body }: { status: number; body: Record<string, unknown> | undefined }) => [status, body?.code];
-  const deliver = (id: string): Promise<void> => deliverInteractionJob(scene.worker, { interactionId: id });
+  const deliver = (id: string): Promise<void> => relay(scene.worker, 'interaction', id);
   const answer = (id: string, body: object = { content: 'x' }) => scene.send('callback', id, { type: 'message', ...body });
   /** Runs `act` while the channel has these overwrites. */
   const withOverwrites = async (overwrites: { id: string; allow: number; deny: number }[], act: () => Promise<void>): Promise<void> => {

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import type { PickerCommand } from '../../lib/contract/command.ts';
 import type { DmChannel } from '../../lib/contract/dm.ts';
-import { drainChannel } from '../../lib/domain/delivery.ts';
-import { deliverInteractionJob } from '../../workers/deliver-interaction.ts';
+import { relay } from '../../lib/domain/relay.ts';
 import { type Caller, makePerson, refused, send } from '../harness/factories.ts';
 import { type Scene, startScene, until } from '../harness/scene.ts';
 
@@ -44,7 +43,7 @@ describe('slash commands in DMs', () => {
     await scene.age(id, -60_000);
     return id;
   };
-  const deliver = (id: string): Promise<void> => deliverInteractionJob(scene.worker, { interactionId: id });
+  const deliver = (id: string): Promise<void> => relay(scene.worker, 'interaction', id);
   const pick = (as: Caller, channelId = dm.id): Promise<PickerCommand[]> =>
     send(scene.api, 200, as, 'GET', `/api/channels/${channelId}/commands`);
   const names = (found: readonly { name: string }[]): string[] => found.map(({ name }) => name);
@@ -162,7 +161,7 @@ describe('slash commands in DMs', () => {
       scene.personal.length = 0;
       const { body } = await scene.send('callback', id, { type: 'message', content: 'x' });
       await deliver(id);
-      await drainChannel(scene.worker, dm.id);
+      await relay(scene.worker, 'channel', dm.id);
       const mine = () => scene.personal.filter(({ data }) => data.id === id || data.id === body.id);
       await until(() => mine().length === 2, 'both events');
       expect(mine().map(({ name }) => name)).to.have.members(['INTERACTION_UPDATE', 'MESSAGE_CREATE']);

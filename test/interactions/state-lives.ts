@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { drainChannel } from '../../lib/domain/delivery.ts';
+import { relay } from '../../lib/domain/relay.ts';
 import { serverPlace } from '../../lib/store/log/keys.ts';
 import { type Scene, startScene } from '../harness/scene.ts';
 import { type Ears, listen } from './state-ears.ts';
@@ -179,7 +179,7 @@ export function describeLives(half: number): void {
     it('the channel heard of each message that stands once, and of no other', async () => {
       const owing = { channelId: scene.channelId, obAt: { $exists: true } };
       const messages = scene.api.platform.db.messages.collection;
-      while (await messages.findOne(owing as never)) await drainChannel(scene.worker, scene.channelId);
+      while (await messages.findOne(owing as never)) await relay(scene.worker, 'channel', scene.channelId);
       await ears.caughtUp();
       const heard = ears.said.filter(({ place, name }) => place === serverPlace(scene.world.serverId) && name === 'MESSAGE_CREATE');
       const standing = (await scene.messages()).map(({ _id }) => _id);

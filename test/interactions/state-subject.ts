@@ -2,10 +2,11 @@ import { Refusal } from '../../lib/base/errors.ts';
 import { checkFit } from '../../lib/contract/check.ts';
 import { CallbackInput } from '../../lib/contract/message.ts';
 import { decideAnswer } from '../../lib/domain/interaction-answers.ts';
-import { deliverInteraction, deliverOwed, expireUnanswered } from '../../lib/domain/interaction-delivery.ts';
+import { expireUnanswered, relayInteraction } from '../../lib/domain/interaction-outbox.ts';
 import { sweepInteractions } from '../../lib/domain/interaction-sweeps.ts';
 import { messageOfCreate } from '../../lib/domain/message-draft.ts';
 import { presentMessage } from '../../lib/domain/present.ts';
+import { relay } from '../../lib/domain/relay.ts';
 import { accountPlace } from '../../lib/store/log/keys.ts';
 import type { InteractionDoc } from '../../lib/store/models/interaction.ts';
 import type { Answer } from '../harness/api.ts';
@@ -96,7 +97,7 @@ export async function startSubject(scene: Scene, ears: Ears): Promise<Subject> {
     try {
       checkFit(CallbackInput, body, 'body');
       const { interaction, message, hidden } = await decideAnswer(worker, atClaim, body as CallbackInput, worker.ids.next());
-      await deliverOwed(worker, interaction, performance.now());
+      await relayInteraction(worker, interaction, performance.now());
       if (!message) return read({ status: 204, body: {} }, by);
       const stored = hidden ? null : await messageOfCreate(worker, String(message.createId));
       return read({ status: 201, body: { ...(stored ? await presentMessage(worker, stored, null) : hidden) } }, by);
@@ -145,7 +146,7 @@ export async function startSubject(scene: Scene, ears: Ears): Promise<Subject> {
           await sweepInteractions(worker);
           return nothing;
         case 'deliver':
-          await Promise.all(Array.from({ length: step.jobs }, () => deliverInteraction(worker, id)));
+          await Promise.all(Array.from({ length: step.jobs }, () => relay(worker, 'interaction', id)));
           return nothing;
         case 'pass':
           await subject.pass(ms);
@@ -167,7 +168,7 @@ export async function startSubject(scene: Scene, ears: Ears): Promise<Subject> {
       await expireUnanswered(worker, id);
       let stored = await scene.stored(id);
       for (let runs = 0; runs < 3 && stored.ob; runs++) {
-        await deliverInteraction(worker, id);
+        await relay(worker, 'interaction', id);
         stored = await scene.stored(id);
       }
       const { state, messageId, answer, ob, obAt } = stored;

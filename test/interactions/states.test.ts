@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { expireUnanswered } from '../../lib/domain/interaction-delivery.ts';
+import { expireUnanswered } from '../../lib/domain/interaction-outbox.ts';
 import { sweepInteractions } from '../../lib/domain/interaction-sweeps.ts';
 import { type Scene, startScene } from '../harness/scene.ts';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { drainChannel } from '../../lib/domain/delivery.ts';
+import { relay } from '../../lib/domain/relay.ts';
 import { reply } from '../harness/endpoint.ts';
 import { type EndpointScene, startEndpointScene } from '../harness/endpoint-scene.ts';
 
@@ -16,12 +16,12 @@ describe('what a worker measures', () => {
       const { values } = await worker.metrics.events.get();
       return values.find(({ labels }) => labels.event === 'MESSAGE_CREATE')?.value ?? 0;
     };
-    await drainChannel(worker, channelId);
+    await relay(worker, 'channel', channelId);
     const before = await told();
     for (const content of ['one', 'two'])
       expect((await api.call('POST', `/api/channels/${channelId}/messages`, { as: asBot, body: { content } })).status).to.equal(201);
-    await drainChannel(worker, channelId);
-    await drainChannel(worker, channelId);
+    await relay(worker, 'channel', channelId);
+    await relay(worker, 'channel', channelId);
     expect((await told()) - before).to.equal(2);
   });
 

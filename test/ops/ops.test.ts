@@ -131,7 +131,7 @@ describe('operators’ pages', () => {
       return startMetricsFeed(platform, role, metrics.registry);
     });
     await Promise.all(processes.map((one) => one.close()));
-    await worker.enqueue('drain-channel', { channelId: '1000000000000000001' });
+    await worker.enqueue('relay-channel', { channelId: '1000000000000000001' });
     const channelId = '1000000000000000001';
     await worker.db.messages.collection.insertOne({ _id: '1', channelId, obAt: new Date(Date.now() - 5_000) } as never);
     const { status, headers, text } = await get(ops.port, '/metrics');
@@ -143,8 +143,8 @@ describe('operators’ pages', () => {
     expect(lines.filter((line) => line.startsWith('parlance_sockets{') && line.includes('kind="bot"'))).to.have.length(2);
     expect(lines.some((line) => /^parlance_http_seconds_count\{.*route="\/api\/gateway".*process="api:/.test(line))).to.equal(true);
     expect(values('process_resident_memory_bytes')).to.have.length(3);
-    expect(values('parlance_queue_jobs{queue="drain",state="waiting"}')).to.deep.equal([1]);
-    expect(values('parlance_queue_oldest_waiting_seconds{queue="drain"}')[0]).to.be.greaterThan(0);
+    expect(values('parlance_queue_jobs{queue="relay",state="waiting"}')).to.deep.equal([1]);
+    expect(values('parlance_queue_oldest_waiting_seconds{queue="relay"}')[0]).to.be.greaterThan(0);
     expect(values('parlance_outbox_age_seconds')[0]).to.be.within(5, 60);
     for (const name of ['parlance_redis_noeviction', 'parlance_redis_aof', 'parlance_redis_memory_max_bytes'])
       expect(values(name), name).to.have.length(1);
@@ -178,9 +178,9 @@ describe('operators’ pages', () => {
   });
 
   for (const [method, path] of [
-    ['PUT', '/queues/api/queues/drain/pause'],
-    ['PUT', '/queues/api/queues/drain/obliterate'],
-    ['POST', '/queues/api/queues/drain/add'],
+    ['PUT', '/queues/api/queues/relay/pause'],
+    ['PUT', '/queues/api/queues/relay/obliterate'],
+    ['POST', '/queues/api/queues/relay/add'],
   ] as const)
     it(`405 ${method} ${path}: nothing can be changed`, async () => {
       const counts = await platform.queues[0]?.getJobCounts();

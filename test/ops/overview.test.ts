@@ -99,7 +99,7 @@ describe('operators’ overview', () => {
       metrics.deliveryLatency.observe(0.01);
       metrics.sockets.inc({ kind: 'bot' });
       metrics.http.observe({ method: 'GET', route: '/api/gateway', status: '200' }, 0.01);
-      metrics.jobs.observe({ job: 'drain-channel', outcome: 'done' }, 0.01);
+      metrics.jobs.observe({ job: 'relay-channel', outcome: 'done' }, 0.01);
       metrics.endpoints.note('7', 10, true);
     }
     const missing = (text: string): string[] =>

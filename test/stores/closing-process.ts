@@ -26,8 +26,8 @@ const reader = await subscribe(gateway, ['account:1'], () => undefined);
 const jobs = startWorker(worker, createMetrics('worker'));
 const platforms = [api, worker, gateway, ops];
 if (when !== 'early') {
-  await api.enqueue('drain-channel', { channelId: api.ids.next() });
-  await until(async () => (await api.waiting('drain')) === 0, 'the worker takes jobs');
+  await api.enqueue('relay-channel', { channelId: api.ids.next() });
+  await until(async () => (await api.waiting('relay')) === 0, 'the worker takes jobs');
 }
 await proxy.close();
 if (when === 'seen') await until(() => platforms.every((one) => !one.redisUp()), 'Redis is seen to be away');

@@ -28,7 +28,7 @@ interface Rule {
 }
 
 /** The queues whose jobs somebody waits for; the others may take their time. */
-export const promptQueues: readonly string[] = ['drain', 'interactions', 'endpoints'];
+export const promptQueues: readonly string[] = ['relay', 'interactions', 'endpoints'];
 
 /** The least share: one event is enough. */
 const atAll = 1e-9;
@@ -42,7 +42,7 @@ export const rules = {
   },
   'message-time': {
     normal: 'Under 250 ms from a message to bots’ sockets.',
-    advice: 'Check the queue drain and the outbox. If both are short, the gateway nodes are busy: add one.',
+    advice: 'Check the relay queue and the outbox. If both are short, the gateway nodes are busy: add one.',
     look: 0.25,
     act: 2,
   },

@@ -12,12 +12,12 @@ export interface Append extends Visibility {
   /** The event's id: it is appended to a place once, however often that is asked for. */
   id: string;
   name: EventName;
-  /** The payload as JSON. Secrets never stand in it: the gateway adds an interaction's token. */
+  /** The payload as JSON. It holds no secrets: the gateway adds an interaction's token. */
   payload: string;
 }
 
-/** How long the mark of an event stays, in milliseconds: until it is settled, and then as long as a paused process may take to come back. */
-const markKeptMs = { unsettled: 24 * 3_600_000, settled: 10 * 60_000 };
+/** How long the mark of an event is kept, in milliseconds: until it is acknowledged, and then for as long as a process may be paused. */
+const markKeptMs = { pending: 24 * 3_600_000, acknowledged: 10 * 60_000 };
 
 // Appends events to the log of a place, in order, those that are not there yet; all or none. KEYS: state, n, active, the log, its entries' size, the
 // version of the server's access data, the channel, and for each event its mark. ARGV: run, place, and for each event its head and payload.
@@ -41,7 +41,7 @@ for i = 8, #KEYS do
     local message = ARGV[at]..',"rulesVersion":"'..version..'","number":'..n..',"previous":'..prev..'}\\n'..ARGV[at + 1]
     size = size + (#message - size) / 16
     redis.call('XADD', KEYS[4], 'MAXLEN', '~', math.max(16, math.min(${limits.replayEvents}, math.floor(${limits.logBytesPerPlace} / size))), n..'-0', 'm', message)
-    redis.call('SET', KEYS[i], n, 'PX', ${markKeptMs.unsettled})
+    redis.call('SET', KEYS[i], n, 'PX', ${markKeptMs.pending})
     redis.call('PUBLISH', KEYS[7], message)
     prev = n
   end
@@ -57,13 +57,13 @@ return out
 
 // KEYS: mark, channel.
 const broadcastLua = `
-if not redis.call('SET', KEYS[1], '1', 'NX', 'PX', ${markKeptMs.settled}) then return 0 end
+if not redis.call('SET', KEYS[1], '1', 'NX', 'PX', ${markKeptMs.acknowledged}) then return 0 end
 redis.call('PUBLISH', KEYS[2], ARGV[1])
 return 1
 `;
 
 // KEYS: marks.
-const forgetLua = `for i = 1, #KEYS do redis.call('PEXPIRE', KEYS[i], ${markKeptMs.settled}) end`;
+const forgetLua = `for i = 1, #KEYS do redis.call('PEXPIRE', KEYS[i], ${markKeptMs.acknowledged}) end`;
 
 /** The key of an event's mark, which holds the number that it was appended under. */
 export const markKey = (keys: Keys, place: string, eventId: string): string =>
@@ -93,9 +93,9 @@ function pieces(events: readonly Append[]): Append[][] {
 export interface Appender {
   /** Appends events to a place in their order, each once however often it is called; answers what `confirm` takes. Rejects while Redis is away. */
   readonly append: (place: string, events: readonly Append[]) => Promise<Appended[]>;
-  /** Lets the marks of events that are settled expire. Never rejects. */
+  /** Lets the marks of acknowledged events expire. Never rejects. */
   readonly forget: (place: string, eventIds: readonly string[]) => Promise<void>;
-  /** Tells nodes of something that stands in no log, once for each id; who is not connected misses it. Rejects while Redis is away. */
+  /** Publishes an event that is kept in no log to all nodes, once for each id; sessions that are not connected miss it. Rejects while Redis is away. */
   readonly broadcast: (message: Broadcast) => Promise<void>;
 }
 

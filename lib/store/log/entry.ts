@@ -14,7 +14,7 @@ export interface Visibility {
   channelId?: string;
   /** The overwrites of a channel that is gone; they say who could view it. */
   overwrites?: readonly Overwrite[];
-  /** For a change of who may view the channel: what stood before. It is for those to whom it means what it says. */
+  /** For a change of who may view the channel: the old rules. Recipients are computed from the old and the new ones. */
   before?: Before;
   /** The only account that it is for. */
   onlyAccount?: string;
@@ -30,7 +30,7 @@ export interface Visibility {
   serverNumber?: number;
 }
 
-/** What stands before a payload: which event it is, its numbers, and what visibility needs. */
+/** The head of an entry: which event it is, its numbers, and what visibility needs. */
 export interface EntryHead extends Visibility {
   /** Event id: it is appended to a place once. */
   id: string;

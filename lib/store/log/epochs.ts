@@ -6,9 +6,9 @@ import type { Keys } from './keys.ts';
 export const epochSize = 2 ** 40;
 export const epochOf = (n: number): number => Math.floor(n / epochSize);
 
-/** How the log of a partition stands. */
+/** The state of a partition's log. */
 export interface EpochState {
-  /** The run of Redis that it stands under. */
+  /** The run of Redis that it was last booted under. */
   run: string;
   epoch: number;
   /** The last number that was given. */
@@ -26,7 +26,7 @@ local known, acknowledged, size = tonumber(ARGV[1]), tonumber(ARGV[2]), ${epochS
 local info = redis.call('INFO', 'server')
 local run = string.match(info, 'run_id:(%x+)')
 local node = string.find(info, 'redis_mode:cluster') and redis.call('CLUSTER', 'MYID') or ''
-local state = redis.call('HMGET', KEYS[1], 'run', 'epoch', 'floor')
+local state = redis.call('HMGET', KEYS[1], 'run', 'epoch', 'floor', 'node')
 local epoch, floor = tonumber(state[2] or '0'), tonumber(state[3] or '0')
 local n = tonumber(redis.call('GET', KEYS[2]) or '0')
 local function begin(e)
@@ -35,7 +35,7 @@ local function begin(e)
   redis.call('SET', KEYS[2], string.format('%.0f', n))
   redis.call('HSET', KEYS[1], 'run', run, 'node', node, 'epoch', epoch)
 end
-if state[1] ~= run or known > epoch then begin(math.max(epoch, known) + 1) end
+if state[1] ~= run or (state[4] or '') ~= node or known > epoch then begin(math.max(epoch, known) + 1) end
 if acknowledged > 0 and acknowledged >= floor then
   local e = math.floor(acknowledged / size)
   local last = e == epoch and n or tonumber(redis.call('HGET', KEYS[3], e) or '-1')
@@ -51,7 +51,7 @@ return out
 `;
 
 /**
- * Lua: `isCurrent(key, run)`: whether the log stands under that run of this very Redis. On a cluster the state is copied to replicas, and moves with its slot:
+ * Lua: `isCurrent(key, run)`: whether the log was booted under that run of this very Redis. On a cluster the state is copied to replicas, and moves with its slot:
  * the node's id shows that no `boot` has taken it over there.
  */
 export const isCurrentLua = `
@@ -70,7 +70,7 @@ export interface Epochs {
   run(partition: number): string;
   /** Notes that `n` was acknowledged. */
   acknowledge(partition: number, n: number): void;
-  /** Asks how the log stands, and ends the epoch when Redis was restarted. Rejects while Redis is away. */
+  /** Reads the state of the log, and ends the epoch when Redis was restarted. Rejects while Redis is away. */
   boot(partition: number): Promise<EpochState>;
 }
 
@@ -96,7 +96,8 @@ export function createEpochs(redis: RedisClient, keys: Keys, onLoss: () => void,
       const one = part(k);
       const at = keys.partition(k);
       if (evidence) one.acknowledged = Math.max(one.acknowledged, await evidence.read(k));
-      const reply = await script([`${at}state`, `${at}n`, `${at}ends`], [one.epoch, one.acknowledged]);
+      const known = Math.max(one.epoch, epochOf(one.acknowledged));
+      const reply = await script([`${at}state`, `${at}n`, `${at}ends`], [known, one.acknowledged]);
       const [run = '', epoch = '', n = '', floor = '', ...ends] = reply;
       one.run = run;
       one.epoch = Number(epoch);

@@ -1,8 +1,8 @@
 import { epochOf, epochSize } from './epochs.ts';
 
 /**
- * What a client has been given: the number of each partition, and beside them, by place, the number where a place stands that was joined late. On the wire it is
- * an opaque text.
+ * What a client has received: the number of each partition, and for each place that it joined late the number that it has received there. On the wire it is an
+ * opaque text.
  */
 export interface Position {
   readonly numbers: readonly number[];

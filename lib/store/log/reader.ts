@@ -8,7 +8,8 @@ import { accountPlace, type Keys } from './keys.ts';
 import { type ConnectNode, createSubscriber } from './subscriber.ts';
 
 /**
- * What gateway nodes are told beside events. `access`: an account's credentials changed. `member`: its membership of a server did. `taken`: a session has another owner now, or none (empty).
+ * Control messages, which gateway nodes receive beside events. `access`: an account's credentials changed. `member`: its membership of a server changed. `taken`: a
+ * session has another owner now, or none (empty).
  * `mark`: all entries up to `n` of the partition were published before this; `active` names the places that have some since the last mark, each with the
  * number of its last one, in turns; `{}` for none. `presence`: an account's presence changed; with `servers` it is for the bots there, else for those who watch
  * the account. `presences`: the last published presences of these accounts, as this node asked; it comes in order with the changes.
@@ -25,7 +26,7 @@ export type Control =
 /** The channel of an account's control messages is that of its place. */
 export const controlChannel = (keys: Keys, accountId: string): string => keys.channel(accountPlace(accountId));
 
-/** What a node does with what it hears. */
+/** What a node does with what it receives. */
 export interface Listener {
   onEntry(place: string, entry: Entry): void;
   onControl(message: Control): void;
@@ -46,7 +47,7 @@ export interface Found {
   complete: boolean;
 }
 
-/** A node's ear on the log. */
+/** A node's access to the log: it subscribes to places and reads their logs. */
 export interface LogReader {
   readonly partitions: number;
   partitionOf(place: string): number;
@@ -66,9 +67,9 @@ export interface LogReader {
   sendPresences(k: number, id: number, accountIds: readonly string[]): Promise<void>;
   /** Whether the connection is there that subscribes in a partition. */
   isUp(k: number): boolean;
-  /** How the log of a partition stands. `seen` is the highest number that was given to clients. */
+  /** The state of a partition's log. `seen` is the highest number that was sent to clients. */
   boot(k: number, seen: number): Promise<EpochState>;
-  /** Publishes a mark for this node in partition `k`, behind all entries of before; `since` is where the last one stood. False when Redis runs anew. */
+  /** Publishes a mark for this node in partition `k`, after all earlier entries; `since` is the number of the last mark. False when Redis was restarted. */
   mark(k: number, id: number, since: number): Promise<boolean>;
   /** The places of a partition with entries after `since`, each with the number of its last one. */
   active(k: number, since: number): Promise<Map<string, number>>;
@@ -83,7 +84,7 @@ export interface LogReader {
 const logsAtOnce = 64;
 
 /**
- * Options of a subscribing connection. A command that the connection dies under fails at once: what must be heard is subscribed anew as a whole. One
+ * Options of a subscribing connection. A command that the connection dies under fails at once: all subscriptions are made again. One
  * that has gone silent is given up, as nothing else would ever say that events are being missed.
  */
 export const subscriberOptions: ConnectOptions = {

@@ -4,7 +4,7 @@ import type { Keys } from './keys.ts';
 import { markLua } from './presence.ts';
 import { controlChannel } from './reader.ts';
 
-/** How long a gateway node counts as alive after its last renewal, in milliseconds (quality 2, Liveness). */
+/** How long a gateway node counts as alive after its last renewal, in milliseconds. */
 const leaseMs = 5_000;
 const keptMs = limits.sessionKeptMs;
 

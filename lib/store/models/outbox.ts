@@ -1,9 +1,9 @@
 import type { Schema } from 'mongoose';
 import { limits } from '../../base/limits.ts';
 import type { Overwrite } from '../../base/permissions.ts';
-import type { EventName } from '../../contract/events.ts';
+import { type EventName, traitsOf } from '../../contract/events.ts';
 
-/** An event that the document it stands in still owes to the gateway (quality 2). `id` makes its delivery happen once. */
+/** A pending event in the outbox of a document. It is appended to the log once for each `id`. */
 export interface OutboxEntry {
   id: string;
   name: EventName;
@@ -11,7 +11,7 @@ export interface OutboxEntry {
   nonce?: string;
   /** The payload itself, for what is not stored anywhere else: an ephemeral answer, a state that has moved on. */
   data?: unknown;
-  /** What stood before a change that may decide who views a channel. */
+  /** The old values, for a change that may decide who views a channel. */
   was?: Was;
   /** The positions that a change put other roles at, both included; without `to` up to the highest. */
   shifted?: { from: number; to?: number };
@@ -25,17 +25,17 @@ export interface Was {
   given?: { roleId: string; has: boolean };
 }
 
-/** The fields of a document that owes events; both are absent when it owes none. */
+/** The fields of a document with pending events; both are absent when there are none. */
 export interface Outbox {
   ob?: OutboxEntry[];
   obAt?: Date;
 }
 
-/** The path of the last event that a document may owe: changes that can be made without end are written only where nothing stands there. */
+/** The path of the last event that an outbox has room for: changes that can be made without end are written only while it is absent. */
 export const outboxEnd = `ob.${limits.eventsOwed - 1}`;
 
 /**
- * What an update adds to a document so that it owes `entries`: `{ $push, $min }`. The mark keeps its time, so that the sweep finds a document that is written to
+ * What an update adds to a document to put `entries` into its outbox: `{ $push, $min }`. The mark keeps its time, so that the sweep finds a document that is written to
  * all the time.
  */
 export const owing = (entries: OutboxEntry[], now: Date): { $push: object; $min: { obAt: Date } } => ({
@@ -44,9 +44,9 @@ export const owing = (entries: OutboxEntry[], now: Date): { $push: object; $min:
 });
 
 /**
- * `owing` for an update pipeline: what a `$set` stage holds so that the document owes `entry` besides. An expression: what comes from outside stands in
- * `$literal` there. A CHANNEL_UPDATE, a USER_UPDATE, or a ROLE_UPDATE of the same role, takes the place of one that is owed already, as both would show the thing as it is when
- * they are told, unless that knows what stood before; under its own id, so that what a drain told meanwhile does not count for it.
+ * `owing` for an update pipeline: what a `$set` stage holds to put `entry` into the outbox. An expression: what comes from outside stands in
+ * `$literal` there. An event that shows its thing as it is when it is sent (`coalesce`) replaces a pending one of the same thing, unless that has old values;
+ * under its own id, so that what was relayed meanwhile does not count for it.
  */
 export const alsoOwing = (
   entry: { id: unknown; name: EventName; data?: object; was?: object },
@@ -59,7 +59,7 @@ export const alsoOwing = (
     { $eq: [{ $ifNull: ['$$owed.data', null] }, { $literal: entry.data ?? null }] },
   ];
   const others = { $filter: { input: owed, as: 'owed', cond: { $not: [{ $and: same }] } } };
-  const shows = entry.name === 'CHANNEL_UPDATE' || entry.name === 'ROLE_UPDATE' || entry.name === 'USER_UPDATE';
+  const shows = traitsOf(entry.name).coalesce;
   return {
     ob: { $concatArrays: [shows ? others : owed, [entry]] },
     obAt: { $ifNull: ['$obAt', now] },
@@ -81,10 +81,10 @@ export const settled = (eventIds: readonly string[]): object[] => [
   },
 ];
 
-/** The index that a drain reads from, in its order. Named in the query: a planner that sorts instead reads a whole backlog for every batch. */
+/** The index that the relay reads from, in its order. Named in the query: a planner that sorts instead reads a whole backlog for every batch. */
 export const undeliveredIndex = 'undelivered';
 
-/** Indexes that hold only documents with undelivered events: by age for the sweep, and by `key` for the drain. */
+/** Indexes that hold only documents with undelivered events: by age for the sweep, and by `key` for the relay. */
 export function indexOutbox<T>(schema: Schema<T>, key?: Record<string, 1>): void {
   schema.index({ obAt: 1 }, { partialFilterExpression: { obAt: { $exists: true } } });
   if (key) schema.index({ ...key, obAt: 1 }, { name: undeliveredIndex, partialFilterExpression: { obAt: { $exists: true } } });

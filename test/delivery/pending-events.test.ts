@@ -1,8 +1,6 @@
 import { expect } from 'chai';
 import { limits } from '../../lib/base/limits.ts';
-import { drainChannel, overdueChannels } from '../../lib/domain/delivery.ts';
-import { deliverInteraction } from '../../lib/domain/interaction-delivery.ts';
-import { drainServer } from '../../lib/domain/server-events.ts';
+import { overdueKeys, relay } from '../../lib/domain/relay.ts';
 import { recountThreads } from '../../lib/domain/thread-activity.ts';
 import { serverPlace } from '../../lib/store/log/keys.ts';
 import type { WorkerPlatform } from '../../lib/store/platform.ts';
@@ -58,7 +56,7 @@ describe('what documents owe while no worker takes it', () => {
     expect(tally(await Promise.all(idle))).to.deep.equal({ 204: 4 });
     expect(await owed(full)).to.equal(limits.eventsOwed);
     expect((await call('DELETE', at(`/messages/${other}`))).status).to.equal(204);
-    await drainChannel(worker, scene.channelId);
+    await relay(worker, 'channel', scene.channelId);
     expect((await react(full, '👎')).status).to.equal(204);
   });
 
@@ -71,7 +69,7 @@ describe('what documents owe while no worker takes it', () => {
 
   it('edits that wait are told by one MESSAGE_UPDATE, as it shows the message as it is; one made meanwhile by its own', async () => {
     const id = await post();
-    await drainChannel(worker, scene.channelId);
+    await relay(worker, 'channel', scene.channelId);
     for (const content of ['a', 'b', 'c']) await call('PATCH', at(`/messages/${id}`), { content });
     let late = false;
     const append: WorkerPlatform['append'] = async (place, events) => {
@@ -80,15 +78,15 @@ describe('what documents owe while no worker takes it', () => {
       if (!before) await call('PATCH', at(`/messages/${id}`), { content: 'late' });
       return worker.append(place, events);
     };
-    await drainChannel({ ...worker, append }, scene.channelId);
-    await drainChannel(worker, scene.channelId);
+    await relay({ ...worker, append }, 'channel', scene.channelId);
+    await relay(worker, 'channel', scene.channelId);
     expect(await updates(id)).to.deep.equal(['c', 'late']);
     expect(await owed(id)).to.equal(0);
   });
 
   it('what is written to again and again is as old as the first event that it owes, for the sweep', async () => {
     const id = await post();
-    await drainChannel(worker, scene.channelId);
+    await relay(worker, 'channel', scene.channelId);
     const stored = async () => worker.db.messages.findOne({ _id: id }).lean();
     expect(await stored()).to.not.have.any.keys('ob', 'obAt');
     const began = Date.now();
@@ -107,8 +105,8 @@ describe('what documents owe while no worker takes it', () => {
       expect((await write()).status).to.be.within(200, 204);
       expect([await owed(id), (await stored())?.obAt]).to.deep.equal([before + 1, first]);
     }
-    expect(await overdueChannels(worker)).to.include(scene.channelId);
-    await drainChannel(worker, scene.channelId);
+    expect(await overdueKeys(worker, 'channel')).to.include(scene.channelId);
+    await relay(worker, 'channel', scene.channelId);
     expect(await stored()).to.equal(null);
   });
 
@@ -117,7 +115,7 @@ describe('what documents owe while no worker takes it', () => {
     for (let n = 0; n < 10; n++) await call('PATCH', `/api/channels/${body.id}`, { name: `x${n}` });
     const ob = (await worker.db.channels.findOne({ _id: body.id }).lean())?.ob ?? [];
     expect(ob.map(({ name }) => name)).to.deep.equal(['CHANNEL_CREATE', 'CHANNEL_UPDATE']);
-    await drainServer(worker, scene.world.serverId);
+    await relay(worker, 'server', scene.world.serverId);
     expect(await worker.db.channels.findOne({ _id: body.id }).lean()).to.not.have.any.keys('ob', 'obAt');
   });
 
@@ -130,16 +128,16 @@ describe('what documents owe while no worker takes it', () => {
     expect(tally(await Promise.all(rest))).to.deep.equal({ 201: limits.answersOwed - waiting });
     expect(tally(await Promise.all(Array.from({ length: 5 }, () => scene.send('followup', id, hidden))))).to.deep.equal({ 503: 5 });
     expect((await scene.send('followup', id, { content: 'for all' })).status).to.equal(201);
-    await deliverInteraction(worker, id);
+    await relay(worker, 'interaction', id);
     expect((await scene.send('followup', id, hidden)).status).to.equal(201);
   });
 
   it('a batch takes 1,000 events, so that it ends before it is taken for paused', async () => {
-    await drainChannel(worker, scene.channelId);
+    await relay(worker, 'channel', scene.channelId);
     for (const id of [await post(), await post(), await post()]) await owe(id, 600);
     const sizes: number[] = [];
     const forget = async (_place: string, ids: readonly string[]): Promise<void> => void sizes.push(ids.length);
-    await drainChannel({ ...worker, forget }, scene.channelId);
+    await relay({ ...worker, forget }, 'channel', scene.channelId);
     expect(sizes).to.deep.equal([600, 600, 600]);
   });
 
@@ -147,9 +145,9 @@ describe('what documents owe while no worker takes it', () => {
     const id = await post();
     await call('DELETE', at(`/messages/${id}`));
     const messages = Object.create(worker.db.messages, { deleteMany: { value: () => Promise.reject(new Error('died')) } });
-    const fault = await drainChannel({ ...worker, db: { ...worker.db, messages } }, scene.channelId).catch((error: unknown) => error);
+    const fault = await relay({ ...worker, db: { ...worker.db, messages } }, 'channel', scene.channelId).catch((error: unknown) => error);
     expect(fault).to.be.an('error').with.property('message', 'died');
-    await drainChannel(worker, scene.channelId);
+    await relay(worker, 'channel', scene.channelId);
     expect(await worker.db.messages.countDocuments({ _id: id })).to.equal(0);
   });
 

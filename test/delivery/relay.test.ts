@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { createLog } from '../../lib/base/log.ts';
 import { permissionBits } from '../../lib/base/permissions.ts';
-import { drainChannel, overdueChannels } from '../../lib/domain/delivery.ts';
+import { overdueKeys, relay } from '../../lib/domain/relay.ts';
 import { serverPlace } from '../../lib/store/log/keys.ts';
 import { openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
@@ -10,7 +10,7 @@ import { caughtUp, listenAs, startNode } from '../harness/whole.ts';
 import { makeWorld, type World } from '../harness/world.ts';
 
 for (const partitions of ['1', '3'])
-  describe(`drain-channel, ${partitions} partition(s)`, () => {
+  describe(`relay, ${partitions} partition(s)`, () => {
     let api: TestApi;
     let worker: WorkerPlatform;
     let world: World;
@@ -42,7 +42,7 @@ for (const partitions of ['1', '3'])
     it('appends to the place of the server in order, each entry naming the one before, and leaves nothing owed', async () => {
       const sent = ['a', 'b', 'c', 'd'];
       for (const content of sent) await post(content);
-      await drainChannel(worker, channelId);
+      await relay(worker, 'channel', channelId);
       const logged = await log();
       expect(contentsOf(logged)).to.deep.equal(sent);
       const numbers = logged.map(({ head }) => head.number);
@@ -57,8 +57,8 @@ for (const partitions of ['1', '3'])
     it('run twice, or by two at once, delivers nothing twice', async () => {
       const before = (await log()).length;
       for (let n = 0; n < 30; n++) await post(`twice ${n}`);
-      await Promise.all([drainChannel(worker, channelId), drainChannel(worker, channelId), drainChannel(worker, channelId)]);
-      await drainChannel(worker, channelId);
+      await Promise.all([relay(worker, 'channel', channelId), relay(worker, 'channel', channelId), relay(worker, 'channel', channelId)]);
+      await relay(worker, 'channel', channelId);
       expect(contentsOf(await since(before))).to.deep.equal(Array.from({ length: 30 }, (_, n) => `twice ${n}`));
     });
 
@@ -89,14 +89,14 @@ for (const partitions of ['1', '3'])
         return ears.map((ear) => ear.heard.flatMap(({ d }) => d.content ?? []));
       };
       await post('for both');
-      await drainChannel(worker, channelId);
+      await relay(worker, 'channel', channelId);
       await post('for one');
       await hide(permissionBits['View Channel']);
-      await drainChannel(worker, channelId);
+      await relay(worker, 'channel', channelId);
       expect(await heard()).to.deep.equal([['for both', 'for one'], ['for both']]);
       await hide(0);
       await post('for both again');
-      await drainChannel(worker, channelId);
+      await relay(worker, 'channel', channelId);
       expect(await heard()).to.deep.equal([
         ['for both', 'for one', 'for both again'],
         ['for both', 'for both again'],
@@ -109,11 +109,11 @@ for (const partitions of ['1', '3'])
       const before = (await log()).length;
       const [kept, gone] = [await post('kept'), await post('gone')];
       await api.call('DELETE', `${path}/${gone}`, { as: as() });
-      await drainChannel(worker, channelId);
+      await relay(worker, 'channel', channelId);
       await api.call('PATCH', `${path}/${kept}`, { as: as(), body: { content: 'edited' } });
-      await drainChannel(worker, channelId);
+      await relay(worker, 'channel', channelId);
       await api.call('DELETE', `${path}/${kept}`, { as: as() });
-      await drainChannel(worker, channelId);
+      await relay(worker, 'channel', channelId);
       const logged = (await since(before)).map(({ name, data }) => [name, data.id, data.content]);
       expect(logged).to.deep.equal([
         ['MESSAGE_CREATE', kept, 'kept'],
@@ -129,11 +129,11 @@ for (const partitions of ['1', '3'])
       const react = (method: string, id: string) => api.call(method, `${path}/${id}/reactions/%F0%9F%91%8D`, { as: as() });
       for (const announced of [true, false]) {
         const id = await post(`announced: ${announced}`);
-        if (announced) await drainChannel(worker, channelId);
+        if (announced) await relay(worker, 'channel', channelId);
         await react('PUT', id);
         await react('DELETE', id);
         await api.call('DELETE', `${path}/${id}`, { as: as() });
-        await drainChannel(worker, channelId);
+        await relay(worker, 'channel', channelId);
       }
       const logged = (await since(before)).map(({ name }) => name);
       expect(logged).to.deep.equal(['MESSAGE_CREATE', 'REACTION_ADD', 'REACTION_REMOVE', 'MESSAGE_DELETE', 'MESSAGE_DELETE']);
@@ -143,7 +143,7 @@ for (const partitions of ['1', '3'])
       const id = await post('first');
       const owed = await api.platform.db.messages.findOne({ _id: id }).lean();
       await api.call('PATCH', `${path}/${id}`, { as: as(), body: { content: 'second' } });
-      await drainChannel(worker, channelId);
+      await relay(worker, 'channel', channelId);
       expect(owed?.ob).to.have.length(1);
       expect((await log()).filter(({ data }) => data.id === id).map(({ name }) => name)).to.deep.equal([
         'MESSAGE_CREATE',
@@ -153,10 +153,10 @@ for (const partitions of ['1', '3'])
 
     it('the sweep finds channels whose events are older than 2 s, and no others', async () => {
       const id = await post('overdue');
-      expect(await overdueChannels(worker)).to.deep.equal([]);
+      expect(await overdueKeys(worker, 'channel')).to.deep.equal([]);
       await api.platform.db.messages.updateOne({ _id: id }, { $set: { obAt: new Date(Date.now() - 2_500) } });
-      expect(await overdueChannels(worker)).to.deep.equal([channelId]);
-      await drainChannel(worker, channelId);
-      expect(await overdueChannels(worker)).to.deep.equal([]);
+      expect(await overdueKeys(worker, 'channel')).to.deep.equal([channelId]);
+      await relay(worker, 'channel', channelId);
+      expect(await overdueKeys(worker, 'channel')).to.deep.equal([]);
     });
   });

@@ -1,13 +1,24 @@
+import type { EventName, LoggedData } from '../contract/events.ts';
 import type { Append } from '../store/log/append.ts';
 import type { Appended } from '../store/log/confirm.ts';
+import type { Visibility } from '../store/log/entry.ts';
 import { accountPlace, serverPlace } from '../store/log/keys.ts';
 import type { WorkerPlatform } from '../store/platform.ts';
 import { homeOfChannel } from './access.ts';
 
-/** An event that is due, and the place whose log it goes to. */
+/** An event to be appended, and the place whose log it goes to. */
 export interface PlacedEvent extends Append {
   place: string;
 }
+
+/** An event with its payload. The id makes it be appended once. */
+export const placedEvent = <N extends EventName>(
+  place: string,
+  id: string,
+  name: N,
+  data: LoggedData<N>,
+  visibility: Visibility = {},
+): PlacedEvent => ({ place, id, name, payload: JSON.stringify(data), ...visibility });
 
 /** The places that events of a channel go to: its server's, or the two participants' of a DM; none when it is gone. */
 export async function placesOfChannel(
@@ -18,10 +29,6 @@ export async function placesOfChannel(
   const dm = (await homeOfChannel(platform, channelId))?.dm;
   return dm ? dm.userIds.map(accountPlace) : [];
 }
-
-/** `events`, each for all of `places`. */
-export const placed = (places: readonly string[], events: readonly Append[]): PlacedEvent[] =>
-  places.flatMap((place) => events.map((event) => ({ ...event, place })));
 
 /**
  * Appends events in their order, each once however often it is called; answers what `confirm` takes before they are acknowledged. Rejects while Redis is away;
@@ -43,7 +50,7 @@ export async function appendInOrder({ append }: WorkerPlatform, events: readonly
   return appended;
 }
 
-/** Lets the marks of events expire that are taken off their documents. Never rejects. */
+/** Lets the marks of events expire that are no longer in an outbox. Never rejects. */
 export async function forgetAll({ forget }: WorkerPlatform, events: readonly PlacedEvent[]): Promise<void> {
   const byPlace = new Map<string, string[]>();
   for (const { place, id } of events) {

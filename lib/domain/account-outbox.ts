@@ -1,0 +1,52 @@
+import { limits } from '../base/limits.ts';
+import type { EventData } from '../contract/events.ts';
+import { bookkeeping, trusted } from '../store/database.ts';
+import { settled } from '../store/models/outbox.ts';
+import type { WorkerPlatform } from '../store/platform.ts';
+import { publicUserOf } from './faces.ts';
+import type { OutboxSource, PendingEvents } from './outbox-source.ts';
+
+/** The servers of an account and the accounts with which it shares a DM, of those used last. */
+async function contactsOf({ db }: WorkerPlatform, accountId: string): Promise<{ servers: string[]; accounts: string[] }> {
+  const [memberships, dms] = await Promise.all([
+    db.members.find({ userId: accountId }, { _id: 0, serverId: 1 }).lean(),
+    db.dms.find({ userIds: accountId }, { _id: 0, userIds: 1 }).sort({ activeId: -1 }).limit(limits.dmsListed).lean(),
+  ]);
+  return {
+    servers: memberships.map(({ serverId }) => serverId),
+    accounts: dms.flatMap(({ userIds }) => userIds.filter((other) => other !== accountId)),
+  };
+}
+
+/** The pending event of an account, which shows it as it is now: for everyone who shares a server or a DM with it, and for its own sessions. */
+async function* read(platform: WorkerPlatform, accountId: string): AsyncGenerator<PendingEvents, void> {
+  const account = await platform.db.accounts.findOne({ _id: accountId }).lean();
+  const entries = account?.ob ?? [];
+  const last = entries.at(-1);
+  if (!account || !last) return;
+  const { servers, accounts } = await contactsOf(platform, accountId);
+  const data: EventData<'USER_UPDATE'> = publicUserOf(account);
+  yield {
+    events: [],
+    broadcast: { id: last.id, name: 'USER_UPDATE', data, servers, accounts: [...accounts, accountId] },
+    async acknowledge() {
+      const relayed = settled(entries.map(({ id }) => id));
+      await platform.db.accounts.collection.updateOne({ _id: accountId as never }, relayed, bookkeeping);
+    },
+  };
+}
+
+/** How many accounts one sweep takes. */
+const sweepAccounts = 100;
+
+async function overdue({ db }: WorkerPlatform, $lt: Date): Promise<string[]> {
+  const found = await db.accounts
+    .find({ obAt: trusted({ $lt }) }, { _id: 1 })
+    .sort({ obAt: 1 })
+    .limit(sweepAccounts)
+    .lean();
+  return found.map(({ _id }) => _id);
+}
+
+/** The accounts, with USER_UPDATE. */
+export const accountOutbox: OutboxSource = { read, overdue, sweptAtOnce: 1 };

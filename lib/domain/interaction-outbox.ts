@@ -1,0 +1,118 @@
+import type { LoggedData } from '../contract/events.ts';
+import { trusted } from '../store/database.ts';
+import { accountPlace } from '../store/log/keys.ts';
+import type { InteractionDoc } from '../store/models/interaction.ts';
+import { type OutboxEntry, settled } from '../store/models/outbox.ts';
+import type { Platform, WorkerPlatform } from '../store/platform.ts';
+import { loadServerNow, mayView } from './access.ts';
+import { accountsOf, faceOf, goneAuthor } from './faces.ts';
+import { moveToExpired, windows } from './interaction-states.ts';
+import { storeMessage } from './message-draft.ts';
+import { type OutboxSource, type PendingEvents, relayBatch } from './outbox-source.ts';
+import { type PlacedEvent, placedEvent } from './placed-events.ts';
+
+type Timed = InteractionDoc & { left: number };
+
+/** The interaction that `filter` names, and how many of its 3 seconds are left by the database's clock, in milliseconds; null when there is none. */
+async function readTimed(platform: WorkerPlatform, filter: object): Promise<Timed | null> {
+  const found = await platform.db.interactions.collection.aggregate([{ $match: filter }, { $set: { left: windows.left } }]).toArray();
+  return (found[0] as unknown as Timed | undefined) ?? null;
+}
+
+/** The interaction as the bot gets it, but for its token, which is added when it is sent. */
+export async function payloadOf(platform: Platform, interaction: InteractionDoc): Promise<LoggedData<'INTERACTION_CREATE'>> {
+  const { _id: id, applicationId, channelId, serverId, userId, userRoles: roles, command, options } = interaction;
+  const account = (await accountsOf(platform, [userId])).get(userId);
+  const user = { ...(account ? faceOf(account) : goneAuthor(userId)), roles };
+  const data = { id: command.id, name: command.name, options };
+  return { type: 'command', id, applicationId, channelId, serverId, user, data };
+}
+
+type InteractionEvent = 'INTERACTION_CREATE' | 'INTERACTION_UPDATE' | 'MESSAGE_CREATE';
+type Render = (platform: WorkerPlatform, interaction: InteractionDoc, entry: OutboxEntry) => Promise<PlacedEvent[]>;
+
+/** For the bot's newest session. One that is offline, or may not see the channel any more, gets nothing: the interaction will expire. */
+const toBot: Render = async (platform, interaction, { id }) => {
+  const { botId, channelId, serverId, state } = interaction;
+  if (state !== 'created') return [];
+  const access = serverId === null ? null : await loadServerNow(platform, serverId);
+  if (serverId !== null && !(access && (await mayView(access, botId, channelId)))) return [];
+  const onlySession = await platform.newestSession(botId);
+  if (onlySession === null) return [];
+  return [placedEvent(accountPlace(botId), id, 'INTERACTION_CREATE', await payloadOf(platform, interaction), { onlySession })];
+};
+
+/** For the person, and nobody else: the interaction's state, or an ephemeral answer, as the entry holds it. */
+const toPerson =
+  <N extends InteractionEvent>(name: N): Render =>
+  async (_platform, { userId }, { id, data }) => [placedEvent(accountPlace(userId), id, name, data as LoggedData<N>)];
+
+const render: Record<InteractionEvent, Render> = {
+  INTERACTION_CREATE: toBot,
+  INTERACTION_UPDATE: toPerson('INTERACTION_UPDATE'),
+  MESSAGE_CREATE: toPerson('MESSAGE_CREATE'),
+};
+
+/** The pending events of an interaction. The message of a decided answer is stored first. */
+async function pendingOf(platform: WorkerPlatform, interaction: InteractionDoc): Promise<PendingEvents> {
+  const { _id, answer, ob: entries = [] } = interaction;
+  const stored = answer ? await storeMessage(platform, answer) : null;
+  const events: PlacedEvent[] = [];
+  for (const entry of entries) events.push(...(await render[entry.name as InteractionEvent](platform, interaction, entry)));
+  return {
+    events,
+    async acknowledge() {
+      await platform.db.interactions.collection.updateOne({ _id: _id as never }, [
+        ...settled(entries.map((entry) => entry.id)),
+        ...(stored ? [{ $set: { messageId: stored._id } }] : []),
+        { $unset: 'answer' },
+      ]);
+    },
+  };
+}
+
+/** Relays the pending events of an interaction that was read after `began`, by the process' monotonic clock. Doing it twice, or two at once, relays nothing twice. */
+export async function relayInteraction(platform: WorkerPlatform, interaction: InteractionDoc, began: number): Promise<void> {
+  await (await relayBatch(platform, await pendingOf(platform, interaction), began))?.acknowledged;
+}
+
+/** Ends an interaction whose time is over, and relays that. False when it was answered, was ended already, or has time left. */
+export async function expireInteraction(platform: WorkerPlatform, interaction: InteractionDoc): Promise<boolean> {
+  const began = performance.now();
+  const expired = await moveToExpired(platform, interaction);
+  if (expired) await relayInteraction(platform, expired, began);
+  return expired !== null;
+}
+
+/** The pending events of an interaction. A bot that would get it too late does not, as it could do nothing but fail. */
+async function* read(platform: WorkerPlatform, id: string): AsyncGenerator<PendingEvents, void> {
+  const found = await readTimed(platform, { _id: id });
+  if (!found?.ob?.length) return;
+  // Answered or ended by another between the two, it is relayed by who did that.
+  const isLate = found.state === 'created' && found.left === 0;
+  const interaction = isLate ? await moveToExpired(platform, found) : found;
+  if (interaction) yield await pendingOf(platform, interaction);
+}
+
+/** How many interactions one sweep takes. */
+const sweepMax = 500;
+
+/** An answer whose message is not stored yet always has a pending event, so it is among these. */
+async function overdue({ db }: WorkerPlatform, before: Date): Promise<string[]> {
+  const found = await db.interactions
+    .find({ obAt: trusted({ $lte: before }) }, { _id: 1 })
+    .sort({ obAt: 1 })
+    .limit(sweepMax)
+    .lean();
+  return found.map(({ _id }) => _id);
+}
+
+/** The interactions. */
+export const interactionOutbox: OutboxSource = { read, overdue, sweptAtOnce: 8 };
+
+/** Ends the interaction if its time is over. Answers how many milliseconds it has left when it is too early, else null: there is nothing more to do. */
+export async function expireUnanswered(platform: WorkerPlatform, id: string): Promise<number | null> {
+  const found = await readTimed(platform, { _id: id, state: 'created' });
+  if (found?.left === 0) await expireInteraction(platform, found);
+  return found?.left || null;
+}

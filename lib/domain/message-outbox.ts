@@ -1,0 +1,156 @@
+import type { EventData } from '../contract/events.ts';
+import type { Message } from '../contract/message.ts';
+import { bookkeeping, trusted } from '../store/database.ts';
+import type { MessageDoc } from '../store/models/message.ts';
+import { type OutboxEntry, settled, undeliveredIndex } from '../store/models/outbox.ts';
+import type { WorkerPlatform } from '../store/platform.ts';
+import { removableGraves } from './crosspost-graves.ts';
+import { settleDm } from './dm-activity.ts';
+import { entriesToSend, hasBirthOrEnd, isAnnounced, type OutboxSource, type PendingEvents } from './outbox-source.ts';
+import { type PlacedEvent, placedEvent, placesOfChannel } from './placed-events.ts';
+import { presentMessages } from './present.ts';
+import { askRecount } from './thread-activity.ts';
+
+/** How many documents one batch takes, and how many events: those of one document go in one. */
+const batchDocuments = 100;
+const batchEvents = 1_000;
+
+type MessageEvent = 'MESSAGE_CREATE' | 'MESSAGE_UPDATE' | 'MESSAGE_DELETE' | 'REACTION_ADD' | 'REACTION_REMOVE' | 'PINS_UPDATE';
+
+type Render<N extends MessageEvent> = (message: MessageDoc, entry: OutboxEntry, shown: Message | undefined) => EventData<N> | null;
+
+const reaction: Render<'REACTION_ADD'> = ({ _id: messageId, channelId, serverId, ob }, { data }, shown) =>
+  shown || isAnnounced(ob) ? { channelId, messageId, serverId, ...(data as { userId: string; emoji: string }) } : null;
+
+/** The payload of each event of a message, shown as it is now; null for what says nothing of a message that is gone. */
+const render: { [N in MessageEvent]: Render<N> } = {
+  MESSAGE_CREATE: ({ serverId }, { nonce }, shown) =>
+    shown ? { ...shown, ...(serverId ? { serverId } : {}), ...(nonce === undefined ? {} : { nonce }) } : null,
+  MESSAGE_UPDATE: ({ serverId }, _entry, shown) => (shown ? { ...shown, serverId } : null),
+  MESSAGE_DELETE: ({ _id: id, channelId, serverId }) => ({ id, channelId, serverId }),
+  REACTION_ADD: reaction,
+  REACTION_REMOVE: reaction,
+  PINS_UPDATE: ({ channelId, serverId }) => ({ channelId, serverId }),
+};
+
+/** The events of `messages`, in their order, for each of `places`. A message deleted before it was announced is never announced, nor what was done with it. */
+async function eventsOf(platform: WorkerPlatform, messages: readonly MessageDoc[], places: readonly string[]): Promise<PlacedEvent[]> {
+  const alive = messages.filter((message) => !message.deleted);
+  const shown = new Map((await presentMessages(platform, alive, null)).map((one) => [one.id, one]));
+  return places.flatMap((place) =>
+    messages.flatMap((message) =>
+      [...entriesToSend(message.ob ?? [])].flatMap((entry): PlacedEvent[] => {
+        const name = entry.name as MessageEvent;
+        const data = render[name](message, entry, shown.get(message._id));
+        return data ? [placedEvent(place, entry.id, name, data, { channelId: message.channelId })] : [];
+      }),
+    ),
+  );
+}
+
+/** As many of `found` as one batch takes, at least one. */
+function oneBatch(found: readonly MessageDoc[]): readonly MessageDoc[] {
+  let pending = 0;
+  const end = found.findIndex(({ ob = [] }, at) => {
+    pending += ob.length;
+    return at > 0 && pending > batchEvents;
+  });
+  return end === -1 ? found : found.slice(0, end);
+}
+
+/**
+ * Makes up for a post or a delete that could not note it in Redis, or died before: ahead of its event, as who begins a session after that learns of it here.
+ * `noted` is the newest message that is noted there.
+ */
+async function noteNewest(
+  { messageOrder: { newest } }: WorkerPlatform,
+  channelId: string,
+  messages: readonly MessageDoc[],
+  noted: string,
+): Promise<void> {
+  const last = messages.at(-1)?._id ?? '';
+  if (messages.some(({ deleted }) => deleted)) await newest.forget(channelId);
+  else if (noted < last) await newest.raise(channelId, last);
+}
+
+/** Messages of one channel whose events were relayed. */
+interface RelayedMessages {
+  platform: WorkerPlatform;
+  channelId: string;
+  messages: readonly MessageDoc[];
+}
+
+/** Makes up for what a post or a delete may have left undone when its process died. */
+async function repair({ platform, channelId, messages }: RelayedMessages): Promise<void> {
+  if (messages[0]?.serverId === null) await settleDm(platform, channelId);
+  if (messages[0]?.thread && messages.some(({ ob }) => hasBirthOrEnd(ob))) await askRecount(platform, channelId, bookkeeping);
+}
+
+/** Takes relayed events off their documents; a tombstone without pending events goes. */
+async function acknowledge(batches: RelayedMessages[]): Promise<void> {
+  const { platform } = batches[0] as RelayedMessages;
+  await Promise.all(batches.map(repair));
+  const messages = batches.flatMap((one) => one.messages);
+  const eventIds = messages.flatMap(({ ob = [] }) => ob.map(({ id }) => id));
+  const tombstones = messages.filter((message) => message.deleted);
+  const removable = tombstones.length ? await removableGraves(platform, tombstones) : [];
+  // First: as long as a tombstone has pending events it is found again, whatever dies here. It gets no more once it is one.
+  if (removable.length) await platform.db.messages.deleteMany({ _id: trusted({ $in: removable }), deleted: true });
+  const $in = messages.map(({ _id }) => _id as never);
+  await platform.db.messages.collection.updateMany({ _id: { $in } }, settled(eventIds), bookkeeping);
+}
+
+/**
+ * The pending events of a channel's messages, oldest message first. Messages from the oldest id in flight on wait until that insert has ended, which wakes
+ * the relay again: so they are relayed in the order of their ids.
+ */
+async function* read(platform: WorkerPlatform, channelId: string, relayed: ReadonlySet<string>): AsyncGenerator<PendingEvents, void> {
+  for (;;) {
+    const horizon = await platform.messageOrder.horizon(channelId);
+    const found = (await platform.db.messages.collection
+      .find({
+        channelId,
+        obAt: { $exists: true },
+        ...(horizon ? { _id: { $lt: horizon.oldest ?? horizon.below } } : {}),
+        ...(relayed.size > 0 ? { ob: { $elemMatch: { id: { $nin: [...relayed] } } } } : {}),
+      } as never)
+      .sort({ _id: 1 })
+      .limit(batchDocuments)
+      .hint(undeliveredIndex)
+      .toArray()) as unknown as MessageDoc[];
+    for (const message of found) message.ob = (message.ob ?? []).filter(({ id }) => !relayed.has(id));
+    const messages = oneBatch(found);
+    const [first] = messages;
+    if (!first) return;
+    await noteNewest(platform, channelId, messages, horizon?.newest ?? '');
+    yield {
+      events: await eventsOf(platform, messages, await placesOfChannel(platform, first)),
+      entryIds: messages.flatMap(({ ob = [] }) => ob.map(({ id }) => id)),
+      batch: { platform, channelId, messages } satisfies RelayedMessages,
+      acknowledge,
+    };
+    if (found.length < batchDocuments && messages.length === found.length) return;
+  }
+}
+
+/** How many messages one look of the sweep takes in: far below the time that one operation may take. */
+const sweepDocuments = 10_000;
+
+/** The channels with overdue events. However many messages wait, each look is a short one. */
+async function overdue({ db }: WorkerPlatform, $lt: Date): Promise<string[]> {
+  const channelIds = new Set<string>();
+  for (let $gte = new Date(0); ; ) {
+    const found = await db.messages
+      .find({ obAt: trusted({ $gte, $lt }) }, { _id: 0, channelId: 1, obAt: 1 })
+      .sort({ obAt: 1 })
+      .limit(sweepDocuments)
+      .lean();
+    for (const { channelId } of found) channelIds.add(channelId);
+    if (found.length < sweepDocuments) return [...channelIds];
+    const last = found.at(-1)?.obAt as Date;
+    $gte = new Date(Math.max(last.getTime(), $gte.getTime() + 1));
+  }
+}
+
+/** The messages of a channel. */
+export const messageOutbox: OutboxSource = { read, overdue, sweptAtOnce: 4 };
