@@ -10,7 +10,7 @@ export interface ClientFrame {
 
 /** One connection of a page to a `ScriptedGateway`. */
 export interface Peer {
-  /** The next frame of the page that is not a heartbeat. */
+  /** The next frame of the page that is neither a heartbeat nor a watch list. */
   next(): Promise<ClientFrame>;
   /** The `d` of the next heartbeat; each is acknowledged. */
   heartbeat(): Promise<unknown>;
@@ -48,6 +48,7 @@ function peerOf(socket: WebSocket): Peer {
   const send = (frame: object): void => socket.send(JSON.stringify(frame));
   socket.on('message', (data: Buffer) => {
     const frame = JSON.parse(data.toString('utf8')) as ClientFrame;
+    if (frame.op === 3) return; // which presences the page shows
     if (frame.op !== 1) return frames.push(frame);
     send({ op: 11, d: null });
     beats.push(frame.d);

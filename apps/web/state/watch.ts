@@ -1,19 +1,20 @@
 import { limits } from '../../../lib/base/limits.ts';
 import { connection, sendWatch } from '../api/gateway.ts';
 import { presenceOf, putPresence, setReceived } from './people.ts';
+import { myId } from './session.ts';
 
-/** How long changes are collected before the gateway is told, in milliseconds. */
+/** How long changes are collected before a frame is sent, in milliseconds. */
 const collectMs = 100;
-/** It may be told so often at once, and then once in so many milliseconds: it closes a connection that sends too much. */
+/** So many frames may be sent at once, then one in so many milliseconds: the gateway closes a connection that sends too much. */
 const burst = 5;
 const apartMs = 3_000;
 
 /** The accounts that each part of the page shows. */
 const shown = new Map<symbol, readonly string[]>();
 let timer: ReturnType<typeof setTimeout> | undefined;
-/** When the gateway would have been told last if it were told as evenly as it may be. */
+/** When the last frame would have been sent if all were `apartMs` apart. */
 let evenAt = Number.NEGATIVE_INFINITY;
-/** What the gateway was told last on this connection. */
+/** What the last frame on this connection named. */
 let sent = '';
 
 function send(): void {
@@ -46,9 +47,10 @@ export function watchAnew(): void {
   send();
 }
 
-/** Notes accounts that are offline. */
+/** Notes accounts that are offline; not the page's own, whose connection may not have been published yet. */
 export function putOffline(userIds: readonly string[]): void {
   for (const id of userIds) {
+    if (id === myId()) continue;
     const known = presenceOf(id);
     if (known?.status !== 'offline') putPresence(id, { status: 'offline', customStatus: known?.customStatus ?? null });
   }

@@ -92,11 +92,12 @@ function MemberList({ serverId }: { serverId: string }): JSX.Element {
   usePresences(watchedOf(all, shown));
   const box = useRef<HTMLDivElement>(null);
   const current = useSignal<string | null>(null);
-  const isMoving = useRef(false);
+  /** The row that the focus moves to as soon as it is drawn. */
+  const movesTo = useRef<string | null>(null);
   const stop = shown.find(({ key }) => key === current.value) ?? shown.find(({ kind }) => kind === 'member');
   useEffect(() => {
-    if (isMoving.current) box.current?.querySelector<HTMLElement>('button[tabindex="0"]')?.focus();
-    isMoving.current = false;
+    // An effect of an earlier drawing may run as late as after the key.
+    if (stop && stop.key === movesTo.current) box.current?.querySelector<HTMLElement>('button[tabindex="0"]')?.focus();
   });
   const onKeyDown = (event: KeyboardEvent): void => {
     const element = box.current;
@@ -106,7 +107,7 @@ function MemberList({ serverId }: { serverId: string }): JSX.Element {
     if (!element || !next) return;
     event.preventDefault();
     current.value = next.key;
-    isMoving.current = true;
+    movesTo.current = next.key;
     if (at * rowPx < element.scrollTop) element.scrollTop = at * rowPx;
     else if ((at + 1) * rowPx > element.scrollTop + element.clientHeight) element.scrollTop = (at + 1) * rowPx - element.clientHeight;
     look(element);
@@ -123,6 +124,7 @@ function MemberList({ serverId }: { serverId: string }): JSX.Element {
       onKeyDown={onKeyDown}
       onFocusIn={({ target }) => {
         const focused = (target as Element).closest<HTMLElement>('[data-key]')?.dataset.key;
+        movesTo.current = null;
         if (focused !== undefined) current.value = focused;
       }}
       ref={(element) => {
