@@ -34,6 +34,8 @@ export interface RedisCluster {
   masterOf(key: string): Promise<ClusterNode>;
   /** The replica of a master. */
   replicaOf(master: ClusterNode): Promise<ClusterNode>;
+  /** Moves the slot of a key, with all keys in it, to another master, while it is served. */
+  moveSlot(key: string, to: ClusterNode): Promise<void>;
   /** Resolves when every node that is up says that all slots are served, and every master that is up has a replica that is up to date. */
   healthy(): Promise<void>;
   close(): Promise<void>;
@@ -162,9 +164,27 @@ export async function startRedisCluster(folder: string): Promise<RedisCluster> {
       return nodes.find((node) => node.port === port) as ClusterNode;
     },
     async replicaOf(master) {
-      const lines = String(await master.redis.cluster('NODES')).split('\n');
-      const id = lines.find((line) => line.includes(` ${master.id} `) && line.includes('slave'))?.split(' ')[0];
-      return nodes.find((node) => node.id === id) as ClusterNode;
+      let found: ClusterNode | undefined;
+      await until('the master knows its replica', async () => {
+        const lines = String(await master.redis.cluster('NODES')).split('\n');
+        const id = lines.find((line) => line.includes(` ${master.id} `) && line.includes('slave'))?.split(' ')[0];
+        found = nodes.find((node) => node.id === id);
+        return found !== undefined;
+      });
+      return found as ClusterNode;
+    },
+    async moveSlot(key, to) {
+      const from = await cluster.masterOf(key);
+      const slot = await to.redis.cluster('KEYSLOT', key);
+      await to.redis.cluster('SETSLOT', slot, 'IMPORTING', from.id);
+      await from.redis.cluster('SETSLOT', slot, 'MIGRATING', to.id);
+      const target = ['127.0.0.1', to.port, '', 0, 5_000, 'AUTH', password, 'KEYS'];
+      for (;;) {
+        const names = await from.redis.cluster('GETKEYSINSLOT', slot, 10);
+        if (names.length === 0) break;
+        await from.redis.call('MIGRATE', ...target, ...names);
+      }
+      for (const node of [to, from]) await node.redis.cluster('SETSLOT', slot, 'NODE', to.id);
     },
     healthy: () =>
       until('all slots served and replicated', async () => (await Promise.all(nodes.filter(isUp).map(isHealthy))).every(Boolean)),

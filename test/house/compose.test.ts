@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { parse } from 'yaml';
 import { settings } from '../../config/index.ts';
+import { readRedisAddress } from '../../config/redis-address.ts';
 
 interface Service {
   image: string;
@@ -17,9 +18,11 @@ interface Service {
   environment?: Record<string, string>;
   volumes?: string[];
   ports?: string[];
-  networks?: string[];
+  /** Their names; in a file also as keys. */
+  networks?: string[] | Record<string, { ipv4_address: string }>;
   restart?: string;
   healthcheck?: { test: string[]; interval: string; timeout: string; retries: number };
+  depends_on?: Record<string, object>;
 }
 interface Compose {
   services: Record<string, Service>;
@@ -33,7 +36,25 @@ const mains: Record<string, string> = { api: 'apps/api', gateway: 'apps/gateway'
 const filers = ['api', 'worker'];
 const filesFolder = '/srv/parlance/files';
 const stores = { mongo: '/data/db', redis: '/data' };
-const load = (): Compose => parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true });
+const read = (file: string): Compose => parse(readFileSync(file, 'utf8'), { merge: true });
+const networksOf = ({ networks = [] }: Service): string[] => (Array.isArray(networks) ? networks : Object.keys(networks));
+
+/** The compose file; with `other` as compose lays that over it: what a service says there replaces its own, but for variables and dependencies, which are added. */
+function load(other?: string): Compose {
+  const compose = read('docker-compose.yml');
+  if (other === undefined) return compose;
+  const over = read(other);
+  for (const [name, service] of Object.entries(over.services)) {
+    const own = compose.services[name];
+    compose.services[name] = {
+      ...own,
+      ...service,
+      ...(own?.environment && { environment: { ...own.environment, ...service.environment } }),
+      ...(own?.depends_on && { depends_on: { ...own.depends_on, ...service.depends_on } }),
+    };
+  }
+  return { ...compose, volumes: { ...compose.volumes, ...over.volumes }, networks: { ...compose.networks } };
+}
 
 const pinned = (image: string): boolean => /^[a-z0-9./-]+:\d+\.\d+\.\d+(-[a-z0-9.-]+)?$/.test(image);
 const hasPair = (list: string[] | undefined, flag: string, value: string): boolean => list?.[list.indexOf(flag) + 1] === value;
@@ -70,6 +91,7 @@ function faultsOf(compose: Compose): string[] {
   for (const [name, service] of Object.entries(compose.services)) {
     if (!pinned(service.image)) faults.push(`${name}: image ${service.image} is not pinned`);
     faults.push(...faultsOfLock(name, service));
+    if (service.restart === 'no') continue; // it does one thing and ends
     const health = service.healthcheck;
     if (!health?.test.length || !health.interval || !health.timeout || !health.retries) faults.push(`${name}: no health check`);
     if (service.restart !== 'unless-stopped') faults.push(`${name}: does not restart`);
@@ -91,7 +113,7 @@ function faultsOf(compose: Compose): string[] {
   for (const [name, folder] of Object.entries(stores)) {
     const service = compose.services[name];
     if (!service?.volumes?.some((volume) => volume.endsWith(`:${folder}`))) faults.push(`${name}: ${folder} is not kept`);
-    if (service?.networks?.join() !== 'inside' || !compose.networks.inside?.internal)
+    if (!service || networksOf(service).join() !== 'inside' || !compose.networks.inside?.internal)
       faults.push(`${name}: not on the inner network alone`);
   }
   const redis = compose.services.redis?.command;
@@ -101,6 +123,42 @@ function faultsOf(compose: Compose): string[] {
   if (!compose.services.proxy) faults.push('proxy: missing');
   return faults;
 }
+
+describe('compose.cluster.yml', () => {
+  const compose = load('compose.cluster.yml');
+  const nodes = ['redis', 'redis-2', 'redis-3', 'redis-4', 'redis-5', 'redis-6'];
+
+  it('leaves everything as it is but for Redis', () => expect(faultsOf(compose)).to.deep.equal([]));
+
+  for (const name of nodes)
+    it(`${name} is a node of the cluster, keeps what it has and is on the inner network alone`, () => {
+      const service = compose.services[name] as Service;
+      expect(service.command).to.deep.equal(compose.services['redis-2']?.command);
+      for (const [flag, value] of [
+        ['--cluster-enabled', 'yes'],
+        ['--appendonly', 'yes'],
+        ['--appendfsync', 'everysec'],
+        ['--maxmemory-policy', 'noeviction'],
+      ] as const)
+        expect(hasPair(service.command, flag, value), flag).to.equal(true);
+      expect([networksOf(service), service.volumes]).to.deep.equal([['inside'], [`${name}:/data`]]);
+      expect(service.image).to.equal(load().services.redis?.image);
+    });
+
+  it('joins its nodes by their addresses, and the roles wait for that and use the cluster', () => {
+    const addresses = nodes.map(
+      (name) => (compose.services[name]?.networks as Record<string, { ipv4_address: string }> | undefined)?.inside?.ipv4_address,
+    );
+    const join = compose.services['redis-join']?.command?.join(' ') ?? '';
+    expect(join).to.contain(`--cluster create ${addresses.map((address) => `${address}:6379`).join(' ')} --cluster-replicas 1`);
+    for (const name of Object.keys(roles)) {
+      const { environment, depends_on } = compose.services[name] ?? {};
+      const { nodes: named, isCluster } = readRedisAddress(environment?.REDIS_URL ?? '');
+      expect([isCluster, named.every(({ host }) => nodes.includes(host))], name).to.deep.equal([true, true]);
+      expect(depends_on, name).to.have.property('redis-join');
+    }
+  });
+});
 
 describe('docker-compose.yml', () => {
   it('has every role, pinned images, volumes, health checks and no default password', () => expect(faultsOf(load())).to.deep.equal([]));
