@@ -1,9 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'chai';
-import { type Stores, startStores } from '../../apps/local/stores.ts';
 import { type ChaosPlan, runChaos, summary } from './chaos.ts';
+import { type ChaosStores, startChaosStores } from './stores.ts';
 
 /** The short form of `npm run chaos`: real processes, on stores of its own with durable settings. */
 describe('chaos: bots and people under SIGKILL', () => {
@@ -20,18 +17,15 @@ describe('chaos: bots and people under SIGKILL', () => {
     faults: 'all',
     report: (line) => course.push(line),
   };
-  let dataDir: string;
-  let stores: Stores;
+  let stores: ChaosStores;
 
   before(async function () {
     this.timeout(180_000);
-    dataDir = await mkdtemp(join(tmpdir(), 'parlance-chaos-'));
-    stores = await startStores({ dataDir, durable: true, own: true, supervise: false });
+    stores = await startChaosStores(false);
   });
   after(async function () {
     this.timeout(180_000);
     await stores.close();
-    await rm(dataDir, { recursive: true, force: true });
   });
 
   beforeEach(() => {
@@ -42,13 +36,13 @@ describe('chaos: bots and people under SIGKILL', () => {
   });
 
   it('every role and store killed, workers paused, subscriptions cut: nothing is lost, doubled or out of order, and every session resumes', async () => {
-    const result = await runChaos(stores, dataDir, plan);
+    const result = await runChaos(stores, plan);
     expect(result, summary(result)).to.deep.include({ lost: 0, doubled: 0, outOfOrder: 0, silentHoles: 0 });
     expect(result.resumes).to.be.at.least(1);
   }).timeout(600_000);
 
   it('negative control: without replay the same faults lose events', async () => {
-    const result = await runChaos(stores, dataDir, { ...plan, seconds: 8, faults: 'gateways', failpoints: 'no-replay' });
+    const result = await runChaos(stores, { ...plan, seconds: 8, faults: 'gateways', failpoints: 'no-replay' });
     expect(result.lost, summary(result)).to.be.greaterThan(0);
   }).timeout(600_000);
 });

@@ -1,17 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { cpus } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Stores } from '../../apps/local/stores.ts';
 import { readConfig } from '../../config/index.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { openApiPlatform } from '../../lib/store/platform.ts';
 import type { BotClient } from '../harness/bot-client.ts';
 import { startStack } from '../harness/stack.ts';
-import { gatewayFaults, injectFaults, roleFaults, storeFaults } from './faults.ts';
+import { gatewayFaults, injectFaults, roleFaults } from './faults.ts';
 import { createLedger, type Ledger, type Verdict } from './ledger.ts';
 import { makePopulation, type Sizes } from './population.ts';
 import { postInto } from './posting.ts';
 import { connectReader } from './reading.ts';
+import type { ChaosStores } from './stores.ts';
 
 /** A fault run. */
 export interface ChaosPlan extends Sizes {
@@ -77,8 +77,8 @@ async function settle(ledger: Ledger, patienceMs: number): Promise<void> {
 const sumOf = (readers: readonly BotClient[], name: 'resumes' | 'invalidated'): number =>
   readers.reduce((sum, { stats }) => sum + stats[name], 0);
 
-/** Runs real processes on `stores`, which stand in `dataDir`, under load and faults, and judges what every reader was given. */
-export async function runChaos(stores: Stores, dataDir: string, plan: ChaosPlan): Promise<ChaosResult> {
+/** Runs real processes on `stores` under load and faults, and judges what every reader was given. */
+export async function runChaos(stores: ChaosStores, plan: ChaosPlan): Promise<ChaosResult> {
   const mongo = new URL(stores.mongodbUrl);
   const name = `chaos${randomBytes(4).toString('hex')}`;
   mongo.pathname = `/${name}`;
@@ -104,6 +104,7 @@ export async function runChaos(stores: Stores, dataDir: string, plan: ChaosPlan)
     const ledger = createLedger(
       readers.map((reader) => reader.channels),
       channels.length,
+      plan.failpoints ? () => undefined : report,
     );
     readers.forEach((_, reader) => void clients.push(connectReader(stack, population, reader, ledger)));
     await Promise.all(clients.map(({ ready }) => ready));
@@ -118,8 +119,8 @@ export async function runChaos(stores: Stores, dataDir: string, plan: ChaosPlan)
     const isOver = (): boolean => performance.now() >= until;
     const gapMs = (1000 * channels.length) / plan.postsPerSec;
     const posting = { stack, ledger, gapMs, isOver: () => !isFaulty && isOver(), report };
-    const faults = gatewayFaults(stack, stores.redisUrl);
-    if (plan.faults === 'all') faults.push(...roleFaults(stack), ...storeFaults(stores, dataDir));
+    const faults = gatewayFaults(stack, stores.redisFaults);
+    if (plan.faults === 'all') faults.push(...roleFaults(stack), ...stores.redisFaults.kills, ...stores.databaseFaults);
     const injecting = injectFaults(faults, plan.faultEveryMs, isOver, report).finally(() => {
       isFaulty = false;
     });
@@ -127,6 +128,7 @@ export async function runChaos(stores: Stores, dataDir: string, plan: ChaosPlan)
     report('everything is posted');
     const cost = meter();
     await settle(ledger, plan.failpoints ? stillMs.control : stillMs.run);
+    if (!plan.failpoints) ledger.missing().slice(0, 20).forEach(report);
     return { ...ledger.judge(), ...cost, faults: count, resumes: sumOf(clients, 'resumes'), invalidated: sumOf(clients, 'invalidated') };
   } finally {
     clearInterval(progress);

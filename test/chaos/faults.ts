@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { Stores } from '../../apps/local/stores.ts';
+import type { RedisCluster } from '../harness/redis-cluster.ts';
 import type { RoleProcess, Stack } from '../harness/stack.ts';
 
 /** Something that goes wrong, and is well again when `run` resolves. */
@@ -84,24 +85,64 @@ const killStore = (stores: Stores, which: keyof Stores['processes'], meanwhile?:
   },
 });
 
-/** Every subscription of every process is cut. */
-const cutSubscriptions = (redisUrl: string): Fault => ({
+/** Every subscription of every process is cut at the Redis nodes that `urls` name. */
+const cutSubscriptions = (urls: readonly string[]): Fault => ({
   name: 'CLIENT KILL TYPE pubsub',
   target: 'redis',
   run: async () => {
-    const redis = new Redis(redisUrl, { retryStrategy: () => 100 });
-    try {
-      await redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
-    } finally {
+    for (const url of urls) {
+      const redis = new Redis(url, { retryStrategy: () => 100 });
+      redis.on('error', () => undefined);
+      await redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub').catch(() => undefined); // of a node that is down
       redis.disconnect();
     }
   },
 });
 
+/** A master is killed; another node takes its place, and it comes back as its replica. */
+const killMaster = (cluster: RedisCluster): Fault => ({
+  name: 'SIGKILL of a master',
+  target: 'redis',
+  run: async () => {
+    const up = cluster.nodes.filter(({ pid }) => pid !== undefined);
+    const roles = await Promise.all(up.map((node) => node.role()));
+    const masters = up.filter((_, at) => roles[at] === 'master');
+    const master = masters[Math.floor(Math.random() * masters.length)];
+    await master?.kill();
+    while (
+      (await Promise.all(up.filter((node) => node !== master).map((node) => node.role()))).filter((role) => role === 'master').length <
+      masters.length
+    )
+      await sleep(100);
+    await master?.start();
+    await cluster.healthy();
+  },
+});
+
+/** What goes wrong with Redis. */
+export interface RedisFaults {
+  cut: Fault;
+  kills: Fault[];
+}
+
+/** What goes wrong with a Redis that was started in `dataDir` and is not supervised. */
+export const singleRedisFaults = (stores: Stores, dataDir: string): RedisFaults => ({
+  cut: cutSubscriptions([stores.redisUrl]),
+  kills: [killStore(stores, 'redis'), killStore(stores, 'redis', () => cutLog(dataDir))],
+});
+
+/** What goes wrong with a Redis Cluster. */
+export const clusterFaults = (cluster: RedisCluster): RedisFaults => ({
+  cut: cutSubscriptions(
+    cluster.nodes.map(({ port }) => `${cluster.url.replace(/^redis\+cluster/, 'redis').replace(/@.*/, '')}@127.0.0.1:${port}`),
+  ),
+  kills: [killMaster(cluster), killMaster(cluster)],
+});
+
 /** What goes wrong between the log and clients. */
-export const gatewayFaults = ({ gateways }: Stack, redisUrl: string): Fault[] => [
+export const gatewayFaults = ({ gateways }: Stack, { cut }: RedisFaults): Fault[] => [
   ...gateways.map(killRole),
-  ...gateways.map(() => cutSubscriptions(redisUrl)),
+  ...gateways.map(() => cut),
 ];
 
 /** What goes wrong in processes. */
@@ -110,12 +151,9 @@ export const roleFaults = ({ apis, gateways, workers }: Stack): Fault[] => [
   ...[gateways, workers].flatMap((roles) => roles.map(pauseRole)),
 ];
 
-/** What goes wrong in stores that were started in `dataDir` and are not supervised. */
-export const storeFaults = (stores: Stores, dataDir: string): Fault[] => [
-  killStore(stores, 'redis'),
-  killStore(stores, 'redis', () => cutLog(dataDir)),
-  ...(['postgres', 'gateway', 'mongod'] as const).filter((name) => stores.processes[name]).map((name) => killStore(stores, name)),
-];
+/** What goes wrong with a database that is not supervised. */
+export const databaseFaults = (stores: Stores): Fault[] =>
+  (['postgres', 'gateway', 'mongod'] as const).filter((name) => stores.processes[name]).map((name) => killStore(stores, name));
 
 /** `list` in a random order. */
 function shuffled<T>(list: readonly T[]): T[] {

@@ -1,3 +1,5 @@
+import { idTimeMs } from '../../lib/base/ids.ts';
+
 /** What a fault run is judged by. A delivery is a post at a reader. */
 export interface Verdict {
   posted: number;
@@ -11,7 +13,7 @@ export interface Verdict {
   doubled: number;
   /** Deliveries that came after a later post of the same channel. */
   outOfOrder: number;
-  /** Deliveries that a session left out although it went on with later posts of the channel, and those that did not come until the end. */
+  /** Posts since READY that a session left out although it went on with later ones of the channel, and those that did not come until the end. */
   silentHoles: number;
   /** From 201 to the socket, in milliseconds. */
   p50: number;
@@ -35,6 +37,8 @@ export interface Ledger {
   received(reader: number, channel: number, post: Post): void;
   /** Op 9: the reader's session is over, and it fetches what it lacks. */
   invalidated(reader: number): void;
+  /** READY: a session has begun. Posts of before are the fetch's; the log may give some of them again, if it lost others. */
+  began(reader: number): void;
   /** The id of the last post before which a reader lacks nothing in a channel; empty when it has none. */
   lastId(reader: number, channel: number): string;
   /** What a request answered of the channel's posts after `lastId`: all of them. */
@@ -43,6 +47,8 @@ export interface Ledger {
   isComplete(): boolean;
   /** How many deliveries there were. */
   count(): number;
+  /** What readers lack, a line for each reader and channel. */
+  missing(): string[];
   judge(): Verdict;
 }
 
@@ -53,6 +59,8 @@ interface Track {
   next: number;
   /** All posts below it were fetched, or received in an earlier session. */
   covered: number;
+  /** When the session began, in Unix milliseconds. */
+  beganAt: number;
   /** Earlier posts that the reader lacks. */
   missing: Set<number>;
   isFetching: boolean;
@@ -85,10 +93,10 @@ function createHistogram(): { add(ms: number): void; percentile(share: number): 
   };
 }
 
-const createTrack = (): Track => ({ first: -1, next: -1, covered: 0, missing: new Set(), isFetching: false, lastId: '' });
+const createTrack = (): Track => ({ first: -1, next: -1, covered: 0, beganAt: 0, missing: new Set(), isFetching: false, lastId: '' });
 
-/** A ledger. `channelsOf` names the channels of each reader. */
-export function createLedger(channelsOf: readonly (readonly number[])[], channels: number): Ledger {
+/** A ledger. `channelsOf` names the channels of each reader. `note` is told of each hole that a session had when it ended. */
+export function createLedger(channelsOf: readonly (readonly number[])[], channels: number, note: (line: string) => void): Ledger {
   const posts = new Uint32Array(channels);
   const acknowledgedAt = Array.from({ length: channels }, () => new Float64Array(acknowledgementsKept));
   const tracks = channelsOf.map((own) => new Map(own.map((channel): [number, Track] => [channel, createTrack()])));
@@ -134,21 +142,30 @@ export function createLedger(channelsOf: readonly (readonly number[])[], channel
       latencies.add(performance.now() - at);
     },
     invalidated(reader) {
-      for (const track of tracks[reader]?.values() ?? []) {
+      for (const [channel, track] of tracks[reader] ?? []) {
         const { missing, next, covered, isFetching } = track;
+        if (missing.size > 0) note(`reader ${reader} had not received ${[...missing].join(', ')} of channel ${channel}, and ${next - 1}`);
         totals.silentHoles += missing.size;
         if (!isFetching) track.covered = missing.size > 0 ? Math.min(...missing) : Math.max(next, covered);
         missing.clear();
         Object.assign(track, { first: -1, next: -1, isFetching: true });
       }
     },
+    began(reader) {
+      for (const track of tracks[reader]?.values() ?? []) track.beganAt = Date.now();
+    },
     lastId: (reader, channel) => trackOf(reader, channel).lastId,
     fetched(reader, channel, list) {
       const track = trackOf(reader, channel);
-      const { first, covered, missing } = track;
+      const { first, covered, missing, beganAt } = track;
       const found = new Set(list.map(({ n }) => n));
       totals.fetched += found.size;
-      for (const n of found) if (missing.delete(n)) totals.silentHoles++; // the session left it out all the same
+      for (const { n, id } of list) {
+        if (!missing.delete(n)) continue;
+        if (idTimeMs(id) < beganAt) continue;
+        note(`reader ${reader} was not sent ${n} of channel ${channel}, ${idTimeMs(id) - beganAt} ms after READY`);
+        totals.silentHoles++;
+      }
       const end = list.reduce((most, { n }) => Math.max(most, n + 1), covered);
       for (let n = covered; n < (first === -1 ? end : first); n++) if (!found.has(n)) miss(track, n, n + 1);
       track.covered = end;
@@ -157,6 +174,14 @@ export function createLedger(channelsOf: readonly (readonly number[])[], channel
     },
     isComplete: () => tracks.every((own) => [...own].every(([channel, track]) => !track.isFetching && lacks(track, channel) === 0)),
     count: () => totals.delivered + totals.fetched,
+    missing: () =>
+      tracks.flatMap((own, reader) =>
+        [...own].flatMap(([channel, track]) => {
+          const { missing, next, covered } = track;
+          if (lacks(track, channel) === 0) return [];
+          return `reader ${reader} lacks ${[...missing].join(', ')} of channel ${channel}, and all from ${Math.max(next, covered)} of ${posts[channel]}`;
+        }),
+      ),
     judge() {
       const { delivered, fetched, doubled, outOfOrder } = totals;
       const lost = holes() + totals.overflowed;

@@ -1,9 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { startStores } from '../../apps/local/stores.ts';
 import { isGood, runChaos, summary } from './chaos.ts';
+import { startChaosStores } from './stores.ts';
 
 const { values } = parseArgs({
   options: {
@@ -13,11 +10,11 @@ const { values } = parseArgs({
     people: { type: 'string', default: '50' },
     servers: { type: 'string', default: '10' },
     'fault-every': { type: 'string', default: '5' },
+    cluster: { type: 'boolean', default: false },
   },
 });
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
-const dataDir = await mkdtemp(join(tmpdir(), 'parlance-chaos-'));
-const stores = await startStores({ dataDir, durable: true, own: true, supervise: false, report: say });
+const stores = await startChaosStores(values.cluster, say);
 try {
   const plan = {
     postsPerSec: Number(values.rate),
@@ -29,9 +26,9 @@ try {
     faultEveryMs: Number(values['fault-every']) * 1000,
     report: say,
   };
-  const result = await runChaos(stores, dataDir, { ...plan, seconds: Number(values.minutes) * 60, faults: 'all' });
+  const result = await runChaos(stores, { ...plan, seconds: Number(values.minutes) * 60, faults: 'all' });
   say(summary(result));
-  const control = await runChaos(stores, dataDir, {
+  const control = await runChaos(stores, {
     ...plan,
     seconds: 15,
     faultEveryMs: 1_000,
@@ -44,5 +41,4 @@ try {
   process.exitCode = isPassed ? 0 : 1;
 } finally {
   await stores.close();
-  await rm(dataDir, { recursive: true, force: true });
 }

@@ -63,6 +63,7 @@ export function connectReader(stack: Stack, { readers, channels }: Population, r
     urlOf: (attempt) => stack.gatewayUrl(reader + attempt),
     token,
     onReady: () => {
+      ledger.began(reader);
       if (client.stats.invalidated > 0) void fetchMissed(sessions);
     },
     onInvalid: () => {

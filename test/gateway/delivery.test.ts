@@ -69,7 +69,7 @@ describe('gateway: delivery to bots', () => {
     const bot = await world.someone('bot', server);
     const client = world.connect();
     await client.identify(bot.token);
-    const post = (i: number): Promise<void> => world.post(server, channel, String(i));
+    const post = (i: number): Promise<unknown> => world.post(server, channel, String(i));
     for (let i = 0; i < 250; i++) await (i % 7 < 3 ? world.unheard(server, () => post(i)) : post(i));
     expect(contents(await client.events(250))).to.deep.equal(Array.from({ length: 250 }, (_, i) => String(i)));
   });

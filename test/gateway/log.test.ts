@@ -1,13 +1,17 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { limits } from '../../lib/base/limits.ts';
+import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
+import { ConfigurationError } from '../../lib/base/process.ts';
 import { type Append, type Appender, createAppender } from '../../lib/store/log/append.ts';
 import { createConfirm } from '../../lib/store/log/confirm.ts';
 import { type Entry, readEntry } from '../../lib/store/log/entry.ts';
-import { createEpochs, epochSize } from '../../lib/store/log/epochs.ts';
+import { createEpochs, epochOf, epochSize } from '../../lib/store/log/epochs.ts';
+import { createEvidence, type Evidence } from '../../lib/store/log/evidence.ts';
 import { createKeys, type Keys, versionKey } from '../../lib/store/log/keys.ts';
 import { readPosition, writeNumbers, writePosition } from '../../lib/store/log/position.ts';
+import { openGatewayPlatform } from '../../lib/store/platform.ts';
 import { startWorld, type TestNode, type World } from './world.ts';
 
 describe('the log', () => {
@@ -139,15 +143,24 @@ describe('the log', () => {
     expect(readPosition('AAAA', 16)).to.equal(null);
   });
 
+  it('a process with another number of partitions than the first refuses to start, in one line', async () => {
+    const config = { ...world.config, LOG_PARTITIONS: 3 };
+    const refusal = await openGatewayPlatform(config, createLog('test', 'silent')).catch((error: unknown) => error);
+    expect(refusal).to.be.instanceOf(ConfigurationError);
+    expect((refusal as Error).message).to.equal('LOG_PARTITIONS is 3, but this installation began with 1. Set LOG_PARTITIONS to 1.');
+  });
+
   describe('epochs', () => {
     let at: string;
     let own: Keys;
     /** A worker that acknowledges what it appends. */
-    const process = (): { append: (...what: Parameters<Appender['append']>) => Promise<void>; losses: () => number } => {
+    const process = (
+      evidence: Evidence = { read: () => Promise.resolve(0), note: () => Promise.resolve() },
+    ): { append: (...what: Parameters<Appender['append']>) => Promise<void>; losses: () => number } => {
       let losses = 0;
-      const epochs = createEpochs(redis, own, () => losses++);
+      const epochs = createEpochs(redis, own, () => losses++, evidence);
       const { append } = createAppender(redis, own, epochs, createMetrics('worker').events);
-      const confirm = createConfirm(redis, own, { note: () => Promise.resolve() }, epochs);
+      const confirm = createConfirm(redis, own, evidence, epochs);
       return { append: async (place, events) => confirm(await append(place, events)), losses: () => losses };
     };
     /** As after a restart that lost so many numbers. */
@@ -166,6 +179,36 @@ describe('the log', () => {
       await two.append('server:1', [event()]);
       expect([one.losses(), two.losses()]).to.deep.equal([0, 0]);
       expect(await redis.hmget(`${at}state`, 'epoch', 'floor')).to.deep.equal(['2', null]);
+    });
+
+    it('a process that starts after a restart knows from the database what was acknowledged', async () => {
+      await process(createEvidence(world.worker.db)).append('server:1', [event()]);
+      await restart(1);
+      const next = process(createEvidence(world.worker.db));
+      await next.append('server:1', [event()]);
+      expect(next.losses()).to.equal(1);
+      expect(Number(await redis.hget(`${at}state`, 'floor'))).to.equal(3 * epochSize);
+    });
+
+    it('a log that is gone as a whole begins above the numbers that were acknowledged', async () => {
+      const evidence: Evidence = { read: () => Promise.resolve(7 * epochSize + 3), note: () => Promise.resolve() };
+      const one = process(evidence);
+      await one.append('server:1', [event()]);
+      expect(one.losses()).to.equal(1);
+      expect(epochOf(Number(await redis.get(`${at}n`)))).to.be.greaterThan(7);
+    });
+
+    it('events that are gone before they were confirmed are not acknowledged', async () => {
+      const epochs = createEpochs(redis, own, () => undefined);
+      const { append } = createAppender(redis, own, epochs, createMetrics('worker').events);
+      const appended = await append('server:1', [event()]);
+      await restart(1);
+      const confirm = createConfirm(redis, own, createEvidence(world.worker.db), epochs);
+      const before = await createEvidence(world.worker.db).read(0);
+      expect(await confirm(appended).catch((error: Error) => error.message)).to.equal('the appended events were lost');
+      await epochs.boot(0);
+      expect(await confirm(appended).catch((error: Error) => error.message)).to.equal('the appended events were lost');
+      expect(await createEvidence(world.worker.db).read(0)).to.equal(before);
     });
 
     it('a restart without acknowledged entries raises the floor once, and numbers never repeat', async () => {

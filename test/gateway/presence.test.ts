@@ -107,6 +107,32 @@ describe('gateway: presence', () => {
         expect(await here.received(client)).to.deep.equal([[]]);
       });
 
+  const begins: [what: string, begin: (one: Someone, viewer: Someone, server: string) => Promise<unknown>][] = [
+    ['the watcher joins its server', (_one, viewer, server) => here.world.join(server, viewer.id, false)],
+    [
+      'the account joins a server of the watcher',
+      async (one) => {
+        await here.world.join(here.server, one.id, false);
+        await here.world.memberEvent(here.server, 'MEMBER_ADD', one.id, { serverId: here.server });
+      },
+    ],
+  ];
+  for (const [what, begin] of begins)
+    it(`a watch of a stranger begins when ${what}`, async () => {
+      const server = await here.another();
+      const [one, viewer] = [await here.world.someone('person', server), await here.world.someone('person', here.server)];
+      await here.connect(one);
+      await here.publish();
+      const client = await here.connect(viewer, 1);
+      expect(await client.watch(here.marker, one)).to.deep.equal([]);
+      await here.received(client);
+      expect(presencesIn(client.frames).filter(([id]) => id === one.id)).to.deep.equal([]);
+      await begin(one, viewer, server);
+      expect((await client.until(0, 'PRESENCE_UPDATE')).d).to.include({ userId: one.id, status: 'online' });
+      await here.patch(one, 'Bearer', { status: 'idle' });
+      expect(await here.received(client)).to.deep.equal([[[one.id, 'idle', null]]]);
+    });
+
   const setMembers = (memberCount: number, ...ids: string[]): Promise<unknown> =>
     here.world.worker.db.servers.collection.updateMany({ _id: { $in: ids as never[] } }, { $set: { memberCount } });
 

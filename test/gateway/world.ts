@@ -6,6 +6,7 @@ import type { Overwrite } from '../../lib/base/permissions.ts';
 import type { EventName } from '../../lib/contract/events.ts';
 import { newToken } from '../../lib/domain/credentials.ts';
 import type { Append } from '../../lib/store/log/append.ts';
+import type { Appended } from '../../lib/store/log/confirm.ts';
 import { accountPlace, serverPlace } from '../../lib/store/log/keys.ts';
 import { type GatewayPlatform, openGatewayPlatform, openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { testConfig } from '../harness/stores.ts';
@@ -154,10 +155,10 @@ export class World {
     return this.changing(serverId, [], () => this.worker.db.channels.updateOne({ _id: channelId }, { $set: { overwrites } }));
   }
 
-  /** Appends an event of a channel as the relay does. */
-  async post(serverId: string, channelId: string, content: string, name: EventName = 'MESSAGE_CREATE'): Promise<void> {
+  /** Appends an event of a channel as the relay does; answers what `confirm` takes. */
+  post(serverId: string, channelId: string, content: string, name: EventName = 'MESSAGE_CREATE'): Promise<Appended[]> {
     const id = this.worker.ids.next();
-    await this.worker.append(serverPlace(serverId), [
+    return this.worker.append(serverPlace(serverId), [
       { id, name, payload: JSON.stringify({ id, channelId, serverId, content }), channelId: channelId },
     ]);
   }

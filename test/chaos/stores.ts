@@ -1,0 +1,34 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startStores } from '../../apps/local/stores.ts';
+import { startRedisCluster } from '../harness/redis-cluster.ts';
+import { clusterFaults, databaseFaults, type Fault, type RedisFaults, singleRedisFaults } from './faults.ts';
+
+/** The stores of a fault run. */
+export interface ChaosStores {
+  mongodbUrl: string;
+  redisUrl: string;
+  redisFaults: RedisFaults;
+  databaseFaults: Fault[];
+  close(): Promise<void>;
+}
+
+/** Starts stores with durable settings, in a folder of their own: a database, and one Redis or a cluster. They are not started again when they end. */
+export async function startChaosStores(isCluster: boolean, report?: (line: string) => void): Promise<ChaosStores> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'parlance-chaos-'));
+  const only = isCluster ? { only: 'mongo' as const } : {};
+  const stores = await startStores({ dataDir, durable: true, own: true, supervise: false, ...only, ...(report && { report }) });
+  const cluster = isCluster ? await startRedisCluster(join(dataDir, 'cluster')) : null;
+  return {
+    mongodbUrl: stores.mongodbUrl,
+    redisUrl: cluster?.url ?? stores.redisUrl,
+    redisFaults: cluster ? clusterFaults(cluster) : singleRedisFaults(stores, dataDir),
+    databaseFaults: databaseFaults(stores),
+    async close() {
+      await cluster?.close();
+      await stores.close();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,241 @@
+import { expect } from 'chai';
+import type { Message } from '../../lib/contract/message.ts';
+import { accountPlace } from '../../lib/store/log/keys.ts';
+import { type BotClient, connectBot } from '../harness/bot-client.ts';
+import {
+  authorize,
+  type Bot,
+  type Caller,
+  giveRole,
+  makeApplication,
+  makeChannel,
+  makeInvite,
+  makePerson,
+  makeRole,
+  makeServer,
+  type Place,
+  send,
+  setOverwrite,
+} from '../harness/factories.ts';
+import { startNode, startWhole, type TestNode, type Whole } from '../harness/whole.ts';
+
+/** How many; 1,000 take one to five minutes. */
+const rounds = Number(process.env.ROUNDS ?? 200);
+const serverCount = 3;
+/** How many people, and how many bots, of a server are on each node. */
+const ofEachKind = 3;
+const view = 1;
+/** The channels of a server, by what decides who views them: everyone does, a role shows it, and everyone does until the whole channel is hidden. */
+const memberChannels = ['open', 'byRole'] as const;
+const channelNames = [...memberChannels, 'hall'] as const;
+type ChannelName = (typeof channelNames)[number];
+
+/** A session that notes the numbers of the posts that it received, by channel. */
+interface Listener {
+  client: BotClient;
+  received: Set<string>;
+  /** Resolves when it has received this. */
+  receives(content: string): Promise<void>;
+}
+
+/** Who loses and gets back what they may view. */
+interface Victim extends Listener {
+  caller: Caller;
+  bot: Bot | null;
+  node: number;
+}
+
+/** A server in which somebody posts all the time. */
+interface Flow {
+  place: Place;
+  channels: Record<ChannelName, string>;
+  roleId: string;
+  code: string;
+  victims: Victim[];
+  /** The number of the next post that is sent. A post says `<channel> <number>`. */
+  next: number;
+  /** The sessions of the owner, one on each node. */
+  observers: Listener[];
+}
+
+/** Takes something away from a victim, or gives it back. */
+type Change = (flow: Flow, victim: Victim) => Promise<unknown>;
+
+describe('gateway: after a ban or hiding was answered', function () {
+  this.timeout(600_000);
+  let whole: Whole;
+  let second: TestNode;
+  let owner: Caller;
+  let flows: Flow[];
+  const clients: BotClient[] = [];
+
+  const listen = async (token: string, node: number): Promise<Listener> => {
+    const received = new Set<string>();
+    const waiting = new Map<string, (() => void)[]>();
+    const client = connectBot({
+      urlOf: () => (node === 0 ? whole : second).gatewayUrl,
+      token,
+      onEvent: ({ t, d }) => {
+        if (t !== 'MESSAGE_CREATE') return;
+        const content = (d as Message).content ?? String(d.id);
+        received.add(content);
+        for (const resolve of waiting.get(content) ?? []) resolve();
+        waiting.delete(content);
+      },
+    });
+    clients.push(client);
+    await client.ready;
+    return {
+      client,
+      received,
+      receives: (content) =>
+        received.has(content)
+          ? Promise.resolve()
+          : new Promise((resolve) => waiting.set(content, [...(waiting.get(content) ?? []), resolve])),
+    };
+  };
+
+  const giveBack: Change = async ({ place, code, roleId }, { caller, bot }) => {
+    if (bot) await authorize(whole, owner, bot, place.id);
+    else await send(whole, 200, caller, 'POST', `/api/invites/${code}`);
+    await giveRole(whole, owner, place.id, caller.id, roleId);
+  };
+  const overwritePath = ({ channels }: Flow, { caller }: Victim): string => `/api/channels/${channels.open}/overwrites/${caller.id}`;
+
+  /** What each change takes away, and how it is given back. */
+  const changes: [what: string, takes: readonly ChannelName[], take: Change, give: Change][] = [
+    [
+      'a ban',
+      memberChannels,
+      ({ place }, { caller }) => send(whole, 204, owner, 'PUT', `/api/servers/${place.id}/bans/${caller.id}`),
+      async (flow, victim) => {
+        await send(whole, 204, owner, 'DELETE', `/api/servers/${flow.place.id}/bans/${victim.caller.id}`);
+        await giveBack(flow, victim);
+      },
+    ],
+    [
+      'a kick',
+      memberChannels,
+      ({ place }, { caller }) => send(whole, 204, owner, 'DELETE', `/api/servers/${place.id}/members/${caller.id}`),
+      giveBack,
+    ],
+    [
+      'leaving',
+      memberChannels,
+      ({ place }, { caller }) => send(whole, 204, caller, 'DELETE', `/api/users/@me/servers/${place.id}`),
+      giveBack,
+    ],
+    [
+      'an overwrite of the member',
+      ['open'],
+      ({ channels }, { caller }) => setOverwrite(whole, owner, channels.open, caller.id, 0, view),
+      (flow, victim) => send(whole, 204, owner, 'DELETE', overwritePath(flow, victim)),
+    ],
+    [
+      'a role that is taken away',
+      ['byRole'],
+      ({ place, roleId }, { caller }) => send(whole, 204, owner, 'DELETE', `/api/servers/${place.id}/members/${caller.id}/roles/${roleId}`),
+      ({ place, roleId }, { caller }) => giveRole(whole, owner, place.id, caller.id, roleId),
+    ],
+  ];
+
+  const makeVictim = async (bot: boolean, node: number): Promise<Victim> => {
+    const caller = bot ? await makeApplication(whole, owner) : await makePerson(whole);
+    return { ...(await listen(caller.token, node)), caller, bot: bot ? (caller as Bot) : null, node };
+  };
+  const makeFlow = async (): Promise<Flow> => {
+    const place = await makeServer(whole, owner);
+    const { id: roleId } = await makeRole(whole, owner, place.id);
+    const { code } = await makeInvite(whole, owner, place.id, { maxAgeSecs: 0, maxUses: 0 });
+    const [byRole, hall] = await Promise.all([0, 1].map(() => makeChannel(whole, owner, place.id)));
+    const channels = { open: place.general, byRole: byRole?.id ?? '', hall: hall?.id ?? '' };
+    await setOverwrite(whole, owner, channels.byRole, place.id, 0, view);
+    await setOverwrite(whole, owner, channels.byRole, roleId, view, 0);
+    const each = Array.from({ length: ofEachKind }, () => [0, 1].flatMap((node) => [false, true].map((bot) => ({ node, bot }))));
+    const victims = await Promise.all(each.flat().map(({ node, bot }) => makeVictim(bot, node)));
+    const flow: Flow = { place, channels, roleId, code, victims, next: 0, observers: [] };
+    for (const victim of victims) await giveBack(flow, victim);
+    flow.observers = await Promise.all([0, 1].map((node) => listen(owner.token, node)));
+    return flow;
+  };
+
+  before(async () => {
+    whole = await startWhole();
+    second = await startNode(whole.platform.config);
+    owner = await makePerson(whole);
+    flows = await Promise.all(Array.from({ length: serverCount }, makeFlow));
+  });
+  after(async () => {
+    await Promise.all(clients.map((client) => client.close()));
+    await second.close();
+    await whole.close();
+  });
+
+  /** Posts into the channels of a server, one after another, until `isOver`. */
+  const post = async (flow: Flow, isOver: () => boolean): Promise<void> => {
+    while (!isOver())
+      await Promise.all(
+        channelNames.map((name) => {
+          const content = `${flow.place.id} ${name} ${flow.next}`;
+          return send(whole, 201, owner, 'POST', `/api/channels/${flow.channels[name]}/messages`, { content });
+        }),
+      ).then(() => flow.next++);
+  };
+  const contentOf = ({ place }: Flow, name: ChannelName, n: number): string => `${place.id} ${name} ${n}`;
+  /** Resolves when the victim has received what was appended before. */
+  const caughtUp = async (victim: Victim): Promise<void> => {
+    const id = whole.worker.ids.next();
+    const mark = { id, name: 'MESSAGE_CREATE' as const, payload: JSON.stringify({ id }), onlyAccount: victim.caller.id };
+    await whole.worker.append(accountPlace(victim.caller.id), [mark]);
+    await victim.receives(id);
+  };
+  /** One round: what was posted after the answer must not come, and after it was given back new posts come again. */
+  const runRound = async (flow: Flow, victim: Victim, [what, names, take, give]: (typeof changes)[number]): Promise<void> => {
+    await take(flow, victim);
+    const first = flow.next + 1; // the posts of `next` may have been sent before
+    for (const name of names) await flow.observers[victim.node]?.receives(contentOf(flow, name, first));
+    await caughtUp(victim);
+    const leaked = names.filter((name) => victim.received.has(contentOf(flow, name, first)));
+    expect(leaked, `${what} of ${victim.caller.username} on node ${victim.node}`).to.deep.equal([]);
+    await give(flow, victim);
+    const again = flow.next + 1;
+    for (const name of names) await victim.receives(contentOf(flow, name, again));
+  };
+
+  /** A round that hides a channel from everybody: none of the posts after the answer must come. */
+  const hideRound = async (flow: Flow): Promise<void> => {
+    const { channels, place, victims, observers } = flow;
+    await setOverwrite(whole, owner, channels.hall, place.id, 0, view);
+    const hidden = contentOf(flow, 'hall', flow.next + 1);
+    await Promise.all(observers.map((observer) => observer.receives(hidden)));
+    await Promise.all(victims.map(caughtUp));
+    const leaked = victims.filter(({ received }) => received.has(hidden)).map(({ caller, node }) => `${caller.username} on node ${node}`);
+    expect(leaked, 'a channel that is hidden').to.deep.equal([]);
+    await send(whole, 204, owner, 'DELETE', `/api/channels/${channels.hall}/overwrites/${place.id}`);
+    const shown = contentOf(flow, 'hall', flow.next + 1);
+    await Promise.all(observers.map((observer) => observer.receives(shown)));
+    hallPosts += victims.filter(({ received }) => received.has(shown)).length;
+  };
+  let hallPosts = 0;
+
+  it(`no event comes that was posted later: people and bots, two nodes, ${rounds} rounds while others post`, async () => {
+    let left = rounds;
+    const perVictim = flows.flatMap((flow) =>
+      flow.victims.map(async (victim, at) => {
+        for (let i = at; left > 0; i++) {
+          left--;
+          await runRound(flow, victim, changes[i % changes.length] as (typeof changes)[number]);
+        }
+      }),
+    );
+    const perFlow = flows.map(async (flow) => {
+      for (; left > 0; left--) await hideRound(flow);
+    });
+    let isOver = false;
+    const done = Promise.all([...perVictim, ...perFlow]).finally(() => {
+      isOver = true;
+    });
+    await Promise.all([done, ...flows.map((flow) => post(flow, () => isOver))]);
+    expect(hallPosts, 'posts of the channel that is shown again').to.be.greaterThan(0);
+  });
+});

@@ -1,0 +1,49 @@
+import { testConfig } from '../harness/stores.ts';
+import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
+import type { Client } from './client.ts';
+import type { Expectation } from './reference.ts';
+import { type Someone, startWorld, type World } from './world.ts';
+
+/** An account with one session. */
+export interface Member extends Someone {
+  bot: boolean;
+  client: Client | null;
+  sessionId: string;
+  s: string;
+  /** How many of its frames were looked at. */
+  taken: number;
+  expected: Expectation;
+}
+
+/** A worker and two nodes. The second node reaches its stores through proxies of its own. */
+export interface Stage {
+  world: World;
+  /** The Redis behind the proxies. */
+  redisUrl: string;
+  /** Between Redis and the worker and the first node; between Redis and the second node. */
+  links: readonly [TcpProxy, TcpProxy];
+  database: TcpProxy;
+}
+
+/** Numbers from 0 on that follow from `seed`. */
+export function createDice(seed: number): (below: number) => number {
+  let x = (seed * 2_654_435_761) >>> 0 || 1;
+  return (below) => {
+    x ^= x << 13;
+    x >>>= 0;
+    x ^= x >>> 17;
+    x ^= x << 5;
+    x >>>= 0;
+    return x % below;
+  };
+}
+
+/** Starts a worker and two nodes. */
+export async function startStage(partitions: number): Promise<Stage> {
+  const { REDIS_URL: redisUrl, MONGODB_URL } = testConfig();
+  const links = [await startTcpProxy(redisUrl, 6379), await startTcpProxy(redisUrl, 6379)] as const;
+  const world = await startWorld(1, { LOG_PARTITIONS: String(partitions), REDIS_URL: links[0].url, MONGODB_URL });
+  const database = await startTcpProxy(world.config.MONGODB_URL, 27017);
+  await world.addNode({ REDIS_URL: links[1].url, MONGODB_URL: database.url });
+  return { world, redisUrl, links, database };
+}
