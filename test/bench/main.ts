@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startStores } from '../../apps/local/stores.ts';
 import { type Row, table } from './report.ts';
+import { appendRows } from './rows/append.ts';
 import { archiveRows } from './rows/archive.ts';
 import { codehostAcceptRows } from './rows/codehost-accept.ts';
 import { codehostRenderRows } from './rows/codehost-render.ts';
@@ -13,6 +14,7 @@ import { fairImageRows } from './rows/fair-images.ts';
 import { fairOutboundRows } from './rows/fair-outbound.ts';
 import { fanOutRows } from './rows/fan-out.ts';
 import { gatewayFloodRow } from './rows/gateway-flood.ts';
+import { herdRows } from './rows/herd.ts';
 import { interactionRows } from './rows/interactions.ts';
 import { joinRows } from './rows/join.ts';
 import { latencyRows } from './rows/latency.ts';
@@ -25,7 +27,7 @@ import { permissionRows } from './rows/permissions.ts';
 import { postRows } from './rows/post.ts';
 import { presenceRow } from './rows/presence.ts';
 import { readMarkRows } from './rows/reads.ts';
-import { resumeRow } from './rows/resume.ts';
+import { resumeRows } from './rows/resume.ts';
 import { roleChangeRows } from './rows/role-change.ts';
 import { serverRows } from './rows/servers.ts';
 import { slowBodyRows } from './rows/slow-bodies.ts';
@@ -34,12 +36,14 @@ import { webpRows } from './rows/webp.ts';
 import type { Bench } from './setting.ts';
 
 const suites: Record<string, (bench: Bench) => Promise<Row[]>> = {
+  append: appendRows,
   post: postRows,
   latency: latencyRows,
   interactions: interactionRows,
   'fan-out': fanOutRows,
   'gateway-flood': gatewayFloodRow,
-  resume: resumeRow,
+  resume: resumeRows,
+  herd: herdRows,
   list: listRows,
   crosspost: crosspostRows,
   archive: archiveRows,
@@ -65,7 +69,7 @@ const suites: Record<string, (bench: Bench) => Promise<Row[]>> = {
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { rounds: { type: 'string', default: '5' }, seconds: { type: 'string', default: '4' }, json: { type: 'string' } },
+  options: { rounds: { type: 'string', default: '3' }, seconds: { type: 'string', default: '2' }, json: { type: 'string' } },
 });
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const dataDir = await mkdtemp(join(tmpdir(), 'parlance-bench-'));

@@ -22,6 +22,11 @@ const count = (): void => {
   }
 };
 
+const messageStart = Buffer.from('{"op":0,"t":"MESSAGE_CREATE"');
+/** Whether a frame is a message, and no other event or the acknowledgement of a heartbeat. Looks at the bytes that tell most first. */
+const isMessage = (data: Buffer): boolean =>
+  data[13] === 0x4d && data.compare(messageStart, 0, messageStart.length, 0, messageStart.length) === 0;
+
 function connect(url: string, token: string | null): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = new WebSocket(url, { perMessageDeflate: false });
@@ -35,7 +40,7 @@ function connect(url: string, token: string | null): Promise<void> {
     let ready = false;
     socket.on('message', (data: Buffer) => {
       if (ready) {
-        if (data[6] === 0x30) count(); // {"op":0 — a dispatch, not the acknowledgement of a heartbeat
+        if (isMessage(data)) count();
         return;
       }
       const frame = JSON.parse(data.toString()) as { op: number; t?: string; d: { heartbeatIntervalMs: number } };

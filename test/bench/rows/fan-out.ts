@@ -3,7 +3,7 @@ import { makeWorld, type World } from '../../harness/world.ts';
 import { type Row, shareRow } from '../report.ts';
 import { type Bench, openSetting, openSide, type Setting } from '../setting.ts';
 
-const bots = 500;
+const sessions = 500;
 const messages = 200;
 const now = (): number => performance.timeOrigin + performance.now();
 
@@ -23,45 +23,49 @@ async function oweMessages(setting: Setting, world: World): Promise<void> {
     obAt: new Date(),
   }));
   await platform.db.messages.insertMany(documents);
-  for (const channelId of world.channelIds) platform.nudge('drain-channel', { channelId });
+  for (const channelId of world.channelIds) platform.nudge('relay-channel', { channelId });
 }
 
-/** Deliveries/s to 500 bots on each of 1 and 2 gateway nodes, beside bare ws. */
+/** Deliveries/s to 500 bots or people on each of so many nodes, beside as many bare sockets. */
+async function fanOutRow(bench: Bench, kind: 'bots' | 'people', nodes: number): Promise<Row> {
+  const setting = await openSetting(bench, { api: 1, gateway: nodes, worker: 1 });
+  const counts = kind === 'bots' ? { bots: sessions * nodes } : { bots: 1, people: sessions * nodes };
+  const world = await makeWorld(setting.platform, { ...counts, channels: 8 });
+  const [swarm, plain] = await Promise.all([openSide('swarm', {}), openSide('swarm', {})]);
+  const relays = await Promise.all(Array.from({ length: nodes }, () => openSide('relay', setting.env)));
+  try {
+    const urls = Array.from({ length: nodes }, (_, at) => setting.stack.gatewayUrl(at));
+    await swarm.ask({ kind: 'connect', urls, tokens: world[kind].map(({ token }) => token) });
+    for (const relay of relays) await plain.ask({ kind: 'connectPlain', url: `ws://127.0.0.1:${relay.port}`, count: sessions });
+    const events = messages * sessions * nodes;
+    const [ours, limit]: [number[], number[]] = [[], []];
+    for (let i = 0; i < bench.rounds + 1; i++) {
+      await swarm.ask({ kind: 'expect', events });
+      const began = now();
+      const arrived = swarm.next<{ at: number }>();
+      await oweMessages(setting, world);
+      const perSec = events / (((await arrived).at - began) / 1000);
+      await plain.ask({ kind: 'expect', events });
+      const bareBegan = now();
+      const bareArrived = plain.next<{ at: number }>();
+      await Promise.all(relays.map((relay) => relay.ask({ frames: messages, bytes: 600 })));
+      const bare = events / (((await bareArrived).at - bareBegan) / 1000);
+      await swarm.ask({ kind: 'expect', events: Number.MAX_SAFE_INTEGER });
+      if (i === 0) continue; // the first round warms up
+      ours.push(perSec);
+      limit.push(bare);
+      bench.say(`  fan-out ${nodes} node(s), ${kind}: ours ${perSec.toFixed(0)}/s, bare ws ${bare.toFixed(0)}/s`);
+    }
+    return shareRow(`fan-out, ${nodes} gateway node${nodes > 1 ? 's' : ''} × ${sessions} ${kind}`, 'deliveries/s', ours, limit, 0.9);
+  } finally {
+    await Promise.all([swarm, plain, ...relays].map((side) => side.close()));
+    await setting.close();
+  }
+}
+
+/** Deliveries/s to 500 sessions on each of 1 and 2 gateway nodes, beside bare ws: bots and people. */
 export async function fanOutRows(bench: Bench): Promise<Row[]> {
   const rows: Row[] = [];
-  for (const nodes of [1, 2]) {
-    const setting = await openSetting(bench, { api: 1, gateway: nodes, worker: 1 });
-    const world = await makeWorld(setting.platform, { bots: bots * nodes, channels: 8 });
-    const [swarm, plain, relay] = await Promise.all([openSide('swarm', {}), openSide('swarm', {}), openSide('relay', setting.env)]);
-    try {
-      const urls = Array.from({ length: nodes }, (_, at) => setting.stack.gatewayUrl(at));
-      await swarm.ask({ kind: 'connect', urls, tokens: world.bots.map((bot) => bot.token) });
-      await plain.ask({ kind: 'connectPlain', url: `ws://127.0.0.1:${relay.port}`, count: bots });
-      const [ours, limit]: [number[], number[]] = [[], []];
-      for (let i = 0; i < bench.rounds + 1; i++) {
-        const events = messages * bots * nodes;
-        await swarm.ask({ kind: 'expect', events });
-        const began = now();
-        const arrived = swarm.next<{ at: number }>();
-        await oweMessages(setting, world);
-        const perSec = events / (((await arrived).at - began) / 1000);
-        const bareEvents = messages * bots;
-        await plain.ask({ kind: 'expect', events: bareEvents });
-        const bareBegan = now();
-        const bareArrived = plain.next<{ at: number }>();
-        await relay.ask({ frames: messages, bytes: 600 });
-        const bare = bareEvents / (((await bareArrived).at - bareBegan) / 1000);
-        await swarm.ask({ kind: 'expect', events: Number.MAX_SAFE_INTEGER });
-        if (i === 0) continue; // the first round warms up
-        ours.push(perSec);
-        limit.push(bare);
-        bench.say(`  fan-out ${nodes} node(s): ours ${perSec.toFixed(0)}/s, bare ws ${bare.toFixed(0)}/s`);
-      }
-      rows.push(shareRow(`fan-out, ${nodes} gateway node${nodes > 1 ? 's' : ''} × ${bots} bots`, 'deliveries/s', ours, limit, 0.9));
-    } finally {
-      await Promise.all([swarm.close(), plain.close(), relay.close()]);
-      await setting.close();
-    }
-  }
+  for (const kind of ['bots', 'people'] as const) for (const nodes of [1, 2]) rows.push(await fanOutRow(bench, kind, nodes));
   return rows;
 }

@@ -1,37 +1,92 @@
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { makeWorld } from '../../harness/world.ts';
 import { multipleRow, type Row } from '../report.ts';
-import { type Bench, openSetting, openSide } from '../setting.ts';
+import { type Bench, openSetting, openSide, type Side } from '../setting.ts';
 
-const bots = 2_000;
-/** How long the sockets idle, heartbeats apart, before they are weighed: what the handshakes left behind is collected by then. */
-const idleMs = 45_000;
-const idle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, idleMs));
+const sessions = 2_000;
+/** So many are connected before the first weighing. */
+const before = 500;
+/** How long the sockets idle before they are weighed, a heartbeat or two, in milliseconds. */
+const idleMs = 8_000;
+const collector = new URL(`../bare/collect${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url).href;
 
-/** Resident memory of a process, in kB. */
-const residentKb = async (pid: number): Promise<number> =>
-  Number(/VmRSS:\s+(\d+)/.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0);
-
-/** Memory of an idle connected bot: what 2,000 of them add to a gateway, beside as many bare sockets. Linux only. */
-export async function memoryRow(bench: Bench): Promise<Row[]> {
-  const [ours, limit]: [number[], number[]] = [[], []];
-  for (let i = 0; i < Math.min(2, bench.rounds); i++) {
-    const setting = await openSetting(bench, { api: 1, gateway: 1, worker: 0 }, { HEARTBEAT_INTERVAL_MS: '10000' });
-    const [swarm, plain, bare] = await Promise.all([openSide('swarm', {}), openSide('swarm', {}), openSide('idle', {})]);
-    try {
-      const world = await makeWorld(setting.platform, { bots, channels: 1 });
-      const [ourPid, barePid] = [setting.stack.gateways[0]?.pid(), bare.child.pid] as [number, number];
-      const [ourBefore, bareBefore] = [await residentKb(ourPid), await residentKb(barePid)];
-      await swarm.ask({ kind: 'connect', urls: [setting.stack.gatewayUrl()], tokens: world.bots.map((bot) => bot.token) });
-      await plain.ask({ kind: 'connectPlain', url: `ws://127.0.0.1:${bare.port}`, count: bots });
-      await idle();
-      // A process shrinks when it collects what its start left behind: at the least the sockets cost nothing.
-      ours.push(Math.max(0, (await residentKb(ourPid)) - ourBefore) / bots);
-      limit.push(Math.max(0, (await residentKb(barePid)) - bareBefore) / bots);
-    } finally {
-      await Promise.all([swarm.close(), plain.close(), bare.close()]);
-      await setting.close();
-    }
+/** What a process keeps in memory after a collection, in bytes. */
+async function weigh(dir: string, pid: number): Promise<number> {
+  const file = join(dir, String(pid));
+  await rm(file, { force: true });
+  process.kill(pid, 'SIGUSR2');
+  for (;;) {
+    await sleep(100);
+    const text = await readFile(file, 'utf8').catch(() => '');
+    if (text !== '') return Number(text);
   }
-  return [multipleRow('memory of an idle connected bot, 2,000 bots, after 45 s', 'kB', ours, limit, 2)];
+}
+
+/**
+ * What a connection more costs a process, in kB. `connect` connects clients number `from` to `to`, `close` closes all. All connect once before the first weighing, as
+ * the code that is compiled for them costs half as much as they do.
+ */
+async function costOf(
+  dir: string,
+  pid: number,
+  connect: (from: number, to: number) => Promise<unknown>,
+  close: () => Promise<unknown>,
+): Promise<number> {
+  await connect(0, before + sessions);
+  await sleep(idleMs);
+  await close();
+  await connect(0, before);
+  await sleep(idleMs);
+  const first = await weigh(dir, pid);
+  await connect(before, before + sessions);
+  await sleep(idleMs);
+  return ((await weigh(dir, pid)) - first) / sessions / 1024;
+}
+
+/** Memory of an idle session of a bot or person: what V8 keeps of each of 2,000 on a gateway, beside as many bare sockets. */
+export async function memoryRow(bench: Bench): Promise<Row[]> {
+  const dir = await mkdtemp(join(tmpdir(), 'parlance-bench-memory-'));
+  const collecting = { NODE_OPTIONS: `--import ${collector}`, MEMORY_DIR: dir };
+  const costs: [bots: number[], people: number[], bare: number[]] = [[], [], []];
+  try {
+    for (let i = 0; i < bench.rounds; i++) {
+      const setting = await openSetting(bench, { api: 1, gateway: 2, worker: 0 }, { HEARTBEAT_INTERVAL_MS: '5000', ...collecting });
+      const sides = await Promise.all([openSide('swarm', {}), openSide('swarm', {}), openSide('swarm', {}), openSide('idle', collecting)]);
+      const [bots, people, plain, bare] = sides;
+      try {
+        const world = await makeWorld(setting.platform, { bots: before + sessions, people: before + sessions, channels: 1 });
+        const identify = (swarm: Side, node: number, all: readonly { token: string }[]): Promise<number> =>
+          costOf(
+            dir,
+            setting.stack.gateways[node]?.pid() as number,
+            (from, to) =>
+              swarm.ask({ kind: 'connect', urls: [setting.stack.gatewayUrl(node)], tokens: all.slice(from, to).map(({ token }) => token) }),
+            () => swarm.ask({ kind: 'close' }),
+          );
+        const url = `ws://127.0.0.1:${bare.port}`;
+        const round = await Promise.all([
+          identify(bots, 0, world.bots),
+          identify(people, 1, world.people),
+          costOf(
+            dir,
+            bare.child.pid as number,
+            (from, to) => plain.ask({ kind: 'connectPlain', url, count: to - from }),
+            () => plain.ask({ kind: 'close' }),
+          ),
+        ]);
+        for (const [at, cost] of round.entries()) costs[at]?.push(cost);
+        bench.say(`  memory: bots, people, bare: ${round.map((cost) => cost.toFixed(1)).join(', ')} kB`);
+      } finally {
+        await Promise.all(sides.map((side) => side.close()));
+        await setting.close();
+      }
+    }
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+  const row = (kind: string, ours: number[]): Row => multipleRow(`memory of an idle session, 2,000 ${kind}`, 'kB', ours, costs[2], 2);
+  return [row('bots', costs[0]), row('people', costs[1])];
 }

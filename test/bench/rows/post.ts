@@ -38,7 +38,7 @@ export async function postRows(bench: Bench): Promise<Row[]> {
           'requests/s',
           of(mine, (one) => one.perSecond),
           of(bound, (one) => one.perSecond),
-          clients === 1 ? 0.6 : 0.4,
+          clients === 1 ? 0.6 : 0.45,
         ),
       );
       for (const [name, pick] of [

@@ -2,7 +2,7 @@ import { WebSocket } from 'ws';
 import { createLog } from '../../../lib/base/log.ts';
 import { serverPlace } from '../../../lib/store/log/keys.ts';
 import { openGatewayPlatform, openWorkerPlatform } from '../../../lib/store/platform.ts';
-import { makeWorld } from '../../harness/world.ts';
+import { makeServers, makeWorld } from '../../harness/world.ts';
 import { multipleRow, type Row } from '../report.ts';
 import { type Bench, openSetting } from '../setting.ts';
 
@@ -25,6 +25,7 @@ function connect(
     const socket = new WebSocket(url, { perMessageDeflate: false });
     let began = 0;
     socket.on('error', reject);
+    socket.on('close', (code, reason) => reject(new Error(`closed with ${code} ${reason.toString()} before ${until}`)));
     socket.on('message', (data: Buffer) => {
       if (data.includes('"t":"MESSAGE_CREATE"')) return; // the bench does not pay for what a bot does with its events
       const frame = JSON.parse(data.toString()) as Frame;
@@ -37,16 +38,20 @@ function connect(
   });
 }
 
-/** A resume of 1,000 missed events, from RESUME to RESUMED, beside reading the place's log alone. */
-export async function resumeRow(bench: Bench): Promise<Row[]> {
+/** A bot that was away while 1,000 events came in so many servers: its resume, from RESUME to RESUMED, beside reading their logs alone. */
+async function resumeRow(bench: Bench, places: number): Promise<Row> {
   const setting = await openSetting(bench, { api: 1, gateway: 1, worker: 0 });
   const world = await makeWorld(setting.platform, { bots: 1, channels: 1 });
   const [bot] = world.bots;
   if (!bot) throw new Error('no bot');
+  const servers = await makeServers(
+    setting.platform,
+    Array.from({ length: places }, () => [{ id: bot.id, bot: true }]),
+  );
   const silent = createLog('bench', 'silent');
   const [worker, gateway] = await Promise.all([openWorkerPlatform(setting.config, silent), openGatewayPlatform(setting.config, silent)]);
-  const deaf = { onEntry: () => undefined, onControl: () => undefined, onInterrupted: () => undefined };
-  const log = await gateway.listen('bench', deaf);
+  const ignore = { onEntry: () => undefined, onControl: () => undefined, onInterrupted: () => undefined };
+  const log = await gateway.listen('bench', ignore);
   try {
     const url = setting.stack.gatewayUrl();
     const { socket, d, s } = await connect(url, { op: 2, d: { token: bot.token } }, 'READY');
@@ -54,15 +59,12 @@ export async function resumeRow(bench: Bench): Promise<Row[]> {
     const gone = new Promise((resolve) => socket.once('close', resolve));
     socket.terminate();
     await gone;
-    const place = serverPlace(world.serverId);
-    const payload = JSON.stringify({
-      id: worker.ids.next(),
-      channelId: world.channelIds[0],
-      serverId: world.serverId,
-      content: 'x'.repeat(500),
-    });
-    for (let n = 0; n < missed; n++)
-      await worker.append(place, [{ id: worker.ids.next(), name: 'MESSAGE_CREATE', payload, channelId: world.channelIds[0] as string }]);
+    for (let n = 0; n < missed; n++) {
+      const { serverId, channelId } = servers[n % places] as { serverId: string; channelId: string };
+      const payload = JSON.stringify({ id: worker.ids.next(), channelId, serverId, content: 'x'.repeat(500) });
+      await worker.append(serverPlace(serverId), [{ id: worker.ids.next(), name: 'MESSAGE_CREATE', payload, channelId }]);
+    }
+    const wanted = servers.map(({ serverId }) => ({ place: serverPlace(serverId), after: Number(s) }));
     const [ours, limit]: [number[], number[]] = [[], []];
     for (let i = 0; i < bench.rounds + 1; i++) {
       const resumed = await connect(url, { op: 6, d: { token: bot.token, sessionId, seq: s } }, 'RESUMED');
@@ -70,17 +72,30 @@ export async function resumeRow(bench: Bench): Promise<Row[]> {
       resumed.socket.terminate();
       await closed;
       const began = performance.now();
-      const [read] = await log.read(0, [{ place, after: Number(s) }]);
+      const found = await log.read(0, wanted);
       const alone = performance.now() - began;
-      if (read?.entries.length !== missed) throw new Error(`read ${read?.entries.length} of ${missed}`);
+      const read = found.reduce((sum, { entries }) => sum + entries.length, 0);
+      if (read !== missed || resumed.d.replayed !== missed)
+        throw new Error(`read ${read} of ${missed}, resumed ${String(resumed.d.replayed)}`);
       if (i === 0) continue; // the first round warms up
       ours.push(resumed.ms);
       limit.push(alone);
     }
-    return [multipleRow(`resume of ${missed.toLocaleString('en')} missed events`, 'ms', ours, limit, 2)];
+    return multipleRow(
+      `resume of ${missed.toLocaleString('en')} missed events in ${places.toLocaleString('en')} places`,
+      'ms',
+      ours,
+      limit,
+      2,
+    );
   } finally {
     await worker.close();
     await gateway.close();
     await setting.close();
   }
+}
+
+/** A resume of 1,000 missed events in 10 and 1,000 places. */
+export async function resumeRows(bench: Bench): Promise<Row[]> {
+  return [await resumeRow(bench, 10), await resumeRow(bench, 1_000)];
 }

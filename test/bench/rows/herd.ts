@@ -1,0 +1,88 @@
+import { Redis } from 'ioredis';
+import type { CommandStartedEvent } from 'mongodb';
+import { startGateway } from '../../../apps/gateway/node.ts';
+import { createLog } from '../../../lib/base/log.ts';
+import { createMetrics } from '../../../lib/base/metrics.ts';
+import { serverPlace } from '../../../lib/store/log/keys.ts';
+import { openGatewayPlatform, openWorkerPlatform } from '../../../lib/store/platform.ts';
+import { makePeople, makeServers } from '../../harness/world.ts';
+import type { Herd } from '../bare/herd.ts';
+import { aboveRow, type Row } from '../report.ts';
+import { type Bench, openSetting, openSide } from '../setting.ts';
+
+const [few, many] = [250, 2_000];
+const servers = 20;
+/** In how many of the servers each of the people is, and how many messages came in each server while they were away. */
+const [each, missed] = [5, 2];
+/** The most commands of each store that a person may take. */
+const most = 10;
+
+/** Commands a person. */
+interface Cost {
+  database: number;
+  redis: number;
+}
+
+/** Counts what this process sends to Redis, from now on. */
+function countRedis(): () => number {
+  let sent = 0;
+  const original = Reflect.get(Redis.prototype, 'sendCommand') as (...args: unknown[]) => unknown;
+  Redis.prototype.sendCommand = function (...args) {
+    sent++;
+    return Reflect.apply(original, this, args);
+  };
+  return () => sent;
+}
+
+/** So many people are on a node that is killed, and all resume at once on another, which runs in this process: what it asks the stores. */
+async function herd(bench: Bench, count: number): Promise<Cost> {
+  const setting = await openSetting(bench, { api: 1, gateway: 1, worker: 0 }, { TRUST_PROXY: '1' });
+  const monitored = new URL(setting.config.MONGODB_URL);
+  monitored.searchParams.set('monitorCommands', 'true');
+  const silent = createLog('bench', 'silent');
+  const config = { ...setting.config, MONGODB_URL: monitored.href, GATEWAY_PORT: 0 };
+  const [platform, worker] = await Promise.all([openGatewayPlatform(config, silent), openWorkerPlatform(setting.config, silent)]);
+  const node = await startGateway(platform, createMetrics('gateway'));
+  const clients = await openSide('herd', {});
+  const redisCount = countRedis();
+  try {
+    const people = await makePeople(setting.platform, count);
+    const members = Array.from({ length: servers }, (_, at) =>
+      people.filter((_person, n) => (n + at) % servers < each).map(({ id }) => ({ id, bot: false })),
+    );
+    const made = await makeServers(setting.platform, members);
+    await clients.ask({ kind: 'identify', url: setting.stack.gatewayUrl(), tokens: people.map(({ token }) => token) });
+    await setting.stack.gateways[0]?.stop('SIGKILL');
+    for (const { serverId, channelId } of made)
+      for (let n = 0; n < missed; n++)
+        await worker.append(serverPlace(serverId), [
+          { id: worker.ids.next(), name: 'MESSAGE_CREATE', payload: JSON.stringify({ channelId, content: 'while away' }), channelId },
+        ]);
+    let asked = 0;
+    const onCommand = (_command: CommandStartedEvent): void => void asked++;
+    platform.db.servers.db.getClient().on('commandStarted', onCommand);
+    const before = redisCount();
+    const { replayed, ms } = await clients.ask<Herd>({ kind: 'resume', url: `ws://127.0.0.1:${node.port}/gateway?v=1` });
+    const cost = { database: asked / count, redis: (redisCount() - before) / count };
+    if (replayed !== count * each * missed) throw new Error(`${replayed} of ${count * each * missed} events came again`);
+    bench.say(
+      `  herd of ${count}: ${(ms / 1000).toFixed(1)} s; ${cost.database.toFixed(1)} database and ${cost.redis.toFixed(1)} Redis commands a person`,
+    );
+    return cost;
+  } finally {
+    await clients.close();
+    await node.close();
+    await Promise.all([platform.close(), worker.close()]);
+    await setting.close();
+  }
+}
+
+/** Commands a person when 2,000 people resume at once after a node was killed, beside 250. One round: counts do not vary as times do. */
+export async function herdRows(bench: Bench): Promise<Row[]> {
+  const [small, large] = [await herd(bench, few), await herd(bench, many)];
+  const row = (store: keyof Cost): Row =>
+    aboveRow(`${many.toLocaleString('en')} people resume at once, ${store} commands a person`, 'commands', [large[store]], null, most);
+  const flat = (store: keyof Cost): Row =>
+    aboveRow(`${store} commands a person, above those of a herd of ${few}`, 'commands', [large[store]], [small[store]], 1);
+  return [row('database'), row('redis'), flat('database'), flat('redis')];
+}
