@@ -1,0 +1,143 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import type { TObject } from 'typebox';
+import { closeCode, op } from '../../apps/gateway/frames.ts';
+import { settings } from '../../config/index.ts';
+import { limits } from '../../lib/base/limits.ts';
+import { Channel } from '../../lib/contract/channel.ts';
+import { botEvents, type EventTraits, events, optInEvents } from '../../lib/contract/events.ts';
+import { Interaction } from '../../lib/contract/interaction.ts';
+import { Message } from '../../lib/contract/message.ts';
+import { Server, ServerSummary } from '../../lib/contract/server.ts';
+import { PublicUser } from '../../lib/contract/user.ts';
+
+const page = readFileSync('docs/delivery.md', 'utf8');
+const schemas: Record<string, unknown> = { Channel, Interaction, Message, PublicUser, Server, ServerSummary };
+
+/** The rows of the table under a heading, cell by cell, without its head. */
+function rowsUnder(heading: string): string[][] {
+  const [, after = ''] = page.split(`\n${heading}\n`);
+  const lines = after.slice(after.indexOf('\n|')).trimStart().split('\n');
+  const rows = lines.slice(
+    2,
+    lines.findIndex((line) => !line.startsWith('|')),
+  );
+  return rows.map((row) =>
+    row
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+}
+
+/** What stands in backticks, on one line. */
+const codesIn = (text = ''): string[] => [...text.matchAll(/`([^`\n]+)`/g)].map(([, code]) => code ?? '');
+
+const recipients: Record<EventTraits['audience'], string> = {
+  channel: 'viewers of the channel',
+  members: 'members concerned',
+  server: 'all members',
+  account: 'the account',
+  session: 'one session',
+  known: 'see notes',
+};
+
+/** The cells of an event's row as they must be; of a payload, the schema's name or the fields. */
+function rowOf(name: keyof typeof events): string[] {
+  const { data, place, audience }: EventTraits = events[name];
+  const schema = Object.keys(schemas).find((one) => schemas[one] === data);
+  const payload = schema ? [schema] : Object.keys((data as TObject).properties);
+  const bots = botEvents.includes(name) ? 'always' : optInEvents.includes(name) ? 'on request' : 'never';
+  return [`\`${name}\``, payload.map((one) => `\`${one}\``).join(', '), place ?? 'none', recipients[audience], bots];
+}
+
+const units: Record<string, number> = { KiB: 1024, MiB: 1024 * 1024, s: 1_000, min: 60_000 };
+
+/** A number as the page writes it, such as `2,000` or `16 KiB`. */
+function valueOf(text = ''): number {
+  const [, digits = '', unit = ''] = /^([\d,]+)(?: (\w+))?$/.exec(text) ?? [];
+  return Number(digits.replaceAll(',', '')) * (unit ? (units[unit] ?? Number.NaN) : 1);
+}
+
+/** The sources that may refer to pages in docs/. */
+const sources = ['lib', 'apps', 'workers', 'config', 'test'].flatMap((folder) =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => /\.tsx?$/.test(file))
+    .map((file) => `${folder}/${file}`),
+);
+
+const headingsIn = (text: string): string[] => [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading ?? '');
+/** A heading as it stands in a link. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\w -]/g, '')
+    .replaceAll(' ', '-');
+
+describe('docs/delivery.md', () => {
+  it('has a row for every opcode, each with examples of it', () => {
+    const rows = rowsUnder('### Opcodes');
+    expect(rows.map(([code, name]) => [name, Number(code)])).to.have.deep.members(Object.entries(op));
+    for (const [code, , , example] of rows) {
+      const frames = codesIn(example).map((json) => JSON.parse(json) as { op: number; t?: string });
+      expect(frames, code).to.have.length.above(0);
+      for (const frame of frames) expect(frame).to.include({ op: Number(code) });
+    }
+  });
+
+  it('has a row for every close code', () => {
+    expect(rowsUnder('### Close codes').map(([code]) => Number(code))).to.have.members(Object.values(closeCode));
+  });
+
+  it('has a row for every event with its payload, log and recipients, and whether bots get it', () => {
+    const rows = rowsUnder('## Events').map((row) => row.slice(0, 5));
+    expect(rows).to.deep.equal((Object.keys(events) as (keyof typeof events)[]).map(rowOf));
+  });
+
+  it('shows events whose names and fields exist', () => {
+    for (const json of codesIn(page).filter((code) => code.startsWith('{"op":0'))) {
+      const { t, d } = JSON.parse(json) as { t: keyof typeof events; d: object };
+      expect(Object.keys((events[t].data as TObject).properties), t).to.have.members(Object.keys(d));
+    }
+  });
+
+  it('gives every gateway limit as it is', () => {
+    const rows = rowsUnder('### Limits').map(([, value, name]) => [codesIn(name)[0] ?? '', valueOf(value)] as const);
+    for (const [name, value] of rows) expect(limits, name).to.have.property(name, value);
+    const named = rows.map(([name]) => name);
+    expect(named).to.include.members(Object.keys(limits).filter((name) => name.startsWith('gateway')));
+    expect(new Set(named)).to.have.property('size', named.length);
+  });
+
+  it('shows what GET /api/gateway returns', () => {
+    const json = /```json\n(\{ "url".*\})\n```/.exec(page)?.[1] ?? '';
+    expect(JSON.parse(json)).to.deep.equal({
+      url: 'wss://chat.example.org/gateway',
+      heartbeatIntervalMs: Number(settings.HEARTBEAT_INTERVAL_MS.fallback),
+      resumeWindowSecs: limits.resumeWindowMs / 1000,
+      replayLimit: limits.replayEvents,
+    });
+  });
+
+  it('names metrics, files and headings that exist', () => {
+    const metrics = ['lib/base/metrics.ts', 'apps/ops/store-metrics.ts'].map((file) => readFileSync(file, 'utf8')).join();
+    const named = codesIn(page).filter((code) => code.startsWith('parlance_'));
+    expect(named.filter((name) => !metrics.includes(`'${name}'`))).to.deep.equal([]);
+    const files = codesIn(page).filter((code) => /^(lib|apps|workers|test)\/.+\.ts$/.test(code));
+    expect(files.filter((file) => !existsSync(file))).to.deep.equal([]);
+    const links = [...page.matchAll(/\]\(#([\w-]+)\)/g)].map(([, anchor]) => anchor);
+    expect(headingsIn(page).map(anchorOf)).to.include.members(links);
+  });
+});
+
+describe('references to docs/', () => {
+  it('name a page and a heading that exist', () => {
+    const broken = sources.flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(/(docs\/[\w-]+\.md)(?:, "([^"]+)")?/g)].flatMap(([reference, path = '', heading]) => {
+        const isThere = existsSync(path) && (heading === undefined || headingsIn(readFileSync(path, 'utf8')).includes(heading));
+        return isThere ? [] : [`${file}: ${reference}`];
+      }),
+    );
+    expect(broken).to.deep.equal([]);
+  });
+});
