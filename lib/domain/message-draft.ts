@@ -216,7 +216,7 @@ export async function storeMessage(
       return { result: standing, isStored: false };
     }
   });
-  void released.then(() => platform.nudge('relay-channel', { channelId }));
+  void released.then((isWoken) => isWoken || platform.nudge('relay-channel', { channelId }));
   if (message.previewsAt) await nudgePreviews(platform, message);
   if (message.serverId === null && !message.deleted) await notePosted(platform, message);
   return message;

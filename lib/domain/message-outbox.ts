@@ -1,6 +1,7 @@
 import type { EventData } from '../contract/events.ts';
 import type { Message } from '../contract/message.ts';
 import { bookkeeping, trusted } from '../store/database.ts';
+import { type HorizonReply, readHorizon } from '../store/message-order.ts';
 import type { MessageDoc } from '../store/models/message.ts';
 import { type OutboxEntry, settled, undeliveredIndex } from '../store/models/outbox.ts';
 import type { WorkerPlatform } from '../store/platform.ts';
@@ -102,11 +103,16 @@ async function acknowledge(batches: RelayedMessages[]): Promise<void> {
 
 /**
  * The pending events of a channel's messages, oldest message first. Messages from the oldest id in flight on wait until that insert has ended, which wakes
- * the relay again: so they are relayed in the order of their ids.
+ * the relay again: so they are relayed in the order of their ids. `told`: the horizon that the wake brought.
  */
-async function* read(platform: WorkerPlatform, channelId: string, relayed: ReadonlySet<string>): AsyncGenerator<PendingEvents, void> {
-  for (;;) {
-    const horizon = await platform.messageOrder.horizon(channelId);
+async function* read(
+  platform: WorkerPlatform,
+  channelId: string,
+  relayed: ReadonlySet<string>,
+  told?: readonly string[],
+): AsyncGenerator<PendingEvents, void> {
+  for (let known = told; ; known = undefined) {
+    const horizon = known ? readHorizon(known as HorizonReply) : await platform.messageOrder.horizon(channelId);
     const found = (await platform.db.messages.collection
       .find({
         channelId,

@@ -18,8 +18,8 @@ export interface PendingEvents {
 
 /** Documents with pending events. */
 export interface OutboxSource {
-  /** The pending events of one key, oldest first, but for the outbox entries `relayed`, which are about to be acknowledged. */
-  read(platform: WorkerPlatform, key: string, relayed: ReadonlySet<string>): AsyncGenerator<PendingEvents, void>;
+  /** The pending events of one key, oldest first, but for the outbox entries `relayed`, which are about to be acknowledged. `told`: what the wake said. */
+  read(platform: WorkerPlatform, key: string, relayed: ReadonlySet<string>, told?: readonly string[]): AsyncGenerator<PendingEvents, void>;
   /** Keys with events that have been pending since before `before`. */
   overdue(platform: WorkerPlatform, before: Date): Promise<string[]>;
   /** How many keys the sweep relays at once: the jobs keep most of the machine. */

@@ -18,13 +18,18 @@ const relayedMost = 500;
 /**
  * Appends the pending events of one key to the log, batch by batch, until there are none (docs/delivery.md, "Relay"). Answers what is left to do: their
  * acknowledgement, beside which the key may be relayed again. Running it twice, or two at once, appends nothing twice: every event has its mark. Rejects while
- * Redis or the database is away; the events stay pending.
+ * Redis or the database is away; the events stay pending. `told`: what the wake said of the key.
  */
-export async function beginRelay(platform: WorkerPlatform, outbox: OutboxName, key: string): Promise<() => Promise<void>> {
+export async function beginRelay(
+  platform: WorkerPlatform,
+  outbox: OutboxName,
+  key: string,
+  told?: readonly string[],
+): Promise<() => Promise<void>> {
   const name = `${outbox} ${key}`;
   const relayed = platform.relayed.get(name) ?? new Set<string>();
   const acknowledgements: Promise<unknown>[] = [];
-  const batches = sources[outbox].read(platform, key, relayed);
+  const batches = sources[outbox].read(platform, key, relayed, told);
   for (;;) {
     const began = performance.now();
     const next = await batches.next();

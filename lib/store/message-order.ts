@@ -5,6 +5,7 @@ import { isUnavailable } from './database.ts';
 import type { Keys } from './log/keys.ts';
 import { createNewestMessages, type NewestMessages, newestKey, newestLua, newestStateKey } from './newest-messages.ts';
 import { bindScript, nowLua, type RedisClient } from './redis.ts';
+import { wakeChannel } from './residents.ts';
 
 /** How long an insert may take from the moment its ids are taken, in milliseconds, times STORE_PATIENCE: then the driver gives up and the database ends the command. */
 const insertMs = 2_000;
@@ -54,15 +55,23 @@ redis.call('PEXPIRE', KEYS[2], ARGV[2])
 return entry
 `;
 
-const horizonLua = `${takeIdLua}${oldestInFlightLua}${newestLua}${nowLua}
-local ms, seq = takeId(KEYS[1], now, tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]))
-return { string.format('0:%.0f:%d', ms, seq), oldestInFlight(KEYS[2], now), readNewest(KEYS[4], KEYS[3]) or '' }
+// KEYS: id clock, in flight, newest, state. ARGV: the least time, partition, partitions.
+const horizonOfLua = `${takeIdLua}${oldestInFlightLua}${newestLua}${nowLua}
+local function horizon()
+  local ms, seq = takeId(KEYS[1], now, tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]))
+  return { string.format('0:%.0f:%d', ms, seq), oldestInFlight(KEYS[2], now), readNewest(KEYS[4], KEYS[3]) or '' }
+end
+`;
+const horizonLua = `${horizonOfLua}
+return horizon()
 `;
 
-// The insert has ended: its id is in flight no longer, and the newest of its channel if it was stored.
-const endLua = `${newestLua}
-if ARGV[1] ~= '' then redis.call('ZREM', KEYS[1], ARGV[1]) end
-if ARGV[2] ~= '' then noteNewest(KEYS[3], KEYS[2], ARGV[2], true) end
+// The insert has ended: its id is in flight no longer, and the newest of its channel if it was stored. The worker that stays with the channel, if any, is woken
+// with the horizon. KEYS and ARGV as above, and: the channel that wakes; the entry in flight, the id if it was stored, the Parlance channel.
+const endLua = `${horizonOfLua}
+if ARGV[4] ~= '' then redis.call('ZREM', KEYS[2], ARGV[4]) end
+if ARGV[5] ~= '' then noteNewest(KEYS[4], KEYS[3], ARGV[5], true) end
+return redis.call('PUBLISH', KEYS[5], cjson.encode({ channelId = ARGV[6], horizon = horizon() }))
 `;
 
 const oldestLua = `${oldestInFlightLua}${nowLua}
@@ -84,6 +93,16 @@ export interface Horizon {
   oldest: string | null;
 }
 
+/** A horizon as Redis answers it: the bound and the oldest in flight as entries, and the newest message. */
+export type HorizonReply = readonly [next: string, oldest: string, newest: string];
+
+/** The horizon, and what is noted as the newest message of the channel, '' for none. */
+export const readHorizon = ([next, oldest, newest]: HorizonReply): Horizon & { newest: string } => ({
+  below: idOfEntry(next) as string,
+  oldest: idOfEntry(oldest),
+  newest,
+});
+
 /** How an insert ended. */
 export interface Stored<T> {
   result: T;
@@ -94,8 +113,8 @@ export interface Stored<T> {
 /** An insert that was made, and when its ids are no longer in flight. */
 export interface Written<T> {
   result: T;
-  /** Resolves, and never rejects, when readers and the relay see that the insert has ended: wake the relay then. */
-  released: Promise<void>;
+  /** Resolves, and never rejects, when readers and the relay see that the insert has ended. False when no worker was woken: ask for the relay then. */
+  released: Promise<boolean>;
 }
 
 /**
@@ -104,7 +123,7 @@ export interface Written<T> {
  *   the insert. An insert that ended without a known result leaves its entry to expire, after the longest time in which it can still take effect.
  * - A reader takes a bound from the same clock, waits until no smaller id is in flight, and reads below the bound (`settled`). So whatever it returns, nothing
  *   comes between or before that later, and a message whose 201 was answered before is there.
- * - The relay does not wait: it takes what is below the oldest id in flight, and is woken when that insert has ended.
+ * - The relay does not wait: it takes what is below the oldest id in flight, and is woken when that insert has ended. A wake brings the horizon of its moment.
  * While Redis is away ids come from the process' own clock and nothing waits: messages are posted and read, but without that promise.
  */
 export interface MessageOrder {
@@ -127,8 +146,8 @@ export interface MessageOrder {
 /** Binds the order of messages to `redis`. `timeoutFactor` stretches every wait for a store. */
 export function createMessageOrder(redis: RedisClient, keys: Keys, ids: IdSource, timeoutFactor: number): MessageOrder {
   const reserveScript = bindScript<string>(redis, 'parlanceReserveId', reserveLua);
-  const horizonScript = bindScript<[string, string, string]>(redis, 'parlanceHorizon', horizonLua);
-  const endScript = bindScript<null>(redis, 'parlanceEndInsert', endLua);
+  const horizonScript = bindScript<HorizonReply>(redis, 'parlanceHorizon', horizonLua);
+  const endScript = bindScript<number>(redis, 'parlanceEndInsert', endLua);
   const oldestScript = bindScript<string>(redis, 'parlanceOldestInFlight', oldestLua);
 
   /** A new id, with its entry in flight; without one while Redis is away. */
@@ -147,9 +166,18 @@ export function createMessageOrder(redis: RedisClient, keys: Keys, ids: IdSource
       }
     return { id: ids.next(), entry: null };
   };
-  const end = async (channelId: string, entry: string | null, newest: string | null): Promise<void> => {
-    const keysOf = [inFlightKey(keys, channelId), newestKey(keys, channelId), newestStateKey(keys, channelId)];
-    if (entry !== null || newest !== null) await endScript(keysOf, [entry ?? '', newest ?? '']).catch(() => undefined);
+  /** What a script needs that reads the horizon of a channel. */
+  const horizonOf = (channelId: string): { keysOf: string[]; args: (string | number)[] } => {
+    const k = keys.partitionOf(channelId);
+    const keysOf = [idClockKey(keys, k), inFlightKey(keys, channelId), newestKey(keys, channelId), newestStateKey(keys, channelId)];
+    return { keysOf, args: [ids.lastMs(), k, keys.partitions] };
+  };
+  /** True when a worker was woken. */
+  const end = async (channelId: string, entry: string | null, newest: string | null): Promise<boolean> => {
+    if (entry === null && newest === null) return false;
+    const { keysOf, args } = horizonOf(channelId);
+    const wake = wakeChannel(keys, 'relay-channel', { channelId });
+    return (await endScript([...keysOf, wake], [...args, entry ?? '', newest ?? '', channelId]).catch(() => 0)) > 0;
   };
 
   return {
@@ -157,8 +185,9 @@ export function createMessageOrder(redis: RedisClient, keys: Keys, ids: IdSource
     async write(channelIds, insert) {
       const until = performance.now() + insertMs * timeoutFactor;
       const reserved = await Promise.all(channelIds.map(reserve));
-      const endAll = async (isStored: boolean): Promise<void> => {
-        await Promise.all(reserved.map(({ id, entry }, at) => end(channelIds[at] as string, entry, isStored ? id : null)));
+      const endAll = async (isStored: boolean): Promise<boolean> => {
+        const woken = await Promise.all(reserved.map(({ id, entry }, at) => end(channelIds[at] as string, entry, isStored ? id : null)));
+        return !woken.includes(false);
       };
       const within = (): { timeoutMS: number } => {
         const timeoutMS = Math.floor(until - performance.now());
@@ -177,10 +206,8 @@ export function createMessageOrder(redis: RedisClient, keys: Keys, ids: IdSource
     },
     async horizon(channelId) {
       if (redis.status !== 'ready') return null;
-      const k = keys.partitionOf(channelId);
-      const keysOf = [idClockKey(keys, k), inFlightKey(keys, channelId), newestKey(keys, channelId), newestStateKey(keys, channelId)];
-      const [next, oldest, newest] = await horizonScript(keysOf, [ids.lastMs(), k, keys.partitions]);
-      return { below: idOfEntry(next) as string, oldest: idOfEntry(oldest), newest };
+      const { keysOf, args } = horizonOf(channelId);
+      return readHorizon(await horizonScript(keysOf, args));
     },
     async settled(channelId, { below, oldest }) {
       const isClear = (entry: string | null): boolean => entry === null || entry >= below;
