@@ -10,7 +10,7 @@ import { dropSession, releaseSession } from './disconnect.ts';
 import { closeExpired } from './frame-handler.ts';
 import { op } from './frames.ts';
 import { barrier, createLane, laneOf, whenLive } from './lane.ts';
-import { trimTails } from './places.ts';
+import { removeLeftPlaces, trimTails } from './places.ts';
 import { createPresenceState, recoverPresences } from './presence.ts';
 import { interrupt, receiveEntry } from './receive.ts';
 import type { GatewayNode } from './state.ts';
@@ -63,6 +63,7 @@ async function createNode(platform: GatewayPlatform, metrics: Metrics): Promise<
     sessions: new Map(),
     accounts: new Map(),
     places: new Map(),
+    leftPlaces: new Map(),
     presence: createPresenceState((check) => checking('', check)),
     lanes: Array.from({ length: log.partitions }, (_, k) => createLane(k)),
     interrupt: (lane) => interrupt(made, lane),
@@ -84,6 +85,7 @@ async function createNode(platform: GatewayPlatform, metrics: Metrics): Promise<
 /** Runs each second: renews the node's lease, finds out whether anything was missed, and tries again what a store did not answer. */
 async function beat(node: GatewayNode): Promise<void> {
   forgetAddresses(node);
+  removeLeftPlaces(node);
   trimTails(node);
   for (const lane of node.lanes) if (!lane.barrier) void barrier(node, lane).catch(() => undefined);
   try {

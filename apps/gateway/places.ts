@@ -1,10 +1,13 @@
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { serverPlace } from '../../lib/store/log/keys.ts';
 import { barrier, laneOf, whenLive } from './lane.ts';
-import type { GatewayNode, Lane, Place, Session } from './state.ts';
+import { type GatewayNode, type Lane, monotonic, type Place, type Session } from './state.ts';
 
 /** How many entries of a place's log a node keeps at hand. */
 const tailKept = 128;
+/** How long a place stays after its last session left, in milliseconds, and how many such places: who comes back finds it as it was. */
+const keptMs = 60_000;
+const keptMost = 2_000;
 /** How soon a subscription that failed is tried again, in milliseconds. */
 const againMs = 50;
 
@@ -78,6 +81,7 @@ export async function joinPlaces(node: GatewayNode, session: Session, names: rea
     const lane = laneOf(node, place);
     if (!known) fresh.set(lane, [...(fresh.get(lane) ?? []), place]);
     place.sessions.add(session);
+    node.leftPlaces.delete(place);
     if (place.serverId !== null && !place.members.has(session.account.id)) place.unknownMembers.add(session.account.id);
     for (const audience of place.recipients.values()) audience.unjudged.add(session);
     session.places.add(place);
@@ -91,7 +95,20 @@ export async function joinPlaces(node: GatewayNode, session: Session, names: rea
   await Promise.all(joined.map(({ subscribed: heard }) => heard));
 }
 
-/** Removes a place from the session. The node unsubscribes when no other session has it. */
+function removePlace(node: GatewayNode, place: Place): void {
+  node.leftPlaces.delete(place);
+  node.places.delete(place.name);
+  node.log.unsubscribe(place.name);
+}
+
+/** Removes the places that the last session left a while ago. */
+export function removeLeftPlaces(node: GatewayNode): void {
+  for (const [place, leftAt] of node.leftPlaces)
+    if (node.leftPlaces.size > keptMost || monotonic() - leftAt > keptMs) removePlace(node, place);
+    else return;
+}
+
+/** Removes a place from the session. The node goes on receiving it for a while when no other session has it. */
 export function leavePlace(node: GatewayNode, session: Session, place: Place): void {
   session.places.delete(place);
   session.late.delete(place);
@@ -104,8 +121,8 @@ export function leavePlace(node: GatewayNode, session: Session, place: Place): v
     unjudged.delete(session);
   }
   if (place.sessions.size > 0 || node.places.get(place.name) !== place) return;
-  node.places.delete(place.name);
-  node.log.unsubscribe(place.name);
+  node.leftPlaces.set(place, monotonic());
+  removeLeftPlaces(node);
 }
 
 /** The place of a server; undefined when the session does not have it. */

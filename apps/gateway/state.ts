@@ -102,7 +102,7 @@ export interface Load {
   done: Promise<void>;
 }
 
-/** A place with sessions on this node. */
+/** A place with sessions on this node, or that had some a while ago. */
 export interface Place {
   readonly name: string;
   readonly k: number;
@@ -225,11 +225,12 @@ export interface GatewayNode {
   readonly sockets: Set<GatewaySocket>;
   readonly sessions: Map<string, Session>;
   readonly accounts: Map<string, LocalAccount>;
+  /** The places; and those without sessions, each with when the last one left it, the longest left first. */
   readonly places: Map<string, Place>;
+  readonly leftPlaces: Map<Place, number>;
   readonly presence: PresenceState;
   readonly lanes: readonly Lane[];
-  /** Says that something of a partition was missed. */
-  readonly interrupt: (lane: Lane) => void;
+  readonly interrupt: (lane: Lane) => void; // something of a partition was missed
   /** The numbers of all lanes as text; null when one has moved on. */
   numbers: string | null;
   /** The unidentified sockets of each address; of IPv6 by /64. */

@@ -27,9 +27,9 @@ const knowsRules = (rules: Rules | null, version: string, channelIds: Iterable<s
   return true;
 };
 
-/** Whether an entry can be given now: rules as new as its version are known, and who of the accounts here is a member. */
+/** Whether an entry can be given now: nobody is there, or rules as new as its version are known, and who of the accounts here is a member. */
 export function canJudge(place: Place, { head }: Entry): boolean {
-  if (place.serverId === null) return true;
+  if (place.serverId === null || place.sessions.size === 0) return true;
   const channelId = channelOf(head);
   return place.unknownMembers.size === 0 && knowsRules(place.rules, head.rulesVersion, channelId === undefined ? [] : [channelId]);
 }

@@ -127,7 +127,9 @@ export function createLedger(channelsOf: readonly (readonly number[])[], channel
     received(reader, channel, { n, id }) {
       const track = trackOf(reader, channel);
       if (n < track.next) {
-        if (!track.missing.delete(n)) totals.doubled++;
+        const isDoubled = !track.missing.delete(n);
+        note(`reader ${reader} received ${n} of channel ${channel} ${isDoubled ? 'again' : 'late'}, after ${track.next - 1}`);
+        if (isDoubled) totals.doubled++;
         else totals.outOfOrder++;
         return;
       }

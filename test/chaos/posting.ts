@@ -34,7 +34,7 @@ export async function postInto({ id, as }: Channel, channel: number, { stack, le
       const url = `${stack.apiUrl(channel + tries)}/api/channels/${id}/messages`;
       ({ status } = await send('POST', url, as, { content: `${channel} ${n}` }, key));
       if (status !== 201) await sleep(againMs);
-      if (performance.now() - reportedAt < stuckMs) continue;
+      if (status === 201 || performance.now() - reportedAt < stuckMs) continue;
       reportedAt = performance.now();
       report(`post ${n} in channel ${channel} is not acknowledged: status ${status}, ${tries + 1} tries`);
     }

@@ -177,6 +177,6 @@ describe('gateway: what closes a socket', () => {
     for (const client of world.clients) client.ws.terminate();
     await Promise.all(world.clients.map((client) => client.closed));
     while (node.sockets.size > 0) await new Promise((resolve) => setImmediate(resolve));
-    expect(node.sessions.size + node.accounts.size + node.places.size + node.pendingReleases.size).to.equal(0);
+    expect(node.sessions.size + node.accounts.size + node.places.size - node.leftPlaces.size + node.pendingReleases.size).to.equal(0);
   });
 });

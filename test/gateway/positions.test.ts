@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { createKeys } from '../../lib/store/log/keys.ts';
+import { around } from '../harness/around.ts';
 import { until } from '../harness/scene.ts';
 import { contents, type Someone, startWorld, type World } from './world.ts';
 
@@ -18,6 +19,18 @@ describe('gateway: where a session stands', () => {
     bot = await world.someone('bot', server);
   });
   after(() => world.close());
+
+  it('who comes back to the node that it left makes it read nothing: the node went on receiving its places', async () => {
+    const { client, id, s } = await world.begin(bot);
+    await client.cut();
+    await world.post(server, channel, 'missed');
+    const { log } = world.nodes[0]?.node ?? expect.fail();
+    around(log, 'read', () => Promise.reject(new Error('nothing is to be read')));
+    const again = world.connect();
+    await again.resume(bot.token, id, s);
+    expect(contents(await again.events(1))).to.deep.equal(['missed']);
+    expect((await again.until(0, 'RESUMED')).d).to.deep.equal({ replayed: 1 });
+  });
 
   it('tells of a server that was joined meanwhile, and then of what happened there, also before it was told', async () => {
     const { client, id, s } = await world.begin(bot);

@@ -112,7 +112,7 @@ describe('gateway: resume', () => {
     const { client, id, s } = await begin();
     await client.cut();
     await all(limits.replayEvents + 300, (i) => world.post(server, channel, String(i)));
-    const again = world.connect();
+    const again = world.connect(1);
     await again.resume(bot.token, id, s);
     expect((await again.next()).d).to.deep.include(invalid.d);
     again.send({ op: 2, d: { token: bot.token } });
