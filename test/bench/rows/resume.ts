@@ -2,11 +2,13 @@ import { WebSocket } from 'ws';
 import { createLog } from '../../../lib/base/log.ts';
 import { serverPlace } from '../../../lib/store/log/keys.ts';
 import { openGatewayPlatform, openWorkerPlatform } from '../../../lib/store/platform.ts';
-import { makeServers, makeWorld } from '../../harness/world.ts';
+import { makeServers, makeWorld, type World } from '../../harness/world.ts';
 import { multipleRow, type Row } from '../report.ts';
 import { type Bench, openSetting } from '../setting.ts';
 
 const missed = 1_000;
+
+type BenchBot = World['bots'][number];
 
 interface Frame {
   op: number;
@@ -38,24 +40,23 @@ function connect(
   });
 }
 
-/** A bot that was away while 1,000 events came in so many servers: its resume, from RESUME to RESUMED, beside reading their logs alone. */
-async function resumeRow(bench: Bench, places: number): Promise<Row> {
-  const setting = await openSetting(bench, { api: 1, gateway: 1, worker: 0 });
-  const world = await makeWorld(setting.platform, { bots: 1, channels: 1 });
-  const [bot] = world.bots;
-  if (!bot) throw new Error('no bot');
-  const servers = await makeServers(
-    setting.platform,
-    Array.from({ length: places }, () => [{ id: bot.id, bot: true }]),
-  );
+/** Where a client resumes: on the node that its socket was on, which still receives its places, or on one that knows nothing of them. */
+const nodes = { 'the node it left': 0, 'another node': 1 };
+
+/** Bots that were away while 1,000 events came in so many servers of theirs: their resume, from RESUME to RESUMED, beside reading their logs alone. */
+async function resumePlaces(bench: Bench, places: number): Promise<Row[]> {
+  const setting = await openSetting(bench, { api: 1, gateway: 2, worker: 0 });
   const silent = createLog('bench', 'silent');
   const [worker, gateway] = await Promise.all([openWorkerPlatform(setting.config, silent), openGatewayPlatform(setting.config, silent)]);
   const ignore = { onEntry: () => undefined, onControl: () => undefined, onInterrupted: () => undefined };
   const log = await gateway.listen('bench', ignore);
-  try {
-    const url = setting.stack.gatewayUrl();
-    const { socket, d, s } = await connect(url, { op: 2, d: { token: bot.token } }, 'READY');
-    const sessionId = String(d.sessionId);
+  /** The time of one resume of a bot with servers of its own, and that of the reading. */
+  const round = async (bot: BenchBot, node: number): Promise<[ours: number, limit: number]> => {
+    const servers = await makeServers(
+      setting.platform,
+      Array.from({ length: places }, () => [{ id: bot.id, bot: true }]),
+    );
+    const { socket, d, s } = await connect(setting.stack.gatewayUrl(0), { op: 2, d: { token: bot.token } }, 'READY');
     const gone = new Promise((resolve) => socket.once('close', resolve));
     socket.terminate();
     await gone;
@@ -64,30 +65,34 @@ async function resumeRow(bench: Bench, places: number): Promise<Row> {
       const payload = JSON.stringify({ id: worker.ids.next(), channelId, serverId, content: 'x'.repeat(500) });
       await worker.append(serverPlace(serverId), [{ id: worker.ids.next(), name: 'MESSAGE_CREATE', payload, channelId }]);
     }
-    const wanted = servers.map(({ serverId }) => ({ place: serverPlace(serverId), after: Number(s) }));
-    const [ours, limit]: [number[], number[]] = [[], []];
-    for (let i = 0; i < bench.rounds + 1; i++) {
-      const resumed = await connect(url, { op: 6, d: { token: bot.token, sessionId, seq: s } }, 'RESUMED');
-      const closed = new Promise((resolve) => resumed.socket.once('close', resolve));
-      resumed.socket.terminate();
-      await closed;
-      const began = performance.now();
-      const found = await log.read(0, wanted);
-      const alone = performance.now() - began;
-      const read = found.reduce((sum, { entries }) => sum + entries.length, 0);
-      if (read !== missed || resumed.d.replayed !== missed)
-        throw new Error(`read ${read} of ${missed}, resumed ${String(resumed.d.replayed)}`);
-      if (i === 0) continue; // the first round warms up
-      ours.push(resumed.ms);
-      limit.push(alone);
-    }
-    return multipleRow(
-      `resume of ${missed.toLocaleString('en')} missed events in ${places.toLocaleString('en')} places`,
-      'ms',
-      ours,
-      limit,
-      2,
+    const first = { op: 6, d: { token: bot.token, sessionId: String(d.sessionId), seq: s } };
+    const resumed = await connect(setting.stack.gatewayUrl(node), first, 'RESUMED');
+    resumed.socket.terminate();
+    const began = performance.now();
+    const found = await log.read(
+      0,
+      servers.map(({ serverId }) => ({ place: serverPlace(serverId), after: Number(s) })),
     );
+    const alone = performance.now() - began;
+    const read = found.reduce((sum, { entries }) => sum + entries.length, 0);
+    if (read !== missed || resumed.d.replayed !== missed)
+      throw new Error(`read ${read} of ${missed}, resumed ${String(resumed.d.replayed)}`);
+    return [resumed.ms, alone];
+  };
+  try {
+    const { bots } = await makeWorld(setting.platform, { bots: 2 * (bench.rounds + 1), channels: 1 });
+    const rows: Row[] = [];
+    for (const [where, node] of Object.entries(nodes)) {
+      const [ours, limit]: [number[], number[]] = [[], []];
+      for (let i = 0; i < bench.rounds + 1; i++) {
+        const [mine, alone] = await round(bots.shift() as BenchBot, node);
+        if (i === 0) continue; // the first round warms up
+        ours.push(mine);
+        limit.push(alone);
+      }
+      rows.push(multipleRow(`resume of 1,000 missed events in ${places.toLocaleString('en')} places, on ${where}`, 'ms', ours, limit, 2));
+    }
+    return rows;
   } finally {
     await worker.close();
     await gateway.close();
@@ -97,5 +102,5 @@ async function resumeRow(bench: Bench, places: number): Promise<Row> {
 
 /** A resume of 1,000 missed events in 10 and 1,000 places. */
 export async function resumeRows(bench: Bench): Promise<Row[]> {
-  return [await resumeRow(bench, 10), await resumeRow(bench, 1_000)];
+  return [...(await resumePlaces(bench, 10)), ...(await resumePlaces(bench, 1_000))];
 }
