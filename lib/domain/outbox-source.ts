@@ -1,5 +1,6 @@
 import { traitsOf } from '../contract/events.ts';
-import type { Broadcast } from '../store/log/append.ts';
+import type { Broadcast, During } from '../store/log/append.ts';
+import type { Appended } from '../store/log/confirm.ts';
 import type { OutboxEntry } from '../store/models/outbox.ts';
 import type { WorkerPlatform } from '../store/platform.ts';
 import { appendInOrder, forgetAll, type PlacedEvent } from './placed-events.ts';
@@ -29,25 +30,27 @@ export interface OutboxSource {
 /** A batch older than this was paused: another worker may have taken over. In milliseconds. */
 const batchLifeMs = 5_000;
 
+/** A batch that was appended, and its acknowledgement, which is under way. */
+export interface Begun {
+  appended: readonly Appended[];
+  acknowledged: Promise<void>;
+}
+
 /**
- * Appends a batch to the log; answers its acknowledgement, which is under way. `began` is a moment before it was read, by the process' monotonic clock: a batch
- * that was paused since is left to whoever took over; null then.
+ * Appends a batch to the log. `began` is a moment before it was read, by the process' monotonic clock: a batch that was paused since is left to whoever took over;
+ * null then. Rejects when the epoch of `during` is over.
  */
-export async function relayBatch(
-  platform: WorkerPlatform,
-  pending: PendingEvents,
-  began: number,
-): Promise<{ acknowledged: Promise<void> } | null> {
+export async function relayBatch(platform: WorkerPlatform, pending: PendingEvents, began: number, during?: During): Promise<Begun | null> {
   const { events, broadcast, batch } = pending;
   if (performance.now() - began > batchLifeMs) return null;
-  const appended = await appendInOrder(platform, events);
+  const appended = await appendInOrder(platform, events, during);
   if (broadcast) await platform.broadcast(broadcast);
   const acknowledged = platform.acknowledge(appended, batch as never, pending.acknowledge).then(() => {
     // Taken back by a crash of the database, the events are found again, and their marks say that they are in the log.
     void forgetAll(platform, events);
   });
   acknowledged.catch(() => undefined); // handled where it is waited for
-  return { acknowledged };
+  return { appended, acknowledged };
 }
 
 /** The entries that are sent: of those that show a thing as it is now, the last of a kind and thing. */

@@ -1,5 +1,5 @@
 import type { EventName, LoggedData } from '../contract/events.ts';
-import type { Append } from '../store/log/append.ts';
+import type { Append, During } from '../store/log/append.ts';
 import type { Appended } from '../store/log/confirm.ts';
 import type { Visibility } from '../store/log/entry.ts';
 import { accountPlace, serverPlace } from '../store/log/keys.ts';
@@ -31,10 +31,10 @@ export async function placesOfChannel(
 }
 
 /**
- * Appends events in their order, each once however often it is called; answers what `confirm` takes before they are acknowledged. Rejects while Redis is away;
- * some of them may be appended then.
+ * Appends events in their order, each once however often it is called; answers what `confirm` takes before they are acknowledged. Rejects while Redis is away, and
+ * when the epoch of `during` is over; some of them may be appended then.
  */
-export async function appendInOrder({ append }: WorkerPlatform, events: readonly PlacedEvent[]): Promise<Appended[]> {
+export async function appendInOrder({ append }: WorkerPlatform, events: readonly PlacedEvent[], during?: During): Promise<Appended[]> {
   const appended: Appended[] = [];
   for (let start = 0; start < events.length; ) {
     const { place } = events[start] as PlacedEvent;
@@ -43,6 +43,7 @@ export async function appendInOrder({ append }: WorkerPlatform, events: readonly
     const some = await append(
       place,
       events.slice(start, end).map(({ place: _place, ...event }) => event),
+      during,
     );
     appended.push(...some);
     start = end;

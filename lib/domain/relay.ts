@@ -1,5 +1,5 @@
 import { forEachAtOnce } from '../base/at-once.ts';
-import type { WorkerPlatform } from '../store/platform.ts';
+import type { Relayed, WorkerPlatform } from '../store/platform.ts';
 import { accountOutbox } from './account-outbox.ts';
 import { interactionOutbox } from './interaction-outbox.ts';
 import { messageOutbox } from './message-outbox.ts';
@@ -27,24 +27,29 @@ export async function beginRelay(
   told?: readonly string[],
 ): Promise<() => Promise<void>> {
   const name = `${outbox} ${key}`;
-  const relayed = platform.relayed.get(name) ?? new Set<string>();
+  const relayed: Relayed = platform.relayed.get(name) ?? { ids: new Set(), during: new Map() };
   const acknowledgements: Promise<unknown>[] = [];
-  const batches = sources[outbox].read(platform, key, relayed, told);
+  const batches = sources[outbox].read(platform, key, relayed.ids, told);
   for (;;) {
     const began = performance.now();
     const next = await batches.next();
-    const begun = next.done ? null : await relayBatch(platform, next.value, began);
+    const begun = next.done ? null : await relayBatch(platform, next.value, began, relayed.during);
     if (next.done || !begun) return async () => void (await Promise.all(acknowledgements));
     const ids = next.value.entryIds ?? [];
-    for (const id of ids) relayed.add(id);
-    platform.relayed.set(name, relayed);
+    for (const id of ids) relayed.ids.add(id);
+    if (ids.length > 0) {
+      for (const { partition, during } of begun.appended) relayed.during.set(partition, during);
+      platform.relayed.set(name, relayed);
+    }
     const acknowledged = begun.acknowledged.finally(() => {
-      for (const id of ids) relayed.delete(id);
-      if (relayed.size === 0 && platform.relayed.get(name) === relayed) platform.relayed.delete(name);
+      for (const id of ids) relayed.ids.delete(id);
+      if (relayed.ids.size > 0) return;
+      relayed.during.clear();
+      if (platform.relayed.get(name) === relayed) platform.relayed.delete(name);
     });
     acknowledged.catch(() => undefined); // handled where it is waited for
     acknowledgements.push(acknowledged);
-    if (ids.length === 0 || relayed.size > relayedMost) await Promise.all(acknowledgements.splice(0));
+    if (ids.length === 0 || relayed.ids.size > relayedMost) await Promise.all(acknowledgements.splice(0));
   }
 }
 

@@ -58,14 +58,20 @@ export interface ApiPlatform extends FilesPlatform {
   readonly presenceChanged: PresenceChanged;
 }
 
+/** Outbox entries that were relayed and are about to be acknowledged, and in which epochs that was: those after them follow in the same ones only. */
+export interface Relayed {
+  readonly ids: Set<string>;
+  readonly during: Map<number, number>;
+}
+
 /** The worker's powers: it keeps files and appends events to the log. */
 export interface WorkerPlatform extends FilesPlatform, Appender {
   readonly presences: Presences;
   readonly retain: Retain;
   readonly confirm: Confirm;
   readonly acknowledge: Acknowledge;
-  /** By outbox and key: the outbox entries that are in the log and about to be acknowledged. */
-  readonly relayed: Map<string, Set<string>>;
+  /** By outbox and key: what was relayed and is about to be acknowledged. */
+  readonly relayed: Map<string, Relayed>;
   readonly metrics: Metrics;
   /** Says that a worker lives. */
   beat(): Promise<void>;

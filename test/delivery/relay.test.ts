@@ -1,10 +1,12 @@
 import { expect } from 'chai';
 import { createLog } from '../../lib/base/log.ts';
 import { permissionBits } from '../../lib/base/permissions.ts';
-import { overdueKeys, relay } from '../../lib/domain/relay.ts';
+import { beginRelay, overdueKeys, relay } from '../../lib/domain/relay.ts';
 import { serverPlace } from '../../lib/store/log/keys.ts';
 import { openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
+import { takeSnapshot } from '../gateway/rollback.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
+import { around } from '../harness/around.ts';
 import { entriesOf, type Logged } from '../harness/log.ts';
 import { caughtUp, listenAs, startNode } from '../harness/whole.ts';
 import { makeWorld, type World } from '../harness/world.ts';
@@ -60,6 +62,29 @@ for (const partitions of ['1', '3'])
       await Promise.all([relay(worker, 'channel', channelId), relay(worker, 'channel', channelId), relay(worker, 'channel', channelId)]);
       await relay(worker, 'channel', channelId);
       expect(contentsOf(await since(before))).to.deep.equal(Array.from({ length: 30 }, (_, n) => `twice ${n}`));
+    });
+
+    it('events that Redis lost before they were acknowledged are appended again before those that come after them', async () => {
+      const { REDIS_URL, REDIS_PREFIX } = worker.config;
+      const before = (await log()).length;
+      const snapshot = await takeSnapshot(REDIS_URL, REDIS_PREFIX);
+      await post('lost');
+      let acknowledge: () => void = () => undefined;
+      const held = new Promise<void>((resolve) => {
+        acknowledge = resolve;
+      });
+      around(worker, 'acknowledge', async (real) => {
+        await held;
+        return real();
+      });
+      const rest = await beginRelay(worker, 'channel', channelId);
+      await snapshot.restore();
+      await post('after it');
+      await relay(worker, 'channel', channelId).catch(() => undefined);
+      acknowledge();
+      await rest().catch(() => undefined);
+      await relay(worker, 'channel', channelId);
+      expect(contentsOf(await since(before))).to.deep.equal(['lost', 'after it']);
     });
 
     it('events that are appended again, with others or by several at once, get no second entry', async () => {

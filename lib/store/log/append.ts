@@ -89,10 +89,16 @@ function pieces(events: readonly Append[]): Append[][] {
   return out;
 }
 
+/** By partition, the epoch in which events of before were appended that are not acknowledged yet. */
+export type During = ReadonlyMap<number, number>;
+
 /** The worker's power over the log. */
 export interface Appender {
-  /** Appends events to a place in their order, each once however often it is called; answers what `confirm` takes. Rejects while Redis is away. */
-  readonly append: (place: string, events: readonly Append[]) => Promise<Appended[]>;
+  /**
+   * Appends events to a place in their order, each once however often it is called; answers what `confirm` takes. Rejects while Redis is away, and when an epoch
+   * ends in between, or that of `during` has: what was appended before may be lost, and is to come before these.
+   */
+  readonly append: (place: string, events: readonly Append[], during?: During) => Promise<Appended[]>;
   /** Lets the marks of acknowledged events expire. Never rejects. */
   readonly forget: (place: string, eventIds: readonly string[]) => Promise<void>;
   /** Publishes an event that is kept in no log to all nodes, once for each id; sessions that are not connected miss it. Rejects while Redis is away. */
@@ -117,7 +123,8 @@ export function createAppender(redis: RedisClient, keys: Keys, epochs: Epochs, e
   const broadcastScript = bindScript<number>(redis, 'parlanceBroadcast', broadcastLua);
   const forgetScript = bindScript<null>(redis, 'parlanceForget', forgetLua);
 
-  const appendPiece = async (place: string, piece: readonly Append[]): Promise<number[]> => {
+  /** Null when the epoch is not `during`. */
+  const appendPiece = async (place: string, piece: readonly Append[], during?: number): Promise<number[] | null> => {
     const k = keys.partitionOf(place);
     const at = keys.partition(k);
     const own = [
@@ -131,6 +138,7 @@ export function createAppender(redis: RedisClient, keys: Keys, epochs: Epochs, e
     const args = piece.flatMap(({ payload, ...head }) => [openHead(head), payload]);
     for (let tries = 0; tries < 3; tries++) {
       if (epochs.run(k) === '') await epochs.boot(k);
+      if (during !== undefined && epochs.epoch(k) !== during) return null;
       const numbers = await script(
         [...own, keys.channel(place), ...piece.map(({ id }) => markKey(keys, place, id))],
         [epochs.run(k), place, ...args],
@@ -142,13 +150,18 @@ export function createAppender(redis: RedisClient, keys: Keys, epochs: Epochs, e
   };
 
   return {
-    async append(place, list) {
+    async append(place, list, before) {
+      const partition = keys.partitionOf(place);
       const numbers: number[] = [];
+      let during = before?.get(partition);
       for (const piece of pieces(list)) {
-        numbers.push(...(await throughFailover(redis, () => appendPiece(place, piece))));
+        const some = await throughFailover(redis, () => appendPiece(place, piece, during));
+        if (!some) throw new Error('Redis may have lost events that come before these');
+        numbers.push(...some);
+        during = epochs.epoch(partition);
         for (const { name } of piece) events.inc({ event: name });
       }
-      return highestOfEpochs(numbers).map((number) => ({ partition: keys.partitionOf(place), number }));
+      return highestOfEpochs(numbers).map((number) => ({ partition, number, during: during as number }));
     },
     async forget(place, eventIds) {
       if (eventIds.length > 0)

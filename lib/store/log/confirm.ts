@@ -9,10 +9,11 @@ const waitMs = 500;
 const confirmMs = 2_000;
 const againMs = 50;
 
-/** What was appended to a partition: the highest number of an epoch. */
+/** What was appended to a partition: the highest number of an epoch, and the epoch in which that was done. */
 export interface Appended {
   partition: number;
   number: number;
+  during: number;
 }
 
 /**

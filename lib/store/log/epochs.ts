@@ -36,16 +36,17 @@ local function begin(e)
   redis.call('HSET', KEYS[1], 'run', run, 'node', node, 'epoch', epoch)
 end
 if state[1] ~= run or (state[4] or '') ~= node or known > epoch then begin(math.max(epoch, known) + 1) end
+local raised = 0
 if acknowledged > 0 and acknowledged >= floor then
   local e = math.floor(acknowledged / size)
   local last = e == epoch and n or tonumber(redis.call('HGET', KEYS[3], e) or '-1')
   if acknowledged > last then
     begin(epoch + 1)
-    floor = n
+    floor, raised = n, 1
     redis.call('HSET', KEYS[1], 'floor', string.format('%.0f', floor))
   end
 end
-local out = { run, string.format('%.0f', epoch), string.format('%.0f', n), string.format('%.0f', floor) }
+local out = { run, string.format('%.0f', epoch), string.format('%.0f', n), string.format('%.0f', floor), raised }
 for _, each in ipairs(redis.call('HGETALL', KEYS[3])) do out[#out + 1] = each end
 return out
 `;
@@ -68,6 +69,8 @@ end
 export interface Epochs {
   /** The run that this process knows of a partition's Redis; empty while the connection is away and until `boot`. */
   run(partition: number): string;
+  /** The epoch that this process knows of a partition. */
+  epoch(partition: number): number;
   /** Notes that `n` was acknowledged. */
   acknowledge(partition: number, n: number): void;
   /** Reads the state of the log, and ends the epoch when Redis was restarted. Rejects while Redis is away. */
@@ -76,7 +79,7 @@ export interface Epochs {
 
 /** Binds the epochs of all partitions to `redis`. `onLoss` is called when acknowledged entries are gone. `evidence` knows what other processes acknowledged. */
 export function createEpochs(redis: RedisClient, keys: Keys, onLoss: () => void, evidence?: Pick<Evidence, 'read'>): Epochs {
-  const script = bindScript<string[]>(redis, 'parlanceBoot', lua);
+  const script = bindScript<[string, string, string, string, number, ...string[]]>(redis, 'parlanceBoot', lua);
   const parts = Array.from({ length: keys.partitions }, () => ({ run: '', epoch: 0, acknowledged: 0, floor: 0 }));
   const part = (k: number): (typeof parts)[number] => {
     const found = parts[k];
@@ -88,6 +91,7 @@ export function createEpochs(redis: RedisClient, keys: Keys, onLoss: () => void,
   });
   return {
     run: (k) => part(k).run,
+    epoch: (k) => part(k).epoch,
     acknowledge(k, n) {
       const one = part(k);
       if (n > one.acknowledged) one.acknowledged = n;
@@ -98,10 +102,10 @@ export function createEpochs(redis: RedisClient, keys: Keys, onLoss: () => void,
       if (evidence) one.acknowledged = Math.max(one.acknowledged, await evidence.read(k));
       const known = Math.max(one.epoch, epochOf(one.acknowledged));
       const reply = await script([`${at}state`, `${at}n`, `${at}ends`], [known, one.acknowledged]);
-      const [run = '', epoch = '', n = '', floor = '', ...ends] = reply;
+      const [run, epoch, n, floor, raised, ...ends] = reply;
+      if (raised === 1 || (one.epoch > 0 && Number(floor) > one.floor)) onLoss();
       one.run = run;
       one.epoch = Number(epoch);
-      if (Number(floor) > one.floor && one.floor + one.acknowledged > 0) onLoss();
       one.floor = Number(floor);
       return {
         run,
