@@ -136,8 +136,10 @@ async function readWanted(node: GatewayNode, lane: Lane): Promise<void> {
   // While the lane recovers, what is read says nothing about what was received.
   while (lane.state === 'held') await whenLive(lane);
   const { generation } = lane;
-  const wanted = [...lane.wanted].map(([place, after]) => ({ place, after, below: place.tailFrom }));
+  // The read before this one may have reached further back than is wanted.
+  const wanted = [...lane.wanted].flatMap(([place, after]) => (after < place.tailFrom ? { place, after, below: place.tailFrom } : []));
   lane.wanted.clear();
+  if (wanted.length === 0) return;
   const found = await node.log.read(
     lane.k,
     wanted.map(({ place, after }) => ({ place: place.name, after })),

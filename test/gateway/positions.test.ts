@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { createKeys } from '../../lib/store/log/keys.ts';
-import { around } from '../harness/around.ts';
+import { laneOf } from '../../apps/gateway/lane.ts';
+import { extendTails } from '../../apps/gateway/places.ts';
+import { createKeys, serverPlace } from '../../lib/store/log/keys.ts';
 import { until } from '../harness/scene.ts';
 import { contents, type Someone, startWorld, type World } from './world.ts';
 
@@ -25,11 +26,29 @@ describe('gateway: where a session stands', () => {
     await client.cut();
     await world.post(server, channel, 'missed');
     const { log } = world.nodes[0]?.node ?? expect.fail();
-    around(log, 'read', () => Promise.reject(new Error('nothing is to be read')));
+    const read = log.read.bind(log);
+    log.read = () => Promise.reject(new Error('nothing is to be read'));
     const again = world.connect();
     await again.resume(bot.token, id, s);
     expect(contents(await again.events(1))).to.deep.equal(['missed']);
     expect((await again.until(0, 'RESUMED')).d).to.deep.equal({ replayed: 1 });
+    log.read = read;
+  });
+
+  it('reads each entry once, however far back those go who read a log together', async () => {
+    const { node } = world.nodes[0] ?? expect.fail();
+    const numbers: number[] = [];
+    for (const content of ['1', '2', '3']) numbers.push(...(await world.post(server, channel, content)).map(({ number }) => number));
+    await world.begin(bot);
+    const place = node.places.get(serverPlace(server)) ?? expect.fail();
+    const lane = laneOf(node, place);
+    const reachTo = (after: number): Promise<boolean> => extendTails(node, lane, new Map([[place, after]]));
+    const far = reachTo(0);
+    while (!lane.reading) await Promise.resolve();
+    const near = reachTo(numbers[1] as number);
+    expect(await Promise.all([far, near])).to.deep.equal([true, true]);
+    await reachTo(0);
+    expect(place.tail.map(({ head }) => head.number)).to.deep.equal(numbers);
   });
 
   it('tells of a server that was joined meanwhile, and then of what happened there, also before it was told', async () => {
