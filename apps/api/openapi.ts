@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox';
 import { catalogue, type ErrorCode } from '../../lib/base/errors.ts';
+import { groupBy } from '../../lib/base/group-by.ts';
 import { limits } from '../../lib/base/limits.ts';
 import { formType } from './middleware/delivery.ts';
 import { pictureTypes } from './middleware/picture.ts';
@@ -34,8 +35,7 @@ const security: Record<Route['auth'], Json[]> = {
 };
 
 function refusals(route: Route): Json {
-  const byStatus = new Map<number, ErrorCode[]>();
-  for (const code of codesOf(route)) byStatus.set(catalogue[code].status, [...(byStatus.get(catalogue[code].status) ?? []), code]);
+  const byStatus = groupBy(codesOf(route), (code) => catalogue[code].status);
   return Object.fromEntries(
     [...byStatus].map(([status, codes]) => [
       status,

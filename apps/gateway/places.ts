@@ -1,4 +1,5 @@
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
+import { groupBy } from '../../lib/base/group-by.ts';
 import { serverPlace } from '../../lib/store/log/keys.ts';
 import { barrier, laneOf, whenLive } from './lane.ts';
 import { type GatewayNode, type Lane, monotonic, type Place, type Session } from './state.ts';
@@ -74,12 +75,11 @@ function createPlace(node: GatewayNode, name: string): Place {
 
 /** Adds these places to a session; resolves when the node is subscribed to them. */
 export async function joinPlaces(node: GatewayNode, session: Session, names: readonly string[]): Promise<void> {
-  const fresh = new Map<Lane, Place[]>();
+  const fresh: Place[] = [];
   const joined = names.map((name) => {
     const known = node.places.get(name);
     const place = known ?? createPlace(node, name);
-    const lane = laneOf(node, place);
-    if (!known) fresh.set(lane, [...(fresh.get(lane) ?? []), place]);
+    if (!known) fresh.push(place);
     place.sessions.add(session);
     node.leftPlaces.delete(place);
     if (place.serverId !== null && !place.members.has(session.account.id)) place.unknownMembers.add(session.account.id);
@@ -87,7 +87,7 @@ export async function joinPlaces(node: GatewayNode, session: Session, names: rea
     session.places.add(place);
     return place;
   });
-  for (const [lane, places] of fresh) {
+  for (const [lane, places] of groupBy(fresh, (place) => laneOf(node, place))) {
     const heard = subscribeIn(node, lane, places);
     heard.catch(() => undefined); // handled where it is waited for
     for (const place of places) place.subscribed = heard;

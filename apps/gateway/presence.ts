@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { groupBy } from '../../lib/base/group-by.ts';
 import type { EventData } from '../../lib/contract/events.ts';
 import { accountsOf } from '../../lib/domain/faces.ts';
 import { accountPlace, serverPlace } from '../../lib/store/log/keys.ts';
@@ -45,13 +46,7 @@ async function readSome({ log, presence }: GatewayNode, k: number, ids: readonly
 
 /** Subscribes to the presences of these accounts, then reads them: what is published in between is not missed. Rejects while Redis is away. */
 async function subscribeThenRead(node: GatewayNode, ids: readonly string[]): Promise<void> {
-  const byPartition = new Map<number, string[]>();
-  for (const id of ids) {
-    const k = node.log.partitionOf(accountPlace(id));
-    const part = byPartition.get(k);
-    if (part) part.push(id);
-    else byPartition.set(k, [id]);
-  }
+  const byPartition = groupBy(ids, (id) => node.log.partitionOf(accountPlace(id)));
   const readPart = async ([k, part]: [number, string[]]): Promise<void> => {
     await node.log.watch(k, part);
     for (let from = 0; from < part.length; from += presencesAtOnce) await readSome(node, k, part.slice(from, from + presencesAtOnce));

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Refusal } from '../../lib/base/errors.ts';
+import { groupBy } from '../../lib/base/group-by.ts';
 import { limits } from '../../lib/base/limits.ts';
 import { ownMembershipIn } from '../../lib/contract/events.ts';
 import { serverNow } from '../../lib/domain/servers.ts';
@@ -70,13 +71,12 @@ async function renderServer(node: GatewayNode, accountId: string, entry: Entry):
 
 /** Which of `missed` the session gets, by the current rules and members; null when those changed while they were read. */
 async function filterVisible(node: GatewayNode, session: Session, missed: readonly Missed[]): Promise<ReadonlySet<Entry> | null> {
-  const byPlace = new Map<Place, Entry[]>();
-  for (const { place, entry } of missed) byPlace.set(place, [...(byPlace.get(place) ?? []), entry]);
+  const byPlace = groupBy(missed, ({ place }) => place);
   const servers = [...byPlace.keys()].filter(({ serverId }) => serverId !== null);
   const versions = servers.length > 0 ? await node.platform.versions.read(servers.map(({ serverId }) => serverId as string)) : [];
   if (!versions) throw new Error('redis is away');
   const channelsIn = (place: Place): string[] =>
-    (byPlace.get(place) ?? []).flatMap(({ head }) => (head.channelId && !head.overwrites ? [head.channelId] : []));
+    (byPlace.get(place) ?? []).flatMap(({ entry: { head } }) => (head.channelId && !head.overwrites ? [head.channelId] : []));
   await Promise.all(servers.map((place, at) => loadAccess(node, place, versions[at] as string, channelsIn(place))));
   if (servers.some((place, at) => !hasAccessData(place, versions[at] as string, channelsIn(place), session.account.id))) return null;
   return new Set(missed.filter(({ place, entry }) => canReceiveReplayed(place, entry, session)).map(({ entry }) => entry));

@@ -2,6 +2,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import formats from 'ajv-formats';
 import type { TSchema } from 'typebox';
 import { type FieldError, reasonOf, refuse } from '../base/errors.ts';
+import { groupBy } from '../base/group-by.ts';
 import { limits } from '../base/limits.ts';
 import { faultText } from './fault-text.ts';
 
@@ -57,9 +58,7 @@ const pathOf = ({ keyword, instancePath, params }: ErrorObject): string =>
 
 /** What is wrong with each field, in sentences. Of a field the faults of one schema count: a choice between schemas has some for each. */
 function fieldErrors(errors: readonly ErrorObject[]): FieldError[] {
-  const byPath = new Map<string, ErrorObject[]>();
-  for (const error of errors) byPath.set(pathOf(error), [...(byPath.get(pathOf(error)) ?? []), error]);
-  return [...byPath].slice(0, faultsMax).map(([path, found]) => {
+  return [...groupBy(errors, pathOf)].slice(0, faultsMax).map(([path, found]) => {
     const [first] = found as [ErrorObject];
     const choices = found.filter(({ keyword }) => keyword === 'const').map(({ params }) => String(params.allowedValue));
     if (choices.length > 1) return { path, message: `Use one of: ${choices.join(', ')}.` };

@@ -1,3 +1,4 @@
+import { groupBy } from '../base/group-by.ts';
 import { trusted } from '../store/database.ts';
 import type { FileDoc } from '../store/models/file.ts';
 import type { MessageDoc } from '../store/models/message.ts';
@@ -68,12 +69,7 @@ export async function openFiles(platform: FilesPlatform, messageId: string): Pro
 
 /** Says that these files have their message, unless their fate was opened again since. */
 async function closeFiles({ db }: FilesPlatform, files: readonly FileDoc[]): Promise<void> {
-  const byMoment = new Map<number, FileDoc[]>();
-  for (const file of files) {
-    const moment = file.openAt?.getTime() ?? 0;
-    byMoment.set(moment, [...(byMoment.get(moment) ?? []), file]);
-  }
-  for (const [moment, same] of byMoment) {
+  for (const [moment, same] of groupBy(files, ({ openAt }) => openAt?.getTime() ?? 0)) {
     const ids = same.map(({ _id }) => _id);
     await db.files.updateMany({ _id: trusted({ $in: ids }), openAt: new Date(moment) }, { $unset: { openAt: 1 } });
   }

@@ -1,3 +1,4 @@
+import { groupBy } from '../base/group-by.ts';
 import type { EventName, LoggedData } from '../contract/events.ts';
 import type { Append, During } from '../store/log/append.ts';
 import type { Appended } from '../store/log/confirm.ts';
@@ -53,11 +54,10 @@ export async function appendInOrder({ append }: WorkerPlatform, events: readonly
 
 /** Lets the marks of events expire that are no longer in an outbox. Never rejects. */
 export async function forgetAll({ forget }: WorkerPlatform, events: readonly PlacedEvent[]): Promise<void> {
-  const byPlace = new Map<string, string[]>();
-  for (const { place, id } of events) {
-    const ids = byPlace.get(place);
-    if (ids) ids.push(id);
-    else byPlace.set(place, [id]);
-  }
-  await Promise.all([...byPlace].map(([place, ids]) => forget(place, ids)));
+  const forgetIn = ([place, some]: [string, PlacedEvent[]]): Promise<void> =>
+    forget(
+      place,
+      some.map(({ id }) => id),
+    );
+  await Promise.all([...groupBy(events, ({ place }) => place)].map(forgetIn));
 }

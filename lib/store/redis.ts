@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { Config } from '../../config/index.ts';
 import { readRedisAddress } from '../../config/redis-address.ts';
+import { groupBy } from '../base/group-by.ts';
 import type { Logger } from '../base/log.ts';
 import { firstConnectMs } from '../base/process.ts';
 
@@ -150,15 +151,8 @@ export const publishCommand = (redis: RedisClient): 'publish' | 'spublish' => (r
 
 /** `items` by the hash slot of what `keyOf` names for each, as far as the hash tag tells. */
 export function groupBySlot<T>(items: readonly T[], keyOf: (item: T) => string): T[][] {
-  const groups = new Map<string, T[]>();
-  for (const item of items) {
-    const key = keyOf(item);
-    const tag = key.slice(0, key.indexOf('}'));
-    const group = groups.get(tag);
-    if (group) group.push(item);
-    else groups.set(tag, [item]);
-  }
-  return [...groups.values()];
+  const tagOf = (key: string): string => key.slice(0, key.indexOf('}'));
+  return [...groupBy(items, (item) => tagOf(keyOf(item))).values()];
 }
 
 /** The values of keys of any slots, in their order. */

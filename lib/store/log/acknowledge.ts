@@ -1,3 +1,4 @@
+import { groupBy } from '../../base/group-by.ts';
 import type { Appended, Confirm } from './confirm.ts';
 
 /** How soon after one another acknowledgements are written, in milliseconds: what comes meanwhile is written together. */
@@ -15,17 +16,6 @@ interface Waiting {
   write: (batches: never[]) => Promise<void>;
   resolve: () => void;
   reject: (error: unknown) => void;
-}
-
-/** `items` by what `keyOf` says. */
-function groupBy<T, K>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
-  const groups = new Map<K, T[]>();
-  for (const item of items) {
-    const group = groups.get(keyOf(item));
-    if (group) group.push(item);
-    else groups.set(keyOf(item), [item]);
-  }
-  return groups;
 }
 
 /** Acknowledges what `confirm` confirms. */

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { groupBy } from '../../base/group-by.ts';
 import type { RedisClient } from '../redis.ts';
 import { type Epochs, epochOf } from './epochs.ts';
 import type { Evidence } from './evidence.ts';
@@ -86,10 +87,10 @@ export function createConfirm(
 
   return async (appended) => {
     if (appended.length === 0) return;
-    const byPartition = new Map<number, number[]>();
-    for (const { partition, number } of appended) byPartition.set(partition, [...(byPartition.get(partition) ?? []), number]);
-    await Promise.all([...byPartition].map(([partition, numbers]) => confirmPartition(partition, highestOfEpochs(numbers))));
-    const highest = new Map([...byPartition].map(([partition, numbers]) => [partition, Math.max(...numbers)]));
+    const byPartition = groupBy(appended, ({ partition }) => partition);
+    const numbersIn = [...byPartition].map(([partition, some]) => [partition, highestOfEpochs(some.map(({ number }) => number))] as const);
+    await Promise.all(numbersIn.map(([partition, numbers]) => confirmPartition(partition, numbers)));
+    const highest = new Map(numbersIn.map(([partition, numbers]) => [partition, Math.max(...numbers)]));
     for (const [partition, number] of highest) epochs.acknowledge(partition, number);
     await evidence.note(highest);
   };
