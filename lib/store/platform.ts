@@ -134,14 +134,16 @@ export async function openApiPlatform(config: Config, log: Logger): Promise<ApiP
   };
 }
 
+/** Logs that acknowledged events are gone. */
+const logLoss = (log: Logger) => (): void => log.error('Redis lost acknowledged events; gateway sessions must start again');
+
 /** Opens the worker's platform. Appends go over a connection of their own, so that a wait there delays no other command. */
 export async function openWorkerPlatform(config: Config, log: Logger, metrics = createMetrics('worker')): Promise<WorkerPlatform> {
   const common = await openCommon(config, log, 'worker');
   const appends = await openRedis(config, log, 'log', { ...impatient, commandTimeout: 2_000 });
   const confirms = await openRedis(config, log, 'confirm', { ...impatient, commandTimeout: 5_000 });
   const evidence = createEvidence(common.db);
-  const onLoss = (): void => log.error('Redis lost acknowledged events; gateway sessions must start again');
-  const epochs = createEpochs(appends, common.keys, onLoss, evidence);
+  const epochs = createEpochs(appends, common.keys, logLoss(log), evidence);
   const confirm = createConfirm(confirms, common.keys, evidence, epochs);
   const queue = withQueue(common);
   const blobs = openBlobs(config);
@@ -180,8 +182,7 @@ const cachedByGateway = 500;
 /** Opens a gateway node's platform. */
 export async function openGatewayPlatform(config: Config, log: Logger): Promise<GatewayPlatform> {
   const common = await openCommon(config, log, 'gateway', cachedByGateway);
-  const onLoss = (): void => log.error('Redis lost acknowledged events; gateway sessions must start again');
-  const epochs = createEpochs(common.redis, common.keys, onLoss, createEvidence(common.db));
+  const epochs = createEpochs(common.redis, common.keys, logLoss(log), createEvidence(common.db));
   return {
     ...common,
     sessions: createSessions(common.redis, common.keys),
