@@ -8,16 +8,28 @@ import { controlChannel } from './reader.ts';
 const leaseMs = 5_000;
 const keptMs = limits.sessionKeptMs;
 
-// Tells the node that held a session that it has lost it (Control, kind taken), so that its socket closes now and not at its next heartbeat.
-const tellLua = `
+// `tell`: tells the node that held a session that it has lost it (Control, kind taken), so that its socket closes now and not at its next heartbeat. `keep`: keeps the
+// session, and its account's set of them, for the time of a resume. `held`: owner, account and node of a session if this owner has it; else its socket is forgotten.
+const sessionLua = `
+${markLua}
 local function tell(channel, account, sid, owner)
   redis.call('PUBLISH', channel, '{"kind":"taken","accountId":"'..account..'","session":"'..sid..'","owner":"'..owner..'"}')
+end
+local function keep(P, sid, account)
+  redis.call('PEXPIRE', P..'ses:'..sid, ${keptMs})
+  redis.call('SADD', P..'bot:'..account, sid)
+  redis.call('PEXPIRE', P..'bot:'..account, ${keptMs * 2})
+end
+local function held(P, sid, owner)
+  local h = redis.call('HMGET', P..'ses:'..sid, 'owner', 'account', 'node')
+  if h[1] == owner then return h end
+  gone(P, owner, sid)
 end
 `;
 
 // Opens a session and makes room for it: at most so many of an account, the longest disconnected goes first, then the oldest.
 const openLua = `
-${tellLua}${markLua}
+${sessionLua}
 local P, sid, account, node, owner, events, channel = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]
 local set, key = P..'bot:'..account, P..'ses:'..sid
 local sessions = {}
@@ -37,16 +49,14 @@ for i = 1, #sessions - ${limits.sessionsPerBot - 1} do
   if sessions[i][2] == 1 then tell(channel, account, sessions[i][1], '') end
 end
 redis.call('HSET', key, 'account', account, 'node', node, 'owner', owner, 'events', events, 'opened', redis.call('INCR', P..'opened'))
-redis.call('PEXPIRE', key, ${keptMs})
-redis.call('SADD', set, sid)
-redis.call('PEXPIRE', set, ${keptMs * 2})
+keep(P, sid, account)
 arrive(P, node, sid, account)
 return 1
 `;
 
 // Takes a session over for another socket, on any node. Refuses one that is gone or another account's.
 const takeLua = `
-${tellLua}${markLua}
+${sessionLua}
 local P, sid, account, node, owner, channel = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local h = redis.call('HMGET', P..'ses:'..sid, 'account', 'events', 'owner', 'node', 's', 'at')
 if h[1] ~= account then return false end
@@ -55,38 +65,28 @@ redis.call('HDEL', P..'ses:'..sid, 'left')
 if h[4] and h[4] ~= node then go(P, h[4], sid) end
 arrive(P, node, sid, account)
 if h[3] and h[3] ~= '' and h[3] ~= owner then tell(channel, account, sid, owner) end
-redis.call('PEXPIRE', P..'ses:'..sid, ${keptMs})
-redis.call('SADD', P..'bot:'..account, sid)
-redis.call('PEXPIRE', P..'bot:'..account, ${keptMs * 2})
+keep(P, sid, account)
 return { h[2], h[5] or '', h[6] or '' }
 `;
 
 // The owner's heartbeat: keeps the session; 0 when it is lost. What the client has received, `s`, and the position that this comes to, are noted when given.
 const refreshLua = `
-${markLua}
+${sessionLua}
 local P, sid, owner = ARGV[1], ARGV[2], ARGV[3]
-local h = redis.call('HMGET', P..'ses:'..sid, 'owner', 'account', 'node')
-if h[1] ~= owner then
-  gone(P, owner, sid)
-  return 0
-end
+local h = held(P, sid, owner)
+if not h then return 0 end
 if ARGV[4] ~= '' then redis.call('HSET', P..'ses:'..sid, 's', ARGV[4], 'at', ARGV[5]) end
 arrive(P, h[3], sid, h[2])
-redis.call('PEXPIRE', P..'ses:'..sid, ${keptMs})
-redis.call('SADD', P..'bot:'..h[2], sid)
-redis.call('PEXPIRE', P..'bot:'..h[2], ${keptMs * 2})
+keep(P, sid, h[2])
 return 1
 `;
 
 // The owner's socket is gone. ARGV[4] = 1 ends the session, else it waits to be resumed.
 const leaveLua = `
-${markLua}
+${sessionLua}
 local P, sid, owner = ARGV[1], ARGV[2], ARGV[3]
-local h = redis.call('HMGET', P..'ses:'..sid, 'owner', 'account', 'node')
-if h[1] ~= owner then
-  gone(P, owner, sid)
-  return 0
-end
+local h = held(P, sid, owner)
+if not h then return 0 end
 go(P, h[3], sid)
 if ARGV[4] == '1' then
   redis.call('DEL', P..'ses:'..sid)
