@@ -87,9 +87,12 @@ function readyData({ platform }: GatewayNode, account: AccountDoc, session: Sess
 }
 
 /** The account's memberships, each with the id of its pending SERVER_CREATE, if any. */
-async function membershipsOf({ platform }: GatewayNode, { account }: Session): Promise<{ serverId: string; owed: string | undefined }[]> {
+async function membershipsOf(
+  { platform }: GatewayNode,
+  { account }: Session,
+): Promise<{ serverId: string; pending: string | undefined }[]> {
   const found = await platform.db.members.find({ userId: account.id }, { _id: 0, serverId: 1, ob: 1 }).lean();
-  return found.map(({ serverId, ob }) => ({ serverId, owed: ob?.find(({ name }) => ownMembershipIn(name))?.id }));
+  return found.map(({ serverId, ob }) => ({ serverId, pending: ob?.find(({ name }) => ownMembershipIn(name))?.id }));
 }
 
 /** The filters of bots, by the events that they asked for: sessions with the same events share one. */
@@ -166,16 +169,18 @@ async function serversAtPosition(node: GatewayNode, session: Session): Promise<s
   if (!own) return null;
   const after = session.numbers[own.k] as number;
   if (!(await extendTails(node, laneOf(node, own), new Map([[own, after]])))) return null;
-  const told = new Set(
+  const joinedSince = new Set(
     own.tail
       .filter(({ head }) => ownMembershipIn(head.name) === 'begins' && head.number > after)
       .map(({ payload }) => (JSON.parse(payload.toString('utf8')) as { id: string }).id),
   );
   const memberships = await membershipsOf(node, session);
-  const owed = memberships.flatMap((one) => one.owed ?? []);
-  const numbers = owed.length > 0 ? await node.log.appended(own.name, owed) : [];
-  const untold = new Set(owed.filter((_, at) => (numbers[at] ?? Number.POSITIVE_INFINITY) > after));
-  return memberships.filter((one) => !told.has(one.serverId) && !(one.owed && untold.has(one.owed))).map(({ serverId }) => serverId);
+  const pending = memberships.flatMap((one) => one.pending ?? []);
+  const numbers = pending.length > 0 ? await node.log.appended(own.name, pending) : [];
+  const notSent = new Set(pending.filter((_, at) => (numbers[at] ?? Number.POSITIVE_INFINITY) > after));
+  return memberships
+    .filter((one) => !joinedSince.has(one.serverId) && !(one.pending && notSent.has(one.pending)))
+    .map(({ serverId }) => serverId);
 }
 
 async function resume(node: GatewayNode, socket: GatewaySocket, login: Login, position: Position): Promise<void> {

@@ -88,11 +88,11 @@ export async function joinPlaces(node: GatewayNode, session: Session, names: rea
     return place;
   });
   for (const [lane, places] of groupBy(fresh, (place) => laneOf(node, place))) {
-    const heard = subscribeIn(node, lane, places);
-    heard.catch(() => undefined); // handled where it is waited for
-    for (const place of places) place.subscribed = heard;
+    const subscribed = subscribeIn(node, lane, places);
+    subscribed.catch(() => undefined); // handled where it is waited for
+    for (const place of places) place.subscribed = subscribed;
   }
-  await Promise.all(joined.map(({ subscribed: heard }) => heard));
+  await Promise.all(joined.map(({ subscribed }) => subscribed));
 }
 
 function removePlace(node: GatewayNode, place: Place): void {

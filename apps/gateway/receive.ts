@@ -30,13 +30,13 @@ function takeOffLane(node: GatewayNode, session: Session): void {
   void replay(node, session);
 }
 
-function send(node: GatewayNode, entry: Entry, hearers: readonly Session[]): void {
+function send(node: GatewayNode, entry: Entry, receivers: readonly Session[]): void {
   const { name: t, id: e } = entry.head;
-  if (hearers.length === 0) return;
+  if (receivers.length === 0) return;
   const s = positionOfNode(node);
   const bytes = eventBytes(t, s, payloadOf(entry, node.platform.config.APP_KEY));
-  for (const session of hearers) sendEvent(node, session, s, bytes);
-  node.metrics.deliveries.inc({ event: t }, hearers.length);
+  for (const session of receivers) sendEvent(node, session, s, bytes);
+  node.metrics.deliveries.inc({ event: t }, receivers.length);
   if (traitsOf(t).isTimed) node.metrics.deliveryLatency.observe(Math.max(0, node.platform.now() - idTimeMs(e)) / 1000);
 }
 
@@ -133,7 +133,7 @@ async function recover(node: GatewayNode, lane: Lane): Promise<void> {
       if (node.log.isUp(lane.k)) await recoverOnce(node, lane);
       else await sleep(againMs);
     } catch (error) {
-      node.platform.log.debug({ err: error, partition: lane.k }, 'hearing the log anew failed; retrying');
+      node.platform.log.debug({ err: error, partition: lane.k }, 'subscribing to the log failed; retrying');
       await sleep(againMs);
     }
   lane.isRecovering = false;

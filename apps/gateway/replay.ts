@@ -140,7 +140,7 @@ async function deliverAll(
 async function replayRound(node: GatewayNode, session: Session): Promise<number> {
   const lanes = lanesOf(node, session);
   await Promise.all(lanes.map(whenLive));
-  await Promise.all([...session.places].map(({ subscribed: heard }) => heard));
+  await Promise.all([...session.places].map(({ subscribed }) => subscribed));
   // A place that was joined late may begin after what this node has received.
   const ahead = lanes.filter(({ k, known }) => [...session.late].some(([place, n]) => place.k === k && n > known));
   await Promise.all(ahead.map((lane) => barrier(node, lane)));

@@ -53,7 +53,7 @@ export interface LogReader {
   partitionOf(place: string): number;
   /** Subscribes to places of a partition, and to what is sent to this node there. Rejects while the connection is away. */
   subscribe(k: number, places: readonly string[]): Promise<void>;
-  /** Stops hearing a place. Never rejects. */
+  /** Stops receiving a place. Never rejects. */
   unsubscribe(place: string): void;
   /** Receives changes of the presences of these accounts of partition `k` from now on. Rejects while the connection is away. */
   watch(k: number, accountIds: readonly string[]): Promise<void>;
