@@ -63,6 +63,7 @@ describe('web: the member list', function () {
     // Who joined last is read with the last page.
     for (const heading of [/1999\+/, /2999\+/, /3999\+/, /4998$/]) {
       await list(page).evaluate((element) => element.scrollTo(0, element.scrollHeight));
+      await page.getByRole('heading', { name: /^Offline/ }).waitFor({ state: 'detached' });
       await list(page).evaluate((element) => element.scrollTo(0, 0));
       await page.getByRole('heading', { name: heading }).waitFor();
     }
