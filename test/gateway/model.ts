@@ -116,7 +116,7 @@ export async function runModel({ world, redisUrl, links, database }: Stage, seed
     const n = posts++;
     note(`post ${n} in ${channel.id}`);
     for (const { expected } of members) expected.posted({ n, channel });
-    await world.worker.confirm(await world.post(channel.server.id, channel.id, String(n)));
+    await world.postUntilAcknowledged(channel.server.id, channel.id, String(n));
   };
   const overwrite = async (channel: ModelChannel, id: string): Promise<void> => {
     const what = dice(3);

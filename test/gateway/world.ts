@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { type Gateway, startGateway } from '../../apps/gateway/node.ts';
 import type { Config } from '../../config/index.ts';
 import { createLog } from '../../lib/base/log.ts';
@@ -156,11 +157,27 @@ export class World {
   }
 
   /** Appends an event of a channel as the relay does; answers what `confirm` takes. */
-  post(serverId: string, channelId: string, content: string, name: EventName = 'MESSAGE_CREATE'): Promise<Appended[]> {
-    const id = this.worker.ids.next();
+  post(
+    serverId: string,
+    channelId: string,
+    content: string,
+    name: EventName = 'MESSAGE_CREATE',
+    id = this.worker.ids.next(),
+  ): Promise<Appended[]> {
     return this.worker.append(serverPlace(serverId), [
       { id, name, payload: JSON.stringify({ id, channelId, serverId, content }), channelId: channelId },
     ]);
+  }
+
+  /** Appends a post as the relay does it, again until it is acknowledged. */
+  async postUntilAcknowledged(serverId: string, channelId: string, content: string): Promise<void> {
+    const id = this.worker.ids.next();
+    for (;;)
+      try {
+        return await this.worker.confirm(await this.post(serverId, channelId, content, 'MESSAGE_CREATE', id));
+      } catch {
+        await pause(20);
+      }
   }
 
   /** Appends an event about a member as the relay does. */
