@@ -15,9 +15,7 @@ import { settleFilesJob } from './settle-files.ts';
 
 /** What each kind of job does. Every job can run twice: the second time changes nothing. */
 export const handlers: Handlers<WorkerPlatform> = {
-  // A wake brings the channel's horizon, a job does not.
-  'relay-channel': (platform, { channelId, horizon }: { channelId: string; horizon?: readonly string[] }) =>
-    beginRelay(platform, 'channel', channelId, horizon),
+  'relay-channel': (platform, { channelId }, following) => beginRelay(platform, 'channel', channelId, following),
   'relay-server': (platform, { serverId }) => relay(platform, 'server', serverId),
   'relay-account': (platform, { accountId }) => relay(platform, 'account', accountId),
   'relay-interaction': (platform, { interactionId }) => relay(platform, 'interaction', interactionId),

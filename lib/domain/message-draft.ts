@@ -207,8 +207,9 @@ export async function storeMessage(
     const fresh = messageOf(draft, id as string);
     await prepare?.(fresh._id);
     try {
-      await platform.db.messages.collection.insertOne({ ...fresh, ob: [entry], obAt: new Date(platform.now()) } as never, within());
-      return { result: fresh, isStored: true };
+      const stored = { ...fresh, ob: [entry], obAt: new Date(platform.now()) };
+      await platform.db.messages.collection.insertOne(stored as never, within());
+      return { result: fresh, isStored: true, messages: [stored] };
     } catch (error) {
       if (!isDuplicate(error)) throw error;
       const standing = createId === undefined ? null : await messageOfCreate(platform, createId);

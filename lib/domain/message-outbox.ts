@@ -1,16 +1,17 @@
 import type { EventData } from '../contract/events.ts';
 import type { Message } from '../contract/message.ts';
 import { bookkeeping, trusted } from '../store/database.ts';
-import { type HorizonReply, readHorizon } from '../store/message-order.ts';
 import type { MessageDoc } from '../store/models/message.ts';
 import { type OutboxEntry, settled, undeliveredIndex } from '../store/models/outbox.ts';
 import type { WorkerPlatform } from '../store/platform.ts';
+import type { Following } from '../store/queue.ts';
 import { removableGraves } from './crosspost-graves.ts';
 import { settleDm } from './dm-activity.ts';
 import { entriesToSend, hasBirthOrEnd, isAnnounced, type OutboxSource, type PendingEvents } from './outbox-source.ts';
 import { type PlacedEvent, placedEvent, placesOfChannel } from './placed-events.ts';
 import { presentMessages } from './present.ts';
 import { askRecount } from './thread-activity.ts';
+import { type KnownMessages, remember, takeTold } from './told-messages.ts';
 
 /** How many documents one batch takes, and how many events: those of one document go in one. */
 const batchDocuments = 100;
@@ -101,41 +102,51 @@ async function acknowledge(batches: RelayedMessages[]): Promise<void> {
   await platform.db.messages.collection.updateMany({ _id: { $in } }, settled(eventIds), bookkeeping);
 }
 
+/** Reads the messages with pending events, the oldest first. */
+async function lookUp(platform: WorkerPlatform, channelId: string, relayed: ReadonlySet<string>): Promise<KnownMessages> {
+  const horizon = await platform.messageOrder.horizon(channelId);
+  const found = (await platform.db.messages.collection
+    .find({
+      channelId,
+      obAt: { $exists: true },
+      ...(horizon ? { _id: { $lt: horizon.below } } : {}),
+      ...(relayed.size > 0 ? { ob: { $elemMatch: { id: { $nin: [...relayed] } } } } : {}),
+    } as never)
+    .sort({ _id: 1 })
+    .limit(batchDocuments)
+    .hint(undeliveredIndex)
+    .toArray()) as unknown as MessageDoc[];
+  return { horizon, messages: found, isAll: found.length < batchDocuments };
+}
+
 /**
  * The pending events of a channel's messages, oldest message first. Messages from the oldest id in flight on wait until that insert has ended, which wakes
- * the relay again: so they are relayed in the order of their ids. `told`: the horizon that the wake brought.
+ * the relay again: so they are relayed in the order of their ids. Who follows the channel looks them up only when it was not told of every insert.
  */
 async function* read(
   platform: WorkerPlatform,
   channelId: string,
   relayed: ReadonlySet<string>,
-  told?: readonly string[],
+  following?: Following,
 ): AsyncGenerator<PendingEvents, void> {
-  for (let known = told; ; known = undefined) {
-    const horizon = known ? readHorizon(known as HorizonReply) : await platform.messageOrder.horizon(channelId);
-    const found = (await platform.db.messages.collection
-      .find({
-        channelId,
-        obAt: { $exists: true },
-        ...(horizon ? { _id: { $lt: horizon.oldest ?? horizon.below } } : {}),
-        ...(relayed.size > 0 ? { ob: { $elemMatch: { id: { $nin: [...relayed] } } } } : {}),
-      } as never)
-      .sort({ _id: 1 })
-      .limit(batchDocuments)
-      .hint(undeliveredIndex)
-      .toArray()) as unknown as MessageDoc[];
-    for (const message of found) message.ob = (message.ob ?? []).filter(({ id }) => !relayed.has(id));
-    const messages = oneBatch(found);
+  for (let told = following ? takeTold(following) : null; ; told = null) {
+    const known = told ?? (await lookUp(platform, channelId, relayed));
+    const oldest = known.horizon?.oldest ?? null;
+    const ready = known.messages.filter(({ _id }) => oldest === null || _id < oldest);
+    for (const message of ready) message.ob = (message.ob ?? []).filter(({ id }) => !relayed.has(id));
+    const messages = oneBatch(ready);
     const [first] = messages;
+    if (first) {
+      await noteNewest(platform, channelId, messages, known.horizon?.newest ?? '');
+      yield {
+        events: await eventsOf(platform, messages, await placesOfChannel(platform, first)),
+        entryIds: messages.flatMap(({ ob = [] }) => ob.map(({ id }) => id)),
+        batch: { platform, channelId, messages } satisfies RelayedMessages,
+        acknowledge,
+      };
+    }
+    if (known.isAll && messages.length === ready.length) return following && remember(following, known, ready.length);
     if (!first) return;
-    await noteNewest(platform, channelId, messages, horizon?.newest ?? '');
-    yield {
-      events: await eventsOf(platform, messages, await placesOfChannel(platform, first)),
-      entryIds: messages.flatMap(({ ob = [] }) => ob.map(({ id }) => id)),
-      batch: { platform, channelId, messages } satisfies RelayedMessages,
-      acknowledge,
-    };
-    if (found.length < batchDocuments && messages.length === found.length) return;
   }
 }
 

@@ -3,7 +3,7 @@ import { isId } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import type { Message } from '../contract/message.ts';
 import type { MessagePage } from '../contract/shared.ts';
-import type { Horizon } from '../store/message-order.ts';
+import type { Horizon } from '../store/horizon.ts';
 import type { MessageDoc } from '../store/models/message.ts';
 import type { ApiPlatform, Platform } from '../store/platform.ts';
 import type { Actor } from './access.ts';

@@ -3,6 +3,7 @@ import type { Broadcast, During } from '../store/log/append.ts';
 import type { Appended } from '../store/log/confirm.ts';
 import type { OutboxEntry } from '../store/models/outbox.ts';
 import type { WorkerPlatform } from '../store/platform.ts';
+import type { Following } from '../store/queue.ts';
 import { appendInOrder, forgetAll, type PlacedEvent } from './placed-events.ts';
 
 /** A batch of pending events, in order, and what takes them out of their outbox once they are in the log. */
@@ -19,8 +20,8 @@ export interface PendingEvents {
 
 /** Documents with pending events. */
 export interface OutboxSource {
-  /** The pending events of one key, oldest first, but for the outbox entries `relayed`, which are about to be acknowledged. `told`: what the wake said. */
-  read(platform: WorkerPlatform, key: string, relayed: ReadonlySet<string>, told?: readonly string[]): AsyncGenerator<PendingEvents, void>;
+  /** The pending events of one key, oldest first, but for the outbox entries `relayed`, which are about to be acknowledged. */
+  read(platform: WorkerPlatform, key: string, relayed: ReadonlySet<string>, following?: Following): AsyncGenerator<PendingEvents, void>;
   /** Keys with events that have been pending since before `before`. */
   overdue(platform: WorkerPlatform, before: Date): Promise<string[]>;
   /** How many keys the sweep relays at once: the jobs keep most of the machine. */

@@ -1,5 +1,6 @@
 import { forEachAtOnce } from '../base/at-once.ts';
 import type { Relayed, WorkerPlatform } from '../store/platform.ts';
+import type { Following } from '../store/queue.ts';
 import { accountOutbox } from './account-outbox.ts';
 import { interactionOutbox } from './interaction-outbox.ts';
 import { messageOutbox } from './message-outbox.ts';
@@ -18,18 +19,18 @@ const relayedMost = 500;
 /**
  * Appends the pending events of one key to the log, batch by batch, until there are none (docs/delivery.md, "Relay"). Answers what is left to do: their
  * acknowledgement, beside which the key may be relayed again. Running it twice, or two at once, appends nothing twice: every event has its mark. Rejects while
- * Redis or the database is away; the events stay pending. `told`: what the wake said of the key.
+ * Redis or the database is away; the events stay pending. `following`: of a worker that stays with the key.
  */
 export async function beginRelay(
   platform: WorkerPlatform,
   outbox: OutboxName,
   key: string,
-  told?: readonly string[],
+  following?: Following,
 ): Promise<() => Promise<void>> {
   const name = `${outbox} ${key}`;
   const relayed: Relayed = platform.relayed.get(name) ?? { ids: new Set(), during: new Map() };
   const acknowledgements: Promise<unknown>[] = [];
-  const batches = sources[outbox].read(platform, key, relayed.ids, told);
+  const batches = sources[outbox].read(platform, key, relayed.ids, following);
   for (;;) {
     const began = performance.now();
     const next = await batches.next();

@@ -162,7 +162,9 @@ export async function openWorkerPlatform(config: Config, log: Logger, metrics = 
     },
     consume(handlers, ended) {
       const connect: ConnectNode = (node) => connectNode(config, log, 'wakes', subscriberOptions, node);
-      const residents = createResidents(common.redis, common.keys, connect, (name, data) => handlers[name](platform, data));
+      const residents = createResidents(common.redis, common.keys, connect, (name, data, following) =>
+        handlers[name](platform, data, following),
+      );
       const consumers = openConsumers(config, log, queue.jobPriorities, platform, handlers, ended, residents.stay);
       return { close: async () => void (await Promise.all([consumers.close(), residents.close()])) };
     },

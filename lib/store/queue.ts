@@ -36,8 +36,14 @@ export type BesideQueue = (() => Promise<void>) | null;
 /** A job of this key was run: where another one was just before, the worker stays with the key until no wake came for `staysMs`. */
 export type Stay = <N extends JobName>(name: N, data: JobData<N>) => void;
 
-/** What each kind of job does; complete, or it does not compile. */
-export type Handlers<P> = { [N in JobName]: (platform: P, data: JobData<N>) => Promise<void | BesideQueue> };
+/** What a worker that stays with a key has for the next run of its work: what wakes told since the last one began, oldest first, and what that one remembered. */
+export interface Following {
+  told: unknown[];
+  remembered: unknown;
+}
+
+/** What each kind of job does; complete, or it does not compile. `following`: of a worker that stays with the key. */
+export type Handlers<P> = { [N in JobName]: (platform: P, data: JobData<N>, following?: Following) => Promise<void | BesideQueue> };
 
 const keyOf = (entry: JobEntry, data: unknown): string => (entry.key as (data: unknown) => string)(data);
 /** Each queue has a hash tag of its own, so that a cluster spreads them. */

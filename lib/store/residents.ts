@@ -4,7 +4,7 @@ import { createTurns } from '../base/turns.ts';
 import { type JobData, type JobEntry, type JobName, jobs } from '../contract/jobs.ts';
 import type { Keys } from './log/keys.ts';
 import { type ConnectNode, createSubscriber } from './log/subscriber.ts';
-import type { BesideQueue, Stay } from './queue.ts';
+import type { BesideQueue, Following, Stay } from './queue.ts';
 import { publishCommand, type RedisClient } from './redis.ts';
 
 const entryOf = (name: JobName): JobEntry => jobs[name];
@@ -18,12 +18,12 @@ export function wakeChannel<N extends JobName>(keys: Keys, name: N, data: JobDat
 /** Wakes the worker that stays with a job's key; false when none does, or jobs of this kind have none that stays. Rejects while Redis is away. */
 export type Wake = <N extends JobName>(name: N, data: JobData<N>) => Promise<boolean>;
 
-/** Binds `wake` to `redis`. It is one command: a worker that stays is subscribed to the channel of the key. */
+/** Binds `wake` to `redis`. It is one command: a worker that stays is subscribed to the channel of the key, where each message has the `data` of its job. */
 export const createWake =
   (redis: RedisClient, keys: Keys): Wake =>
   async (name, data) =>
     entryOf(name).staysMs !== undefined &&
-    Number(await redis[publishCommand(redis)](wakeChannel(keys, name, data), JSON.stringify(data))) > 0;
+    Number(await redis[publishCommand(redis)](wakeChannel(keys, name, data), JSON.stringify({ data }))) > 0;
 
 /** Keys that a worker stays with: it runs their work when it is woken, without a job each time. */
 export interface Residents {
@@ -39,12 +39,13 @@ const runningMost = 4;
  * After its work a key rests for so many times as long, at most so many milliseconds: a quiet one is relayed at once, a busy one in batches, which halves what a
  * post costs the whole machine.
  */
-const rest = { times: 4, mostMs: 25 };
+const rest = { times: 12, mostMs: 25 };
+
+/** How much of what wakes told waits for a run; of more nothing is kept, and the run looks everything up. */
+const toldMost = 32;
 
 interface Resident {
-  /** The data of the job, and that of the next run: what the last wake said, once, and else that of the job. */
-  readonly job: object;
-  data: object;
+  following: Following;
   isWoken: boolean;
   isEnding: boolean;
   /** Ends the wait for a wake. */
@@ -58,7 +59,7 @@ export function createResidents(
   redis: RedisClient,
   keys: Keys,
   connect: ConnectNode,
-  run: (name: JobName, data: never) => Promise<void | BesideQueue>,
+  run: (name: JobName, data: never, following: Following) => Promise<void | BesideQueue>,
 ): Residents {
   const residents = new Map<string, Resident>();
   const recent = new LRUCache<string, true>({ max: 10_000, ttl: 1_000 });
@@ -67,6 +68,7 @@ export function createResidents(
   const wake = createWake(redis, keys);
   let isClosing = false;
 
+  const nothingKnown = (): Following => ({ told: [], remembered: null });
   const track = (work: Promise<void>): void => {
     const tracked = work.catch(() => undefined).finally(() => atWork.delete(tracked));
     atWork.add(tracked);
@@ -77,27 +79,23 @@ export function createResidents(
   };
   const subscriber = createSubscriber(redis, keys, connect, {
     onMessage(channel, message) {
+      const { data, told } = JSON.parse(message.toString()) as { data: object; told?: unknown };
       const resident = residents.get(channel);
-      const told = JSON.parse(message.toString()) as { horizon?: unknown };
-      if (resident) {
-        resident.data = told;
-        return wakeUp(resident);
-      }
-      // It was sent when the worker was about to leave.
-      const name = /wake:([a-z-]+):/.exec(channel)?.[1] as JobName;
-      const { horizon: _old, ...data } = told;
-      begin(channel, name, data);
+      // Without one it was sent when the worker was about to leave.
+      if (!resident) return begin(channel, /wake:([a-z-]+):/.exec(channel)?.[1] as JobName, data);
+      if (resident.following.told.push(told) > toldMost) resident.following = nothingKnown();
+      wakeUp(resident);
     },
     onInterrupted(partition) {
       for (const [channel, resident] of residents)
         if (keys.partitionOfChannel(channel) === partition) {
-          Object.assign(resident, { isEnding: true, data: resident.job }); // later wakes may be lost
+          Object.assign(resident, { isEnding: true, following: nothingKnown() }); // later wakes may be lost
           wakeUp(resident);
         }
     },
   });
 
-  const reside = async (channel: string, resident: Resident, name: JobName): Promise<void> => {
+  const reside = async (channel: string, resident: Resident, name: JobName, data: object): Promise<void> => {
     const { staysMs = 0 } = entryOf(name);
     const partition = keys.partitionOfChannel(channel);
     try {
@@ -105,11 +103,7 @@ export function createResidents(
       while (resident.isWoken) {
         resident.isWoken = false;
         const began = performance.now();
-        const beside = await inSlot('', () => {
-          const { data } = resident;
-          resident.data = resident.job;
-          return run(name, data as never);
-        });
+        const beside = await inSlot('', () => run(name, data as never, resident.following));
         if (beside) track(beside());
         await sleep(Math.min(rest.mostMs, rest.times * (performance.now() - began)));
         if (resident.isWoken || resident.isEnding || isClosing) continue;
@@ -127,9 +121,9 @@ export function createResidents(
     }
   };
   const begin = (channel: string, name: JobName, data: object): void => {
-    const resident: Resident = { job: data, data, isWoken: true, isEnding: false, go: () => undefined };
+    const resident: Resident = { following: nothingKnown(), isWoken: true, isEnding: false, go: () => undefined };
     residents.set(channel, resident);
-    track(reside(channel, resident, name));
+    track(reside(channel, resident, name, data));
   };
 
   return {

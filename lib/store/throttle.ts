@@ -1,6 +1,6 @@
 import { type IdSource, idOf } from '../base/ids.ts';
+import { type Horizon, idClockKey, idOfEntry, oldestInFlightLua, takeIdLua } from './horizon.ts';
 import { type Keys, versionKey } from './log/keys.ts';
-import { type Horizon, idClockKey, idOfEntry, oldestInFlightLua, takeIdLua } from './message-order.ts';
 import { bindScript, type RedisClient } from './redis.ts';
 
 /** A bucket of requests: `burst` at once, refilled evenly by `perSecond`. `key` names it among all nodes. */

@@ -1,8 +1,11 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
+import type { CommandStartedEvent } from 'mongodb';
+import { inFlightKey } from '../../lib/store/horizon.ts';
 import { createKeys } from '../../lib/store/log/keys.ts';
 import { type Caller, makePerson, makeServer, send } from '../harness/factories.ts';
 import { until } from '../harness/scene.ts';
+import { testConfig } from '../harness/stores.ts';
 import { type Ear, listenAs, startWhole, type Whole } from '../harness/whole.ts';
 
 /** A busy channel has a worker that stays with it: a post wakes the worker by one command and makes no job. */
@@ -12,8 +15,14 @@ describe('a worker that stays with a busy channel', () => {
   let owner: Caller;
   let ear: Ear;
   let count = 0;
+  /** How often the messages of a channel were looked up. */
+  const lookUps = new Map<string, number>();
   before(async () => {
-    whole = await startWhole();
+    whole = await startWhole({ MONGODB_URL: `${testConfig().MONGODB_URL}&monitorCommands=true` });
+    whole.worker.db.messages.db.getClient().on('commandStarted', ({ command }: CommandStartedEvent) => {
+      const { channelId, obAt } = (command.filter ?? {}) as { channelId?: string; obAt?: unknown };
+      if (command.find === 'messages' && channelId && obAt) lookUps.set(channelId, (lookUps.get(channelId) ?? 0) + 1);
+    });
     redis = new Redis(whole.platform.config.REDIS_URL);
     owner = await makePerson(whole);
   });
@@ -51,6 +60,41 @@ describe('a worker that stays with a busy channel', () => {
     await until(async () => (await residents(general)) === 0, 'the worker left');
     await say(general);
     expect(await jobs()).to.be.greaterThan(before);
+  });
+
+  it('is told of posts and looks up none; what else happens to messages it looks up', async () => {
+    const { general } = await makeServer(whole, owner);
+    await sayUntilBusy(general);
+    await say(general);
+    const before = lookUps.get(general);
+    for (let n = 0; n < 5; n++) await say(general);
+    expect(lookUps.get(general)).to.equal(before);
+    const long = `a${'\u0002'.repeat(1_999)}`; // six characters each in JSON
+    const { id } = await send<{ id: string }>(whole, 201, owner, 'POST', `/api/channels/${general}/messages`, { content: long });
+    await ear.hears(({ t, d }) => t === 'MESSAGE_CREATE' && d.content === long);
+    await send(whole, 200, owner, 'PATCH', `/api/channels/${general}/messages/${id}`, { content: 'short' });
+    await ear.hears(({ t, d }) => t === 'MESSAGE_UPDATE' && d.content === 'short');
+    expect(lookUps.get(general)).to.be.greaterThan(before as number);
+  });
+
+  it('relays a post of a process that died before it could tell, ahead of those after it', async () => {
+    const { general } = await makeServer(whole, owner);
+    await sayUntilBusy(general);
+    await say(general);
+    const { db, ids, messageOrder, config } = whole.platform;
+    const died = Object.assign(new Error('the process died'), { name: 'MongoNetworkError' });
+    const write = messageOrder.write([general], async ([id]) => {
+      const last = await db.messages.collection.findOne({ channelId: general });
+      const ob = [{ id: ids.next(), name: 'MESSAGE_CREATE' }];
+      await db.messages.collection.insertOne({ ...last, _id: id as never, content: 'lost end', ob, obAt: new Date() });
+      throw died;
+    });
+    expect(await write.catch((error: unknown) => error)).to.equal(died);
+    await send(whole, 201, owner, 'POST', `/api/channels/${general}/messages`, { content: 'waits' });
+    await redis.del(inFlightKey(createKeys(config.REDIS_PREFIX, 1), general));
+    await say(general);
+    const contents = ear.heard.filter(({ t, d }) => t === 'MESSAGE_CREATE' && d.channelId === general).map(({ d }) => d.content);
+    expect(contents.slice(-3)).to.deep.equal(['lost end', 'waits', `post ${count - 1}`]);
   });
 
   it('posts arrive when its subscription is cut', async () => {
