@@ -7,7 +7,7 @@ import { removeChannelFiles } from './files.ts';
 import { removeFollowsOf } from './followers.ts';
 import { removeMember } from './membership.ts';
 import { deleteMessages } from './message-removal.ts';
-import { appendInOrder, forgetAll, type PlacedEvent, placedEvent } from './placed-events.ts';
+import { appendInOrder, type PlacedEvent, placedEvent, settleAllMarks } from './placed-events.ts';
 import { dropApplication, dropChannel, dropServer, forgetRemoval } from './removals.ts';
 import { goneFrom } from './server-events.ts';
 import { removeWebhooksOf } from './webhooks.ts';
@@ -35,7 +35,7 @@ const goneEvent = ({ serverId, overwrites }: RemovalInServer, id: string): Place
 async function tellGone(platform: WorkerPlatform, removal: RemovalInServer, ids: readonly string[], { last }: Pass): Promise<void> {
   const events = ids.map((id) => goneEvent(removal, id));
   await platform.confirm(await appendInOrder(platform, events));
-  if (last) await forgetAll(platform, events);
+  if (last) await settleAllMarks(platform, events);
 }
 
 /** Deletes what stands in a channel that is gone: its messages and their files, who follows it and whom it follows, its webhooks, how far people have read. */
@@ -123,7 +123,7 @@ async function finishMembers(platform: WorkerPlatform, removal: RemovalInServer,
     await platform.confirm(await appendInOrder(platform, some));
   }
   await forgetRemoval(platform, removal);
-  void forgetAll(platform, events);
+  void settleAllMarks(platform, events);
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Appended } from '../store/log/confirm.ts';
 import type { OutboxEntry } from '../store/models/outbox.ts';
 import type { WorkerPlatform } from '../store/platform.ts';
 import type { Following } from '../store/queue.ts';
-import { appendInOrder, forgetAll, type PlacedEvent } from './placed-events.ts';
+import { appendInOrder, type PlacedEvent, settleAllMarks } from './placed-events.ts';
 
 /** A batch of pending events, in order, and what takes them out of their outbox once they are in the log. */
 export interface PendingEvents {
@@ -46,10 +46,8 @@ export async function relayBatch(platform: WorkerPlatform, pending: PendingEvent
   if (performance.now() - began > batchLifeMs) return null;
   const appended = await appendInOrder(platform, events, during);
   if (broadcast) await platform.broadcast(broadcast);
-  const acknowledged = platform.acknowledge(appended, batch as never, pending.acknowledge).then(() => {
-    // Taken back by a crash of the database, the events are found again, and their marks say that they are in the log.
-    void forgetAll(platform, events);
-  });
+  // Ahead of later events: the marks keep back a worker that read these before and appends them late, and a crash of the database that takes this back.
+  const acknowledged = platform.acknowledge(appended, batch as never, pending.acknowledge).then(() => settleAllMarks(platform, events));
   acknowledged.catch(() => undefined); // handled where it is waited for
   return { appended, acknowledged };
 }

@@ -52,12 +52,12 @@ export async function appendInOrder({ append }: WorkerPlatform, events: readonly
   return appended;
 }
 
-/** Lets the marks of events expire that are no longer in an outbox. Never rejects. */
-export async function forgetAll({ forget }: WorkerPlatform, events: readonly PlacedEvent[]): Promise<void> {
-  const forgetIn = ([place, some]: [string, PlacedEvent[]]): Promise<void> =>
-    forget(
+/** Sees to the marks of events that are no longer in an outbox (`settleMarks`). Never rejects. */
+export async function settleAllMarks({ settleMarks }: WorkerPlatform, events: readonly PlacedEvent[]): Promise<void> {
+  const settleIn = ([place, some]: [string, PlacedEvent[]]): Promise<void> =>
+    settleMarks(
       place,
       some.map(({ id }) => id),
     );
-  await Promise.all([...groupBy(events, ({ place }) => place)].map(forgetIn));
+  await Promise.all([...groupBy(events, ({ place }) => place)].map(settleIn));
 }

@@ -62,10 +62,14 @@ redis.call('PUBLISH', KEYS[2], ARGV[1])
 return 1
 `;
 
-// KEYS: marks.
-const forgetLua = `for i = 1, #KEYS do redis.call('PEXPIRE', KEYS[i], ${markKeptMs.acknowledged}) end`;
+// KEYS: marks. One that Redis has lost is set anew, without a number.
+const settleLua = `
+for i = 1, #KEYS do
+  if redis.call('PEXPIRE', KEYS[i], ${markKeptMs.acknowledged}) == 0 then redis.call('SET', KEYS[i], '0', 'PX', ${markKeptMs.acknowledged}) end
+end
+`;
 
-/** The key of an event's mark, which holds the number that it was appended under. */
+/** The key of an event's mark, which holds the number that it was appended under, or 0 when it was acknowledged and Redis has lost its entry since. */
 export const markKey = (keys: Keys, place: string, eventId: string): string =>
   `${keys.partition(keys.partitionOf(place))}mark:${place}:${eventId}`;
 
@@ -99,8 +103,8 @@ export interface Appender {
    * ends in between, or that of `during` has: what was appended before may be lost, and is to come before these.
    */
   readonly append: (place: string, events: readonly Append[], during?: During) => Promise<Appended[]>;
-  /** Lets the marks of acknowledged events expire. Never rejects. */
-  readonly forget: (place: string, eventIds: readonly string[]) => Promise<void>;
+  /** Keeps the marks of acknowledged events for as long as a worker may be paused that has read the events before. Never rejects. */
+  readonly settleMarks: (place: string, eventIds: readonly string[]) => Promise<void>;
   /** Publishes an event that is kept in no log to all nodes, once for each id; sessions that are not connected miss it. Rejects while Redis is away. */
   readonly broadcast: (message: Broadcast) => Promise<void>;
 }
@@ -121,7 +125,7 @@ export const broadcastPlace = 'broadcast';
 export function createAppender(redis: RedisClient, keys: Keys, epochs: Epochs, events: Metrics['events']): Appender {
   const script = bindScript<string[] | null>(redis, 'parlanceAppend', lua);
   const broadcastScript = bindScript<number>(redis, 'parlanceBroadcast', broadcastLua);
-  const forgetScript = bindScript<null>(redis, 'parlanceForget', forgetLua);
+  const settleScript = bindScript<null>(redis, 'parlanceSettleMarks', settleLua);
 
   /** Null when the epoch is not `during`. */
   const appendPiece = async (place: string, piece: readonly Append[], during?: number): Promise<number[] | null> => {
@@ -157,15 +161,15 @@ export function createAppender(redis: RedisClient, keys: Keys, epochs: Epochs, e
       for (const piece of pieces(list)) {
         const some = await throughFailover(redis, () => appendPiece(place, piece, during));
         if (!some) throw new Error('Redis may have lost events that come before these');
-        numbers.push(...some);
+        numbers.push(...some.filter((number) => number > 0));
         during = epochs.epoch(partition);
         for (const { name } of piece) events.inc({ event: name });
       }
       return highestOfEpochs(numbers).map((number) => ({ partition, number, during: during as number }));
     },
-    async forget(place, eventIds) {
+    async settleMarks(place, eventIds) {
       if (eventIds.length > 0)
-        await forgetScript(
+        await settleScript(
           eventIds.map((id) => markKey(keys, place, id)),
           [],
         ).catch(() => undefined);
