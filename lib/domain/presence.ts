@@ -44,7 +44,8 @@ export async function presencesVisibleTo(
 
 /**
  * Sets the status that an account is seen with while it is connected, and its custom status; what is left out stays, null and "" clear (spec, Bot presence).
- * It stays over restarts. The answer shows what was chosen. It is published within about a second, unless Redis is away.
+ * It stays over restarts. The answer shows what was chosen. It is published within about a second. Refuses `unavailable` while Redis is away: then it is stored, and
+ * published when it is sent again.
  */
 export async function setPresence(platform: ApiPlatform, actor: Actor, { status, customStatus }: PresencePatch): Promise<Me> {
   const set = {
@@ -55,6 +56,6 @@ export async function setPresence(platform: ApiPlatform, actor: Actor, { status,
     platform.db.accounts.findOneAndUpdate({ _id: actor.id }, { $set: set }, { returnDocument: 'after' }).lean(),
   );
   if (!account) return refuse('unauthorized', { hint: 'This account no longer exists' });
-  await platform.presenceChanged(actor.id, account.customStatus !== actor.account.customStatus).catch(() => undefined);
+  await platform.presenceChanged(actor.id, set.customStatus !== undefined).catch(() => refuse('unavailable'));
   return meOf(account);
 }

@@ -2,6 +2,8 @@ import { expect } from 'chai';
 import { publishPresences } from '../../lib/domain/presence-changes.ts';
 import { openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { startSweeps } from '../../workers/sweep.ts';
+import { startTestApi } from '../harness/api.ts';
+import { until } from '../harness/scene.ts';
 import { startTcpProxy } from '../harness/tcp-proxy.ts';
 import type { Client } from './client.ts';
 import { type PresenceFixture, startPresences } from './presence-fixture.ts';
@@ -136,6 +138,29 @@ describe('gateway: presence after faults, in three partitions', () => {
     } finally {
       await proxy.close();
     }
+  });
+
+  it('503 for a change while Redis is away, which is published when it is sent again', async () => {
+    const { REDIS_URL, ...config } = here.world.config;
+    const proxy = await startTcpProxy(REDIS_URL, 6379);
+    const api = await startTestApi({
+      MONGODB_URL: config.MONGODB_URL,
+      REDIS_PREFIX: config.REDIS_PREFIX,
+      LOG_PARTITIONS: '3',
+      REDIS_URL: proxy.url,
+    });
+    const one = await here.world.someone('bot', here.server);
+    await here.connect(one);
+    const clients = await listeners(one);
+    const patch = (): Promise<number> =>
+      api.call('PATCH', '/api/users/@me/presence', { as: `Bot ${one.token}`, body: { status: 'dnd' } }).then(({ status }) => status);
+    proxy.cut();
+    expect(await patch()).to.equal(503);
+    proxy.mend();
+    await until(async () => (await patch()) === 200, 'Redis to be back');
+    for (const seen of await here.received(...clients)) expect(seen).to.deep.equal([[one.id, 'dnd', null]]);
+    await api.close();
+    await proxy.close();
   });
 
   it('the workers’ sweep publishes by itself', async () => {
