@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { DelayedError, type Job, Queue, UnrecoverableError, Worker } from 'bullmq';
 import type { Config } from '../../config/index.ts';
@@ -119,6 +120,7 @@ export function openConsumers<P>(
   stay: Stay,
 ): { close(): Promise<void> } {
   const beside = new Set<Promise<void>>();
+  let running = 0;
   let closing = false;
   const goOn = (job: Job, began: number, rest: () => Promise<void>): void => {
     const going = rest()
@@ -135,6 +137,7 @@ export function openConsumers<P>(
     const run = handlers[job.name as JobName] as ((platform: P, data: unknown) => Promise<void | BesideQueue>) | undefined;
     if (!check || !run || !check(job.data)) throw new UnrecoverableError(`bad data for ${job.name}: ${ajv.errorsText(check?.errors)}`);
     const began = performance.now();
+    running++;
     try {
       const rest = await run(platform, job.data);
       // Not of a job that comes again later: it keeps its place.
@@ -149,6 +152,8 @@ export function openConsumers<P>(
       }
       ended(job.name, 'failed', performance.now() - began);
       throw error;
+    } finally {
+      running--;
     }
   };
   // Until closed it tries to connect, often: by default BullMQ waits up to 20 s between two tries.
@@ -185,27 +190,29 @@ export function openConsumers<P>(
   return {
     close: async () => {
       closing = true;
-      await Promise.all(workers.map(closeWorker));
+      await Promise.all(workers.map((worker) => closeWorker(worker, () => running > 0)));
       connection.disconnect();
       await Promise.all(beside);
     },
   };
 }
 
-/** How long the blocking connection to a cluster may take to end, in milliseconds. */
-const endMs = 2_000;
+/** How long a worker on a cluster may take to end after its jobs have, in milliseconds. */
+const endMs = 1_000;
 
 /** Ends a worker when its jobs have ended, or when it cannot say so because Redis is away. */
-async function closeWorker(worker: Worker): Promise<void> {
+async function closeWorker(worker: Worker, areJobsRunning: () => boolean): Promise<void> {
   const closed = worker.close();
   // It gives up its blocking connection and waits for the end of that, which never comes to one that waits for its next try.
   const blocking = await worker.getBackend().blockingClient?.catch(() => undefined);
   if (blocking?.isCluster) {
     // BullMQ would connect it anew because its command failed, and then wait for an end that does not come either.
     blocking.connect = () => Promise.reject(new Error('the worker is closing'));
-    const late = setTimeout(() => blocking.emit('end'), endMs);
-    await closed.finally(() => clearTimeout(late));
-  } else if (blocking?.status === 'reconnecting')
+    // Where a node was lost, the command that waits for a job may never end: it is not waited for when no job runs.
+    while (!(await Promise.race([closed.then(() => true), sleep(endMs, false)])) && areJobsRunning());
+    return blocking.disconnect();
+  }
+  if (blocking?.status === 'reconnecting')
     await blocking.connect().then(
       () => blocking.disconnect(),
       () => undefined,
