@@ -14,7 +14,7 @@ import { closeSocket } from './writer.ts';
 /** An account's membership of a server changed. */
 function receiveMember(node: GatewayNode, { place: name, accountId }: Extract<Control, { kind: 'member' }>): void {
   const place = node.places.get(name);
-  if (!place || !node.accounts.has(accountId)) return;
+  if (!place || !(node.accounts.has(accountId) || place.members.has(accountId))) return;
   const lane = laneOf(node, place);
   if (lane.state === 'held') return; // all access data is loaded anew when it goes on
   applyInOrder(node, lane, () => forgetMember(node, place, accountId));

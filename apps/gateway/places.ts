@@ -108,19 +108,21 @@ export function removeLeftPlaces(node: GatewayNode): void {
     else return;
 }
 
-/** Removes a place from the session. The node goes on receiving it for a while when no other session has it. */
+/** Removes a place from the session. The node goes on receiving it for a while when no other session has it, and keeps what it knows of the last member. */
 export function leavePlace(node: GatewayNode, session: Session, place: Place): void {
   session.places.delete(place);
   session.late.delete(place);
   place.sessions.delete(session);
   const { id, sessions: all } = session.account;
+  const isLast = place.sessions.size === 0;
   if (![...all].some((one) => one.places.has(place)))
-    for (const known of [place.members, place.unknownMembers, place.loadingMembers]) known.delete(id);
+    for (const known of isLast ? [place.unknownMembers, place.loadingMembers] : [place.members, place.unknownMembers, place.loadingMembers])
+      known.delete(id);
   for (const { sessions, unjudged } of place.recipients.values()) {
     sessions.delete(session);
     unjudged.delete(session);
   }
-  if (place.sessions.size > 0 || node.places.get(place.name) !== place) return;
+  if (!isLast || node.places.get(place.name) !== place) return;
   node.leftPlaces.set(place, monotonic());
   removeLeftPlaces(node);
 }

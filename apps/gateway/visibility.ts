@@ -37,9 +37,9 @@ export function canJudge(place: Place, { head }: Entry): boolean {
 /** An account's membership changed: what is known of it is loaded anew, and its sessions are judged anew. */
 export function forgetMember(node: GatewayNode, place: Place, accountId: string): void {
   place.loadingMembers.delete(accountId);
+  place.members.delete(accountId);
   const sessions = [...(node.accounts.get(accountId)?.sessions ?? [])].filter((session) => place.sessions.has(session));
   if (sessions.length === 0) return;
-  place.members.delete(accountId);
   place.unknownMembers.add(accountId);
   for (const recipients of place.recipients.values())
     for (const session of sessions) {

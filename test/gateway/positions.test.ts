@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { laneOf } from '../../apps/gateway/lane.ts';
 import { extendTails } from '../../apps/gateway/places.ts';
+import { permissionBits } from '../../lib/base/permissions.ts';
 import { createKeys, serverPlace } from '../../lib/store/log/keys.ts';
 import { until } from '../harness/scene.ts';
 import { contents, type Someone, startWorld, type World } from './world.ts';
@@ -33,6 +34,31 @@ describe('gateway: where a session stands', () => {
     expect(contents(await again.events(1))).to.deep.equal(['missed']);
     expect((await again.until(0, 'RESUMED')).d).to.deep.equal({ replayed: 1 });
     log.read = read;
+  });
+
+  it('on the node that it left, which knows its rules: by what it may see now', async () => {
+    const { versions, db, ids } = world.worker;
+    const members = { members: [[server, bot.id] as [string, string]] };
+    const roleId = ids.next();
+    const setRoles = (roles: string[]) =>
+      versions.changing(members, () => db.members.updateOne({ _id: `${server}:${bot.id}` }, { $set: { roles } }));
+    await setRoles([roleId]);
+    const view = permissionBits['View Channel'];
+    const role = { id: roleId, name: 'role', color: null, hoist: false, permissions: view, botId: null };
+    await world.changing(server, [], () => db.servers.updateOne({ _id: server }, { $push: { roles: role } }));
+    await world.overwrite(server, channel, [
+      { id: server, allow: 0, deny: view },
+      { id: roleId, allow: view, deny: 0 },
+    ]);
+    const { client, id } = await world.begin(bot);
+    await world.post(server, channel, 'seen');
+    const [seen] = await client.events(1);
+    await client.cut();
+    await world.post(server, channel, 'hidden');
+    await setRoles([]);
+    const again = world.connect();
+    await again.resume(bot.token, id, String(seen?.s));
+    expect((await again.until(0, 'RESUMED')).d).to.deep.equal({ replayed: 0 });
   });
 
   it('reads each entry once, however far back those go who read a log together', async () => {

@@ -9,6 +9,7 @@ import { type Bench, openSetting } from '../setting.ts';
 const missed = 1_000;
 
 type BenchBot = World['bots'][number];
+type Where = (typeof nodes)[keyof typeof nodes];
 
 interface Frame {
   op: number;
@@ -40,8 +41,12 @@ function connect(
   });
 }
 
-/** Where a client resumes: on the node that its socket was on, which still receives its places, or on one that knows nothing of them. */
-const nodes = { 'the node it left': 0, 'another node': 1 };
+/** Where a client resumes: on the node that its socket was on, on one that serves other members of its servers, or on one that knows nothing of them. */
+const nodes = {
+  'the node it left': { node: 0, servesOthers: false },
+  'a node that serves others there': { node: 1, servesOthers: true },
+  'a node that is new there': { node: 1, servesOthers: false },
+};
 
 /** Bots that were away while 1,000 events came in so many servers of theirs: their resume, from RESUME to RESUMED, beside reading their logs alone. */
 async function resumePlaces(bench: Bench, places: number): Promise<Row[]> {
@@ -51,23 +56,36 @@ async function resumePlaces(bench: Bench, places: number): Promise<Row[]> {
   const ignore = { onEntry: () => undefined, onControl: () => undefined, onInterrupted: () => undefined };
   const log = await gateway.listen('bench', ignore);
   /** The time of one resume of a bot with servers of its own, and that of the reading. */
-  const round = async (bot: BenchBot, node: number): Promise<[ours: number, limit: number]> => {
+  const round = async (bot: BenchBot, other: BenchBot, { node, servesOthers }: Where): Promise<[ours: number, limit: number]> => {
+    const members = [bot, other].map(({ id }) => ({ id, bot: true }));
     const servers = await makeServers(
       setting.platform,
-      Array.from({ length: places }, () => [{ id: bot.id, bot: true }]),
+      Array.from({ length: places }, () => members),
     );
-    const { socket, d, s } = await connect(setting.stack.gatewayUrl(0), { op: 2, d: { token: bot.token } }, 'READY');
-    const gone = new Promise((resolve) => socket.once('close', resolve));
-    socket.terminate();
-    await gone;
-    for (let n = 0; n < missed; n++) {
+    const stays = servesOthers ? await connect(setting.stack.gatewayUrl(node), { op: 2, d: { token: other.token } }, 'READY') : null;
+    const { socket, d } = await connect(setting.stack.gatewayUrl(0), { op: 2, d: { token: bot.token } }, 'READY');
+    const post = async (n: number): Promise<void> => {
       const { serverId, channelId } = servers[n % places] as { serverId: string; channelId: string };
       const payload = JSON.stringify({ id: worker.ids.next(), channelId, serverId, content: 'x'.repeat(500) });
       await worker.append(serverPlace(serverId), [{ id: worker.ids.next(), name: 'MESSAGE_CREATE', payload, channelId }]);
-    }
+    };
+    // The bot was there for an event of each place, as usual.
+    const received = new Promise<string>((resolve) => {
+      let count = 0;
+      socket.on('message', (data: Buffer) => {
+        if (data.includes('"t":"MESSAGE_CREATE"') && ++count === places) resolve(String((JSON.parse(data.toString()) as Frame).s));
+      });
+    });
+    for (let n = 0; n < places; n++) await post(n);
+    const s = await received;
+    const gone = new Promise((resolve) => socket.once('close', resolve));
+    socket.terminate();
+    await gone;
+    for (let n = 0; n < missed; n++) await post(n);
     const first = { op: 6, d: { token: bot.token, sessionId: String(d.sessionId), seq: s } };
     const resumed = await connect(setting.stack.gatewayUrl(node), first, 'RESUMED');
     resumed.socket.terminate();
+    stays?.socket.terminate();
     const began = performance.now();
     const found = await log.read(
       0,
@@ -80,17 +98,18 @@ async function resumePlaces(bench: Bench, places: number): Promise<Row[]> {
     return [resumed.ms, alone];
   };
   try {
-    const { bots } = await makeWorld(setting.platform, { bots: 2 * (bench.rounds + 1), channels: 1 });
+    const { bots } = await makeWorld(setting.platform, { bots: 6 * (bench.rounds + 1), channels: 1 });
+    const take = (): BenchBot => bots.shift() as BenchBot;
     const rows: Row[] = [];
-    for (const [where, node] of Object.entries(nodes)) {
+    for (const [name, where] of Object.entries(nodes)) {
       const [ours, limit]: [number[], number[]] = [[], []];
       for (let i = 0; i < bench.rounds + 1; i++) {
-        const [mine, alone] = await round(bots.shift() as BenchBot, node);
+        const [mine, alone] = await round(take(), take(), where);
         if (i === 0) continue; // the first round warms up
         ours.push(mine);
         limit.push(alone);
       }
-      rows.push(multipleRow(`resume of 1,000 missed events in ${places.toLocaleString('en')} places, on ${where}`, 'ms', ours, limit, 2));
+      rows.push(multipleRow(`resume of 1,000 missed events in ${places.toLocaleString('en')} places, on ${name}`, 'ms', ours, limit, 2));
     }
     return rows;
   } finally {
