@@ -20,33 +20,35 @@ export interface IdSource {
   next(): string;
   /** The latest millisecond that an id was given for; the id clock in Redis is told it, so that it stays above. */
   lastMs(): number;
-  /** Notes a millisecond given out by the id clock in Redis. */
-  note(unixMs: number): void;
+  /** The highest sequence of that millisecond that the id clock in Redis gave; -1 for none. */
+  lastSequence(): number;
+  /** Notes a millisecond, and the sequence if the id clock in Redis gave it. */
+  note(unixMs: number, sequence?: number): void;
 }
 
 /** Ids of one process. `node` answers its leased number, 1-1023, or throws while it has none; 0 belongs to the id clock in Redis. `now` is the clock in Unix milliseconds. */
 export function createIds(node: () => number, now: () => number): IdSource {
   let lastMs = 0;
   let sequence = 0;
+  let clockSequence = -1;
+  const moveTo = (unixMs: number): void => {
+    lastMs = unixMs;
+    sequence = 0;
+    clockSequence = -1;
+  };
   return {
     next() {
       const leased = node();
       const ms = now();
-      if (ms > lastMs) {
-        lastMs = ms;
-        sequence = 0;
-      } else if (++sequence > 4095) {
-        lastMs++;
-        sequence = 0;
-      }
+      if (ms > lastMs) moveTo(ms);
+      else if (++sequence > 4095) moveTo(lastMs + 1);
       return idOf(lastMs, leased, sequence);
     },
     lastMs: () => lastMs,
-    note(unixMs) {
-      if (unixMs > lastMs) {
-        lastMs = unixMs;
-        sequence = 0;
-      }
+    lastSequence: () => clockSequence,
+    note(unixMs, noted = -1) {
+      if (unixMs > lastMs) moveTo(unixMs);
+      if (unixMs === lastMs) clockSequence = Math.max(clockSequence, noted);
     },
   };
 }

@@ -15,17 +15,17 @@ export const inFlightKey = (keys: Keys, channelId: string): string => `${keys.pa
 export const writesKey = (keys: Keys, channelId: string): string => `${keys.partition(keys.partitionOf(channelId))}writes:${channelId}`;
 
 /**
- * Lua: `takeId(key, now, floor, k, partitions)` gives the next id of the clock of partition k as milliseconds and sequence; all are numbers, times in
- * milliseconds. Each partition has the sequences that leave k when divided by the number of partitions, so that no two give the same id.
+ * Lua: `takeId(key, now, floor, floorSeq, k, partitions)` gives the next id of the clock of partition k as milliseconds and sequence; all are numbers, times in
+ * milliseconds. It lies above the id of `floor` and `floorSeq`, also where Redis has lost that. Each partition has the sequences that leave k when divided by the
+ * number of partitions, so that no two give the same id.
  */
 export const takeIdLua = `
-local function takeId(key, now, floor, k, partitions)
+local function takeId(key, now, floor, floorSeq, k, partitions)
   local last = redis.call('HMGET', key, 'ms', 'seq')
   local ms, seq, lastMs = math.max(now, floor), k, tonumber(last[1] or '0')
-  if ms <= lastMs then
-    ms, seq = lastMs, tonumber(last[2]) + partitions
-    if seq > 4095 then ms, seq = ms + 1, k end
-  end
+  if ms <= lastMs then ms, seq = lastMs, tonumber(last[2]) + partitions end
+  if ms == floor and seq <= floorSeq then seq = seq + math.ceil((floorSeq + 1 - seq) / partitions) * partitions end
+  if seq > 4095 then ms, seq = ms + 1, k end
   redis.call('HSET', key, 'ms', string.format('%.0f', ms), 'seq', seq)
   return ms, seq
 end
@@ -44,10 +44,10 @@ local function oldestInFlight(key, now)
 end
 `;
 
-/** Lua: `horizon()` gives a `HorizonReply`. KEYS: id clock, in flight, newest, state, writes. ARGV: the least time, partition, partitions. */
+/** Lua: `horizon()` gives a `HorizonReply`. KEYS: id clock, in flight, newest, state, writes. ARGV: the least id as milliseconds and sequence, partition, partitions. */
 export const horizonLua = `${takeIdLua}${oldestInFlightLua}${newestLua}${nowLua}
 local function horizon()
-  local ms, seq = takeId(KEYS[1], now, tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]))
+  local ms, seq = takeId(KEYS[1], now, tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]))
   local oldest = oldestInFlight(KEYS[2], now)
   local ended = tonumber(redis.call('GET', KEYS[5]) or '0') - redis.call('ZCARD', KEYS[2])
   return { string.format('0:%.0f:%d', ms, seq), oldest, readNewest(KEYS[4], KEYS[3]) or '', string.format('%d', ended) }

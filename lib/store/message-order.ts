@@ -28,12 +28,12 @@ const insertMs = 2_000;
 const inFlightMs = insertMs + 500;
 
 const reserveLua = `${takeIdLua}${nowLua}
-local ms, seq = takeId(KEYS[1], now, tonumber(ARGV[1]), tonumber(ARGV[3]), tonumber(ARGV[4]))
-local entry = string.format('%.0f:%.0f:%d', now + ARGV[2], ms, seq)
+local ms, seq = takeId(KEYS[1], now, tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]))
+local entry = string.format('%.0f:%.0f:%d', now + ARGV[5], ms, seq)
 redis.call('ZADD', KEYS[2], string.format('%.0f', (ms - ${idEpochMs}) * 4096 + seq), entry)
-redis.call('PEXPIRE', KEYS[2], ARGV[2])
+redis.call('PEXPIRE', KEYS[2], ARGV[5])
 redis.call('INCR', KEYS[3])
-redis.call('PEXPIRE', KEYS[3], 60000 + ARGV[2])
+redis.call('PEXPIRE', KEYS[3], 60000 + ARGV[5])
 return entry
 `;
 
@@ -45,9 +45,9 @@ return horizon()
 // with the horizon and what was stored. KEYS and ARGV as above, and: the channel that wakes; the entry in flight, the id if it was stored, the Parlance channel, and
 // the message as `ToldWrite` has it, if that is told.
 const endLua = `${horizonLua}
-if ARGV[4] ~= '' then redis.call('ZREM', KEYS[2], ARGV[4]) end
-if ARGV[5] ~= '' then noteNewest(KEYS[4], KEYS[3], ARGV[5], true) end
-return redis.call('PUBLISH', KEYS[6], cjson.encode({ data = { channelId = ARGV[6] }, told = { horizon = horizon(), message = ARGV[7] } }))
+if ARGV[5] ~= '' then redis.call('ZREM', KEYS[2], ARGV[5]) end
+if ARGV[6] ~= '' then noteNewest(KEYS[4], KEYS[3], ARGV[6], true) end
+return redis.call('PUBLISH', KEYS[6], cjson.encode({ data = { channelId = ARGV[7] }, told = { horizon = horizon(), message = ARGV[8] } }))
 `;
 
 const oldestLua = `${oldestInFlightLua}${nowLua}
@@ -116,9 +116,10 @@ export function createMessageOrder(redis: RedisClient, keys: Keys, ids: IdSource
         const k = keys.partitionOf(channelId);
         const entry = await reserveScript(
           [idClockKey(keys, k), inFlightKey(keys, channelId), writesKey(keys, channelId)],
-          [ids.lastMs(), inFlightMs * timeoutFactor, k, keys.partitions],
+          [ids.lastMs(), ids.lastSequence(), k, keys.partitions, inFlightMs * timeoutFactor],
         );
-        ids.note(Number(entry.split(':')[1]));
+        const [, ms, sequence] = entry.split(':').map(Number);
+        ids.note(ms as number, sequence);
         return { id: idOfEntry(entry) as string, entry };
       } catch {
         // Redis went away in between; if the entry was made, it expires.
@@ -135,7 +136,7 @@ export function createMessageOrder(redis: RedisClient, keys: Keys, ids: IdSource
       newestStateKey(keys, channelId),
       writesKey(keys, channelId),
     ];
-    return { keysOf, args: [ids.lastMs(), k, keys.partitions] };
+    return { keysOf, args: [ids.lastMs(), ids.lastSequence(), k, keys.partitions] };
   };
   /** True when a worker was woken. `told`: what it is told was stored. */
   const end = async (channelId: string, entry: string | null, newest: string | null, told: string | undefined): Promise<boolean> => {

@@ -50,7 +50,7 @@ const lua = `${takeIdLua}${oldestInFlightLua}
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local interval, burst, wantId, floor = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
-local partition, partitions = tonumber(ARGV[5]), tonumber(ARGV[6])
+local partition, partitions, floorSeq = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 local allowed, remaining, reset, retry, ms, seq, oldest = 1, 0, 0, 0, 0, 0, ''
 if interval > 0 then
   local full = tonumber(redis.call('GET', KEYS[1]) or '0')
@@ -66,7 +66,7 @@ if interval > 0 then
   remaining, reset = math.floor((most - full) / interval), full - now
 end
 if allowed == 1 and wantId == '1' then
-  ms, seq = takeId(KEYS[2], math.floor(now / 1000), floor, partition, partitions)
+  ms, seq = takeId(KEYS[2], math.floor(now / 1000), floor, floorSeq, partition, partitions)
   oldest = oldestInFlight(KEYS[3], math.floor(now / 1000))
 end
 local out = { allowed, remaining, reset, retry, string.format('%.0f', ms), seq, oldest }
@@ -119,7 +119,7 @@ export function createGate(redis: RedisClient, keys: Keys, ids: IdSource, nowMs:
         const channelId = k === idAt ? readsChannel : '';
         const reply = await script(
           [`${keys.partition(k)}rl:${own?.key ?? ''}`, idClockKey(keys, k), `${keys.partition(k)}flight:${channelId}`, ...versions],
-          [own ? micros / own.perSecond : 0, own?.burst ?? 0, k === idAt ? 1 : 0, k === idAt ? ids.lastMs() : 0, k, keys.partitions],
+          [own ? micros / own.perSecond : 0, own?.burst ?? 0, k === idAt ? 1 : 0, ids.lastMs(), k, keys.partitions, ids.lastSequence()],
         );
         return [k, reply] as const;
       }),
@@ -143,7 +143,7 @@ export function createGate(redis: RedisClient, keys: Keys, ids: IdSource, nowMs:
     const clock = idAt === null || verdict?.allowed === false ? null : (byPartition.get(idAt) as Reply);
     if (!clock) return { verdict, versions, id: null, horizon: null };
     const [, , , , ms, seq, oldest] = clock;
-    ids.note(Number(ms));
+    ids.note(Number(ms), seq);
     const id = idOf(Number(ms), 0, seq);
     return { verdict, versions, id, horizon: readsChannel ? { below: id, oldest: idOfEntry(oldest) } : null };
   };

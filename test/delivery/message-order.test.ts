@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { createLog } from '../../lib/base/log.ts';
 import { relay } from '../../lib/domain/relay.ts';
-import { inFlightKey } from '../../lib/store/horizon.ts';
+import { idClockKey, inFlightKey } from '../../lib/store/horizon.ts';
 import { createKeys } from '../../lib/store/log/keys.ts';
 import { createMessageOrder } from '../../lib/store/message-order.ts';
 import { openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
@@ -116,6 +116,17 @@ describe('the order of messages', () => {
     expect((await list(1, 2)).map(({ id }) => id)).to.deep.equal([fast.id]);
     expect(await relayed(2)).to.deep.equal(['fast']);
     await slow.go();
+  });
+
+  it('ids go on where they were when Redis has lost the last ones while the clock was set back', async () => {
+    const { config, ids } = (apis[0] as TestApi).platform;
+    const clock = idClockKey(createKeys(config.REDIS_PREFIX, 1), 0);
+    const ahead = Date.now() + 60_000;
+    ids.note(ahead);
+    const posted = [await post(0, 3, 'a'), await post(0, 3, 'b')];
+    await redis.hset(clock, 'ms', ahead, 'seq', 0);
+    posted.push(await post(0, 3, 'c'));
+    expect(posted.map(({ id }) => id)).to.deep.equal([...new Set(posted.map(({ id }) => id))].sort());
   });
 
   it('503 and no insert when the process was paused for so long that the id may have expired', async () => {
