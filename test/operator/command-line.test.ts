@@ -189,15 +189,15 @@ describe('npm run operator', function () {
         expect(asked.kind === 'help' && asked.text).to.contain(args.includes('verify-bot') ? '--undo' : 'server-types');
       });
 
-    it('the README tells of the same commands and exit codes', () => {
-      const readme = readFileSync('README.md', 'utf8').split('## Operators')[1]?.split('## Settings')[0] ?? '';
-      const rows = [...readme.matchAll(/^\| `([a-z-]+)[ `](?!run)/gm)].map(([, command]) => command);
+    it('docs/operations.md names the same commands and exit codes', () => {
+      const page = readFileSync('docs/operations.md', 'utf8').split('## Operator commands')[1]?.split('### APP_KEY')[0] ?? '';
+      const rows = [...page.matchAll(/^\| `([a-z-]+)[ `](?!run)/gm)].map(([, command]) => command);
       expect(rows).to.deep.equal(['server-types', 'verify-bot', 'tag', 'early-access', 'rotate-key', 'help']);
       for (const name of rows)
         expect(readCommand(['help']), name)
           .to.have.property('text')
           .that.matches(new RegExp(`^  ${name} `, 'm'));
-      expect([...readme.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code))).to.deep.equal(Object.values(exits));
+      expect([...page.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code))).to.deep.equal(Object.values(exits));
     });
   });
 });
