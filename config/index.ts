@@ -73,7 +73,7 @@ const hostPorts = (value: string): readonly string[] => {
   return list;
 };
 
-/** Every environment variable that the product reads (decisions 9). */
+/** Every environment variable that the processes of an installation read (docs/operations.md#settings). */
 export const settings = {
   PORT: setting('Port of the HTTP API.', '8080', port),
   GATEWAY_PORT: setting('Port of a WebSocket gateway node.', '8081', port),

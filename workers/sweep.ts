@@ -25,7 +25,7 @@ const sweepRemovals = async (platform: WorkerPlatform): Promise<void> =>
 
 /** How often presences are looked at, in milliseconds: others hear of a change within a second. */
 const presencesEveryMs = 500;
-/** How often threads are archived, in milliseconds (decisions 5). */
+/** How often threads are archived, in milliseconds (docs/behavior/messages.md#archiving). */
 const archiveEveryMs = 60_000;
 /** How often channels that were held back and forgotten are decided about, in milliseconds. */
 const heldEveryMs = 10_000;

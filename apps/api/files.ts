@@ -65,8 +65,8 @@ async function send(ctx: Context, platform: ApiPlatform, file: FileDoc): Promise
 }
 
 /**
- * `GET /files/{key}/{filename}`: the key decides, the name is only for looks (decisions 5, Files). No limiter stands before it: a page of messages shows many, and
- * whoever has no key gets nothing.
+ * Serves `GET /files/{key}/{filename}`. Only the key selects the file; the name has no effect (docs/behavior/messages.md#serving-files). The route has no
+ * rate limit, because a page of messages shows many files and a caller without a key gets none.
  */
 export function serveFiles(platform: ApiPlatform): Middleware<State> {
   return async (ctx, next) => {

@@ -44,8 +44,9 @@ export function createSending(): (image: ProxiedImage, caller: string) => () => 
 }
 
 /**
- * `GET /images/{signature}/{url}`: images of embeds, which lie on strangers' hosts, from our own origin (issue 8). Needs no login, as files do not: we made the
- * path, and whoever has it was shown the embed. 404 for a path that we did not make and for whatever gives no image; 503 when too much is under way.
+ * Serves `GET /images/{signature}/{url}`: images of embeds, which are on other hosts, from Parlance's own origin (docs/security.md#image-proxy). It needs no
+ * login, as files do not: Parlance signed the path and showed it in an embed. The answer is 404 for a path that Parlance did not sign and for a URL that gives
+ * no image, and 503 when too many fetches or answers are under way.
  */
 export function serveImages(platform: ApiPlatform): Middleware<State> {
   const imageAt = createImageProxy(platform);

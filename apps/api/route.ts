@@ -53,7 +53,7 @@ export interface Input<P extends string, Q, B> {
   client: Client;
   /** Counts a try of a username's password: by username and address, beside the address; and slows down when many addresses try it. Refuses `rate_limited`. */
   takeLogin: (username: string) => Promise<void>;
-  /** Says on the answer what a bucket of the route's own decided, by the bucket's name. Refuses `rate_limited` (decisions 1). */
+  /** Sets the headers of a bucket that the route itself counts in, by the bucket's name. Refuses `rate_limited` (docs/behavior/requests.md#rate-limits). */
   tellRate: (bucket: string, verdict: Verdict) => void;
   /** Says on the answer by `X-Has-More` whether there is another page, and by `Link` where: `next` is what its query has instead of the caller's. */
   setNext: (next: Record<string, string> | null) => void;
@@ -63,7 +63,7 @@ export interface Input<P extends string, Q, B> {
   tokenId: string | null;
 }
 
-/** One route: the registry entry that feeds the router, validation, OpenAPI and the tests that compare the table with the spec's. */
+/** One route. The router, validation, the OpenAPI document and tests of the route table use this entry (docs/behavior/requests.md#requests). */
 export interface Route<
   P extends string = string,
   Q extends TObject = TObject,
@@ -72,7 +72,7 @@ export interface Route<
   A extends Auth = Auth,
 > {
   method: Method;
-  /** The spec's own string, with its `{holes}`. */
+  /** The path as it is documented, with its parameters in braces (docs/behavior/requests.md#paths). */
   path: P;
   auth: A;
   about: string;

@@ -3,7 +3,7 @@ import type { Entry } from '../../lib/store/log/entry.ts';
 import { interactionTokenOf } from '../../lib/store/seal.ts';
 
 /**
- * Opcodes (docs/delivery.md, "Opcodes"). `watch` names the accounts whose presence the session receives: `{ watch: [ids] }`, at most 500, in place of those named
+ * Opcodes (docs/delivery.md#opcodes). `watch` names the accounts whose presence the session receives: `{ watch: [ids] }`, at most 500, in place of those named
  * before. The gateway answers with PRESENCE_UPDATE for each new one that is not offline, and then with `{ offline: [ids] }` for the others. It leaves out accounts
  * that share neither a server nor a DM with the session's account; once they share a server their presence comes as well. The list ends with the socket: a client
  * sends it again after READY and RESUMED.
@@ -11,7 +11,7 @@ import { interactionTokenOf } from '../../lib/store/seal.ts';
 export const op = { dispatch: 0, heartbeat: 1, identify: 2, watch: 3, resume: 6, reconnect: 7, invalid: 9, hello: 10, ack: 11 } as const;
 
 /**
- * Close codes (docs/delivery.md, "Close codes"). `badWatch`: not a list of at most 500 ids. `lost`: the session is held elsewhere or cannot go on here; `restart`: the
+ * Close codes (docs/delivery.md#close-codes). `badWatch`: not a list of at most 500 ids. `lost`: the session is held elsewhere or cannot go on here; `restart`: the
  * node stops; `unavailable`: a store does not answer. After those three: connect again and resume.
  */
 export const closeCode = {

@@ -115,7 +115,7 @@ export function receiveEntry(node: GatewayNode, name: string, entry: Entry): voi
 
 /**
  * Something of a partition was missed, or may have been: its places are subscribed to again, and every session reads its places' logs from its own position. Clients
- * do not notice it, unless the log does not reach back so far, or a part of it is gone (docs/delivery.md, "Loss").
+ * do not notice it, unless the log does not reach back so far, or a part of it is gone (docs/delivery.md#loss).
  */
 export function interrupt(node: GatewayNode, lane: Lane): void {
   lane.generation++;

@@ -39,7 +39,7 @@ export const apiClient =
     return value as T;
   };
 
-/** Longer than a call of a process that was killed keeps its Idempotency-Key (decisions 1: 30 s). */
+/** Longer than the 30 s for which a call of a killed process keeps its Idempotency-Key (docs/behavior/requests.md#idempotency). */
 const patienceMs = 40_000;
 
 /** `call`, tried again for up to 40 s while a limit or another call under the same Idempotency-Key stands in its way. */

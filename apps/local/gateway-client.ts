@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type RawData, WebSocket } from 'ws';
 
-/** A frame of the gateway (docs/delivery.md, "Opcodes"): `t` and the position `s` are on dispatches only. */
+/** A frame of the gateway (docs/delivery.md#opcodes): `t` and the position `s` are on dispatches only. */
 interface Frame {
   op: number;
   d: unknown;

@@ -1,4 +1,4 @@
-/** How the process ends, as the help and the README say. */
+/** The exit codes of the process, as the help lists them (docs/operations.md#operator-commands). */
 export const exits = { done: 0, refused: 1, usage: 64, away: 69, fault: 70, configuration: 78 } as const;
 
 /** How a command ended: the exit code of the process, and what it prints, with `--json` and for people. */

@@ -3,7 +3,8 @@ import { readCommand } from './commands.ts';
 import { type Ending, exits, failed } from './ending.ts';
 
 /*
- * `npm run operator -- <command>`: the operators' command line (decisions 3). It does one thing and ends with the exit code that tells how it went.
+ * `npm run operator -- <command>`: the operators' command line. It runs one command and ends with the exit code of its result
+ * (docs/operations.md#operator-commands).
  */
 const args = process.argv.slice(2);
 const isJson = args.includes('--json');

@@ -3,7 +3,9 @@ import { httpTimeouts, type Listening, listen } from '../../lib/base/http-server
 import type { OpsPlatform } from '../../lib/store/platform.ts';
 import { createApp } from './app.ts';
 
-/** Serves the operators' pages on `config.OPS_PORT` (0: any free port), on loopback only unless OPS_PASSWORD is set (decisions 9). */
+/**
+ * Serves the operators' pages on `config.OPS_PORT` (0: any free port), without OPS_PASSWORD on loopback only (docs/operations.md#processes-and-ports).
+ */
 export function startOps(platform: OpsPlatform): Promise<Listening> {
   const { OPS_PORT, OPS_PASSWORD } = platform.config;
   const answer = createApp(platform).callback();

@@ -5,9 +5,9 @@ import ipaddr from 'ipaddr.js';
 const givenOut = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /**
- * Whether `address` is an ordinary public address (quality 5, Outbound): dotted IPv4 or IPv6, no brackets, no zone. False for what is no address, and for
- * every special one: private, loopback, link-local, shared, benchmarking, documentation, multicast, reserved, and the forms that carry an IPv4 address
- * (mapped, compatible, translated, NAT64, 6to4, Teredo), whichever that is.
+ * Whether `address` is an ordinary public address: dotted IPv4 or IPv6, without brackets and zone (docs/security.md#address-checks). False for anything that
+ * is no address, and for every special address: private, loopback, link-local, shared, benchmarking, documentation, multicast, reserved, and the forms that
+ * carry an IPv4 address (mapped, compatible, translated, NAT64, 6to4, Teredo), whatever that address is.
  */
 export function isPublicAddress(address: string): boolean {
   if (isIP(address) === 0 || address.includes('%')) return false;

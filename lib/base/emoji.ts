@@ -18,8 +18,8 @@ const selector = /(?<=\p{Emoji})[\uFE0E\uFE0F]/gu;
 const textByDefault = /(?!\p{Emoji_Presentation})\p{Emoji}(?!\p{Emoji_Modifier})/gu;
 
 /**
- * Reads the emoji of a path (spec, Messages, Rules; decisions 5, Reactions): one Unicode emoji, with or without its variation selectors, or a custom one as
- * `name:id`. null for anything else: plain text, digits, several emoji, nothing.
+ * Reads the emoji of a path (docs/behavior/messages.md#emoji): one Unicode emoji, with or without its variation selectors, or a custom emoji as
+ * `name:id`. Returns null for anything else: plain text, digits, several emoji, nothing.
  */
 export function readEmoji(text: string): Emoji | null {
   if (lengthOf(text) > limits.emojiChars) return null;

@@ -1,11 +1,11 @@
-/** One refusal the service can answer: its HTTP status, the text for people, and whether the spec or the house chose it. */
+/** One refusal that the service can answer: its HTTP status, its text for people, and the origin of its code (docs/behavior/requests.md#error-codes). */
 interface Entry {
   status: number;
   text: string;
   from: 'spec' | 'house';
 }
 
-/** Every refusal the service can answer (decisions 1). Holes in a text are the keys that `refuse` asks for. */
+/** Every refusal that the service can answer (docs/behavior/requests.md#error-codes). `refuse` takes the values of the keys in braces. */
 export const catalogue = {
   invalid_request: { status: 400, text: 'The request is not valid: {reason}.', from: 'house' },
   too_many_reactions: { status: 400, text: 'A message can have at most {limit}. Remove one first.', from: 'house' },
@@ -95,14 +95,14 @@ export interface FieldError {
   ms?: number;
 }
 
-/** What a refusal may add to the error body (decisions 1). `retryAfter` is in seconds. */
+/** What a refusal may add to the error body (docs/behavior/requests.md#errors). `retryAfter` is in seconds. */
 export interface RefusalExtra {
   errors?: FieldError[];
   missing?: string[];
   retryAfter?: number;
   /** Values of the `Allow` header of a 405. */
   allow?: string[];
-  /** The error body holds no `code`: joining what is not listed in Discovery (spec, Errors). */
+  /** The error body has no `code`: for joining a server that Discovery does not list (docs/behavior/community.md#joining). */
   codeless?: true;
 }
 

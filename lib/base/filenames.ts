@@ -25,5 +25,5 @@ export function cleanFilename(given: string | undefined): string {
   return /^\.*$/.test(name) ? 'file' : fitted(...parts(name));
 }
 
-/** The name of an image once it is converted: its base with `.webp` (edge case 17). */
+/** The name of an image after its conversion: its base with `.webp` (docs/behavior/messages.md#images). */
 export const webpFilename = (name: string): string => fitted(parts(name)[0], '.webp');

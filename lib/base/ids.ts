@@ -1,4 +1,4 @@
-/** Where our time begins: 2015-01-01T00:00:00Z, in Unix milliseconds (decisions 2). */
+/** The epoch of ids: 2015-01-01T00:00:00Z, in Unix milliseconds (docs/behavior/requests.md#ids). */
 export const idEpochMs = 1_420_070_400_000;
 
 /** What an id looks like in a path or a body. Anything else cannot name a thing of ours. */

@@ -1,4 +1,4 @@
-/** Every number of the spec's Limits table and of the house's own caps (decisions 5), the unit in the name where it is not a count. */
+/** Every limit (docs/behavior/requests.md#limits). A name contains the unit unless the limit is a count. */
 export const limits = {
   messageChars: 2000,
   embedsPerMessage: 10,

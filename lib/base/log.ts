@@ -2,7 +2,7 @@ import { type Logger, pino } from 'pino';
 
 export type { Logger } from 'pino';
 
-/** Names of fields that never reach a log line, at the two depths where we log them (quality 5). */
+/** Names of fields whose values are redacted in log lines, at each depth where the code logs them (docs/security.md#logging). */
 const secretFields = ['token', 'password', 'signingSecret', 'secret', 'authorization', 'cookie', 'content', 'url'];
 
 /** The structured log of one process: JSON lines with `role` and `pid`; secrets and message content are cut out wherever they stand. `level` is pino's. */

@@ -1,4 +1,4 @@
-/** The raster formats that are taken as images; everything else is a plain file, whatever its name and declared type say (decisions 5, Images). */
+/** The raster formats that count as images. Everything else is a plain file, whatever its name and declared type are (docs/behavior/messages.md#images). */
 export type ImageFormat = 'png' | 'jpeg' | 'webp' | 'avif' | 'tiff' | 'gif';
 
 /** How much of a file's beginning tells its format, in bytes. */

@@ -10,8 +10,8 @@ interface Span {
 export type WrapKind = 'bold' | 'italic' | 'underline' | 'strike' | 'spoiler';
 
 /**
- * One piece of formatted text (spec, "Text formatting"). `text` is what is shown, backslashes taken away. Neighbours touch: the spans of
- * the top level cover the content, the spans of children cover what stands between their parent's markers.
+ * One piece of formatted text (docs/behavior/messages.md#text-formatting). `text` is what is shown, without backslashes. The spans are contiguous: those of
+ * the top level cover the content, those of children cover the text between their parent's markers.
  */
 export type Token = Span &
   (
@@ -229,7 +229,7 @@ export function* leaves(tokens: readonly Token[]): Generator<Token> {
   }
 }
 
-/** The mentions of a content; those in code and after a backslash do not count (decisions 5). */
+/** The mentions of a content. Those in code and after a backslash do not count (docs/behavior/messages.md#mentions). */
 export function mentionsOf(content: string): Mentions {
   const found = { users: new Set<string>(), roles: new Set<string>(), everyone: false, here: false };
   if (content.includes('@'))

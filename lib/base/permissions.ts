@@ -1,4 +1,4 @@
-/** Permission bits (decisions 2), by the names that the spec uses. */
+/** The permission bits, by the names of docs/behavior/servers.md#permissions. */
 export const permissionBits = {
   'View Channel': 1 << 0,
   'Send Messages': 1 << 1,
@@ -15,7 +15,7 @@ export const permissionBits = {
   Administrator: 1 << 12,
 } as const;
 
-/** A permission's name, as in the spec. */
+/** The name of a permission. */
 export type Permission = keyof typeof permissionBits;
 
 /** All bits set. */
@@ -56,8 +56,8 @@ function roleBitsOf({ roles }: ServerRules): ReadonlyMap<string, number> {
 }
 
 /**
- * The permissions of `member` in `server`, or in a channel with `overwrites` (decisions 2). One pure function, used by the API,
- * the workers and the gateway. Without View Channel in a channel nothing else counts: the result is 0. A thread passes its parent's overwrites.
+ * The permissions of `member` in `server`, or in a channel with `overwrites` (docs/behavior/servers.md#calculation). The API, the workers and the gateway
+ * use this pure function. In a channel the result is 0 without View Channel. For a thread, pass the overwrites of its parent.
  */
 export function permissionsOf(server: ServerRules, member: MemberRules, overwrites?: readonly Overwrite[]): number {
   if (server.ownerId === member.userId) return allPermissions;
@@ -86,11 +86,11 @@ export function permissionsOf(server: ServerRules, member: MemberRules, overwrit
 /** Whether `bits` hold `permission`. */
 export const holds = (bits: number, permission: Permission): boolean => (bits & permissionBits[permission]) !== 0;
 
-/** The names of the bits that are set, in the spec's order. */
+/** The names of the bits that are set, in the order of docs/behavior/servers.md#permissions. */
 export const permissionNames = (bits: number): Permission[] =>
   (Object.keys(permissionBits) as Permission[]).filter((name) => holds(bits, name));
 
-/** The position of the member's highest role: 0 for `@everyone` alone, infinite for the owner (decisions 2, role hierarchy). */
+/** The position of the member's highest role: 0 for `@everyone` alone, infinite for the owner (docs/behavior/servers.md#role-hierarchy). */
 export function rankOf(server: ServerRules, member: MemberRules): number {
   if (server.ownerId === member.userId) return Number.POSITIVE_INFINITY;
   return server.roles.findLastIndex((role, position) => position === 0 || member.roles.includes(role.id));

@@ -8,7 +8,7 @@ export interface Running {
 /** Settings that do not fit the stores. A process that starts with them says so in one line and ends with code 78. */
 export class ConfigurationError extends Error {}
 
-/** How long a role may take to drain before it is ended, in milliseconds (quality 5, Process). */
+/** How long a role may take to drain before its process ends, in milliseconds (docs/guarantees.md#shutdown). */
 const drainMs = 25_000;
 
 /** How long a process that starts waits for each of its stores, in milliseconds: they may be starting too. */

@@ -1,4 +1,4 @@
-/** The number of Unicode code points in `text`: every length of the spec counts these (edge case 1). */
+/** The number of Unicode code points in `text`. Every limit of a length counts these (docs/behavior/requests.md#text). */
 export function lengthOf(text: string): number {
   let count = 0;
   for (let i = 0; i < text.length; i++) {
@@ -25,7 +25,7 @@ export function cut(text: string, count: number): string {
   return text.slice(0, end);
 }
 
-/** Whether nothing in `text` can be seen: white space, control characters and what has no width only (edge case 2). */
+/** Whether `text` is blank: only white space, control characters and characters without width (docs/behavior/requests.md#text). */
 export const isBlank = (text: string): boolean => /^[\s\p{Cc}\p{Default_Ignorable_Code_Point}\u2800]*$/u.test(text);
 
 /** `text` as it can be stored and sent: a half of a surrogate pair without its other half becomes U+FFFD. Its length stays. */

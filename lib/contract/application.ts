@@ -4,8 +4,8 @@ import { Id, Name, Nullable, Permissions, Timestamp } from './shared.ts';
 import { Author } from './user.ts';
 
 /**
- * An application as its owner sees it (decisions 3). `signingSecret` is null when it cannot be decrypted any more, since the server's key was replaced; it can
- * be reset then.
+ * An application as its owner sees it (docs/behavior/accounts.md#application-fields). `signingSecret` is null when it can no longer be decrypted because the
+ * server's key was replaced. It can then be reset.
  */
 export const Application = Type.Object({
   id: Id,
@@ -43,6 +43,6 @@ export type ApplicationPatch = Static<typeof ApplicationPatch>;
 export const AuthorizeInput = Type.Object({ serverId: Id, permissions: Type.Optional(Permissions) });
 export type AuthorizeInput = Static<typeof AuthorizeInput>;
 
-/** What authorizing gave (decisions 4). */
+/** The result of adding a bot to a server (docs/behavior/servers.md#bots). */
 export const Authorized = Type.Object({ applicationId: Id, serverId: Id, roleId: Id, permissions: Permissions });
 export type Authorized = Static<typeof Authorized>;

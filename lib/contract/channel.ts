@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { limits } from '../base/limits.ts';
 import { Id, Name, Nullable, Permissions } from './shared.ts';
 
-/** What a channel is (spec, Channel). */
+/** The kind of a channel (docs/behavior/servers.md#channel-kinds). */
 export const ChannelKind = Type.Union([
   Type.Literal('category'),
   Type.Literal('text'),
@@ -18,10 +18,10 @@ export const ContentMode = Type.Union([Type.Literal('default'), Type.Literal('sp
 /** After how many minutes without messages a thread hides. */
 export const AutoArchiveMinutes = Type.Union([Type.Literal(60), Type.Literal(1440), Type.Literal(4320), Type.Literal(10080)]);
 
-/** What a channel changes for one role or user (decisions 2). */
+/** What a channel changes for one role or user (docs/behavior/servers.md#overwrites). */
 export const ChannelOverwrite = Type.Object({ id: Id, allow: Permissions, deny: Permissions });
 
-/** A channel, with the fields of the spec's table; those that do not apply to its kind are null (decisions 4). */
+/** A channel. Fields that do not apply to its kind are null (docs/behavior/servers.md#channel-fields). */
 export const Channel = Type.Object({
   id: Id,
   serverId: Nullable(Id),
@@ -64,7 +64,7 @@ export const ChannelPatch = Type.Object({
 });
 export type ChannelPatch = Static<typeof ChannelPatch>;
 
-/** `POST /api/channels/{channelId}/threads`. Without `autoArchiveMinutes`: the channel's, else a day (decisions 5). */
+/** `POST /api/channels/{channelId}/threads`. `autoArchiveMinutes` defaults to the channel's, else to a day (docs/behavior/messages.md#threads). */
 export const ThreadInput = Type.Object({
   name: Name(limits.nameChars),
   messageId: Type.Optional(Nullable(Id)),

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { limits } from '../base/limits.ts';
 import { Id, Nullable } from './shared.ts';
 
-/** What an option of a slash command holds (spec, Option type). */
+/** The type of an option of a slash command (docs/behavior/interactions.md#option-types). */
 export const OptionType = Type.Union([
   Type.Literal('string'),
   Type.Literal('integer'),
@@ -30,7 +30,7 @@ export const CommandOption = Type.Object({
 });
 export type CommandOption = Static<typeof CommandOption>;
 
-/** A command of an application (spec, Command). `prefix` on prefix commands, `options` on slash commands. */
+/** A command of an application (docs/behavior/interactions.md#commands). `prefix` is for prefix commands only, `options` for slash commands only. */
 export const Command = Type.Object({
   id: Id,
   name: Type.String(),
@@ -65,7 +65,7 @@ export type CommandInput = Static<typeof CommandInput>;
 export const CommandsInput = Type.Array(CommandInput, { maxItems: limits.commandsPerScope });
 export type CommandsInput = Static<typeof CommandsInput>;
 
-/** A command in the picker: which application it belongs to (decisions 3). */
+/** A command in the picker, with the application that it belongs to (docs/behavior/interactions.md#picker). */
 export const PickerCommand = Type.Object({
   ...Command.properties,
   application: Type.Object({ id: Id, name: Type.String(), iconUrl: Nullable(Type.String()) }),

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { limits } from '../base/limits.ts';
 import { Id, Nullable } from './shared.ts';
 
-/** What a server in Discovery is about (spec, Community settings). */
+/** The category of a server in Discovery (docs/behavior/community.md#settings). */
 export const DiscoveryCategory = Type.Union([
   Type.Literal('gaming'),
   Type.Literal('music'),

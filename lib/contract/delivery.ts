@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { limits } from '../base/limits.ts';
 import { Id, Nullable, Timestamp } from './shared.ts';
 
-/** `POST /api/webhooks/{webhook_id}/{webhook_token}/codehost` when the delivery will post (decisions 4). */
+/** `POST /api/webhooks/{webhook_id}/{webhook_token}/codehost` if the delivery will be posted (docs/behavior/webhooks.md#delivery-requests). */
 export const DeliveryAccepted = Type.Object({ accepted: Type.Literal(true) });
 export type DeliveryAccepted = Static<typeof DeliveryAccepted>;
 
@@ -15,7 +15,7 @@ export const WebhookDeliveryOutcome = Type.Union([
 ]);
 export type WebhookDeliveryOutcome = Static<typeof WebhookDeliveryOutcome>;
 
-/** One delivery of a code host (decisions 3). `at` is its arrival; `reason` says why it was not posted by itself, null when it was. */
+/** One delivery of a code host (docs/behavior/webhooks.md#delivery-log). `at` is its arrival. `reason`: why it was not posted by itself, or null. */
 export const WebhookDelivery = Type.Object({
   id: Id,
   at: Timestamp,

@@ -17,7 +17,7 @@ export type DirectoryQuery = Static<typeof DirectoryQuery>;
 export const DiscoveryQuery = Type.Object({ ...DirectoryQuery.properties, category: Type.Optional(DiscoveryCategory) });
 export type DiscoveryQuery = Static<typeof DiscoveryQuery>;
 
-/** A server as Discovery shows it (spec, Discovery server item). */
+/** A server as Discovery shows it (docs/behavior/community.md#server-list). */
 export const DiscoveryServer = Type.Object({
   id: Id,
   name: Type.String(),
@@ -36,7 +36,7 @@ export type DiscoveryServer = Static<typeof DiscoveryServer>;
 export const DiscoveryPage = Type.Object({ items: Type.Array(DiscoveryServer), hasMore: Type.Boolean() });
 export type DiscoveryPage = Static<typeof DiscoveryPage>;
 
-/** An application as the App Directory shows it (spec, App Directory item). */
+/** An application as the App Directory shows it (docs/behavior/community.md#app-directory). */
 export const DirectoryApp = Type.Object({
   id: Id,
   name: Type.String(),

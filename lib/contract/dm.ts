@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { Id, Nullable } from './shared.ts';
 import { SeenStatus, Tag, UserFace } from './user.ts';
 
-/** A direct message channel, as one of its two sees it (spec, DM channel): `recipient` is the other. */
+/** A direct message channel as one participant sees it: `recipient` is the other one (docs/behavior/accounts.md#direct-messages). */
 export const DmChannel = Type.Object({
   id: Id,
   recipient: Type.Object({

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { Id, Nullable, Timestamp } from './shared.ts';
 
-/** How far a request to an Interactions Endpoint can come, in the order of its steps (decisions 1, `endpoint_unverified`). */
+/** The steps of a request to an Interactions Endpoint, in order (docs/behavior/interactions.md#saving-a-url). */
 export const EndpointStep = Type.Union([
   Type.Literal('url'),
   Type.Literal('dns'),
@@ -13,8 +13,8 @@ export const EndpointStep = Type.Union([
 export type EndpointStep = Static<typeof EndpointStep>;
 
 /**
- * What became of a ping (decisions 3): `status` is the HTTP status, null when there was no answer; `step` and `reason` say where and why it failed, null when it
- * passed; `steps` says how long each took, the failed one last. Times in milliseconds.
+ * The result of a ping (docs/behavior/interactions.md#endpoint-test). `status` is the HTTP status, or null without an answer. `step` and `reason` say where
+ * and why it failed, and are null if it passed. `steps` has the duration of each step in milliseconds, the failed one last.
  */
 export const EndpointTest = Type.Object({
   ok: Type.Boolean(),
@@ -35,7 +35,7 @@ export const DeliveryOutcome = Type.Union([
 ]);
 export type DeliveryOutcome = Static<typeof DeliveryOutcome>;
 
-/** One interaction that was sent to the endpoint (decisions 3). `reason` says why it failed, else null; `id` is the interaction's, as each is sent once. */
+/** One interaction that was sent to the endpoint, `id` being its id (docs/behavior/interactions.md#delivery-log). `reason` is null unless it failed. */
 export const Delivery = Type.Object({
   id: Id,
   interactionId: Id,

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { Id, Timestamp } from './shared.ts';
 
-/** A channel that follows an announcement channel (decisions 3): the target and its server. */
+/** A channel that follows an announcement channel: the target and its server (docs/behavior/community.md#followers). */
 export const Follower = Type.Object({ channelId: Id, serverId: Id, createdAt: Timestamp });
 export type Follower = Static<typeof Follower>;
 

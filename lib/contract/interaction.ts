@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { Id, Nullable, Timestamp } from './shared.ts';
 import { UserFace } from './user.ts';
 
-/** Where an interaction stands (spec, States and transitions). */
+/** The state of an interaction (docs/behavior/interactions.md#states). */
 export const InteractionState = Type.Union([
   Type.Literal('created'),
   Type.Literal('answered'),
@@ -19,7 +19,7 @@ export const OptionValue = Type.Object({
 });
 export type OptionValue = Static<typeof OptionValue>;
 
-/** An interaction as the bot gets it (spec, Interaction). The token is added when it is sent; it is kept in no store. */
+/** An interaction as the bot receives it (docs/behavior/interactions.md#the-interaction). The token is added on sending; no store holds it. */
 export const Interaction = Type.Object({
   type: Type.Literal('command'),
   id: Id,
@@ -32,7 +32,7 @@ export const Interaction = Type.Object({
 });
 export type Interaction = Static<typeof Interaction>;
 
-/** What the person sees of an interaction: `INTERACTION_UPDATE` (decisions 6). */
+/** What the person sees of an interaction: `INTERACTION_UPDATE` (docs/behavior/interactions.md#state-for-the-person). */
 export const InteractionUpdate = Type.Object({ id: Id, channelId: Id, state: InteractionState });
 export type InteractionUpdate = Static<typeof InteractionUpdate>;
 
@@ -40,7 +40,7 @@ export type InteractionUpdate = Static<typeof InteractionUpdate>;
 export const Invoked = Type.Object({ id: Id, state: InteractionState });
 export type Invoked = Static<typeof Invoked>;
 
-/** `GET /api/interactions/{id}` (decisions 3). */
+/** `GET /api/interactions/{id}` (docs/behavior/interactions.md#state-for-the-person). */
 export const InteractionView = Type.Object({
   id: Id,
   channelId: Id,

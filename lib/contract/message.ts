@@ -3,7 +3,7 @@ import { limits } from '../base/limits.ts';
 import { Id, Link, Nullable, Timestamp } from './shared.ts';
 import { Author, UserFace } from './user.ts';
 
-/** A rich embed and its bounds (decisions 5). The bound on the whole embed (6,000 characters) is checked apart. */
+/** A rich embed and its bounds (docs/behavior/messages.md#embeds). `checkEmbeds` checks the bound of the whole embed (6,000 characters). */
 export const Embed = Type.Object({
   title: Type.Optional(Type.String({ maxLength: limits.embedTitleChars })),
   description: Type.Optional(Type.String({ maxLength: limits.embedDescriptionChars })),
@@ -45,7 +45,7 @@ export const ShownEmbed = Type.Object({
 });
 export type ShownEmbed = Static<typeof ShownEmbed>;
 
-/** A file of a message (spec, Attachment). */
+/** A file of a message (docs/behavior/messages.md#files). */
 export const Attachment = Type.Object({
   id: Id,
   filename: Type.String(),
@@ -61,7 +61,7 @@ export type Attachment = Static<typeof Attachment>;
 export const ReplyPreview = Type.Object({ id: Id, author: Author, content: Type.String(), hasAttachments: Type.Boolean() });
 export type ReplyPreview = Static<typeof ReplyPreview>;
 
-/** A message (spec, Message). `nonce` stands in the 201 and in MESSAGE_CREATE only, `serverId` on events only, `ephemeral` on answers that are not stored. */
+/** A message (docs/behavior/messages.md#the-message). `nonce`: in the 201 and MESSAGE_CREATE. `serverId`: in events. `ephemeral`: in unstored answers. */
 export const Message = Type.Object({
   id: Id,
   channelId: Id,
@@ -113,7 +113,7 @@ export const FollowupInput = Type.Object({
 });
 export type FollowupInput = Static<typeof FollowupInput>;
 
-/** `POST /api/interactions/{id}/{token}/callback` (spec, Interaction callback body). */
+/** `POST /api/interactions/{id}/{token}/callback` (docs/behavior/interactions.md#first-answer). */
 export const CallbackInput = Type.Object({
   ...FollowupInput.properties,
   type: Type.Union([Type.Literal('message'), Type.Literal('defer')]),

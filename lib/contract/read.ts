@@ -6,7 +6,7 @@ import { Id, Nullable } from './shared.ts';
 export const ReadInput = Type.Object({ messageId: Id });
 export type ReadInput = Static<typeof ReadInput>;
 
-/** How far a person has read in a channel (decisions 3). */
+/** How far a person has read in a channel (docs/behavior/messages.md#read-marks). */
 export const ReadState = Type.Object({
   channelId: Id,
   /** null when nothing was ever marked there. */

@@ -4,7 +4,7 @@ import { Channel } from './channel.ts';
 import { Id, Name, Nullable, Permissions, Timestamp } from './shared.ts';
 import { Author, SeenStatus, UserFace } from './user.ts';
 
-/** What the platform team grants a server (spec, Server type). */
+/** A type that operators give to a server (docs/behavior/servers.md#server-types). */
 export const ServerType = Type.Union([
   Type.Literal('official'),
   Type.Literal('staff'),
@@ -14,16 +14,16 @@ export const ServerType = Type.Union([
 ]);
 export type ServerType = Static<typeof ServerType>;
 
-/** Every server type, in the spec's order. */
+/** Every server type, in the order of docs/behavior/servers.md#server-types. */
 export const serverTypes: readonly ServerType[] = ServerType.anyOf.map((one) => one.const);
 
-/** Servers of these types are the platform team's, and never in Discovery (spec, Community and Discovery, rule 5). */
+/** The types of the platform's own servers. Discovery never lists these servers (docs/behavior/servers.md#server-types). */
 export const teamTypes: readonly ServerType[] = ['staff', 'developer'];
 
 /** Whether a server of these types is the platform team's. */
 export const isTeamServer = (types: readonly ServerType[]): boolean => types.some((type) => teamTypes.includes(type));
 
-/** A role (spec, Role). */
+/** A role (docs/behavior/servers.md#roles). */
 export const Role = Type.Object({
   id: Id,
   name: Type.String(),
@@ -68,7 +68,7 @@ export const ServerPage = Type.Object({
 });
 export type ServerPage = Static<typeof ServerPage>;
 
-/** A server in full, as its caller sees it (spec, Server). */
+/** A server in full, as its caller sees it (docs/behavior/servers.md#server-fields). */
 export const Server = Type.Object({
   id: Id,
   name: Type.String(),
@@ -96,7 +96,7 @@ export const ServerPatch = Type.Object({
 });
 export type ServerPatch = Static<typeof ServerPatch>;
 
-/** A member (spec, Member), with their tag when they have one, as an author has: lists mark bots by it. */
+/** A member (docs/behavior/servers.md#members). `user.tag` is absent without a tag, as in authors; lists mark bots by it. */
 export const Member = Type.Object({
   user: Author,
   status: SeenStatus,
@@ -118,7 +118,7 @@ export type MemberPage = Static<typeof MemberPage>;
 export const BanInput = Type.Object({ reason: Type.Optional(Nullable(Type.String({ maxLength: limits.banReasonChars }))) });
 export type BanInput = Static<typeof BanInput>;
 
-/** An account that may not join a server, with what it is shown by (decisions 4). */
+/** An account that may not join a server, with its public profile (docs/behavior/servers.md#ban-list). */
 export const Ban = Type.Object({ user: UserFace, reason: Nullable(Type.String()), createdAt: Timestamp });
 export type Ban = Static<typeof Ban>;
 
@@ -138,7 +138,7 @@ export const InviteInput = Type.Object({
 });
 export type InviteInput = Static<typeof InviteInput>;
 
-/** An invite (decisions 3). */
+/** An invite (docs/behavior/servers.md#invites). */
 export const Invite = Type.Object({
   code: Type.String(),
   serverId: Id,
@@ -158,7 +158,7 @@ export const InvitePreview = Type.Object({
 });
 export type InvitePreview = Static<typeof InvitePreview>;
 
-/** One entry of a server's audit log (decisions 3). */
+/** One entry of a server's audit log (docs/behavior/servers.md#audit-log). */
 export const AuditEntry = Type.Object({
   id: Id,
   actorId: Id,

@@ -14,7 +14,7 @@ export const Timestamp = Type.String({ format: 'date-time' });
 /** `schema`, or null. */
 export const Nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
 
-/** A name of up to `max` code points: trimmed by the rule, no line breaks, not blank (decisions 5). */
+/** A name of up to `max` code points: trimmed, without line breaks, not blank (docs/behavior/requests.md#names). */
 export const Name = (max: number) =>
   Type.String({
     minLength: 1,
@@ -23,7 +23,7 @@ export const Name = (max: number) =>
     patternText: 'Use one line that is not blank.',
   });
 
-/** A set of permission bits as a number (decisions 2). */
+/** A set of permission bits as a number (docs/behavior/servers.md#permissions). */
 export const Permissions = Type.Integer({ minimum: 0, maximum: 8191 });
 
 /** An absolute http(s) link. */
@@ -33,7 +33,7 @@ export const Link = Type.String({
   patternText: 'Use a link that begins with http:// or https://.',
 });
 
-/** Query of a page of messages (spec, Messages; decisions 3 for `after`). Numbers arrive as text and are checked as whole numbers. */
+/** The query of a page of messages (docs/behavior/messages.md#listing). Numbers arrive as text and are checked as whole numbers. */
 export const MessagePage = Type.Object({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.pageMax })),
   before: Type.Optional(Id),
@@ -48,6 +48,6 @@ export const BackPage = Type.Object({
 });
 export type BackPage = Static<typeof BackPage>;
 
-/** Where a new avatar or icon is (decisions 3). */
+/** The address of a new avatar or icon (docs/behavior/accounts.md#pictures). */
 export const Picture = Type.Object({ url: Type.String() });
 export type Picture = Static<typeof Picture>;

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { limits } from '../base/limits.ts';
 import { Id, Name, Nullable, Timestamp } from './shared.ts';
 
-/** A mark beside an author's name (spec, Message). */
+/** A tag beside an author's name (docs/behavior/accounts.md#tags). */
 export const Tag = Type.Union([Type.Literal('bot'), Type.Literal('verified_bot'), Type.Literal('official'), Type.Literal('system')]);
 export type Tag = Static<typeof Tag>;
 
@@ -23,7 +23,7 @@ export type PublicUser = Static<typeof PublicUser>;
 export const Author = Type.Object({ ...UserFace.properties, tag: Type.Optional(Tag) });
 export type Author = Static<typeof Author>;
 
-/** A status that an account chooses (spec, Bot presence). */
+/** A status that an account chooses (docs/behavior/accounts.md#presence). */
 export const ChosenStatus = Type.Union([Type.Literal('online'), Type.Literal('idle'), Type.Literal('dnd'), Type.Literal('invisible')]);
 export type ChosenStatus = Static<typeof ChosenStatus>;
 
@@ -31,7 +31,7 @@ export type ChosenStatus = Static<typeof ChosenStatus>;
 export const SeenStatus = Type.Union([Type.Literal('online'), Type.Literal('idle'), Type.Literal('dnd'), Type.Literal('offline')]);
 export type SeenStatus = Static<typeof SeenStatus>;
 
-/** The caller's own account: `GET /api/auth/me` (decisions 3). */
+/** The caller's own account: `GET /api/auth/me` (docs/behavior/accounts.md#own-account). */
 export const Me = Type.Object({
   ...UserFace.properties,
   tag: Nullable(Tag),
@@ -55,14 +55,14 @@ export const MePatch = Type.Object({
 });
 export type MePatch = Static<typeof MePatch>;
 
-/** `PATCH /api/users/@me/presence`: either or both; null and `""` clear the custom status (spec, Bot presence). */
+/** `PATCH /api/users/@me/presence`: one field or both. null and `""` clear the custom status (docs/behavior/accounts.md#presence). */
 export const PresencePatch = Type.Object({
   status: Type.Optional(ChosenStatus),
   customStatus: Type.Optional(Nullable(Type.String({ maxLength: limits.customStatusChars }))),
 });
 export type PresencePatch = Static<typeof PresencePatch>;
 
-/** A badge on a profile (spec, Profile), in the table's order. */
+/** The badges of a profile, in the order of docs/behavior/accounts.md#badges. */
 export const badges = ['staff', 'developer', 'partner', 'verified_server_owner', 'early_access'] as const;
 export type Badge = (typeof badges)[number];
 const Badge = Type.Union([
@@ -73,7 +73,7 @@ const Badge = Type.Union([
   Type.Literal('early_access'),
 ]);
 
-/** An account as those see it who share a server or DM with it (spec, Profile). `serverJoinedAt` for the server that the query names, when both are in it. */
+/** An account for those who share a server or DM with it (docs/behavior/accounts.md#profiles). `serverJoinedAt`: if both are in the server of the query. */
 export const Profile = Type.Object({
   user: Type.Object({
     id: Id,

@@ -4,8 +4,8 @@ import { MessageInput } from './message.ts';
 import { Id, Name, Nullable, Timestamp } from './shared.ts';
 
 /**
- * A webhook (spec, Webhook; decisions 4). `url` and `token` are secret: whoever has them can post. Both are null when the token cannot be decrypted any more,
- * since the server's key was replaced; a new token can be made then.
+ * A webhook (docs/behavior/webhooks.md#managing-webhooks). `url` and `token` are secret: whoever has them can post. Both are null when the token can no
+ * longer be decrypted because the server's key was replaced. A new token can then be made.
  */
 export const Webhook = Type.Object({
   id: Id,

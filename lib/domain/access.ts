@@ -146,7 +146,7 @@ export async function ownMember(
   return member;
 }
 
-/** The overwrites that decide in `channel`: a thread uses its parent's (decisions 2). */
+/** The overwrites that apply in `channel`. A thread uses those of its parent (docs/behavior/servers.md#calculation). */
 export async function overwritesOf(access: ServerAccess, channel: ChannelDoc): Promise<readonly Overwrite[]> {
   if (channel.kind !== 'thread' || !channel.parentId) return channel.overwrites;
   return (await access.channel(channel.parentId))?.overwrites ?? [];
@@ -157,7 +157,7 @@ export async function permissionsIn(access: ServerAccess, member: MemberDoc, cha
   return permissionsOf(access.server, member, await overwritesOf(access, channel));
 }
 
-/** Whether `userId` may view `channelId` of this server. Used for live events and again at replay (edge case 65). */
+/** Whether `userId` may view `channelId` of this server. Used for live events, and again in a resume (docs/delivery.md#visibility). */
 export async function mayView(access: ServerAccess, userId: string, channelId: string): Promise<boolean> {
   const [member, channel] = await Promise.all([access.member(userId), access.channel(channelId)]);
   return member !== null && channel !== null && holds(await permissionsIn(access, member, channel), 'View Channel');
@@ -183,7 +183,7 @@ export function require(bits: number, ...needed: Permission[]): void {
   if (missing.length) refuse('missing_permission', { permissions: missing.join(', ') }, { missing });
 }
 
-/** Refuses to hand out `bits` that the caller does not hold (decisions 3: only bits the caller has). */
+/** Refuses to grant `bits` that the caller does not hold (docs/behavior/servers.md#granted-permissions). */
 export function requireGrantable(callerBits: number, bits: number): void {
   const missing = permissionNames(bits & ~callerBits);
   if (missing.length) refuse('missing_permission', { permissions: missing.join(', ') }, { missing });
@@ -219,8 +219,8 @@ export async function homeOfChannel(platform: Platform, channelId: string): Prom
 }
 
 /**
- * The one load-and-check call for channels of servers: `channelId` with View Channel and the permissions `needed`. Who is outside its server gets 404, who is
- * inside without View Channel 403 (decisions 1, Visibility). A thread is checked by its parent; a DM is not found.
+ * Loads and checks a channel of a server: `channelId` with View Channel and the permissions `needed`. Callers outside its server get 404, members without
+ * View Channel 403 (docs/behavior/requests.md#visibility). A thread is checked by its parent. A DM is not found.
  */
 export async function inChannel(platform: Platform, actor: Actor, channelId: string, ...needed: Permission[]): Promise<InChannel> {
   const home = await homeOfChannel(platform, channelId);

@@ -11,7 +11,7 @@ import { hashPassword, isPassword, takeHashTurn } from './passwords.ts';
 import { type Client, createSession } from './sessions.ts';
 import { systemAccount } from './system-account.ts';
 
-/** An account as itself sees it: `GET /api/auth/me` (decisions 3). */
+/** An account as it sees itself: `GET /api/auth/me` (docs/behavior/accounts.md#own-account). */
 export const meOf = (account: AccountDoc): Me => ({
   ...faceOf(account),
   tag: tagOf(account),

@@ -4,7 +4,7 @@ import type { ApplicationDoc } from '../store/models/account.ts';
 import type { Platform } from '../store/platform.ts';
 import type { Actor } from './access.ts';
 
-/** The application `id`, if `actor` is its owner or its bot. 404 when there is none, `not_owner` when it is someone else's (spec, Commands; decisions 3). */
+/** The application `id` if `actor` is its owner or its bot. 404 if there is none, else `not_owner` (docs/behavior/interactions.md#command-lists). */
 export async function ownApplication(platform: Platform, actor: Actor, id: string): Promise<ApplicationDoc> {
   const found = isId(id) ? await platform.db.applications.findOne({ _id: id }).lean() : null;
   if (!found) return refuse('not_found', { what: 'application' });

@@ -30,7 +30,7 @@ const botOf = ({ _id, botId, name, iconUrl, createdAt }: ApplicationDoc): Accoun
   createdAt,
 });
 
-/** What the App Directory searches of an application (spec, App Directory item): its name is its bot's username too. */
+/** What the App Directory searches of an application (docs/behavior/community.md#search). Its name is also its bot's username. */
 const searchOf = ({ name, description }: ApplicationPatch): { name?: string; description?: string } => ({
   ...(name === undefined ? {} : { name: folded(name.trim()) }),
   ...(description === undefined ? {} : { description: folded(description) }),
@@ -100,9 +100,9 @@ export const getApplication = async (platform: Platform, actor: Actor, id: strin
   applicationOf(platform, await ownApplication(platform, actor, id));
 
 /**
- * Changes an application, for its owner; what is left out stays. A new name is its bot's too, and that of the bot's own roles; a private one leaves the
- * directory; an interactions endpoint is pinged first (spec, Interactions). Refuses `not_public` to list a private one, `endpoint_unverified`, and changes
- * nothing then.
+ * Changes an application, for its owner. Missing fields stay. A new name also becomes the name of the bot and of the bot's own roles. A private application
+ * leaves the directory. An interactions endpoint is pinged first (docs/behavior/interactions.md#saving-a-url). Refuses `not_public` to list a private
+ * application, and `endpoint_unverified`; nothing is changed then.
  */
 export async function updateApplication(
   platform: EnqueuePlatform,
@@ -176,7 +176,7 @@ export async function deleteApplication(platform: EnqueuePlatform, actor: Actor,
   if (!(await removeApplication(platform, application))) refuse('not_found', { what: 'application' });
 }
 
-/** A new bot token, for the owner: the old one is dead with the answer (decisions 3). 404 for an application that is deleted meanwhile. */
+/** Makes a new bot token, for the owner. The old one stops working at once (docs/behavior/accounts.md#bot-tokens). 404 if the application is deleted. */
 export async function resetToken(platform: Platform, actor: Actor, id: string): Promise<{ token: string }> {
   const { botId } = await ownApplication(platform, actor, id);
   const token = await giveToken(platform, botId);

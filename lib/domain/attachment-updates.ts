@@ -15,8 +15,8 @@ export const attachmentOfFile = ({ _id, key, filename, contentType, size, width,
 });
 
 /**
- * Brings the attachment of a message that was posted before its image was ready up to date with `file`, and owes MESSAGE_UPDATE in the same write;
- * `editedAt` stays (decisions 5, Images). Changes nothing when the message is not there, or shows the file as it is already.
+ * Updates the attachment of a message that was posted before its image was ready to `file`, and adds MESSAGE_UPDATE to the outbox in the same write.
+ * `editedAt` stays (docs/behavior/messages.md#images). Changes nothing if the message is gone or already shows the file as it is.
  */
 export async function showStoredFile(platform: EnqueuePlatform, file: FileDoc): Promise<void> {
   const { _id, messageId, channelId } = file;

@@ -94,7 +94,7 @@ async function asTheyStand({ db }: FilesPlatform, docs: readonly FileDoc[]): Pro
   return docs.map((doc) => byId.get(doc._id) ?? { ...doc, state: 'freed' as const });
 }
 
-/** `docs` once their images are converted, or as they stand after 10 s (decisions 5, Images). */
+/** `docs` once their images are converted, or as they are after 10 s (docs/behavior/messages.md#images). */
 export async function converted(platform: FilesPlatform, docs: readonly FileDoc[]): Promise<FileDoc[]> {
   const until = performance.now() + limits.imageWaitMs;
   let now = [...docs];

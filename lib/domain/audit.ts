@@ -63,7 +63,7 @@ export interface AuditInput {
   channel?: Pick<ChannelDoc, '_id' | 'overwrites'>;
 }
 
-/** Leaves one entry of a moderation or Manage-something write in the server's audit log (decisions 3). Called after the write. */
+/** Adds one entry about a moderation or management write to the server's audit log (docs/behavior/servers.md#audit-log). Called after the write. */
 export async function writeAudit(platform: Platform, actor: Actor, input: AuditInput): Promise<void> {
   const { id, serverId, action, targetId, reason = null, changes = {}, channel } = input;
   await insertNew(platform.db.audit, {

@@ -90,9 +90,9 @@ export interface AuthorizeResult {
 }
 
 /**
- * Adds an application's bot to a server that the caller manages, with a role of its own at position 1 that holds the permissions asked for as far as the
- * caller holds them (decisions 4). A bot that is in already stays as it is. Refuses `missing_permission` without Manage Server, `not_owner` for a bot
- * that is not public or a developer server, `banned`, `too_many_roles`.
+ * Adds an application's bot to a server that the caller manages (docs/behavior/servers.md#bots). The bot gets a role of its own at position 1, with those of
+ * the requested permissions that the caller holds. A bot that is in the server already stays as it is. Refuses `missing_permission` without Manage Server,
+ * `not_owner` for a bot that is not public or a developer server, `banned`, `too_many_roles`.
  */
 export async function authorizeBot(
   platform: EnqueuePlatform,

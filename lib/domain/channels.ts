@@ -40,7 +40,7 @@ async function requireCategory({ access, member }: InServer, parentId: string): 
     refuseField('/parentId', 'is not a category of this server');
 }
 
-/** Takes the next position of a server: a new or moved channel goes last (decisions 5). 404 when the server is gone. */
+/** Takes the next position of a server: a new or moved channel goes last (docs/behavior/servers.md#positions). 404 if the server is gone. */
 export async function nextPosition(platform: Platform, serverId: string): Promise<number> {
   const before = await platform.db.servers
     .findOneAndUpdate({ _id: serverId }, { $inc: { nextPosition: 1 } }, { returnDocument: 'before' })
@@ -115,9 +115,9 @@ async function writeChannel(platform: Platform, { _id, serverId, kind }: Channel
 }
 
 /**
- * Changes a channel; what is left out stays. Needs Manage Channels. Refuses fields that do not apply to its kind, a `parentId` that is no category of
- * this server, and a `kind` other than text and announcement. A moved channel goes last. `archived: false` restarts a thread's clock, also when it was open
- * (edge case 30).
+ * Changes a channel (docs/behavior/servers.md#channel-changes). Missing fields stay. Needs Manage Channels. Refuses fields that do not apply to its kind, a
+ * `parentId` that is no category of this server, and a `kind` other than text and announcement. A moved channel goes last. `archived: false` restarts a
+ * thread's clock, also if the thread was not archived.
  */
 export async function updateChannel(platform: EnqueuePlatform, actor: Actor, channelId: string, patch: ChannelPatch): Promise<Channel> {
   const place = await inChannel(platform, actor, channelId, 'Manage Channels');

@@ -42,9 +42,10 @@ async function applicationsIn(platform: Platform, place: Place, actor: Actor): P
 }
 
 /**
- * The picker (decisions 3): the commands of the bots that can view the channel, those of everywhere and those of this server, whose name holds `q` in
- * any case; names that begin with it first, then by name. In a DM those of everywhere of the other, if that is a bot. The first 500. Read afresh each time,
- * so changes show at once. A server's own list waits while its bot is out, and holds again when it is added again. Refuses as reading the channel does.
+ * The picker (docs/behavior/interactions.md#picker): the commands whose name contains `q` in any case, of the bots that can view the channel, for everywhere
+ * and for this server. Names that begin with `q` come first, then by name; at most 500. In a DM: the commands for everywhere of the other participant, if
+ * that is a bot. They are read anew each time, so changes show at once. The list of a server applies only while its bot is in it. Refuses as reading the
+ * channel does.
  */
 export async function pickCommands(
   platform: Platform,

@@ -57,7 +57,7 @@ function prefixFaults(command: CommandInput, path: string): FieldError[] {
   return faults;
 }
 
-/** What is wrong with a list of commands beyond its schema (edge case 43); the paths are JSON pointers into it. */
+/** The faults of a list of commands beyond its schema; the paths are JSON pointers into it (docs/behavior/interactions.md#command-lists). */
 function faultsOfCommands(list: readonly CommandInput[]): FieldError[] {
   const names = new Set<string>();
   return list.flatMap((command, at) => {
@@ -106,15 +106,15 @@ async function swapCommands(
   }
 }
 
-/** The commands of one scope (spec, Commands). Refuses `not_found` and `not_owner`. */
+/** The commands of one scope (docs/behavior/interactions.md#command-lists). Refuses `not_found` and `not_owner`. */
 export async function listCommands(platform: Platform, actor: Actor, scope: CommandScope): Promise<Command[]> {
   const _id = await openScope(platform, actor, scope);
   return (await platform.db.commands.findOne({ _id }).lean())?.commands ?? [];
 }
 
 /**
- * Replaces every command of one scope (spec, Commands): all are checked first, then one write swaps the list; one bad item leaves the old list. Ids stay
- * for the same kind and name. Refuses `invalid_request` with a path for each fault, `not_found`, `not_owner`.
+ * Replaces every command of one scope (docs/behavior/interactions.md#command-lists). All are checked first, then one write replaces the list; one bad item
+ * leaves the old list. A command of the same kind and name keeps its id. Refuses `invalid_request` with a path for each fault, `not_found`, `not_owner`.
  */
 export async function replaceCommands(
   platform: Platform,
@@ -128,7 +128,7 @@ export async function replaceCommands(
   return swapCommands(platform, { ...input, _id }, fresh);
 }
 
-/** Removes one command, of either scope (spec, Commands). Refuses `not_found` and `not_owner`. */
+/** Removes one command of either scope (docs/behavior/interactions.md#command-lists). Refuses `not_found` and `not_owner`. */
 export async function removeCommand(
   platform: Platform,
   actor: Actor,

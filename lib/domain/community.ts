@@ -37,7 +37,7 @@ export const settingsOf = ({ community, listed, rulesChannelId, updatesChannelId
   tags: discovery?.tags ?? [],
 });
 
-/** Settings as they are shown (spec, Community settings). */
+/** Settings as they are shown (docs/behavior/community.md#settings). */
 export function shownSettings({ community, rulesChannelId, updatesChannelId, ...discovery }: Settings): CommunitySettings {
   const { listed, category, description, tags } = discovery;
   return { community, rulesChannelId, updatesChannelId, discovery: { listed, category, description, tags } };
@@ -63,7 +63,7 @@ export function summaryNews(platform: Platform, { ob = [] }: ServerDoc, changes:
 const auditSettings = (platform: Platform, actor: Actor, serverId: string, changes: Changes): Promise<void> =>
   writeAudit(platform, actor, { serverId, action: 'server_update', targetId: serverId, changes });
 
-/** Turns Community off: both channels are forgotten, the server leaves Discovery, and what Discovery shows of it is kept (spec, States). */
+/** Turns Community off: clears both channels and takes the server out of Discovery. Its Discovery settings stay (docs/behavior/community.md#turning-off). */
 async function turnOff(platform: EnqueuePlatform, actor: Actor, serverId: string): Promise<CommunitySettings> {
   const set = { community: false, rulesChannelId: null, updatesChannelId: null, listed: false };
   const standing = await serverStanding(platform, serverId);
@@ -82,8 +82,8 @@ async function turnOff(platform: EnqueuePlatform, actor: Actor, serverId: string
 }
 
 /**
- * What `field` shall hold, given what stands: `new` for a channel that is to be made. Left out keeps it while Community is on, and so does `new` where a channel
- * stands, so that a repeated call makes no second one (edge case 58).
+ * The next value of `field`: an id, or `new` for a channel that is to be made. While Community is on, a missing value keeps the current one, and so does
+ * `new` if there is a channel, so a repeated call makes no second one (docs/behavior/community.md#community-channels).
  */
 function choiceOf({ community, ...standing }: Settings, input: CommunityInput, field: ChosenField): string | null {
   const given = input[field];
@@ -183,9 +183,9 @@ async function turnOn(platform: EnqueuePlatform, actor: Actor, access: ServerAcc
 }
 
 /**
- * Turns Community on or off, or changes its channels (spec, Community and Discovery). Needs Manage Server. Turning it on needs both channels, each an id or `new`;
- * while it is on, what is left out stays, and null is refused. A chosen channel must be a text channel of the server when it is chosen:
- * one that is made an announcement channel later stays chosen. `new` makes a channel where none stands, both or none of two; refuses `too_many_channels`.
+ * Turns Community on or off, or changes its channels (docs/behavior/community.md#community-channels). Needs Manage Server. Turning it on needs both channels,
+ * each an id or `new`. While it is on, missing fields stay and null is refused. A chosen channel must be a text channel of the server when it is chosen; one
+ * that becomes an announcement channel later stays chosen. `new` makes a channel if there is none, both or none of two. Refuses `too_many_channels`.
  */
 export async function setCommunity(
   platform: EnqueuePlatform,

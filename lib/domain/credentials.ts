@@ -8,7 +8,7 @@ import type { Actor } from './access.ts';
 /** How long a person's session lasts, in milliseconds: 90 days. */
 export const sessionLifeMs = 90 * 24 * 3_600_000;
 
-/** A token as text: `<its id>.<32 random bytes>`; only its hash is stored (decisions 3). */
+/** A token as text: `<its id>.<32 random bytes>`. Only its hash is stored (docs/behavior/requests.md#secrets). */
 export function newToken(id: string): { token: string; hash: string } {
   const token = `${id}.${newSecret()}`;
   return { token, hash: sha256(token) };

@@ -14,7 +14,7 @@ import { relay } from './relay.ts';
 
 /** How many followers one job serves: what a crash repeats, and what one insert holds. */
 const chunk = 50;
-/** A chunk older than this was paused; another worker has taken over (quality 2). In milliseconds. */
+/** A chunk older than this was paused, and another worker has taken over (docs/guarantees.md#retries). In milliseconds. */
 const chunkLifeMs = 5_000;
 /** What stands after the last follower: no channel has this id. */
 const afterAllFollowers = '9999999999999999999';
@@ -49,7 +49,7 @@ async function takersOf(platform: WorkerPlatform, follows: readonly FollowDoc[])
   return channels.filter(({ kind }) => kind === 'text');
 }
 
-/** A copy of `source` for one follower, with its pending event. It pings nobody and answers nothing (decisions 5). */
+/** A copy of `source` for one follower, with its pending event. It mentions nobody and is no reply (docs/behavior/community.md#copies). */
 function copyFor(platform: WorkerPlatform, { source, face }: Crosspost, target: ChannelDoc): MessageDraft {
   return {
     channelId: target._id,
@@ -128,9 +128,9 @@ async function finish(platform: WorkerPlatform, messageId: string): Promise<void
 
 /**
  * Makes the next copies of a crossposted message, for at most 50 followers in the order of their ids after both `afterId` and the progress mark, then
- * asks for those after them (decisions 5). Run again, by two at once or after a crash it leaves one copy in each channel: the unique index on (message,
- * channel) refuses a second one, also where the first was deleted, until the mark has passed the channel. A message that is gone is skipped. A channel
- * that is no announcement channel any more ends the crosspost; the copies that stand stay.
+ * enqueues the job for the followers after them (docs/behavior/community.md#copies). A repeat, also at the same time or after a crash, leaves one copy in each
+ * channel: until the mark has passed the channel, the unique index on (message, channel) refuses a second copy, also where the first was deleted. A message
+ * that is gone is skipped. If the channel is no announcement channel any more, the crosspost ends; existing copies stay.
  */
 export async function copyToFollowers(platform: WorkerPlatform, messageId: string, afterId: string): Promise<void> {
   const began = performance.now();

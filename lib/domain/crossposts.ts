@@ -19,9 +19,9 @@ const nudgeCopies = (platform: EnqueuePlatform, { _id: messageId, crosspostTo }:
   platform.nudge('crosspost-message', { messageId, afterId: crosspostTo ?? beforeAllFollowers });
 
 /**
- * Copies a message of an announcement channel to every following channel, once (spec, Messages). One's own needs Send Messages, anyone's Manage Messages.
- * The flag, the mark of the copies owed and the event are one conditional write; a worker makes the copies. `editedAt` stays. Refuses
- * `already_crossposted`, and 400 outside announcement channels and for what is a copy itself.
+ * Copies a message of an announcement channel to every following channel, once (docs/behavior/community.md#crossposts). One's own message needs Send Messages,
+ * anyone else's Manage Messages. One conditional write stores the flag, the mark of the pending copies and the event; a worker makes the copies. `editedAt`
+ * stays. Refuses `already_crossposted`, and 400 outside announcement channels and for a copy.
  */
 export async function crosspostMessage(platform: ApiPlatform, actor: Actor, channelId: string, messageId: string): Promise<Message> {
   const { channel, permissions } = await inPlace(platform, actor, channelId);
@@ -51,7 +51,7 @@ export async function crosspostMessage(platform: ApiPlatform, actor: Actor, chan
 const sweepAfterMs = 10_000;
 const sweepMax = 100;
 
-/** Nudges the crossposts that owe copies and have not moved for 10 s: their job was lost (quality 2, Sweep). They go on from their progress mark. */
+/** Enqueues lost crossposts: pending ones without progress for 10 s (docs/guarantees.md#sweeps). They continue from their progress mark. */
 export async function sweepCrossposts(platform: WorkerPlatform): Promise<void> {
   const before = new Date(platform.now() - sweepAfterMs);
   const still = await platform.db.messages

@@ -19,7 +19,7 @@ export interface Arrival {
 
 const dropped = { outcome: 'ignored', reason: 'the webhook was already connected' } as const;
 
-/** Lets a delivery be sent again that came more than 24 hours ago: it posts as a new one (decisions 8). Answers whether there was such a one. */
+/** Frees the id of a delivery that is older than 24 hours, so it posts again (docs/behavior/webhooks.md#repeated-deliveries). Returns whether it did. */
 async function freeOld(platform: Platform, webhookId: string, deliveryId: string): Promise<boolean> {
   const old = trusted({ $lt: new Date(platform.now() - limits.deliveryKeptMs) });
   const filter = { webhookId, deliveryId, at: old, outcome: trusted({ $ne: 'waiting' }) };
@@ -50,8 +50,9 @@ async function isKept({ gate }: ApiPlatform, webhookId: string): Promise<boolean
 }
 
 /**
- * Takes a delivery in: one write, and a nudge for the worker that posts it (decisions 8). Answers whether it will post: not when its kind posts nothing, it came
- * before within 24 hours and waits or was posted, or it is a second `ping`. One that failed posts when it is sent again.
+ * Stores a delivery in one write and wakes the worker that posts it (docs/behavior/webhooks.md#delivery-requests). Returns whether it will be posted. It will
+ * not if its kind posts nothing, if the same one came within 24 hours and waits or was posted, or if it is a second `ping`. One that failed is posted when
+ * it is sent again.
  */
 export async function acceptDelivery(
   platform: ApiPlatform,

@@ -150,10 +150,10 @@ async function drain(platform: WorkerPlatform, webhook: Held, goesOn: () => bool
 }
 
 /**
- * Posts the deliveries of one webhook in the order of their arrival, each once, at the pace of its places (decisions 8); what waits past the first 100 is merged
- * before. Answers after how many milliseconds to come again, or null when nothing waits. Two at once do no harm: one holds the webhook; and should a paused
- * process go on beside another, the message of a delivery is stored once, by a unique index. A webhook that is gone
- * takes its deliveries along.
+ * Posts the deliveries of one webhook in the order of their arrival, each once, at the pace of the webhook's rate (docs/behavior/webhooks.md#order-and-pace).
+ * Those that wait beyond the first 100 are merged first. Returns after how many milliseconds to run again, or null if nothing waits. Two runs at once do no
+ * harm: one of them holds the webhook. If a paused process continues beside another one, a unique index still lets the message of a delivery be stored only
+ * once. The deliveries of a webhook that is gone are deleted.
  */
 export async function postDeliveries(platform: WorkerPlatform, webhookId: string): Promise<number | null> {
   const until = performance.now() + drainMs;
@@ -193,6 +193,6 @@ async function overdueWebhooks({ db, now }: Platform): Promise<string[]> {
   return ids.filter((id) => !others.has(id));
 }
 
-/** Posts, without the queue, what waits although nobody was nudged about it, or whose worker died (quality 2, Sweep). */
+/** Posts, without the queue, deliveries that wait because their job was lost or their worker died (docs/guarantees.md#sweeps). */
 export const sweepDeliveries = async (platform: WorkerPlatform): Promise<void> =>
   forEachAtOnce(await overdueWebhooks(platform), drainsAtOnce, (webhookId) => postDeliveries(platform, webhookId));

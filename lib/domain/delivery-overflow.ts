@@ -20,9 +20,9 @@ const waitingOf = async ({ db }: Platform, webhookId: string, after: string, lim
     .toArray()) as unknown as Waiting[];
 
 /**
- * Merges what waits beyond the first 100 of a webhook into one post, "and N more events", which stands where the first of these stood (decisions 8). While one
- * such post waits, it takes in all that is after it. Only marks are written, and N is counted from them when the post's time has come: so N is true
- * wherever this was cut short. Called by who holds the webhook's drain.
+ * Merges the deliveries of a webhook that wait beyond the first 100 into one post, "and N more events", in the place of the first of them
+ * (docs/behavior/webhooks.md#overflow). While such a post waits, later deliveries are merged into it. Only marks are written, and N is counted from them when
+ * the post is made, so N is right wherever a run was interrupted. The caller must hold the webhook's drain.
  */
 export async function mergeOverflow(platform: Platform, webhookId: string, goesOn: () => boolean): Promise<void> {
   const { deliveries } = platform.db;

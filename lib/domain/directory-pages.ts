@@ -9,7 +9,7 @@ export interface Page {
   last: boolean;
 }
 
-/** The page that is asked for. A follower of `hasMore` stops at the last place that is served (edge case 61). */
+/** The requested page. `hasMore` is false at the last offset that is served (docs/behavior/community.md#directory-pages). */
 export function pageOf({ offset = 0, limit = limits.discoveryPageDefault }: DirectoryQuery): Page {
   const most = limits.discoveryOffsetMax;
   return { skip: Math.min(offset, most), limit, last: offset >= most };

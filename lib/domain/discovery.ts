@@ -36,7 +36,7 @@ const givenOf = ({ listed, category, description, tags }: DiscoveryInput): Parti
   ...(tags === undefined ? {} : { tags: tagsOf(tags) }),
 });
 
-/** Refuses settings that a server of these types may not have, in the order of edge case 60. */
+/** Refuses settings that a server of these types may not have, in the order of docs/behavior/community.md#listing. */
 function requireListable({ types }: ServerDoc, given: Partial<Settings>, after: Settings): void {
   if (given.listed && isTeamServer(types)) refuse('team_server');
   if (given.listed && !after.community) refuseField('/listed', 'needs a Community server');
@@ -138,7 +138,7 @@ async function itemsOf(platform: Platform, actor: Actor, servers: readonly Serve
   });
 }
 
-/** The one refusal without a code (spec, Errors): alike for what is not listed and what does not exist. */
+/** The one refusal without a code: the same for servers that are not listed and that do not exist (docs/behavior/community.md#joining). */
 const notListed = (): never => refuse('not_found', { what: 'Discovery listing' }, { codeless: true });
 
 /**

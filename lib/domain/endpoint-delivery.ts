@@ -27,8 +27,9 @@ const failed = (reason: string, sent: Pick<Outcome, 'status' | 'ms'> = { status:
 });
 
 /**
- * So many answers of endpoints are applied at once in this process, while any number of requests waits for one: a burst of them would else take every connection
- * to the database from the queues, and fail by itself (P11). Past what the machine can do the newest go first, as the oldest have no time left.
+ * At most 8 answers of endpoints are applied at once in this process, while any number of requests waits for an answer. A burst would otherwise take every
+ * database connection from the queues, and fail itself (docs/guarantees.md#p11-bounded-resources). Under overload the newest go first, because the oldest
+ * have no time left.
  */
 const applyingTurns = createTurns(8, { newestFirst: true });
 
@@ -46,8 +47,8 @@ const note = (platform: WorkerPlatform, id: string, delivery: Outcome): Promise<
   platform.db.interactions.updateOne({ _id: id }, { $set: { delivery } });
 
 /**
- * Applies what an endpoint answered with 200, exactly as a callback would (spec, Interactions), and notes the outcome in the same write. What the interaction
- * owes by that is delivered at once: a job for it would cost a third of the whole use.
+ * Applies the 200 of an endpoint exactly as a callback, and notes the outcome in the same write (docs/behavior/interactions.md#endpoint-answers). The pending
+ * events of the interaction are relayed at once: a job would cost a third of the whole use.
  */
 async function apply(
   platform: WorkerPlatform,
@@ -139,9 +140,9 @@ async function send(platform: WorkerPlatform, { interaction, request, endsAt, la
 }
 
 /**
- * Posts an interaction to its application's Interactions Endpoint (spec, Interactions; quality 3 and P8): at most once, whatever dies, as the claim goes before
- * the request. What is no answer leaves the interaction to the callback route until its time is over. Notes the outcome for the application's owner.
- * Resolves when nothing but the request is left: to what makes it, which however long it takes holds up no other; or to null when there is none to make.
+ * Posts an interaction to its application's Interactions Endpoint (docs/behavior/interactions.md#endpoint-requests): at most once, because the claim is
+ * written before the request (docs/guarantees.md#p8-endpoint-requests). Without a valid answer the callback route stays open until the time is over. Notes the
+ * outcome for the application's owner. Resolves to a function that makes the request, which the caller can run detached, or to null if there is none to make.
  */
 export async function postInteraction(platform: WorkerPlatform, id: string): Promise<(() => Promise<void>) | null> {
   const taken = await take(platform, id);

@@ -36,8 +36,8 @@ function read(body: Buffer): { answer: unknown } | { fault: string } {
 }
 
 /**
- * Sends one signed request to an endpoint (spec, Authentication): `X-Service-Signature` is made over the very bytes that are sent. It goes to public https
- * addresses only, follows no redirect, reads at most 256 KiB and is never repeated. Never rejects.
+ * Sends one signed request to an endpoint (docs/behavior/interactions.md#signatures): `X-Service-Signature` is computed over the exact bytes that are sent.
+ * The request goes to public https addresses only, follows no redirect, reads at most 256 KiB and is never repeated. Never rejects.
  */
 export async function askEndpoint(platform: EnqueuePlatform, { url, secret, payload, timeoutMs }: EndpointRequest): Promise<EndpointReply> {
   const body = Buffer.from(JSON.stringify(payload));

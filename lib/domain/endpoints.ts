@@ -44,7 +44,7 @@ export async function requirePong(platform: EnqueuePlatform, application: Applic
   refuse('endpoint_unverified', { reason: told }, { errors: [{ path: '/interactionsEndpointUrl', message, step, status, ms }] });
 }
 
-/** Pings the saved endpoint of the caller's application and says what happened, step by step (decisions 3). Refuses 400 when none is saved. */
+/** Pings the saved endpoint of the caller's application and returns each step (docs/behavior/interactions.md#endpoint-test). 400 if none is saved. */
 export async function testEndpoint(platform: EnqueuePlatform, actor: Actor, applicationId: string): Promise<EndpointTest> {
   const application = await ownApplication(platform, actor, applicationId);
   const url = application.interactionsEndpointUrl;

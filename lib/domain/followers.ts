@@ -41,8 +41,8 @@ export interface FollowResult {
 }
 
 /**
- * Lets a text channel follow an announcement channel that the caller can view (decisions 3). Needs Manage Webhooks in the target. A target that follows
- * already stays as it is. Refuses 400 for other kinds, for a target the caller may not know of, and `too_many_followers`.
+ * Lets a text channel follow an announcement channel that the caller can view (docs/behavior/community.md#followers). Needs Manage Webhooks in the target. A
+ * target that follows already stays as it is. Refuses 400 for other kinds and for a target that the caller cannot view, and `too_many_followers`.
  */
 export async function followChannel(
   platform: Platform,

@@ -19,8 +19,8 @@ export interface Grant<T> {
 }
 
 /**
- * Gives a server these types in place of those it has (spec, Server type); an empty list takes all away. Repeated ones count once, and they are kept in
- * the spec's order. A staff or developer server leaves Discovery. Its audit log names the platform's account. 404 for an unknown server.
+ * Replaces the types of a server; an empty list removes all. Each type is kept once, in the order of docs/behavior/servers.md#server-types. A staff or
+ * developer server leaves Discovery. The actor in the audit log is the system account. 404 for an unknown server.
  */
 export async function grantServerTypes(
   platform: Platform,
@@ -80,22 +80,22 @@ async function changeTag(platform: Platform, id: string, tag: AccountDoc['tag'],
 }
 
 /**
- * Gives a person or bot the tag `official`, or takes it away (spec, Message). An account shows one tag, so it replaces `verified_bot`; `none` takes
- * `official` alone away, and a verified bot stays one. 404 for an unknown account; refuses the platform's own.
+ * Gives a person or bot the tag `official`, or removes it (docs/behavior/accounts.md#tags). An account shows one tag, so `official` replaces `verified_bot`.
+ * `none` removes `official` only, and a verified bot stays verified. 404 for an unknown account; refuses the system account.
  */
 export async function grantTag(platform: Platform, userId: string, tag: 'official' | 'none'): Promise<Grant<Tag | null>> {
   await grantee(platform, userId);
   return changeTag(platform, userId, 'official', tag === 'none');
 }
 
-/** Gives an application's bot the tag `verified_bot` (spec, App Directory item) in place of any other, or takes that one away. 404 for an unknown application. */
+/** Gives an application's bot the tag `verified_bot` in place of any other, or removes it (docs/behavior/accounts.md#tags). 404 if there is none. */
 export async function verifyBot(platform: Platform, applicationId: string, { undo = false } = {}): Promise<Grant<Tag | null>> {
   const application = await platform.db.applications.findOne({ _id: applicationId }).lean();
   if (!application) return refuse('not_found', { what: 'application' });
   return changeTag(platform, application.botId, 'verified_bot', undo);
 }
 
-/** Notes that a person joined during early access, or takes that back (spec, Badge). People only. 404 for an unknown account. */
+/** Marks that a person joined during early access, or removes the mark (docs/behavior/accounts.md#badges). People only. 404 for an unknown account. */
 export async function grantEarlyAccess(platform: Platform, userId: string, { undo = false } = {}): Promise<Grant<boolean>> {
   const { kind } = await grantee(platform, userId);
   if (kind === 'bot') refuse('invalid_request', { reason: 'only people can have the early access badge' });

@@ -10,11 +10,11 @@ import { newChannel, nextPosition } from './channels.ts';
 
 const names: Record<ChosenField, string> = { rulesChannelId: 'rules', updatesChannelId: 'moderator-updates' };
 
-/** Who holds any of these is a moderator (decisions 7b). */
+/** Each of these permissions makes a role a moderators' role (docs/behavior/community.md#new-channels). */
 const moderatorBits =
   permissionBits['Manage Server'] | permissionBits['Manage Messages'] | permissionBits['Kick Members'] | permissionBits['Ban Members'];
 
-/** Hides the channel for updates from `@everyone`, and shows it to moderators' roles and to who made it (decisions 7b). */
+/** Hides the updates channel from `@everyone`. Moderators' roles and the creator can view it (docs/behavior/community.md#new-channels). */
 function moderatorsOnly({ _id, roles }: ServerDoc, makerId: string): Overwrite[] {
   const view = permissionBits['View Channel'];
   const moderators = roles.slice(1).filter((role) => role.permissions & moderatorBits);

@@ -83,8 +83,8 @@ async function claim(platform: Platform, create: KeyedCreate, holder: string): P
 }
 
 /**
- * Runs `create` once for its key (decisions 1): the same caller, route and key within 10 minutes gets the first answer again. `run` is given the id of
- * the resource; after a crash it is run again with the same id, so it must take a resource of that id that already stands as its own.
+ * Runs `create` once for its key: the same caller, route and key get the first answer again for 10 minutes (docs/behavior/requests.md#idempotency). `run` gets
+ * the id of the resource. After a crash it runs again with the same id, so it must accept an existing resource of that id as its own.
  * Refuses `idempotency_conflict` for another body, or while the first call runs.
  */
 export async function runOnce(platform: Platform, create: KeyedCreate, run: (id: string) => Promise<KeptAnswer>): Promise<KeptAnswer> {

@@ -30,8 +30,8 @@ type Marked = FileDoc & { original: string };
 const waiting = { state: 'waiting', original: trusted({ $exists: true }) } as const;
 
 /**
- * Converts the image of one file and gives it its final form: WebP, or as it was uploaded (decisions 5, Images). Then its message shows it, and the blob that
- * is no longer needed goes. Running it again, or two at once, changes nothing. Rejects when the blob store or the encoder is away; the file goes on waiting.
+ * Converts the image of one file to its final form: WebP, or as it was uploaded (docs/behavior/messages.md#images). Then its message shows it, and the blob
+ * that is no longer needed is deleted. Repeated and concurrent runs change nothing. Rejects if the blob store or the encoder is away; the file keeps waiting.
  */
 export async function convertImage(platform: WorkerPlatform, fileId: string, encode: EncodeImage): Promise<void> {
   const { files } = platform.db;

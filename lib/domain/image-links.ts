@@ -8,7 +8,7 @@ const pathOf = (key: Buffer, url: string): string => `/images/${imageSignatureOf
 
 const ownFile = /^\/files\/[0-9a-f]{32}\/[\w.~!*'()%-]+$/;
 
-/** Where a client loads the image at `url` from, always on our own origin: our image proxy (issue 8), or the very `url` when it is a file of ours. */
+/** The address from which clients load the image at `url`: the image proxy (docs/security.md#image-proxy), or `url` itself for a file of ours. */
 export const imageLink = (config: Config, url: string): string =>
   url.startsWith(config.baseUrl) && ownFile.test(url.slice(config.baseUrl.length)) ? url : config.baseUrl + pathOf(config.APP_KEY, url);
 

@@ -60,9 +60,9 @@ const isDead = (result: OutboundResult): boolean =>
 const originOf = (url: string): string => `origin ${URL.canParse(url) ? new URL(url).origin : url}`;
 
 /**
- * Makes the image proxy of one process (issue 8): public addresses only, at most 8 MiB and 5 s an image, 16 images at once, shared fairly between
- * callers, and between the hosts that are asked, so that a slow host delays only its own images; what many ask for at once is fetched once. Images to 2 MiB stay in memory for an hour, 64 MiB in all; what gave none is not asked for again within a minute, nor is
- * anything of a host that could not be reached.
+ * Makes the image proxy of one process (docs/security.md#image-proxy). It fetches from public addresses only, at most 8 MiB and 5 s an image, 16 images at
+ * once. These are shared fairly between callers and between hosts, so a slow host delays only its own images. Requests for one image at the same time fetch
+ * it once. Images of up to 2 MiB are cached for an hour, 64 MiB in all. Failures, and hosts that cannot be reached, are not tried again within a minute.
  */
 export function createImageProxy(platform: Pick<ApiPlatform, 'outbound' | 'log' | 'now'>): ImageProxy {
   const known = new LRUCache<string, ProxiedImage>({

@@ -30,15 +30,15 @@ export function checkInteractionKey({ config }: Pick<Platform, 'config'>, { id, 
   if (!isRight || !isId(id)) refuse('not_found', { what: 'interaction' });
 }
 
-/** The interaction that id and token name together; every wrong pair looks the same: 404 (edge case 32). */
+/** The interaction of this id and token. Every wrong pair is the same 404 (docs/behavior/interactions.md#answer-credential). */
 export async function openInteraction(platform: Platform, key: InteractionKey): Promise<InteractionDoc> {
   checkInteractionKey(platform, key);
   return readInteraction(platform, key.id);
 }
 
 /**
- * Where an answer goes, with what the bot may do there. Send Messages is not needed, as a person asked (edge case 38). 404 when the channel is gone, the
- * bot from its server, or the bot altogether.
+ * The channel of an answer, with the bot's permissions there. Send Messages is not needed, because a person asked
+ * (docs/behavior/interactions.md#answer-credential). 404 if the channel or the bot is gone, or the bot left the server.
  */
 export async function stageOf(platform: Platform, { serverId, channelId, botId }: InteractionDoc): Promise<Place> {
   const [home, accounts] = await Promise.all([homeOfChannel(platform, channelId), accountsOf(platform, [botId])]);
@@ -117,7 +117,7 @@ async function conclude(platform: EnqueuePlatform, { interaction, hidden }: Deci
   return presentMessage(platform, stored.deleted ? messageOf(message, stored._id) : stored, null);
 }
 
-/** Refuses for the state that won: answered and deferred ones say so at any later time, others are past their time (edge case 33). */
+/** Refuses by the current state: `already_answered` at any time if answered or deferred, else expired (docs/behavior/interactions.md#states). */
 async function refuseLost(platform: EnqueuePlatform, interaction: InteractionDoc): Promise<never> {
   await expireLazily(platform, interaction);
   const { state } = await readInteraction(platform, interaction._id);
@@ -125,9 +125,9 @@ async function refuseLost(platform: EnqueuePlatform, interaction: InteractionDoc
 }
 
 /**
- * The first answer to an interaction (spec, Interactions; decisions 6): `message` posts one and answers it, `defer` gives 15 minutes and answers null. An
- * ephemeral message is shown to the person only and stored nowhere. Refuses `already_answered`, `interaction_expired`, 404 for a wrong id or token and for a
- * channel that is gone, and 400 for a bad body, which does not use the answer up. `newId` names the create.
+ * The first answer to an interaction (docs/behavior/interactions.md#first-answer). `message` posts one and returns it; `defer` gives 15 minutes and returns
+ * null. An ephemeral message is shown to the person only and not stored as a message. Refuses `already_answered`, `interaction_expired`, 404 for a wrong id
+ * or token and for a channel that is gone, and 400 for a bad body, which does not consume the answer. `newId` names the create.
  */
 export async function answerInteraction(
   platform: EnqueuePlatform,
@@ -175,9 +175,9 @@ async function ownAnswer(platform: EnqueuePlatform, interaction: InteractionDoc,
 }
 
 /**
- * A follow-up (spec, Interactions; edge cases 35 and 36): the first after a defer is the answer, hidden if the defer was unless it says otherwise; any other is
- * one more message. Refuses `rate_limited`, `not_answered` before any answer, `interaction_expired` after 15 minutes or when there never was one, else as a
- * callback does.
+ * A follow-up (docs/behavior/interactions.md#follow-ups). The first after a defer is the answer; its `ephemeral` defaults to that of the defer. Any other is
+ * one more message. Refuses `rate_limited`, `not_answered` before any answer, `interaction_expired` after 15 minutes or if there never was an answer, and
+ * otherwise as a callback does.
  */
 export async function followUp(
   platform: ApiPlatform,

@@ -13,8 +13,8 @@ import { presentMessage } from './present.ts';
 export type OriginalKey = InteractionKey & { tellRate: TellRate };
 
 /**
- * The first answer of an interaction while the 15 minutes run (decisions 3). Refuses `rate_limited`, `not_answered` while there is none, `interaction_expired`, and 404 for an
- * answer that was ephemeral or is deleted.
+ * The first answer of an interaction, within its 15 minutes (docs/behavior/interactions.md#the-original). Refuses `rate_limited`, `not_answered` if there is
+ * none, `interaction_expired`, and 404 for an answer that was ephemeral or is deleted.
  */
 async function originalOf(platform: ApiPlatform, key: OriginalKey): Promise<{ interaction: InteractionDoc; message: MessageDoc }> {
   const opened = await openInteraction(platform, key);

@@ -10,7 +10,7 @@ import type { EnqueuePlatform, Platform } from '../store/platform.ts';
 /** What was created before this is past its time. Compared with the bare field, as the sweeps find those few by their index only so. */
 const answerBegan = { $subtract: ['$$NOW', limits.answerWindowMs] };
 
-/** The database's clock, never a process', decides about the windows (quality 3). Each is an expression on the stored interaction. */
+/** The time windows by the database's clock, as expressions on the stored interaction (docs/guarantees.md#interaction-clock). */
 export const windows = {
   /** The 3 seconds for the first answer run. */
   answering: { $gt: ['$createdAt', answerBegan] },
@@ -32,8 +32,8 @@ export interface Move {
 }
 
 /**
- * Makes a move (spec, States and transitions): one conditional update that writes state, answer and events together. Its result says who won: the interaction
- * as it stands after, or null when it was in another state, the window was not open, or it owes as many events as it may.
+ * Makes a transition: one conditional update writes the state, the answer and the events together (docs/guarantees.md#transitions). Returns the interaction
+ * after it, or null if the interaction was in another state, the window was not open, or its outbox is full.
  */
 export async function move(platform: Platform, id: string, { from, during, set, owes }: Move): Promise<InteractionDoc | null> {
   const ob = { $concatArrays: [{ $ifNull: ['$ob', []] }, { $literal: owes }] };
@@ -45,7 +45,7 @@ export async function move(platform: Platform, id: string, { from, during, set, 
   return moved as unknown as InteractionDoc | null;
 }
 
-/** The event that tells the person where their interaction stands now (decisions 6). */
+/** The event with the new state of an interaction for the person who used it (docs/behavior/interactions.md#state-for-the-person). */
 export function updateEntry(platform: Platform, { _id: id, channelId }: InteractionDoc, state: InteractionState): OutboxEntry {
   const data: EventData<'INTERACTION_UPDATE'> = { id, channelId, state };
   return { id: platform.ids.next(), name: 'INTERACTION_UPDATE', data };
@@ -68,7 +68,7 @@ export function moveToExpired(platform: Platform, interaction: InteractionDoc): 
   return move(platform, interaction._id, { from: 'created', during: windows.late, set: { state: 'expired' }, owes });
 }
 
-/** `moveToExpired` by whoever looks first (quality 3, lazy expiry): a worker tells the person. */
+/** `moveToExpired` for a request that finds the interaction late (docs/guarantees.md#expiry). A worker sends the event to the person. */
 export async function expireLazily(platform: EnqueuePlatform, interaction: InteractionDoc): Promise<InteractionDoc | null> {
   const expired = await moveToExpired(platform, interaction);
   if (expired) platform.nudge('relay-interaction', { interactionId: interaction._id });

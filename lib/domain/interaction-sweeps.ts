@@ -14,7 +14,7 @@ const atOnce = 8;
 const find = async (platform: WorkerPlatform, filter: object, sort: Record<string, 1>): Promise<InteractionDoc[]> =>
   (await platform.db.interactions.collection.find(filter as never, { sort, limit: sweepMax }).toArray()) as unknown as InteractionDoc[];
 
-/** Nudges the interactions that were not posted to their endpoint yet (quality 3); a sweep of its own, as they have the least time. */
+/** Enqueues interactions that were not sent to their endpoint yet (docs/guarantees.md#sweeps). A separate sweep, because they have the least time. */
 export async function sweepUnposted(platform: WorkerPlatform): Promise<void> {
   const waiting = { $and: [windows.answering, { $lte: ['$createdAt', { $subtract: ['$$NOW', unpostedMs] }] }] };
   const unposted = await find(platform, { state: 'created', endpoint: true, deliveredAt: null, $expr: waiting }, { createdAt: 1 });

@@ -20,7 +20,7 @@ function faultInDm({ dm }: Place, { type, value }: OptionValue): string | null {
   return type === 'role' || type === 'channel' ? `cannot be a ${type} in a direct message` : null;
 }
 
-/** Why an option's value cannot be used here, or null: users, roles and channels must exist here, the channel visible to the person (decisions 6). */
+/** Why an option's user, role or channel cannot be used here, or null. The person must see the channel (docs/behavior/interactions.md#option-types). */
 async function referenceFault(place: Place, actor: Actor, option: OptionValue): Promise<string | null> {
   const { access } = place;
   if (!access) return faultInDm(place, option);
@@ -48,8 +48,8 @@ async function readOptions(place: Place, actor: Actor, options: readonly Command
 }
 
 /**
- * Refuses `bot_offline` unless the bot can be told: it has an endpoint, or a live socket. 503 `unavailable` while Redis is away, and while so many uses wait for a
- * worker that one more could only expire (P11).
+ * Refuses `bot_offline` unless the bot has an endpoint or a connected session. Refuses 503 `unavailable` while Redis is away, and while so many uses wait for
+ * a worker that one more would only expire (docs/guarantees.md#p11-bounded-resources).
  */
 async function requireReachable(platform: ApiPlatform, { botId, interactionsEndpointUrl }: ApplicationDoc): Promise<void> {
   const queue = interactionsEndpointUrl === null ? 'interactions' : 'endpoints';
@@ -60,8 +60,8 @@ async function requireReachable(platform: ApiPlatform, { botId, interactionsEndp
 }
 
 /**
- * Stores an interaction with the event it owes. Its time begins by the database's clock, so the write is a pipeline, and everything from outside stands in
- * `$literal` there (quality 3). One of the same id that already stands is left as it is.
+ * Stores an interaction with its pending event. Its time begins by the database's clock, so the write is a pipeline, and every value from outside is wrapped
+ * in `$literal` (docs/guarantees.md#literal-values). An existing interaction of the same id stays as it is.
  */
 async function storeInteraction(
   platform: ApiPlatform,
@@ -87,8 +87,8 @@ export interface UseOfCommand {
 }
 
 /**
- * Uses a slash command (spec, Interactions; decisions 3 and 6). Needs what a post there needs: View Channel and Send Messages, in a DM a server
- * that the two share. Refuses `invalid_options`, `bot_offline` and `unavailable` before anything is made: the bot is told of nothing that was refused.
+ * Uses a slash command (docs/behavior/interactions.md#using-a-command). Needs what a post there needs: View Channel and Send Messages, or in a DM a common
+ * server. Refuses `invalid_options`, `bot_offline` and `unavailable` before anything is stored, so the bot gets nothing of a refused use.
  */
 export async function useCommand(platform: ApiPlatform, actor: Actor, { id, channelId, commandId, given }: UseOfCommand): Promise<Invoked> {
   const place = await inPlace(platform, actor, channelId, 'Send Messages');
@@ -120,7 +120,7 @@ export async function useCommand(platform: ApiPlatform, actor: Actor, { id, chan
   return { id, state: stored.state };
 }
 
-/** An interaction as the person who used it sees it (decisions 3); 404 for anyone else. */
+/** An interaction as the person who used it sees it; 404 for anyone else (docs/behavior/interactions.md#state-for-the-person). */
 export async function viewInteraction(platform: ApiPlatform, actor: Actor, id: string): Promise<InteractionView> {
   const found = isId(id) ? await platform.db.interactions.findOne({ _id: id, userId: actor.id }).lean() : null;
   if (!found) return refuse('not_found', { what: 'interaction' });

@@ -21,7 +21,7 @@ const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 const codeOf = (key: Buffer, id: string): string =>
   [...createHmac('sha256', key).update(`invite:${id}`).digest().subarray(0, 10)].map((byte) => alphabet[byte % alphabet.length]).join('');
 
-/** In a developer server every invite works once, and for an hour: those from before it became one too (spec, Server). */
+/** In a developer server every invite works once and for an hour, older ones too (docs/behavior/servers.md#invite-rules). */
 const asInDeveloperServer = (now: number): object[] => [
   { uses: 0 },
   { createdAt: { $gt: new Date(now - limits.developerInviteMaxAgeSecs * 1000) } },
@@ -50,8 +50,8 @@ const inviteOf = ({ _id, serverId, maxAgeSecs, maxUses, uses, expiresAt, created
 });
 
 /**
- * Who may make invites, and which: in a staff server members with Manage Server, in a developer server the owner and Administrators (spec,
- * Server).
+ * Checks who may make invites, and returns their bounds (docs/behavior/servers.md#invite-rules). In a staff server only members with Manage Server may, in a
+ * developer server only the owner and Administrators.
  */
 function invitesOf({ server, permissions }: InServer, input: InviteInput): { maxAgeSecs: number; maxUses: number } {
   const { maxAgeSecs = 86_400, maxUses = 0 } = input;

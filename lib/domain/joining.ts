@@ -10,10 +10,10 @@ import { serverNow } from './servers.ts';
 export type Entering = (add: () => Promise<boolean>) => Promise<unknown>;
 
 /**
- * Joins a person to a server by the rules that every way in shares, and answers the server in full (spec, Community and Discovery, rule 6).
- * Who is in already only gets the server, and `enter` is not run. Refuses, in this order, `banned`, `invites_paused`, `too_many_servers`
- * (edge case 62); what these looked at may change until `add` runs, which decides the ban and the cap for good. 404 `invite` when the
- * server goes at the same moment.
+ * Adds a person to a server by the rules that invites and Discovery share, and returns the server in full (docs/behavior/servers.md#joining).
+ * For a member it only returns the server and does not run `enter`. Refuses, in this order, `banned`, `invites_paused`, `too_many_servers`.
+ * What these checks read may change until `add` runs, which makes the final check of the ban and the cap. 404 `invite` if the server is
+ * deleted at the same moment.
  */
 export async function joinServer(
   platform: EnqueuePlatform,

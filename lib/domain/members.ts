@@ -18,7 +18,7 @@ import { roleIdsOf } from './server-view.ts';
 /** Accounts asked about in one call to the store. */
 const batch = 1_000;
 
-/** A member as others see it: offline unless connected, and when invisible (spec, Bot presence). */
+/** A member as others see it: offline unless connected, and offline if invisible (docs/behavior/accounts.md#presence). */
 export function memberOf(server: ServerDoc, member: MemberRules, account: AccountDoc, connected: boolean): Member {
   return {
     user: authorOf(account),
@@ -56,7 +56,7 @@ export async function getMember(platform: Platform, actor: Actor, serverId: stri
   return shown ?? refuse('not_found', { what: 'member' });
 }
 
-/** A role that members can be given and lose: not `@everyone`, no bot's own (400), and below the caller's highest (edge case 48). */
+/** Requires a role below the caller's highest. 400 for `@everyone` and for a bot's own role (docs/behavior/servers.md#member-roles). */
 function requireAssignable({ server, member }: InServer, roleId: string): void {
   const position = positionOf(server, roleId);
   const role = server.roles[position] as RoleDoc;

@@ -86,9 +86,9 @@ const departureOf = ({ serverId, userId, joinedAt }: MemberDoc, at: Date): Outbo
 });
 
 /**
- * Takes an account out of a server, and a bot's own role with it (spec, Servers). False for who is not in it. Who stayed and who left are told, whatever dies on
- * the way: the server owes the news before the membership goes, and a worker tells it only when that is gone. The membership goes before all else, so that it
- * ends at once. Refuses `unavailable` for a server that owes `most` events.
+ * Takes an account out of a server, with its own role if it is a bot (docs/behavior/servers.md#bot-role). False if it is not a member. The remaining members
+ * and the account get the event even after a crash: the server's outbox holds it before the membership is deleted, and a worker relays it only after that. The
+ * membership is deleted first, so it ends at once. Refuses `unavailable` for a server with `most` pending events.
  */
 export async function removeMember(
   platform: EnqueuePlatform,

@@ -60,7 +60,7 @@ function momentAt(path: string, timestamp: string): string {
   return Number.isNaN(moment.getTime()) ? refuseField(path, 'is no moment') : moment.toISOString();
 }
 
-/** Refuses embeds that show nothing or are longer than 6,000 characters in all; answers them with known fields only (decisions 5). */
+/** Refuses embeds that show nothing or exceed 6,000 characters. Returns them with known fields only (docs/behavior/messages.md#embeds). */
 export function checkEmbeds(embeds: readonly Embed[]): Embed[] {
   return embeds.map((given, at) => {
     const embed = knownEmbed(given);
@@ -71,7 +71,7 @@ export function checkEmbeds(embeds: readonly Embed[]): Embed[] {
   });
 }
 
-/** Refuses a message that would show nothing: no content that can be seen, no embed and no file (edge case 2). Schema bounds were checked before. */
+/** Refuses a message with no visible content, no embed and no file (docs/behavior/messages.md#content). The caller has checked the schema. */
 export function checkDraft(input: { content?: string; embeds?: Embed[]; files?: number }): { content: string; embeds: Embed[] } {
   const embeds = checkEmbeds(input.embeds ?? []);
   const content = wellFormed(input.content ?? '');
@@ -80,7 +80,7 @@ export function checkDraft(input: { content?: string; embeds?: Embed[]; files?: 
   return { content, embeds };
 }
 
-/** Whom a content mentions, as stored (decisions 5). */
+/** The mentions of a content, as stored (docs/behavior/messages.md#mentions). */
 export interface Mentions {
   mentions: string[];
   mentionRoles: string[];

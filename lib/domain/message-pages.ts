@@ -83,8 +83,8 @@ async function readPage(platform: ApiPlatform, channelId: string, page: MessageP
 }
 
 /**
- * A page of messages, oldest first: the newest, those before an id, or those after one, both exclusive (edge case 10). Needs View Channel. What it leaves out on
- * the side of the newest comes later in the order of ids, so that a reader who goes on `after` the last one misses nothing (`MessageOrder`).
+ * A page of messages, oldest first: the newest, those before an id, or those after one, both exclusive (docs/behavior/messages.md#listing). Needs View
+ * Channel. A message that is missing at the newest end has a higher id than the page, so a reader that goes on with `after` misses nothing (`MessageOrder`).
  */
 export async function listMessages(
   platform: ApiPlatform,

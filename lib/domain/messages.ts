@@ -34,7 +34,7 @@ import { uncountMessage } from './thread-activity.ts';
 
 const alive = { deleted: trusted({ $exists: false }) };
 
-/** The message `messageId` of `channelId`; 404 when it is not there, deleted, or in another channel (edge case 8). */
+/** The message `messageId` of `channelId`; 404 if unknown, deleted or of another channel (docs/behavior/messages.md#channels-that-hold-messages). */
 export async function messageIn(platform: Platform, channelId: string, messageId: string): Promise<MessageDoc> {
   const found = isId(messageId) ? await platform.db.messages.findOne({ _id: messageId, channelId, ...alive }).lean() : null;
   return (found as MessageDoc | null) ?? refuse('not_found', { what: 'message' });
@@ -46,15 +46,15 @@ export async function getMessage(platform: ApiPlatform, actor: Actor, channelId:
   return presentMessage(platform, await messageIn(platform, channelId, messageId), actor.account);
 }
 
-/** Refuses embeds of people: bots only, said aloud rather than dropped (edge case 3). */
+/** Refuses embeds from people instead of dropping them: only bots may send them (docs/behavior/messages.md#posting). */
 function requireBotForEmbeds(actor: Actor, embeds: readonly unknown[] | undefined): void {
   if (!actor.bot && embeds?.length) refuseField('/embeds', 'can be sent by bots only');
 }
 
 /**
- * Posts a message (spec, Messages). Needs View Channel and Send Messages, and Attach Files for `files`. The message and its event are one write. The message gets
- * its id when it is stored; `create` names the post until then. Refuses 400 for nothing to show, embeds of people, a `replyTo` that is not of this channel;
- * `slowmode` last of all, so that a refused post costs no turn, but before any file is stored.
+ * Posts a message (docs/behavior/messages.md#posting). Needs View Channel and Send Messages, and Attach Files for `files`. One write stores the message and
+ * its event. The message gets its id when it is stored; `create` names the post until then. Refuses 400 if there is nothing to show, for embeds of people,
+ * and for a `replyTo` that is not of this channel. `slowmode` is checked last, so a refused post begins no cooldown, but before any file is stored.
  */
 export async function postMessage(
   platform: ApiPlatform,
@@ -87,15 +87,15 @@ export async function postMessage(
   return input.nonce === undefined ? shown : { ...shown, nonce: input.nonce };
 }
 
-/** The message that a post replies to; 400 when it is not of this channel (edge case 13). */
+/** The message that a post replies to; 400 if it is not of this channel (docs/behavior/messages.md#replies). */
 async function originalIn(platform: Platform, channelId: string, replyTo: string): Promise<MessageDoc> {
   const found = await platform.db.messages.findOne({ _id: replyTo, channelId, ...alive }).lean();
   return (found as MessageDoc | null) ?? refuseField('/replyTo', 'is not a message of this channel');
 }
 
 /**
- * Edits the caller's own message: what is left out stays, `embeds` replace the rich ones (spec, Messages). Mentions follow the new content and ping nobody
- * again. Refuses `not_author`, and 400 when nothing would be left. An empty edit changes nothing.
+ * Edits the caller's own message (docs/behavior/messages.md#editing). Missing fields stay; `embeds` replace the rich ones. Mentions follow the new content
+ * and ping nobody again. Refuses `not_author`, and 400 if nothing would be left. An empty edit changes nothing.
  */
 export async function editMessage(
   platform: ApiPlatform,
@@ -161,7 +161,7 @@ export async function admitPost(platform: ApiPlatform, actor: Actor, channelId: 
   return () => require(place.permissions, 'Attach Files');
 }
 
-/** Deletes a message: one's own, or anyone's with Manage Messages; Send Messages is not needed (edge case 7). A second delete is 404. */
+/** Deletes a message: one's own, or anyone's with Manage Messages (docs/behavior/messages.md#deleting). Needs no Send Messages. A second delete is 404. */
 export async function deleteMessage(platform: ApiPlatform, actor: Actor, channelId: string, messageId: string): Promise<void> {
   const place = await inPlace(platform, actor, channelId);
   const message = await messageIn(platform, channelId, messageId);

@@ -18,7 +18,7 @@ interface Counts {
 
 const kept = new WeakMap<Platform['db'], Counts>();
 
-/** Adds the memberships of these accounts to the counts of their servers. Who is invisible counts as offline (spec, Bot presence). */
+/** Adds the memberships of these accounts to the counts of their servers. Invisible accounts count as offline (docs/behavior/accounts.md#presence). */
 async function addTo(byServer: Map<string, number>, { db }: Platform, accountIds: readonly string[]): Promise<void> {
   const hidden = await db.accounts.find({ _id: trusted({ $in: [...accountIds] }), status: 'invisible' }, { _id: 1 }).lean();
   const unseen = new Set(hidden.map(({ _id }) => _id));
@@ -71,8 +71,8 @@ async function countsNow(platform: Platform): Promise<ReadonlyMap<string, number
 }
 
 /**
- * How many members of each of these servers are connected now and not invisible (spec, Discovery server item; edge case 45), by server id; 0 where nobody is.
- * Right within some seconds; a process keeps the counts of all servers that long, so a page costs no query.
+ * How many members of each of these servers are connected and not invisible, by server id (docs/behavior/community.md#online-counts). The counts can be some
+ * seconds old: a process keeps those of all servers that long, so a page costs no query.
  */
 export async function onlineCountsOf(platform: Platform, serverIds: readonly string[]): Promise<Map<string, number>> {
   const counts = await countsNow(platform);

@@ -42,7 +42,7 @@ function idOf(given: Given, mention: RegExp): string | undefined {
   return 'sent' in given && isId(text) ? text : mention.exec(text)?.[1];
 }
 
-/** One reader for each type of the spec's table "Option type". */
+/** One reader for each type of docs/behavior/interactions.md#option-types. */
 const readers: Record<OptionType, (given: Given) => string | number | boolean | Fault> = {
   string(given) {
     const text = textOf(given);
@@ -77,7 +77,7 @@ const readers: Record<OptionType, (given: Given) => string | number | boolean | 
 /** Names that stand before a colon, at the start or after white space: the only places where an option can begin. */
 const heads = /(?<!\S)([a-z0-9_-]{1,32}):/g;
 
-/** Splits what was typed at known option names only (decisions 6): the text before the first, then each name with its value. */
+/** Splits text at known option names only: the text before the first, then each name with its value (docs/behavior/interactions.md#options). */
 function split(options: readonly CommandOption[], text: string): { before: string; parts: { name: string; value: string }[] } {
   const known = new Set(options.map((option) => option.name));
   const marks = [...text.matchAll(heads)].filter((mark) => known.has(mark[1] as string));
@@ -91,7 +91,7 @@ function split(options: readonly CommandOption[], text: string): { before: strin
 function readTyped(options: readonly CommandOption[], whole: string): { parts: { name: string; given: Given }[]; errors: FieldError[] } {
   const text = whole.trim();
   const only = options.length === 1 ? options[0] : undefined;
-  // A command with one option takes the bare rest, unless that begins with the option's name (edge case 41).
+  // A command with one option takes the whole text, unless it begins with the option's name and a colon (docs/behavior/interactions.md#options).
   if (only && text !== '' && !text.startsWith(`${only.name}:`)) return { parts: [{ name: only.name, given: { typed: text } }], errors: [] };
   const { before, parts } = split(options, text);
   const unknown = /^([a-z0-9_-]{1,32}):/.exec(before)?.[1];
@@ -102,8 +102,8 @@ function readTyped(options: readonly CommandOption[], whole: string): { parts: {
 }
 
 /**
- * Reads the options of a slash command (spec, "Filling options"; decisions 6; edge cases 41 and 42): from `text` as a person types it, or from `options`
- * one by one; neither means none. Pure: whether users, roles and channels exist is for the caller to see. Never throws.
+ * Reads the options of a slash command (docs/behavior/interactions.md#options): from `text` as a person types it, or from `options` one by one. Without
+ * either there are none. Pure: the caller checks whether users, roles and channels exist. Never throws.
  */
 export function parseOptions(options: readonly CommandOption[], input: InvokeInput): ParsedOptions {
   const { parts, errors } = input.options

@@ -130,7 +130,7 @@ async function changeOverwrite(
   return refuse('unavailable');
 }
 
-/** Sets what a channel changes for a role or member (decisions 3). Refuses `missing_permission` for bits that the caller lacks. */
+/** Sets what a channel changes for a role or member (docs/behavior/servers.md#overwrites). Refuses `missing_permission` for bits that the caller lacks. */
 export async function setOverwrite(
   platform: EnqueuePlatform,
   actor: Actor,

@@ -9,8 +9,8 @@ import type { Platform } from '../store/platform.ts';
 export const withRoom = { [outboxEnd]: trusted({ $exists: false }) };
 
 /**
- * Refuses `unavailable` for a change to a document that owes `most` events, 1,000 by default: no worker has taken them for long, and nobody makes one document grow without
- * end (quality 1, P11). Called when a change did not find it with room.
+ * Refuses `unavailable` for a change to a document with `most` pending events, 1,000 by default, so that a document does not grow without end while no worker
+ * relays them (docs/guarantees.md#p11-bounded-resources). Called when a change found no room.
  */
 export function requireRoom(owed: number, most: number = limits.eventsOwed): void {
   if (owed >= most) refuse('unavailable', undefined, { retryAfter: 5 });

@@ -20,7 +20,7 @@ const pinOf = (message: MessageDoc, stands: boolean) => ({
   ...withRoom,
 });
 
-/** A channel's messages as the caller may pin them: with Manage Messages in a server; in a DM either of the two may (edge case 25). */
+/** A channel in which the caller may pin: with Manage Messages in a server, or as a participant of the DM (docs/behavior/messages.md#pins). */
 async function inPinnable(platform: Platform, actor: Actor, channelId: string): Promise<Place> {
   const place = await inPlace(platform, actor, channelId);
   if (place.serverId !== null) require(place.permissions, 'Manage Messages');
@@ -64,7 +64,7 @@ async function takeSlot(platform: Platform, message: MessageDoc): Promise<boolea
   }
 }
 
-/** Pins a message (spec, States). One that is pinned stays where it is. Refuses `too_many_pins` for the 51st of a channel. */
+/** Pins a message (docs/behavior/messages.md#pins). A pinned one keeps its place. Refuses `too_many_pins` for the 51st of a channel. */
 export async function pinMessage(platform: ApiPlatform, actor: Actor, channelId: string, messageId: string): Promise<void> {
   const place = await inPinnable(platform, actor, channelId);
   for (;;) {

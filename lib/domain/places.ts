@@ -21,11 +21,11 @@ export interface Place {
   readonly dm: DmDoc | null;
 }
 
-/** What each of the two may do in a DM: permissions of servers do not apply there (edge case 71). */
+/** The permissions of both participants of a DM. Server permissions do not apply (docs/behavior/messages.md#channels-that-hold-messages). */
 export const dmPermissions =
   permissionBits['View Channel'] | permissionBits['Send Messages'] | permissionBits['Attach Files'] | permissionBits['Add Reactions'];
 
-/** Refuses channels that hold no messages: categories and voice (decisions 5). */
+/** Refuses channels without messages: categories and voice channels (docs/behavior/messages.md#channels-that-hold-messages). */
 function requireMessages({ kind }: ChannelDoc): void {
   if (kind === 'category' || kind === 'voice') refuse('invalid_request', { reason: `a ${kind} channel cannot contain messages` });
 }

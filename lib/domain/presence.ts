@@ -7,7 +7,7 @@ import type { ApiPlatform, Platform } from '../store/platform.ts';
 import type { Actor } from './access.ts';
 import { meOf } from './accounts.ts';
 
-/** Which of the accounts are connected now, all asked about in one call; none while Redis is away (edge case 45). */
+/** Which of the accounts are connected now, by one query; none while Redis is away (docs/behavior/accounts.md#presence). */
 export async function connectedOf(platform: Platform, ids: readonly string[]): Promise<Set<string>> {
   try {
     const live = await platform.connected(ids);
@@ -17,7 +17,7 @@ export async function connectedOf(platform: Platform, ids: readonly string[]): P
   }
 }
 
-/** An account's status as others see it: offline unless connected, and when invisible (spec, Bot presence). */
+/** An account's status as others see it: offline unless connected, and offline if invisible (docs/behavior/accounts.md#presence). */
 export const seenStatusOf = ({ status }: AccountDoc, connected: boolean): SeenStatus =>
   connected && status !== 'invisible' ? status : 'offline';
 
@@ -43,9 +43,9 @@ export async function presencesVisibleTo(
 }
 
 /**
- * Sets the status that an account is seen with while it is connected, and its custom status; what is left out stays, null and "" clear (spec, Bot presence).
- * It stays over restarts. The answer shows what was chosen. It is published within about a second. Refuses `unavailable` while Redis is away: then it is stored, and
- * published when it is sent again.
+ * Sets the status that others see while the account is connected, and its custom status (docs/behavior/accounts.md#presence). Missing fields stay; null and ""
+ * clear. It survives restarts. Returns what was chosen. It is published within about a second. Refuses `unavailable` while Redis is away: then it is stored,
+ * and published when it is sent again.
  */
 export async function setPresence(platform: ApiPlatform, actor: Actor, { status, customStatus }: PresencePatch): Promise<Me> {
   const set = {

@@ -29,7 +29,7 @@ const previewOf = (original: MessageDoc, accounts: Accounts): ReplyPreview => ({
   hasAttachments: original.attachments.length > 0,
 });
 
-/** The address of a file; its key is what lets one read it (decisions 5). */
+/** The address of a file. Whoever knows its key can read the file (docs/behavior/messages.md#serving-files). */
 export const fileUrl = (baseUrl: string, { key, filename }: Pick<StoredAttachment, 'key' | 'filename'>): string =>
   `${baseUrl}/files/${key}/${encodeURIComponent(filename)}`;
 
@@ -85,8 +85,9 @@ function present(message: MessageDoc, { config, viewerId, accounts, originals }:
 export type Viewer = AccountDoc | null;
 
 /**
- * Messages as `viewer` sees them (spec, Message), in the order given. Authors and reply previews are live (decisions 5). One query more for replies, one for
- * accounts not cached. `versions` are access versions that this request has read already.
+ * Messages as `viewer` sees them, in the order given (docs/behavior/messages.md#the-message). Authors and reply previews are current
+ * (docs/behavior/messages.md#replies). Needs one more query for replies, and one for accounts that are not cached. `versions` are access versions that this
+ * request has read already.
  */
 export async function presentMessages(
   platform: Platform,

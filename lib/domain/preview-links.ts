@@ -12,8 +12,8 @@ function pageOf(link: string): string | null {
 }
 
 /**
- * The links of a content that get a preview, as URLs spell them: the first five pages that are linked outside `<…>` and code, each once, in order
- * (decisions 5). A preview carries its link as `url`.
+ * The links of a content that get a preview, in the form of URLs: the first five pages that are linked outside `<…>` and code, each once, in order
+ * (docs/behavior/messages.md#link-previews). A preview has its link as `url`.
  */
 export function previewLinks(content: string): string[] {
   const links = new Map<string, string>();
@@ -33,8 +33,8 @@ export const standingPreviews = (previews: readonly Embed[] | undefined, links: 
   links.flatMap((link) => previews?.find(({ url }) => url === link) ?? []);
 
 /**
- * What an edit to `content` makes of a message's previews: those of links that are gone go, the others stay, and the mark stands when a link has none
- * (decisions 5).
+ * How an edit to `content` changes a message's previews: those of removed links are removed, the others stay, and the mark is set if a link has none
+ * (docs/behavior/messages.md#link-previews).
  */
 export function previewsAfterEdit(
   { previews }: Pick<MessageDoc, 'previews'>,

@@ -46,7 +46,7 @@ function knownOf(outbound: Outbound): Known {
 
 const isPage = (contentType: string | undefined): boolean => /^\s*(text\/html|application\/xhtml\+xml)\s*(;|$)/i.test(contentType ?? '');
 
-/** The preview of one link (decisions 5): public addresses only, 512 KiB, HTML, 3 redirects; null for whatever gives none. */
+/** The preview of one link, or null (docs/behavior/messages.md#link-previews): public addresses only, 512 KiB, HTML, 3 redirects. */
 async function lookAt({ outbound, log }: WorkerPlatform, link: string, timeoutMs: number): Promise<Embed | null> {
   if (timeoutMs <= 0) return null;
   let reader: HeadReader | undefined;
@@ -83,10 +83,10 @@ async function previewOf(platform: WorkerPlatform, link: string): Promise<Embed 
 }
 
 /**
- * Looks at the links of a message that have no preview yet and adds what they give, all in one write (decisions 5). The write holds only while the message
- * stands with this content: a later edit, or a delete, wins. `editedAt` stays. Links that fail are left out for good, so the mark goes in any case. Running it
- * twice, or two at once, changes nothing more. An account gets half of the slots of this process at most, so that slow pages delay only its own messages:
- * answers after how many milliseconds to come again when none was free, else null. Rejects while the database is away.
+ * Fetches the missing previews of a message's links and adds them in one write (docs/behavior/messages.md#link-previews). The write holds only while the
+ * message has this content: a later edit or delete wins. `editedAt` stays. Links that fail are not tried again, so the mark is removed in any case. Repeated
+ * and concurrent runs change nothing more. An account gets at most half of the slots of this process, so slow pages delay only its own messages. Returns
+ * after how many milliseconds to run again if no slot was free, else null. Rejects while the database is away.
  */
 export async function fetchPreviews(platform: WorkerPlatform, messageId: string): Promise<number | null> {
   const { messages } = platform.db;

@@ -11,7 +11,7 @@ import { findDm } from './dms.ts';
 import { accountsOf, tagOf } from './faces.ts';
 import { connectedOf, seenStatusOf } from './presence.ts';
 
-/** What a person has a badge for (spec, Profile), looked up anew each time: `servers` are those that the person is in, owned ones among them. */
+/** The conditions of a person's badges (docs/behavior/accounts.md#badges), checked each time. `servers` are those that the person owns or is in. */
 const earned: Record<Badge, (person: AccountDoc, servers: readonly ServerDoc[]) => boolean> = {
   staff: (_person, servers) => servers.some(({ types }) => types.includes('staff')),
   developer: (_person, servers) => servers.some(({ types }) => types.includes('developer')),
@@ -20,7 +20,7 @@ const earned: Record<Badge, (person: AccountDoc, servers: readonly ServerDoc[]) 
   early_access: ({ earlyAccess = false }) => earlyAccess,
 };
 
-/** An account's badges, in the order of the spec's table. Bots have none: they own no server, and are never staff or developer. */
+/** An account's badges, in the order of docs/behavior/accounts.md#badges. Bots have none: they own no server, and are never staff or developer. */
 const badgesOf = (account: AccountDoc, servers: readonly ServerDoc[]): Badge[] =>
   account.kind === 'person' ? badges.filter((badge) => earned[badge](account, servers)) : [];
 

@@ -41,8 +41,8 @@ const reactionNews = (platform: Platform, name: 'REACTION_ADD' | 'REACTION_REMOV
 };
 
 /**
- * Adds a reaction where every rule allows it; false where one does not, or it stands already. The rules, the entry and the event are one conditional update,
- * so that no race passes a cap and no event is owed for what did not happen (edge cases 20-22). `mayAdd`: also as a new emoji.
+ * Adds a reaction if every rule allows it; false if one does not, or if the reaction exists. One conditional update checks the rules and writes the entry and
+ * the event, so no race exceeds a cap and no event is sent without its reaction (docs/behavior/messages.md#reactions). `mayAdd`: also as a new emoji.
  */
 export async function writeReaction(platform: Platform, reaction: Reaction, mayAdd: boolean): Promise<boolean> {
   const { identity, emoji, userId } = reaction;

@@ -38,8 +38,8 @@ function refuseReaction({ emojis, inAll, isNew }: Seen, permissions: number): vo
 }
 
 /**
- * Reacts to a message (spec, Messages). Joining an emoji that stands on it needs View Channel, a new one Add Reactions too. Reacting again changes nothing.
- * Refuses `too_many_reactions` for the 21st different emoji, and past 10,000 reactions in all.
+ * Reacts to a message (docs/behavior/messages.md#reactions). Joining an emoji that is on it needs View Channel; a new one also needs Add Reactions. A repeat
+ * changes nothing. Refuses `too_many_reactions` for the 21st different emoji, and past 10,000 reactions in all.
  */
 export async function addReaction(platform: ApiPlatform, actor: Actor, channelId: string, messageId: string, text: string): Promise<void> {
   const { place, reaction } = await reactionAt(platform, actor, channelId, messageId, text);
@@ -70,7 +70,7 @@ export async function removeReaction(
   platform.nudge('relay-channel', { channelId });
 }
 
-/** The first 100 who reacted with an emoji, oldest reaction first; none for an emoji that is not there (edge case 24). Needs View Channel. */
+/** The first 100 who reacted with an emoji, oldest first; none if nobody did (docs/behavior/messages.md#reactions). Needs View Channel. */
 export async function listReactors(
   platform: ApiPlatform,
   actor: Actor,

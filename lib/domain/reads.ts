@@ -18,8 +18,8 @@ import { allReadable, type Readable, type ReadPlace, readPlaces } from './read-p
 const aheadMs = 60_000;
 
 /**
- * Marks a channel, thread or DM as read up to a message (decisions 3). The mark never goes back; the message need not exist any more. Needs View Channel.
- * Refuses an id of the future (400), as such a mark could never be undone.
+ * Marks a channel, thread or DM as read up to a message (docs/behavior/messages.md#read-marks). The mark never goes back. The message may be deleted. Needs
+ * View Channel. Refuses an id of the future (400), because such a mark could never be undone.
  */
 export async function markRead(platform: EnqueuePlatform, actor: Actor, channelId: string, messageId: string): Promise<void> {
   await inPlace(platform, actor, channelId);
@@ -125,7 +125,7 @@ const byNewest = (a: ReadState, b: ReadState): number => {
   return left === right ? 0 : left < right ? 1 : -1;
 };
 
-/** How far the caller has read everywhere (decisions 3), as `readsIn` returns it. */
+/** How far the caller has read in all channels (docs/behavior/messages.md#read-marks), as `readsIn` returns it. */
 export const listReads = async (platform: EnqueuePlatform, actor: Actor): Promise<ReadState[]> =>
   readsIn(platform, actor, await allReadable(platform, actor.id));
 

@@ -17,7 +17,7 @@ export type OutboxName = keyof typeof sources;
 const relayedMost = 500;
 
 /**
- * Appends the pending events of one key to the log, batch by batch, until there are none (docs/delivery.md, "Relay"). Answers what is left to do: their
+ * Appends the pending events of one key to the log, batch by batch, until there are none (docs/delivery.md#relay). Answers what is left to do: their
  * acknowledgement, beside which the key may be relayed again. Running it twice, or two at once, appends nothing twice: every event has its mark. Rejects while
  * Redis or the database is away; the events stay pending. `following`: of a worker that stays with the key.
  */

@@ -22,7 +22,7 @@ async function intend<T extends Omit<RemovalDoc, 'at' | 'nextAt'>>(platform: Pla
   return full;
 }
 
-/** A Community server forgets a channel that it has chosen and that is gone (spec, States). */
+/** Clears a deleted channel from the Community settings of its server (docs/behavior/community.md#community-channels). */
 export async function unchooseChannel({ db }: Platform, serverId: string, channelId: string): Promise<void> {
   for (const field of chosenFields) await db.servers.updateOne({ _id: serverId, [field]: channelId }, { $set: { [field]: null } });
 }
@@ -140,7 +140,7 @@ export async function forgetRemoval(platform: Platform, { _id, ownerId, at }: Re
   await platform.db.removals.deleteOne({ _id, ownerId, at });
 }
 
-/** The removals whose job died or was lost, or whose last pass is due (quality 2, Sweep). */
+/** The removals whose job died or was lost, or whose last pass is due (docs/guarantees.md#sweeps). */
 export async function overdueRemovals(platform: Platform): Promise<string[]> {
   const due = trusted({ $lte: new Date(platform.now()) });
   const found = await platform.db.removals.find({ nextAt: due }, { _id: 1 }).sort({ nextAt: 1 }).limit(100).lean();

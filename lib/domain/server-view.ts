@@ -8,7 +8,7 @@ import type { Platform } from '../store/platform.ts';
 import { permissionsIn, type ServerAccess } from './access.ts';
 import type { FullServer } from './joined-servers.ts';
 
-/** A channel as it is shown: what does not apply to its kind is null (decisions 4). */
+/** A channel as it is shown. Fields that do not apply to its kind are null (docs/behavior/servers.md#channel-fields). */
 export function channelOf(channel: ChannelDoc): Channel {
   const { kind } = channel;
   const thread = kind === 'thread';
@@ -32,11 +32,11 @@ export function channelOf(channel: ChannelDoc): Channel {
   };
 }
 
-/** A server's roles as they are shown: highest first, `@everyone` last (spec, Server). */
+/** A server's roles as they are shown: highest first, `@everyone` last (docs/behavior/servers.md#server-fields). */
 export const rolesOf = (server: ServerDoc): Role[] =>
   server.roles.map(({ id, name, color, hoist, permissions }, position) => ({ id, name, color, hoist, position, permissions })).toReversed();
 
-/** The ids of a member's roles, highest first; `@everyone` is never listed (edge case 51), nor is a role that is gone. */
+/** The ids of a member's existing roles, highest first, without `@everyone` (docs/behavior/servers.md#everyone-role). */
 export const roleIdsOf = (server: ServerDoc, member: MemberRules): string[] =>
   server.roles
     .filter((role, position) => position > 0 && member.roles.includes(role.id))
@@ -62,7 +62,7 @@ async function activeThreads({ db }: Platform, serverId: string, parents: readon
     .lean();
 }
 
-/** A server in full: the channels that its member can view, by position, then their threads that are not archived, newest activity first (spec, Server). */
+/** A server in full: the visible channels by position, then their open threads by activity, newest first (docs/behavior/servers.md#server-fields). */
 export function showServer({ server, member, channels, threads }: FullServer): Server {
   const { id, name, iconUrl, types, community, listed } = summaryOf(server);
   return {

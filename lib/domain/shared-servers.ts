@@ -20,8 +20,8 @@ async function sharesServer({ db }: Platform, fewer: string, other: string): Pro
 }
 
 /**
- * Whether the two of a DM are in a server together now: posting there needs it (decisions 5). An account that is gone shares none, also while a job takes it out
- * of its servers.
+ * Whether both participants of a DM are in a common server now, which posting there needs (docs/behavior/accounts.md#direct-messages). A deleted account shares
+ * none, also while a job still takes it out of its servers.
  */
 export async function stillShare(platform: Platform, { userIds: [one, other], bots }: Pick<DmDoc, 'userIds' | 'bots'>): Promise<boolean> {
   const [accounts, shared] = await Promise.all([

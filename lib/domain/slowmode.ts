@@ -6,7 +6,7 @@ import type { TurnDoc } from '../store/models/turn.ts';
 import type { Platform } from '../store/platform.ts';
 import type { Place } from './places.ts';
 
-/** How many milliseconds lie between two messages of the caller there; 0 for who may skip slow mode, where it is off, and in DMs (edge case 50). */
+/** The caller's cooldown there in milliseconds; 0 if the caller skips slow mode, if it is off, and in DMs (docs/behavior/messages.md#slow-mode). */
 function spacingMs({ channel, permissions }: Place): number {
   if (holds(permissions, 'Manage Messages') || holds(permissions, 'Manage Channels')) return 0;
   return (channel?.slowmodeSecs ?? 0) * 1000;
@@ -37,9 +37,9 @@ export async function requireTurn(platform: Platform, place: Place, userId: stri
 }
 
 /**
- * Takes the caller's turn for the create `createId` (spec, Channel: `slowmodeSecs`), people and bots alike; called last, just before the message is stored.
- * One conditional update decides, by the database's clock. A create taken up again after a crash owns its turn. Refuses `slowmode` to who comes too early or
- * loses the race.
+ * Begins the cooldown of the caller, person or bot, for the create `createId` (docs/behavior/messages.md#slow-mode). Called last, just before the message is
+ * stored. One conditional update decides, by the database's clock. A create that is repeated after a crash keeps its cooldown. Refuses `slowmode` if the last
+ * cooldown has not passed, or if another post wins the race.
  */
 export async function takeTurn(platform: Platform, place: Place, userId: string, createId: string): Promise<void> {
   const spacing = spacingMs(place);

@@ -24,8 +24,8 @@ export async function channelNow(platform: Platform, channel: ChannelDoc): Promi
 }
 
 /**
- * Counts a message that is about to be stored, restarts its thread's clock and takes it out of the archive (spec, States), all in one write. Nothing else
- * wakes a thread. A message that then is not stored is put right by the recount.
+ * Counts a message that is about to be stored, restarts its thread's clock and unarchives the thread, in one write (docs/behavior/messages.md#archiving).
+ * Only this and `archived: false` of a PATCH unarchive a thread. If the message is then not stored, the recount corrects the number.
  */
 export async function wakeThread(platform: EnqueuePlatform, { channelId, serverId }: MessageDraft): Promise<void> {
   const now = new Date(platform.now());

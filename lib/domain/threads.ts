@@ -11,7 +11,7 @@ import { inPlace, type Place } from './places.ts';
 import { channelOf } from './server-view.ts';
 import { archiveAtOf } from './thread-activity.ts';
 
-/** After how many minutes a thread hides when neither it nor its channel says so (decisions 5). */
+/** After how many minutes a thread is archived if neither it nor its channel says so (docs/behavior/messages.md#threads). */
 const archiveMinutesDefault = 1_440;
 
 /** The channel that threads are under; 400 for a thread and a DM, as for what holds no messages. */
@@ -36,8 +36,9 @@ async function requireRate(platform: ApiPlatform, actor: Actor, channelId: strin
 }
 
 /**
- * Makes a thread, optionally from one of the channel's messages (spec, Threads). Needs Send Messages. Refuses 400 for a message of another channel and for a
- * channel that holds no threads, `thread_exists` for a second one from a message, `rate_limited` for too many. Its document and the event it owes are one write.
+ * Makes a thread, optionally from one of the channel's messages (docs/behavior/messages.md#threads). Needs Send Messages. Refuses 400 for a message of another
+ * channel and for a channel that holds no threads, `thread_exists` for a second thread of a message, `rate_limited` for too many. One write stores its document
+ * and the pending event.
  */
 export async function createThread(
   platform: ApiPlatform,

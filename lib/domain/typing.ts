@@ -15,8 +15,8 @@ export interface Typing {
 }
 
 /**
- * Tells a channel that the caller is typing (spec, Messages). Needs Send Messages. Nothing is stored and nothing is promised: while Redis is away nobody
- * receives it. `typingId` comes from the clock that message ids come from, so it is known which posts came later.
+ * Sends TYPING_START to a channel (docs/behavior/messages.md#typing). Needs Send Messages. Nothing is stored or guaranteed: while Redis is away nobody
+ * receives it. `typingId` comes from the clock of message ids, so it shows which posts came later.
  */
 export async function startTyping(platform: ApiPlatform, actor: Actor, channelId: string, typingId: string): Promise<void> {
   await inPlace(platform, actor, channelId, 'Send Messages');

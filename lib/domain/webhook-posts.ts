@@ -15,8 +15,8 @@ import { askPlace } from './webhook-window.ts';
 import { webhookByToken } from './webhooks.ts';
 
 /**
- * Where a webhook posts, with what `@everyone` may do there: that decides whom its posts ping, so that a leaked URL cannot ping all (edge case 15). To post
- * needs nothing but the URL. 404 when the channel is gone.
+ * The channel of a webhook, with the permissions of `@everyone` there. They decide whom its posts ping, so a leaked URL cannot ping the whole server
+ * (docs/behavior/webhooks.md#webhook-messages). A post needs nothing but the URL. 404 if the channel is gone.
  */
 async function stageOf(platform: Platform, { _id, channelId, serverId }: WebhookDoc): Promise<Place> {
   const access = await loadServerNow(platform, serverId);
@@ -32,7 +32,7 @@ export interface WebhookMessage {
   createId?: string;
   content: string;
   embeds: Embed[];
-  /** Whether its content may mention anybody; a code host's never does (decisions 5). */
+  /** Whether its content may mention anybody. Posts of code hosts never do (docs/behavior/webhooks.md#webhook-messages). */
   mentions: boolean;
 }
 
@@ -45,9 +45,9 @@ const silent = ({ pings: _pings, ...message }: MessageDraft): MessageDraft => ({
 });
 
 /**
- * Stores a message of a webhook under the name it has now (edge case 72), with the event it owes. The webhook is looked for once more when the message stands:
- * one that was deleted meanwhile posts nothing, so that whatever is acknowledged stood while the webhook did, and nothing comes after its DELETE was
- * answered. Refuses 404 then, and when its channel is gone.
+ * Stores a message of a webhook under its current name, with the pending event (docs/behavior/webhooks.md#webhook-messages). Afterward it looks for the
+ * webhook again: if it was deleted meanwhile, the message is removed. So every acknowledged message was stored while the webhook existed, and none appears
+ * after the DELETE is answered. Refuses 404 then, and if its channel is gone.
  */
 export async function storeWebhookMessage(
   platform: FilesPlatform,
@@ -75,8 +75,9 @@ export interface DirectPost {
 }
 
 /**
- * Posts by a webhook's URL (spec, Webhooks): under its name, with the tag `bot`; formatting and mentions are as in Messages, slow mode does not apply. 5 pass
- * in any 5 seconds, and what is refused takes no place. Refuses 404 for a wrong id or token, 400 for a message that shows nothing, `rate_limited`.
+ * Posts by a webhook's URL (docs/behavior/webhooks.md#posting-by-url): under its name, with the tag `bot`. Formatting and mentions are those of messages; slow
+ * mode does not apply. 5 posts pass in any 5 seconds, and refused ones do not count. Refuses 404 for a wrong id or token, 400 for a message that shows
+ * nothing, `rate_limited`.
  */
 export async function postByWebhook(platform: FilesPlatform, { id, token, input, create, tell }: DirectPost): Promise<Message> {
   const webhook = await webhookByToken(platform, id, token);

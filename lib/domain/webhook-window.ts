@@ -6,7 +6,7 @@ import type { Verdict } from '../store/throttle.ts';
 /** Who posts by a webhook: whoever has its URL, or a delivery of a code host. */
 export type PostedBy = 'direct' | 'delivery';
 
-/** How many of a webhook's places deliveries take at most, so that they do not starve direct posts (quality 4). */
+/** The most posts that deliveries take of a webhook's 5 in 5 seconds, so that direct posts are not starved (docs/guarantees.md#priorities). */
 const deliveryPlaces = limits.webhookPosts - 1;
 
 /** The windows that a post counts in: the times of the last posts, oldest first, and how many there may be. */
@@ -53,9 +53,9 @@ function verdictOf({ posts, now, opensAt: opens }: Looked, allowed: boolean): Ve
 }
 
 /**
- * Asks for one of a webhook's 5 places in 5 seconds (spec, Limits): at any moment at most 5 posts lie in the 5 seconds before it. One conditional update of the
- * webhook's document decides, by the database's clock: exact under any number of nodes, and while Redis is away. What is refused takes no place. A delivery
- * uses at most 4 of them. 404 when the webhook is gone.
+ * Asks for one of a webhook's 5 posts in 5 seconds (docs/behavior/webhooks.md#rate): at any moment the last 5 seconds have at most 5 posts. One conditional
+ * update of the webhook's document decides, by the database's clock, so it is exact under any number of nodes and while Redis is away. A refused post does not
+ * count. Deliveries use at most 4 of the 5. 404 if the webhook is gone.
  */
 export async function askPlace(platform: Platform, webhookId: string, by: PostedBy): Promise<Verdict> {
   const windows = windowsOf(by);

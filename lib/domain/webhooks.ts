@@ -32,7 +32,7 @@ const withToken = ({ config }: Platform, doc: WebhookDoc, token: string): NewWeb
   url: `${config.baseUrl}/api/webhooks/${doc._id}/${token}`,
 });
 
-/** A channel in which the caller may manage webhooks. Refuses 400 for channels that have none: all but text and announcement channels (decisions 5). */
+/** A channel in which the caller may manage webhooks. 400 unless it is text or announcement (docs/behavior/webhooks.md#managing-webhooks). */
 async function hostFor(platform: Platform, actor: Actor, channelId: string): Promise<ChannelDoc> {
   const { channel, permissions } = await inAnyPlace(platform, actor, channelId);
   if (channel?.kind !== 'text' && channel?.kind !== 'announcement')
@@ -170,8 +170,8 @@ export async function removeWebhooksOf(platform: Platform, channelId: string): P
 const hashOfNone = sha256('');
 
 /**
- * The webhook that id and token name together; every wrong pair is the same 404: an unknown or malformed id and a wrong token. The token is compared for any
- * id, in a time that does not tell where it differs (quality 5, Compare).
+ * The webhook of this id and token. Every wrong pair is the same 404: an unknown or malformed id, and a wrong token. The token is compared for every id, in
+ * constant time (docs/security.md#comparison).
  */
 export async function webhookByToken(platform: Platform, id: string, token: string): Promise<WebhookDoc> {
   // Through the driver, which is quicker: it is asked for every post and delivery.

@@ -70,7 +70,7 @@ export interface Database extends Collections {
  */
 export const bookkeeping = { writeConcern: { w: 1, journal: false } } as const;
 
-/** How long one operation may wait for the database before it fails, so that the API answers 503 within 2.5 s (quality 1, P10); times STORE_PATIENCE. */
+/** The time limit of a database operation, times STORE_PATIENCE, so that the API answers 503 in 2.5 s (docs/guarantees.md#p10-degraded-operation). */
 const deadlineMs = 2_000;
 
 const settings = {
@@ -101,7 +101,7 @@ async function connected({ MONGODB_URL, STORE_PATIENCE }: Config): Promise<Conne
   }
 }
 
-/** Connects to MongoDB: every write is acknowledged by the majority and the journal (quality 1, P1). Nothing is buffered while it is away. */
+/** Connects to MongoDB. The majority acknowledges each write in its journal (docs/guarantees.md#p1-durable-writes). Nothing is buffered while it is away. */
 export async function openDatabase(config: Config, log: Logger): Promise<Database> {
   mongoose.set('sanitizeFilter', true);
   const connection = await connected(config);

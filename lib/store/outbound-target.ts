@@ -2,7 +2,7 @@ import { lookup, Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { isPublicAddress } from '../base/addresses.ts';
 
-/** Where an outbound request can fail, in the order of its steps (decisions 1, `endpoint_unverified`). */
+/** The steps at which an outbound request can fail, in order (docs/behavior/interactions.md#saving-a-url). */
 export type OutboundStep = 'url' | 'dns' | 'connect' | 'tls' | 'status' | 'body';
 
 /** An outbound request that failed: at which step, and in words that name no address of the inner network. */

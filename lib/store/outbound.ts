@@ -166,8 +166,8 @@ export interface OutboundOptions {
 }
 
 /**
- * Makes the one guarded way out of the service (quality 5, Outbound): public addresses only, checked in the URL, in every answer of the name servers and on
- * the connection itself; certificates verified; no proxies, no cookies, no compression, every connection used once.
+ * Makes the guarded client for all requests to the outside (docs/security.md#outbound-requests). It connects to public addresses only, and checks them in the
+ * URL, in every answer of the name servers and on the connection itself. Certificates are verified. No proxies, cookies, compression or reused connections.
  */
 export function createOutbound({ allow, resolve, ca }: OutboundOptions): Outbound {
   const pairs = allowedPairs(allow);

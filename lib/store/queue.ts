@@ -177,7 +177,7 @@ export function openConsumers<P>(
     });
     let loggedAt = 0;
     worker.on('error', (error) => {
-      if (performance.now() - loggedAt < 10_000) return; // at most one line in 10 s (quality 4, Known traps)
+      if (performance.now() - loggedAt < 10_000) return; // at most one line in 10 s (docs/guarantees.md#redis-connections)
       loggedAt = performance.now();
       log.warn({ queue: name, err: error.message }, 'worker connection');
     });

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import type { Logger } from '../base/log.ts';
 import { mastersOf, type RedisClient } from './redis.ts';
 
-/** What matters to us about how Redis is set up (quality 4). Sizes in bytes; `memoryMaxBytes` 0: no limit. */
+/** The settings and memory of Redis that Parlance depends on (docs/guarantees.md#redis-settings). Sizes in bytes; `memoryMaxBytes` 0: no limit. */
 export interface RedisFacts {
   memoryUsedBytes: number;
   memoryMaxBytes: number;
@@ -70,7 +70,7 @@ export async function warnOfRedis(platform: Watched, told: ReadonlySet<string> =
   return new Set(found.keys());
 }
 
-/** Warns at once, then every 10 s of what has gone wrong with Redis since, such as a memory that fills (quality 4). Resolves after the first look. */
+/** Warns at once, then every 10 s of new problems of Redis, such as filling memory (docs/guarantees.md#redis-settings). Resolves after the first check. */
 export async function watchRedis(platform: Watched, everyMs = 10_000): Promise<{ close(): void }> {
   let told = await warnOfRedis(platform);
   const timer = setInterval(() => {

@@ -12,7 +12,7 @@ export type RedisClient = Redis | Cluster;
 /** Options of a connection that leave the address and the shape of replies to us. */
 export type ConnectOptions = Omit<RedisOptions, 'replyMapping' | 'host' | 'port'>;
 
-/** Options of a connection that fails at once while Redis is away instead of queueing: callers have their own way on (quality 4, Known traps). */
+/** Options of a connection that fails at once while Redis is away and queues no commands (docs/guarantees.md#redis-connections). Callers have a fallback. */
 export const impatient = {
   enableOfflineQueue: false,
   autoResendUnfulfilledCommands: false,

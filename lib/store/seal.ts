@@ -54,7 +54,7 @@ export const sameSecret = (a: string, b: string): boolean =>
 /** A new secret: 32 random bytes as base64url. */
 export const newSecret = (): string => randomBytes(32).toString('base64url');
 
-/** The signature of a request to an endpoint: hex HMAC-SHA256 of the timestamp, a dot, and the body's bytes (spec, Authentication). */
+/** The signature of a request to an endpoint: hex HMAC-SHA256 of the timestamp, a dot, and the body's bytes (docs/behavior/interactions.md#signatures). */
 export const signatureOf = (secret: string, timestamp: string, body: Buffer): string =>
   createHmac('sha256', secret).update(`${timestamp}.`).update(body).digest('hex');
 

@@ -10,7 +10,7 @@ export interface Bucket {
   burst: number;
 }
 
-/** What the limiter decided (decisions 1). Times are seconds. */
+/** The decision of the rate limiter (docs/behavior/requests.md#rate-limits). Times are seconds. */
 export interface Verdict {
   allowed: boolean;
   limit: number;

@@ -39,7 +39,7 @@ describe('GET /api/discovery/apps', () => {
   const page = (query = '', as = owner): Promise<DirectoryPage> => send(api, 200, as, 'GET', `/api/discovery/apps${query}`);
   const names = async (query = ''): Promise<string[]> => (await page(query)).items.map((one) => one.name);
 
-  it('200 with the item as the specification shows it, for people and bots', async () => {
+  it('200 with all fields of the item, for people and bots', async () => {
     const bot = await list('Helper', 1, { description: 'Helps' });
     const item: DirectoryApp = {
       id: bot.applicationId,

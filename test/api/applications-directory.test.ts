@@ -30,7 +30,7 @@ describe('PATCH /api/applications/{id}: public and inDirectory', () => {
     await api.platform.db.applications.updateOne({ _id: bot.applicationId }, { $set: { public: open, inDirectory } });
   };
 
-  // Spec, States and transitions, App listing; decisions 3; edge case 62.
+  // Listing a private application is refused, and an application that becomes private is unlisted (docs/behavior/accounts.md#application-fields).
   const rows: readonly [from: State, body: { public?: boolean; inDirectory?: boolean }, to: State | 'not_public'][] = [
     ['private', {}, 'private'],
     ['private', { public: true }, 'public'],

@@ -62,7 +62,7 @@ describe('PUT /api/servers/{serverId}/community with new', () => {
     expect((await full()).channels).to.have.length(3);
   });
 
-  // Decisions 7b, each bit of the spec's permissions.
+  // The bits of Manage Messages, Manage Server, Kick Members and Ban Members (docs/behavior/community.md#new-channels).
   const moderates = new Set([5, 8, 10, 11]);
   it('the channel for updates: for roles of moderators and who made it, for nobody else', async () => {
     const roles = await Promise.all(Array.from({ length: 12 }, (_, bit) => makeRole(api, owner, server.id, { permissions: 1 << bit })));

@@ -85,7 +85,7 @@ describe('Community', () => {
       expect(await put({ enabled: true, rulesChannelId: rules, updatesChannelId: rules })).to.include({ updatesChannelId: rules });
     });
 
-    // Edge case 58. What is off needs both; the paths name what is wrong.
+    // Turning Community on needs both channels; `errors` names the wrong field (docs/behavior/community.md#community-channels).
     const missing: [what: string, body: () => object, where: string][] = [
       ['neither channel', () => ({}), '/rulesChannelId'],
       ['no rules channel', () => ({ updatesChannelId: updates }), '/rulesChannelId'],

@@ -75,7 +75,7 @@ describe('POST /api/discovery/servers/{serverId}/join', () => {
     for (const id of [server.id, '1000000000000000000', 'nonsense']) await refused(api, [403, 'bots_not_allowed'], bot, 'POST', path(id));
   });
 
-  // Edge case 62: 404 without a code, all alike, before anything is told of the server.
+  // Servers that are not listed get the same 404 without a code, before all other checks of the server (docs/behavior/community.md#joining).
   const unlisted: [what: string, make: () => Promise<unknown>][] = [
     ['is not listed', () => set('discovery', { listed: false })],
     ['is no Community server any more', () => set('community', { enabled: false })],

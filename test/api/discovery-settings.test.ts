@@ -57,7 +57,7 @@ describe('PUT /api/servers/{serverId}/discovery', () => {
     'community_social',
     'other',
   ];
-  it('takes every category of the specification', async () => {
+  it('takes every category', async () => {
     for (const category of categories) expect((await put({ category })).category).to.equal(category);
   });
 
@@ -87,7 +87,7 @@ describe('PUT /api/servers/{serverId}/discovery', () => {
     await refuse({ tags: [emoji.repeat(25)] }, 'invalid_request', '/tags/0');
   });
 
-  // Edge case 60: trimmed, duplicates in any case dropped, the first wins, then counted.
+  // Tags are trimmed, the first of those that differ only in case stays, and then they are counted (docs/behavior/community.md#tags).
   const kept: [given: string[], kept: string[]][] = [
     [[], []],
     [[' a ', 'a', 'A'], ['a']],

@@ -26,7 +26,7 @@ describe('GET /api/discovery/servers', () => {
     owner = await makePerson(api);
   });
 
-  it('200 with the item as the specification shows it; joined is the caller’s own', async () => {
+  it('200 with all fields of the item; joined is the caller’s own', async () => {
     const server = await list('Jazz club', { category: 'music', description: 'All that', tags: ['jazz', 'Blues'] });
     await grantTypes(api, server.id, ['verified', 'partnered']);
     const outsider = await makePerson(api);

@@ -62,7 +62,7 @@ describe('a DM as others see it', () => {
       });
   });
 
-  it('either may pin and unpin, whoever wrote the message (edge case 25)', async () => {
+  it('either may pin and unpin, whoever wrote the message', async () => {
     const pins = `/api/channels/${dm.id}/pins`;
     const theirs = await send<Message>(api, 201, member, 'POST', `/api/channels/${dm.id}/messages`, { content: 'y' });
     await send(api, 204, member, 'PUT', `${pins}/${message.id}`);

@@ -18,7 +18,7 @@ describe('edge cases of messages: answers of commands', () => {
     return body;
   };
 
-  it('14. @everyone counts with the bot’s own Mention Everyone, never with the person’s', async () => {
+  it('@everyone counts with the bot’s own Mention Everyone, never with the person’s', async () => {
     const { serverId, ownerId } = scene.world;
     const content = `@everyone <@${ownerId}> \`<@${scene.bot.id}>\` <@&${serverId}>`;
     const expected = { mentions: [ownerId], mentionRoles: [], mentionEveryone: false };
@@ -30,7 +30,7 @@ describe('edge cases of messages: answers of commands', () => {
     await change(() => servers.updateOne({ _id: serverId }, { $set: { 'roles.0.permissions': 15 } }));
   });
 
-  it('2. content without width is refused and does not consume the answer', async () => {
+  it('content without width is refused and does not consume the answer', async () => {
     const id = await scene.use();
     expect((await scene.send('callback', id, { type: 'message', content: '\u200b\u2060' })).status).to.equal(400);
     expect((await scene.send('callback', id, { type: 'message', embeds: [{ title: '\u3164' }] })).status).to.equal(400);

@@ -47,7 +47,7 @@ describe('edge cases of messages: edits, deletes, pages', () => {
     return api.platform.db.messages.updateOne({ _id: id }, { $set: set });
   };
 
-  describe('4. PATCH', () => {
+  describe('PATCH', () => {
     for (const body of [{}, { nope: 1 }, { replyTo: '1000000000000000001', nonce: 'n', mentionReply: false }])
       it(`200 unchanged for ${JSON.stringify(body)}, editedAt untouched, also after an edit`, async () => {
         const made = await post(bot, { content: 'a', embeds: [{ title: 't' }] });
@@ -105,7 +105,7 @@ describe('edge cases of messages: edits, deletes, pages', () => {
       expect([await read(mine.id), await read(made.id)]).to.deep.equal([mine, made]);
     });
 
-    it('7. 403 not_author with every permission; 403 View Channel once hidden; Send Messages is not needed', async () => {
+    it('403 not_author with every permission; 403 View Channel once hidden; Send Messages is not needed', async () => {
       const { id } = await makeChannel(api, owner, server.id);
       const there = `/api/channels/${id}/messages`;
       const made = await send<Shown>(api, 201, ann, 'POST', there, { content: 'x' });
@@ -120,7 +120,7 @@ describe('edge cases of messages: edits, deletes, pages', () => {
     });
   });
 
-  describe('19. DELETE', () => {
+  describe('DELETE', () => {
     it('by a moderator who may not send: 204, then 404, and the page goes on without it', async () => {
       const moderator = await makeMember(api, owner, server.id, permissionBits['Manage Messages']);
       await setOverwrite(api, owner, server.general, moderator.id, 0, permissionBits['Send Messages']);
@@ -133,7 +133,7 @@ describe('edge cases of messages: edits, deletes, pages', () => {
       expect(page.map((one) => one.id)).to.deep.equal([after.id]);
     });
 
-    it('8. in another channel 404, and the message stays', async () => {
+    it('in another channel 404, and the message stays', async () => {
       const made = await post(ann);
       const { id } = await makeChannel(api, owner, server.id);
       for (const [method, body] of [['GET'], ['PATCH', { content: 'y' }], ['DELETE']] as const)
@@ -179,7 +179,7 @@ describe('edge cases of messages: edits, deletes, pages', () => {
     });
   });
 
-  describe('10. GET a page', () => {
+  describe('GET a page', () => {
     const limits = [
       'limit=0',
       'limit=101',

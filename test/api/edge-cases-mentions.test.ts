@@ -61,7 +61,7 @@ describe('edge cases of messages: mentions and replies', () => {
     expect((await post(`${all} <@${ann.id}> <@${owner.id}>`, ann, {}, dm.id)).mentions).to.deep.equal([bea.id, ann.id]);
   });
 
-  describe('14. where a mention counts', () => {
+  describe('where a mention counts', () => {
     /** B and R stand for a person and a role, E for @everyone. */
     const written = (pattern: string): string =>
       pattern.replaceAll('B', `<@${bea.id}>`).replaceAll('R', `<@&${roleId}>`).replaceAll('E', '@everyone');
@@ -131,7 +131,7 @@ describe('edge cases of messages: mentions and replies', () => {
     });
   });
 
-  describe('14. @everyone needs Mention Everyone', () => {
+  describe('@everyone needs Mention Everyone', () => {
     for (const text of ['@everyone', '@here', 'the role'])
       it(`${text}: posts without it, and counts by role, by overwrite, for the owner, for a bot`, async () => {
         const content = text === 'the role' ? `<@&${server.id}>` : text;
@@ -171,7 +171,7 @@ describe('edge cases of messages: mentions and replies', () => {
     });
   });
 
-  describe('13. replies', () => {
+  describe('replies', () => {
     it('ping the author once: by default, when said so, beside a mention; not when told not to, nor oneself', async () => {
       const original = await post('o', bea);
       for (const [as, content, more, mentions] of [

@@ -33,7 +33,7 @@ describe('edge cases of messages: lengths, blanks, embeds', () => {
     if (at) expect(answer.body.errors?.map((one) => one.path)).to.include(at);
   };
 
-  describe('1. lengths are code points', () => {
+  describe('lengths are code points', () => {
     for (const [what, body] of [
       ['2,000 letters', { content: letters(2000) }],
       ['2,000 emoji of two units', { content: crowd(2000) }],
@@ -100,7 +100,7 @@ describe('edge cases of messages: lengths, blanks, embeds', () => {
       });
   });
 
-  describe('2. a message shows something', () => {
+  describe('a message needs something to show', () => {
     const blanks: [what: string, content: string][] = [
       ['spaces of all kinds', ' \t\n\r\v\f\u00a0\u1680\u2000\u2003\u200a\u202f\u205f\u3000\ufeff'],
       ['line and paragraph separators', '\u2028\u2029'],

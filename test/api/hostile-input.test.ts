@@ -45,7 +45,7 @@ describe('hostile input', () => {
   });
   after(() => api.close());
 
-  /** What no code stands for: the one refusal without a code (spec, Errors). */
+  /** What counts as the code of the one refusal that has none (docs/behavior/community.md#joining). */
   const codeOfNone = (route: Route): string | undefined =>
     nameOf(route) === 'POST /api/discovery/servers/{serverId}/join' ? 'not_found' : undefined;
 

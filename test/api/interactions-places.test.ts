@@ -62,7 +62,7 @@ describe('using commands: where and which', () => {
     return String((await send<Command[]>(scene.api, 200, as, 'PUT', scope, [{ name, description: 'x' }]))[0]?.id);
   };
 
-  it('202 in a thread, also an archived one: it is the answer that opens it (edge case 29)', async () => {
+  it('202 in a thread, also in an archived one, which the use does not unarchive', async () => {
     const thread = await send<Channel>(scene.api, 201, member, 'POST', `/api/channels/${scene.channelId}/threads`, { name: 'thread' });
     await use('hello', thread.id);
     await send(scene.api, 200, owner, 'PATCH', `/api/channels/${thread.id}`, { archived: true });

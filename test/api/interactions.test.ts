@@ -193,7 +193,7 @@ describe('using commands', () => {
     it('409 bot_offline without a live socket, and nothing is made; an endpoint makes up for it', async () => {
       const before = await count();
       const { applications } = scene.api.platform.db;
-      await scene.disconnect(); // waits to be resumed: that is offline too (edge case 40)
+      await scene.disconnect(); // its session waits to be resumed, which counts as not connected (docs/behavior/interactions.md#using-a-command)
       try {
         expect(told(await invoke('hello'))).to.deep.equal([409, 'bot_offline']);
         expect(await count()).to.equal(before);

@@ -1,6 +1,6 @@
 import { type Permission, permissionBits } from '../../lib/base/permissions.ts';
 
-/** One kind of caller in the matrix, by all that a rule of the spec asks about who calls. */
+/** One kind of caller in the matrix: everything about a caller that a rule depends on (docs/behavior/requests.md#visibility). */
 export interface Role {
   readonly name: string;
   /** null: without a valid credential. */

@@ -13,11 +13,11 @@ export interface Call {
 }
 
 /**
- * One row of the matrix: a route as it is called on targets of its own, who may, and what they are told. The rules are the spec's and the decisions':
- * the first that refuses a role is what it is told.
+ * One row of the matrix: how a route is called, each time on new targets, who may call it, and the answer. Of the rules that refuse a role, the first one
+ * decides its answer (docs/behavior/requests.md#visibility).
  */
 export interface Row {
-  /** Method and path, as in the spec. */
+  /** Method and path, such as `GET /api/invites/{code}`. */
   route: string;
   /** Which case of the route this is, where it has several. */
   case?: string;

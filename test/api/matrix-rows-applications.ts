@@ -12,7 +12,7 @@ const anotherOf = async (stage: Stage): Promise<Call> => ({
   at: [(await stage.ownApplication(stage.callerOf('the application’s owner'))).applicationId],
 });
 
-/** Decisions 3: the portal of an application's owner. */
+/** The owner's routes for an application (docs/behavior/accounts.md#applications). */
 const portalRows: readonly Row[] = [
   row('POST /api/applications', peopleOnly, 201, () => ({ body: { name: word('app') } })),
   row('GET /api/applications', peopleOnly, 200, () => ({})),
@@ -40,7 +40,7 @@ async function serverCommand(stage: Stage): Promise<Call> {
   return { at: [applicationId, body[0]?.id as string] };
 }
 
-/** Spec, Commands: for the bot, or the application's owner. */
+/** Command lists, for the bot or the application's owner (docs/behavior/interactions.md#command-lists). */
 const commandRows: readonly Row[] = [
   row(`GET ${commands}`, commanding, 200, itsOwn),
   row(`PUT ${commands}`, commanding, 200, (stage) => ({ ...itsOwn(stage), body: [{ name: 'hello', description: 'Says hello' }] })),
@@ -77,7 +77,7 @@ const tokenRows = (route: string, status: number, answered: boolean, body?: unkn
     ),
   );
 
-/** Spec, Interactions; decisions 3 for the picker, using a command and the person's view. */
+/** The picker, using a command, answering it (docs/behavior/interactions.md#answer-credential), and the person's view of it. */
 export const interactionRows: readonly Row[] = [
   row('GET /api/channels/{channelId}/commands', viewers, 200, ({ channelId }) => ({ at: [channelId] })),
   row(
@@ -95,7 +95,7 @@ export const interactionRows: readonly Row[] = [
   })),
 ];
 
-/** Decisions 3, 7: registering, logging in and out, and what describes the API. */
+/** Registration, login and logout (docs/behavior/accounts.md#registration), and the description of the API. */
 const accountRows: readonly Row[] = [
   row('POST /api/auth/register', anyone, 201, () => ({ body: { username: word('registered'), password } })),
   row('POST /api/auth/login', anyone, 200, async (stage) => {

@@ -8,7 +8,7 @@ const here = ({ channelId }: Stage): { at: string[] } => ({ at: [channelId] });
 /** Position above every role of the matrix. */
 const atTop = { position: 250 };
 
-/** Spec, Servers, channels; decisions 3 for single reads, overwrites, followers and reads. */
+/** Channels, threads, typing and read marks (docs/behavior/servers.md#channels). */
 const placeRows: readonly Row[] = [
   row(`POST /api/servers/{serverId}/channels`, [...members, needs('Manage Channels')], 201, ({ serverId }) => ({
     at: [serverId],

@@ -11,7 +11,7 @@ const codehost = 'POST /api/webhooks/{webhook_id}/{webhook_token}/codehost';
 const star = { headers: { 'X-GitHub-Event': 'star' }, body: { action: 'created', repository: { name: 'r' }, sender: { login: 's' } } };
 const wrong = 'A'.repeat(43);
 
-/** Spec, Webhooks (code host): whoever has the URL; decisions 3: who may see what came of deliveries. */
+/** Deliveries of code hosts, for whoever has the URL (docs/behavior/webhooks.md#delivery-requests), and who may see their log. */
 export const deliveryRows: readonly Row[] = [
   row(codehost, anyone, 202, async (stage) => {
     const { id, token } = await makeWebhook(stage);

@@ -36,7 +36,7 @@ function upload({ channelId }: Stage): Call {
   return { at: [channelId], body, headers: { 'Content-Type': `multipart/form-data; boundary=${boundary}` } };
 }
 
-/** Spec, Messages: reading, posting, editing, deleting. */
+/** Reading, posting, editing and deleting messages (docs/behavior/messages.md#posting). */
 const postRows: readonly Row[] = [
   row(`GET ${channel}/messages`, viewers, 200, here),
   row(`POST ${channel}/messages`, [...viewers, needs('Send Messages')], 201, (stage) => ({ ...here(stage), body: { content: 'hello' } })),
@@ -57,7 +57,7 @@ const postRows: readonly Row[] = [
   row(`DELETE ${message}`, viewers, 204, ones, { ...own, case: 'one’s own' }),
 ];
 
-/** Spec, Messages: reactions, pins and crossposting. */
+/** Reactions, pins and crossposts (docs/behavior/messages.md#reactions). */
 const aroundRows: readonly Row[] = [
   row(`GET ${reaction}`, viewers, 200, reacted),
   row(`PUT ${reaction}`, [...viewers, needs('Add Reactions')], 204, async (stage) => ({ at: [...(await someones(stage)).at, thumb] }), {
@@ -84,7 +84,7 @@ const aroundRows: readonly Row[] = [
   ),
 ];
 
-/** Spec, Users and DMs. */
+/** Direct messages (docs/behavior/accounts.md#direct-messages). */
 const dmRows: readonly Row[] = [
   row('GET /api/users/@me/channels', account, 200, () => ({})),
   row(

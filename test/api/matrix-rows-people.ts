@@ -14,7 +14,7 @@ async function banned(stage: Stage): Promise<Call> {
   return { at: [stage.serverId, id] };
 }
 
-/** Spec, moderation: bans. */
+/** Bans (docs/behavior/servers.md#bans). */
 const banRows: readonly Row[] = [
   row('GET /api/servers/{serverId}/bans', banning, 200, here),
   row(`PUT ${ban}`, banning, 204, async (stage) => ({ at: [stage.serverId, (await stage.member()).id] })),
@@ -23,7 +23,7 @@ const banRows: readonly Row[] = [
   row(`DELETE ${ban}`, banning, 204, banned),
 ];
 
-/** Spec, Users; decisions 3 for profiles. */
+/** Presence and profiles (docs/behavior/accounts.md#profiles). */
 const profileRows: readonly Row[] = [
   row('PATCH /api/users/@me/presence', account, 200, () => ({ body: { status: 'idle' } })),
   row('GET /api/users/{userId}/profile', members, 200, ({ author }) => ({ at: [author.id] })),
@@ -61,10 +61,10 @@ async function listed(stage: Stage): Promise<Call> {
 }
 
 const managing = [...members, needs('Manage Server')];
-/** An id in a body that the caller may not know of is 400 (decisions 1). */
+/** An id in a body that the caller may not know of is 400 (docs/behavior/requests.md#validation). */
 const seesOr400: Rule = ({ holds }) => (holds.includes('View Channel') ? null : '400 invalid_request');
 const join = 'POST /api/discovery/servers/{serverId}/join';
-/** Spec, Community and Discovery. */
+/** Community and Discovery (docs/behavior/community.md#settings). */
 const communityRows: readonly Row[] = [
   row('GET /api/servers/{serverId}/community', managing, 200, here),
   row('PUT /api/servers/{serverId}/community', [...managing, seesOr400], 200, async (stage) => ({
@@ -85,7 +85,7 @@ const sent = { body: pixel, headers: { 'Content-Type': 'image/png' } };
 const portal = [...peopleOnly, ownsApplication(false)];
 const itsOwn = ({ application: { applicationId } }: Stage): { at: string[] } => ({ at: [applicationId] });
 
-/** Decisions 3: avatars and icons. */
+/** Avatars and icons (docs/behavior/accounts.md#pictures). */
 const pictureRows: readonly Row[] = [
   row('PUT /api/users/@me/avatar', account, 200, () => sent),
   row('DELETE /api/users/@me/avatar', account, 204, () => ({})),

@@ -9,7 +9,7 @@ const atTop = { position: 250 };
 /** The owner is above all; whoever else may act at all is not above what stands at the top. */
 const belowTop = ownerOnly('403 role_hierarchy');
 
-/** Spec, Servers; decisions 3 for making, changing and deleting one. */
+/** Creating, reading, changing and deleting servers (docs/behavior/servers.md#server-routes). */
 const wholeRows: readonly Row[] = [
   row('POST /api/servers', peopleOnly, 201, () => ({ body: { name: 'new' } })),
   row('GET /api/servers', account, 200, () => ({})),
@@ -35,7 +35,7 @@ const wholeRows: readonly Row[] = [
   row(`GET ${server}/audit-log`, [...members, needs('Manage Server')], 200, here),
 ];
 
-/** Spec, Users and moderation: members, their roles, kicks and leaving. */
+/** Members, kicks and leaving (docs/behavior/servers.md#members). */
 const membersRows: readonly Row[] = [
   row(`GET ${server}/members`, members, 200, here),
   row(`GET ${server}/members/{userId}`, members, 200, (stage) => ({ at: [stage.serverId, stage.author.id] })),
@@ -125,7 +125,7 @@ const givingRows: readonly Row[] = [
 
 const roles = `${server}/roles`;
 const banBit = 1 << 11;
-/** Decisions 3: the roles of a server. */
+/** The roles of a server (docs/behavior/servers.md#roles). */
 const rolesRows: readonly Row[] = [
   row(`GET ${roles}`, members, 200, here),
   row(`POST ${roles}`, manageRoles, 201, (stage) => ({ ...here(stage), body: { name: 'new' } })),
@@ -172,7 +172,7 @@ const rolesRows: readonly Row[] = [
   ),
 ];
 
-/** Decisions 3: invites, with the spec's rules for staff and developer servers. */
+/** Invites, also of staff and developer servers (docs/behavior/servers.md#invite-rules). */
 const inviteRows: readonly Row[] = [
   row(`POST ${server}/invites`, members, 201, (stage) => ({ ...here(stage), body: {} })),
   row(`POST ${server}/invites`, [...members, needs('Manage Server')], 201, (stage) => ({ ...here(stage), body: {} }), {
@@ -189,7 +189,7 @@ const inviteRows: readonly Row[] = [
   row('DELETE /api/invites/{code}', [...members, needs('Manage Server')], 204, async (stage) => ({ at: [await stage.invite()] })),
 ];
 
-/** Spec, authorize: adding a bot to a server that the person manages. */
+/** Adding a bot to a server that the person manages (docs/behavior/servers.md#bots). */
 const authorize = 'POST /api/applications/{id}/authorize';
 const managing = [...peopleOnly, memberOr('400 invalid_request'), needs('Manage Server')];
 const add = async (stage: Stage, isPublic: boolean): Promise<Call> => ({

@@ -45,7 +45,7 @@ describe('GET /api/users/{userId}/profile', () => {
   const leave = (as: Caller): Promise<void> => send(api, 204, as, 'DELETE', `/api/users/@me/servers/${server.id}`);
   const brief = ({ id, name, iconUrl }: Place) => ({ id, name, iconUrl });
 
-  it('200 with all of the spec’s fields, and no others', async () => {
+  it('200 with all fields of a profile, and no others', async () => {
     const { createdAt } = await send<Me>(api, 200, member, 'GET', '/api/auth/me');
     expect(await profile(bot, member)).to.deep.equal({
       user: { id: member.id, username: member.username, displayName: member.username, status: 'offline', customStatus: null },

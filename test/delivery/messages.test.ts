@@ -45,7 +45,7 @@ describe('what events tell of messages', () => {
       for (const event of await heardBy('MESSAGE_UPDATE', made.id)) expect(event).to.deep.equal({ ...edited, serverId: server.id });
     });
 
-  it('12. two posts with one nonce are two messages, each announced with it; without one there is none', async () => {
+  it('two posts with one nonce are two messages, each sent with it; a post without a nonce is sent without one', async () => {
     const [one, two, none] = [
       await post(bot, { content: 'a', nonce: 'n' }),
       await post(bot, { content: 'a', nonce: 'n' }),
@@ -56,7 +56,7 @@ describe('what events tell of messages', () => {
     for (const event of await heardBy('MESSAGE_CREATE', none.id)) expect(event).to.not.have.property('nonce');
   });
 
-  it('18. reactions in events are marked for nobody', async () => {
+  it('reactions in events have me: false for everyone', async () => {
     const made = await post(bot, { content: 'a' });
     await send(whole, 204, bot, 'PUT', `${path}/${made.id}/reactions/${encodeURIComponent('👍')}`);
     const edited = await send<Message>(whole, 200, bot, 'PATCH', `${path}/${made.id}`, { content: 'b' });
@@ -65,7 +65,7 @@ describe('what events tell of messages', () => {
       expect(event.reactions).to.deep.equal([{ emoji: '👍', count: 1, me: false }]);
   });
 
-  it('6. an edit tells the new mentions by MESSAGE_UPDATE alone: no second MESSAGE_CREATE', async () => {
+  it('an edit with new mentions sends MESSAGE_UPDATE only, no second MESSAGE_CREATE', async () => {
     const made = await post(bot, { content: 'a' });
     await heardBy('MESSAGE_CREATE', made.id);
     await send(whole, 200, bot, 'PATCH', `${path}/${made.id}`, { content: `<@${member.id}>` });
@@ -75,7 +75,7 @@ describe('what events tell of messages', () => {
     for (const { heard } of ears) expect(heard.filter((event) => event.t === 'MESSAGE_CREATE' && event.d.id === made.id)).to.have.length(1);
   });
 
-  it('13. a reply is announced with its preview; once the original is gone, with replyDeleted', async () => {
+  it('a reply is sent with its preview, and with replyDeleted once the original is gone', async () => {
     const original = await post(member, { content: '😀'.repeat(201) });
     const reply = await post(bot, { content: 'r', replyTo: original.id });
     for (const event of await heardBy('MESSAGE_CREATE', reply.id)) {
@@ -94,7 +94,7 @@ describe('what events tell of messages', () => {
     }
   });
 
-  it('18. in a DM MESSAGE_CREATE has no serverId, and nobody else hears it', async () => {
+  it('in a DM MESSAGE_CREATE has no serverId, and nobody else receives it', async () => {
     const { id } = await send<{ id: string }>(whole, 201, member, 'POST', '/api/users/@me/channels', { recipientId: bot.id });
     const made = await send<Message>(whole, 201, member, 'POST', `/api/channels/${id}/messages`, { content: 'x', nonce: 'n' });
     for (const ear of [ears[0], ears[2]]) expect((await ear?.hears((event) => event.d.id === made.id))?.d).to.deep.equal(made);

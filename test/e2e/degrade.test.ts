@@ -4,7 +4,7 @@ import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
 import { type Ear, listenAs, startWhole, type Whole } from '../harness/whole.ts';
 import { makeWorld, type World } from '../harness/world.ts';
 
-/** P10 of the promises: a store goes away under running processes, and comes back. */
+/** A store goes away under running processes, and comes back (docs/guarantees.md#p10-degraded-operation). */
 describe('a store away', () => {
   let mongo: TcpProxy;
   let redis: TcpProxy;

@@ -11,7 +11,7 @@ import { spareDatabases } from '../harness/spare-databases.ts';
 import { freePort, isReady, type RoleName, rolePath } from '../harness/stack.ts';
 import { makeWorld, type World } from '../harness/world.ts';
 
-describe('secrets of webhooks, in all that roles write (quality 5)', () => {
+describe('secrets of webhooks, in everything that processes write', () => {
   let api: TestApi;
   let redis: Redis;
   let world: World;

@@ -7,7 +7,7 @@ import { until } from '../harness/scene.ts';
 import { type Site, startSite } from '../harness/site.ts';
 import { type RaceScene, startRaceScene } from './race-scene.ts';
 
-describe('Interactions Endpoint: 60 uses at once of one that hangs (quality 3)', function () {
+describe('Interactions Endpoint: 60 uses at once of one that hangs', function () {
   this.timeout(180_000); // processes start
   let scene: RaceScene;
   let workers: OwnProcess[] = [];
@@ -46,7 +46,7 @@ describe('Interactions Endpoint: 60 uses at once of one that hangs (quality 3)',
   });
 });
 
-describe('Interactions Endpoint: pings at once (decisions 3)', () => {
+describe('Interactions Endpoint: pings at once', () => {
   let scene: EndpointScene;
   let slow: Site;
   let held: ServerResponse[];

@@ -13,7 +13,7 @@ import { type RaceScene, startRaceScene } from './race-scene.ts';
 
 const lost = [null, 'failed', 'the outcome is unknown because a worker stopped or a store was unavailable'];
 
-describe('Interactions Endpoint: processes that die (P6, P7, P8)', function () {
+describe('Interactions Endpoint: processes that die', function () {
   this.timeout(180_000); // processes start, and a dead worker's job is found after seconds
   let scene: RaceScene;
   let doomed: OwnProcess;

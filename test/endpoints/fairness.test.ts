@@ -10,7 +10,7 @@ import { type RaceScene, startRaceScene } from './race-scene.ts';
 
 const hangingApplications = 19;
 
-describe('Interactions Endpoint: 19 applications whose endpoints hang (P11)', function () {
+describe('Interactions Endpoint: 19 applications whose endpoints hang', function () {
   this.timeout(180_000);
   let scene: RaceScene;
   before(async () => {

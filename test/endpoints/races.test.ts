@@ -12,7 +12,7 @@ import { type RaceScene, startRaceScene } from './race-scene.ts';
 
 const alreadyAnswered = 'already_answered: This interaction has already been answered. Send a follow-up instead.';
 
-describe('Interactions Endpoint: races have one outcome (quality 3, P6, P8)', function () {
+describe('Interactions Endpoint: races have one outcome', function () {
   this.timeout(180_000); // a hundred rounds
   let scene: RaceScene;
   before(async () => {

@@ -10,7 +10,7 @@ import { testConfig } from '../harness/stores.ts';
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
 import { type RaceScene, startRaceScene } from './race-scene.ts';
 
-describe('Interactions Endpoint: Redis away (P8, P10)', function () {
+describe('Interactions Endpoint: Redis away', function () {
   let scene: RaceScene;
   let redis: TcpProxy;
   beforeEach(async () => {

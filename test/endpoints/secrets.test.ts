@@ -14,7 +14,7 @@ import { freePort, isReady } from '../harness/stack.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-describe('secrets of an Interactions Endpoint (quality 5)', () => {
+describe('secrets of an Interactions Endpoint', () => {
   let world: EndpointScene;
   let scene: Scene;
   let redis: Redis;

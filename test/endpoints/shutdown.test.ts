@@ -5,7 +5,7 @@ import { startOwn } from '../harness/own-process.ts';
 import { until } from '../harness/scene.ts';
 import { type RaceScene, startRaceScene } from './race-scene.ts';
 
-describe('Interactions Endpoint: a worker that is told to end (quality 5, Process)', function () {
+describe('Interactions Endpoint: a worker that is told to end', function () {
   this.timeout(180_000); // a process starts in each
   let scene: RaceScene;
   beforeEach(async () => {

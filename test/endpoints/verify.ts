@@ -21,8 +21,8 @@ function bytesOfHex(hex: string): Uint8Array<ArrayBuffer> | null {
 }
 
 /**
- * Whether a request is from the service, as an endpoint checks it by the spec's Authentication alone: HMAC-SHA256 of timestamp, dot and raw body, in hex of
- * small letters, at most 300 seconds away from `nowSecs`. Shares nothing with the signer: Web Crypto computes and compares, in constant time.
+ * Whether a request is from the service, checked as docs/behavior/interactions.md#signatures says: HMAC-SHA256 of timestamp, dot and raw body, in lowercase
+ * hex, at most 300 seconds away from `nowSecs`. Shares nothing with the signer: Web Crypto computes and compares, in constant time.
  */
 export async function isGenuine({ headers, bytes }: Signed, secret: string, nowSecs: number): Promise<boolean> {
   const timestamp = headerOf(headers, 'x-service-timestamp') ?? '';

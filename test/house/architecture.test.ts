@@ -3,7 +3,7 @@ import { join } from 'node:path/posix';
 import { expect } from 'chai';
 import { circleOf, type Facts, factsOf } from './imports.ts';
 
-/** Lowest first: a folder may import itself and what stands above it here, never what stands below (CONTRIBUTING, "Layers"). */
+/** Lowest first: a folder may import itself and the folders before it in this list (docs/architecture.md#layers). */
 const layers = ['config', 'lib/base', 'lib/contract', 'lib/store', 'lib/domain', 'workers', 'apps'];
 /** Where the list is not the whole truth: these layers may import only the named ones. */
 const narrow: Record<string, string[]> = {
@@ -86,7 +86,7 @@ function fileFaults(file: string, { ours, needed, packages, spots, lines }: Fact
   return [...faults, ...ours.flatMap((target) => importFaults(file, target, needed.includes(target)))];
 }
 
-/** Every breach of the house rules in `sources` (path → text), one line each. */
+/** Every breach of the rules of docs/architecture.md#layers in `sources` (path → text), one line each. */
 function faultsOf(sources: ReadonlyMap<string, string>): string[] {
   const facts = new Map([...sources].map(([file, source]) => [file, factsOf(file, source)]));
   const circle = circleOf(new Map([...facts].map(([file, { ours }]) => [file, ours])));

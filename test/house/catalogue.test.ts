@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { routes } from '../../apps/api/routes/index.ts';
 import { catalogue, type ErrorCode, Refusal, refuse } from '../../lib/base/errors.ts';
 
-/** Every code of the decisions with its status; those of parts that are not built yet are `pending`, and the part that brings one moves it. */
+/** Every code of docs/behavior/requests.md#error-codes with its status. Codes of parts not built yet are `pending`; the part that adds one moves it. */
 const decided = {
   built: {
     invalid_request: 400,
@@ -70,7 +70,7 @@ describe('error catalogue', () => {
     for (const code of Object.keys(decided.pending)) expect(catalogue).not.to.have.property(code);
   });
 
-  it('the specification’s own codes are marked so', () => {
+  it('exactly these codes are marked as from: spec', () => {
     const marked = codes.filter((code) => catalogue[code].from === 'spec');
     expect(marked).to.have.members([
       'already_answered',

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import type { TObject } from 'typebox';
 import { closeCode, op } from '../../apps/gateway/frames.ts';
@@ -58,13 +58,6 @@ function valueOf(text = ''): number {
   const [, digits = '', unit = ''] = /^([\d,]+)(?: (\w+))?$/.exec(text) ?? [];
   return Number(digits.replaceAll(',', '')) * (unit ? (units[unit] ?? Number.NaN) : 1);
 }
-
-/** The sources that may refer to pages in docs/. */
-const sources = ['lib', 'apps', 'workers', 'config', 'test'].flatMap((folder) =>
-  readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((file) => /\.tsx?$/.test(file))
-    .map((file) => `${folder}/${file}`),
-);
 
 const headingsIn = (text: string): string[] => [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading ?? '');
 /** A heading as it stands in a link. */
@@ -127,17 +120,5 @@ describe('docs/delivery.md', () => {
     expect(files.filter((file) => !existsSync(file))).to.deep.equal([]);
     const links = [...page.matchAll(/\]\(#([\w-]+)\)/g)].map(([, anchor]) => anchor);
     expect(headingsIn(page).map(anchorOf)).to.include.members(links);
-  });
-});
-
-describe('references to docs/', () => {
-  it('name a page and a heading that exist', () => {
-    const broken = sources.flatMap((file) =>
-      [...readFileSync(file, 'utf8').matchAll(/(docs\/[\w-]+\.md)(?:, "([^"]+)")?/g)].flatMap(([reference, path = '', heading]) => {
-        const isThere = existsSync(path) && (heading === undefined || headingsIn(readFileSync(path, 'utf8')).includes(heading));
-        return isThere ? [] : [`${file}: ${reference}`];
-      }),
-    );
-    expect(broken).to.deep.equal([]);
   });
 });

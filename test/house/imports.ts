@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path/posix';
 import { parseSync } from '@swc/core';
 
-/** What the house rules ask about one source file, read from its syntax tree. */
+/** What the rules of docs/architecture.md#layers need to know about one source file, read from its syntax tree. */
 export interface Facts {
   /** Files of ours that it imports or re-exports from, as paths from the root. */
   ours: string[];

@@ -4,7 +4,7 @@ import { limits } from '../../lib/base/limits.ts';
 
 type Limits = Partial<Record<keyof typeof limits, number | readonly number[]>>;
 
-/** The specification's Limits table: each row's words, and what they mean in `limits`. */
+/** The table Limits of the specification, where it lies beside the repository: each row's words, and what they mean in `limits`. */
 const table: readonly [row: string, value: string, holds: Limits][] = [
   ['Message content', '1-2000 characters (empty allowed with files or embeds)', { messageChars: 2000 }],
   ['Embeds per message or callback', 'up to 10', { embedsPerMessage: 10 }],
@@ -44,7 +44,7 @@ const table: readonly [row: string, value: string, holds: Limits][] = [
   ['Developer-server invites', 'single use, at most an hour', { developerInviteMaxAgeSecs: 3600 }],
 ];
 
-/** What the specification's field tables and our decisions set, beside the Limits table. */
+/** All limits that this table does not have (docs/behavior/requests.md#limits). */
 const others: Limits = {
   channelsPerServer: 500,
   rolesPerServer: 250,

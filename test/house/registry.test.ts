@@ -79,7 +79,7 @@ describe('events', () => {
       expect(event.optIn).to.be.a('boolean');
     });
 
-  it('every bot gets the two of the specification, the others when it asks', () => {
+  it('every bot gets MESSAGE_CREATE and INTERACTION_CREATE, and other events if it asks for them', () => {
     expect(botEvents).to.deep.equal(['MESSAGE_CREATE', 'INTERACTION_CREATE']);
     for (const name of botEvents) expect(optInEvents).not.to.include(name);
   });

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { routes } from '../../apps/api/routes/index.ts';
 import { type Endpoint, surface } from './surface.ts';
 
-/** An endpoint without the names of its holes, which the specification writes in several ways. */
+/** An endpoint without the names of its path parameters, which are not compared. */
 const keyOf = ({ method, path }: { method: string; path: string }): string => `${method} ${path.replace(/\{\w+\}/g, '{}')}`;
 const repeated = (keys: readonly string[]): string[] => keys.filter((key, at) => keys.indexOf(key) !== at);
 
@@ -20,7 +20,7 @@ function differences(table: readonly { method: string; path: string }[], promise
   ];
 }
 
-/** The endpoints in the tables of the specification. */
+/** The endpoints in the tables of the specification, where it lies beside the repository. */
 const endpointsIn = (text: string): string[] => [
   ...new Set(
     [...text.matchAll(/^\| (GET|POST|PUT|PATCH|DELETE) `(\/api[^`]+)`/gm)].map(([, method = '', path = '']) => keyOf({ method, path })),

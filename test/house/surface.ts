@@ -18,7 +18,7 @@ const rows = (from: Endpoint['from'], part: Part, lines: string): Endpoint[] =>
       return { method, path, from, part };
     });
 
-/** Every endpoint of the specification and of our decisions. A part that builds one moves its line to `built`. */
+/** Every endpoint: those of the specification, where it lies beside the repository, and our own. A part that builds one moves its line to `built`. */
 export const surface: readonly Endpoint[] = [
   ...rows(
     'spec',

@@ -88,7 +88,7 @@ describe('Interaction: an api process killed between write and enqueue', functio
       .and.not.to.have.property('answer');
     await sweepAgain();
     expect((await scene.send('callback', id, body)).body.code).to.equal('already_answered');
-    // The claim of the key is taken over once its holder is silent for 30 s (decisions 1).
+    // A repeat takes the key over 30 s after the first request was interrupted (docs/behavior/requests.md#idempotency).
     await scene.api.platform.db.idempotency.updateMany({}, { $set: { claimedAt: new Date(0) } });
     const again = await scene.send('callback', id, body, headers);
     expect([again.status, again.body.id]).to.deep.equal([201, messageId]);

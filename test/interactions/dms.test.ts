@@ -78,7 +78,7 @@ describe('slash commands in DMs', () => {
   });
 
   describe('POST /api/channels/{channelId}/commands/{commandId}/invoke', () => {
-    it('202; the bot is told with serverId null and no roles (edge case 40)', async () => {
+    it('202; the bot gets it with serverId null and no roles', async () => {
       const id = await use('who', { text: `text: hi whom: <@${scene.bot.id}>` });
       const known = (await scene.botEvents()).length;
       await deliver(id);

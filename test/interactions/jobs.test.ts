@@ -156,7 +156,7 @@ describe('Interaction: jobs', () => {
   });
 
   describe('in running queues', () => {
-    it('an expire job is waited for to the millisecond, also when nothing else comes (P7)', async () => {
+    it('an expire job is waited for to the millisecond, also when nothing else comes', async () => {
       const { REDIS_URL, REDIS_PREFIX } = scene.worker.config;
       // By hand: the client fails when a monitored command comes before the answer, as on a busy Redis.
       const { port, password } = new URL(REDIS_URL);
@@ -185,7 +185,7 @@ describe('Interaction: jobs', () => {
       expect(waits.filter((seconds) => !Number.isInteger(seconds))).not.to.deep.equal([]);
     });
 
-    it('a use is refused while 250 wait for a worker, and nothing is stored; then it is taken again (P11)', async () => {
+    it('a use is refused while 250 wait for a worker, and nothing is stored; then it is taken again', async () => {
       await scene.use();
       const waiting = Array.from({ length: 249 }, () => ({ interactionId: scene.worker.ids.next() }));
       await Promise.all(waiting.map((data) => scene.worker.enqueue('relay-interaction', data)));

@@ -27,7 +27,7 @@ type Life = (subject: Subject, fresh: Model) => Promise<void>;
 /** So little is not worth giving back, in milliseconds. */
 const freshMs = 5;
 
-/** The rows of the spec's table and the refusals beside it, as they are noted: the lives have to get to each. */
+/** The transitions of docs/behavior/interactions.md#states and the other refusals, as the lives note them. The lives must reach each of them. */
 const rows = [
   'created | callback message | answered',
   'created | callback defer | deferred',

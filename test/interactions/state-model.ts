@@ -1,14 +1,14 @@
 import type { Step } from './state-steps.ts';
 
 /*
- * What an interaction does, read off the spec (States and transitions, Limits), decisions 3 and 6 and edge cases 32-38, and not off the code. It knows no
- * database, no jobs and no late looks: time passes, and at 3 seconds an unanswered interaction is expired, whoever finds out and when.
+ * What an interaction does, as docs/behavior/interactions.md#states describes it, independent of the code. It has no database, no jobs and no delays: after
+ * 3 seconds an unanswered interaction is expired, whoever finds out and when.
  */
 
 const windowMs = { '3 s': 3_000, '15 min': 15 * 60_000 };
 /** How close to the end of a window it gets, in `edgeMs`. */
 const edges = { '3 s': 1, '15 min': 5 };
-/** What is owed for more than this is delivered by a sweep, without a job (quality 2). */
+/** A sweep delivers what has been pending for more than this, without a job (docs/guarantees.md#sweeps). */
 const sweptMs = 2_000;
 
 /** A message of the interaction in the channel. `by` is the name of the step that posted it, `content` that of the step that wrote it last. */
@@ -21,7 +21,7 @@ export interface Posted {
 /** An interaction as all that is promised about it. */
 export interface Model {
   state: 'created' | 'answered' | 'deferred' | 'expired';
-  /** How close to the end of the 3 seconds it gets. At 100: 2.9 s are accepted and 3.1 s refused (quality, P6). */
+  /** How close to the end of the 3 seconds it gets. At 100: 2.9 s are accepted and 3.1 s refused (docs/guarantees.md#p6-one-answer). */
   edgeMs: number;
   /** Since it was created. */
   ageMs: number;

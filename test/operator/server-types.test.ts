@@ -38,7 +38,7 @@ describe('grantServerTypes', () => {
   const stored = async (id: string) => await api.platform.db.servers.findOne({ _id: id }).lean();
   const audit = async () => (await send<AuditPage>(api, 200, owner, 'GET', `/api/servers/${server.id}/audit-log`)).items;
 
-  it('replaces the list, in the order of the specification, each type once', async () => {
+  it('replaces the list, in a fixed order, each type once', async () => {
     const grant = await grantServerTypes(operator, server.id, ['partnered', 'official', 'partnered']);
     expect(grant).to.deep.equal({ id: server.id, name: server.name, before: [], after: ['official', 'partnered'], unlisted: false });
     expect((await grantServerTypes(operator, server.id, ['verified'])).before).to.deep.equal(['official', 'partnered']);

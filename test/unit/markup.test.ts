@@ -120,7 +120,7 @@ function check(content: string, tokens: Token[], start: number, end: number): vo
   expect(at, content).to.equal(end);
 }
 
-describe('parseMarkup (spec: text formatting)', () => {
+describe('parseMarkup', () => {
   for (const [content, tree] of rows) it(JSON.stringify(content), () => expect(brief(parseMarkup(content))).to.equal(tree));
 
   it('covers any string, token by token, without a gap', () => {

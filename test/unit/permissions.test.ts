@@ -5,7 +5,7 @@ import { type MemberRules, type Overwrite, permissionBits, permissionsOf, type S
 const everything = Object.values(permissionBits).reduce((bits, bit) => bits | bit, 0);
 const { Administrator, 'View Channel': view } = permissionBits;
 
-/** Decisions 2, word for word, without a thought for what it costs. */
+/** The steps of docs/behavior/servers.md#calculation, one by one, however slow. */
 function model(server: ServerRules, member: MemberRules, overwrites?: readonly Overwrite[]): number {
   if (server.ownerId === member.userId) return everything;
   const [everyone, ...others] = server.roles;
@@ -39,7 +39,7 @@ const scenes = fc.record({
 });
 
 describe('permissionsOf', () => {
-  it('is what decisions 2 says, on the server’s level and in a channel', () => {
+  it('agrees with the model, on the server’s level and in a channel', () => {
     fc.assert(
       fc.property(scenes, ({ ownerId, permissions, roles, overwrites }) => {
         const rules = {

@@ -24,7 +24,7 @@ describe('web: the composer', function () {
     return (await messagesIn(channelId))[0] as Message;
   };
 
-  it('people, roles, channels and emoji are completed by keyboard, and sent as the spec writes them', async () => {
+  it('people, roles, channels and emoji are completed by keyboard, and sent as markup', async () => {
     const channelId = await newChannel('names');
     const role = await ask<{ id: string }>(harbour.ada, 'POST', `/api/servers/${harbour.home.id}/roles`, { name: 'Crew' });
     await open(channelId);

@@ -15,7 +15,10 @@ import { drain, feed } from './upload.ts';
 /** The type in which a form holds its payload. */
 export const formType = 'application/x-www-form-urlencoded';
 
-/** Whose headers are looked at first: a Gitea or Forgejo sends those of the code hosts that it stands in for besides its own, with the same values (decisions 8). */
+/**
+ * The code hosts whose headers name an event, in the order in which they are read (docs/behavior/webhooks.md#delivery-requests). Gitea and Forgejo also send
+ * the headers of the hosts that they are compatible with, with the same values.
+ */
 const hosts = ['GitHub', 'Gitea', 'Forgejo', 'Gogs'] as const;
 
 const invalid = (reason: string): never => refuse('invalid_request', { reason });

@@ -6,7 +6,7 @@ import type { ReceivedFile } from '../../../lib/domain/attachments.ts';
 import { hasBody } from './body.ts';
 import { drain, feed, takeFile } from './upload.ts';
 
-/** The types that avatars and icons are taken in (decisions 3). */
+/** The accepted content types of avatars and icons (docs/behavior/accounts.md#pictures). */
 export const pictureTypes = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'] as const;
 
 const bound = { bytes: limits.pictureBytes, limit: '2 MiB' };

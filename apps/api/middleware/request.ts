@@ -8,7 +8,7 @@ import type { State } from '../state.ts';
 
 const idPattern = /^[A-Za-z0-9_.-]{1,64}$/;
 
-/** Every fault as the refusal that the caller is told (decisions 1): refusals as they are, a database that is away as 503, anything else as 500. */
+/** The refusal to answer an error with (docs/behavior/requests.md#errors): a refusal itself, or 503 if the database is unavailable. null means 500. */
 function refusalOf(fault: unknown): Refusal | null {
   if (fault instanceof Refusal) return fault;
   if (isUnavailable(fault)) return newRefusal('unavailable', undefined, { retryAfter: 1 });

@@ -15,7 +15,7 @@ export interface Presented {
 
 /**
  * The token of a request: `Authorization: Bot <token>` or `Bearer <token>` exactly, else the cookie; null when there is neither or it is malformed.
- * An unsafe method with the cookie needs an `Origin` that is ours (decisions 3). Refuses `unauthorized` when it is another.
+ * An unsafe method with the cookie needs the `Origin` of `baseUrl`; any other is refused as `unauthorized` (docs/behavior/requests.md#session-cookie).
  */
 export function tokenOf(ctx: Context, baseUrl: string): Presented | null {
   const header = ctx.get('Authorization');

@@ -137,9 +137,9 @@ const newParser = (request: IncomingMessage): BusboyInstance => {
 const partsSeen = (parser: BusboyInstance): number => (parser as unknown as { _parser: { _nparts: number } })._parser._nparts;
 
 /**
- * Takes a `multipart/form-data` body in: parts `files` go to local files while they come, at most 10, and one part `payload_json`, in any order (spec, Messages).
- * Nothing but a few chunks is held in memory. Refuses broken bodies, other parts and an eleventh file (400), and a file over 10 MiB (413), at once, and
- * rejects when `options.failed` does; what the sender goes on to send is then read and thrown away, so that it sees the answer.
+ * Reads a `multipart/form-data` body: at most 10 parts `files`, which are written to local files as they arrive, and one part `payload_json`, in any order
+ * (docs/behavior/messages.md#files). Memory holds only a few chunks. At once refuses broken bodies, other parts and an eleventh file (400), and a file over
+ * 10 MiB (413), and rejects when `options.failed` does. The rest of the body is then read and discarded, so that the sender sees the answer.
  */
 export async function readUpload(request: IncomingMessage, options: UploadOptions): Promise<Upload> {
   const parser = newParser(request);

@@ -25,7 +25,7 @@ import { List, OrElse, type Route, route } from '../route.ts';
 
 const owned = ['unauthorized', 'bots_not_allowed', 'not_owner', 'not_found', 'rate_limited'] as const;
 
-/** Spec, Applications, and decisions 3: the portal of an application's owner. */
+/** The routes of applications, which their owners use (docs/behavior/accounts.md#applications). */
 export const applicationsRoutes: readonly Route[] = [
   route({
     method: 'POST',

@@ -4,7 +4,10 @@ import { logInByCode, makeLoginCode, previewLoginCode } from '../../../lib/domai
 import { endSession } from '../../../lib/domain/sessions.ts';
 import { type Route, route } from '../route.ts';
 
-/** Spec, Users (`GET /api/auth/me`) and decisions 3: how people register, log in, by a password or a code, and log out. */
+/**
+ * The routes of registration, login by a password or a code, and logout (docs/behavior/accounts.md#registration), and of the caller's own account
+ * (docs/behavior/accounts.md#own-account).
+ */
 export const authRoutes: readonly Route[] = [
   route({
     method: 'POST',

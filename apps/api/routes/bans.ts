@@ -2,7 +2,7 @@ import { Ban, BanInput, BanPage } from '../../../lib/contract/server.ts';
 import { banMember, liftBan, listBans } from '../../../lib/domain/bans.ts';
 import { List, type Route, route } from '../route.ts';
 
-/** Spec, members and moderation: bans. */
+/** The routes of bans (docs/behavior/servers.md#bans). */
 export const bansRoutes: readonly Route[] = [
   route({
     method: 'PUT',

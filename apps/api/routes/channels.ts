@@ -5,7 +5,7 @@ import { type Route, route } from '../route.ts';
 
 const changing = ['unauthorized', 'missing_permission', 'not_found', 'rate_limited'] as const;
 
-/** Spec, Servers, channels; decisions 3 for single reads and overwrites. */
+/** The routes of channels (docs/behavior/servers.md#channels) and their overwrites (docs/behavior/servers.md#overwrites). */
 export const channelsRoutes: readonly Route[] = [
   route({
     method: 'POST',

@@ -8,7 +8,7 @@ import { List, type Route, route } from '../route.ts';
 
 const managing = ['unauthorized', 'not_owner', 'not_found', 'rate_limited', 'unavailable'] as const;
 
-/** Spec, Commands; decisions 3 for the picker and for using a command. */
+/** The routes of commands (docs/behavior/interactions.md#command-lists), with the picker and the use of a command (docs/behavior/interactions.md#picker). */
 export const commandsRoutes: readonly Route[] = [
   route({
     method: 'GET',

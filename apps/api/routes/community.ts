@@ -3,7 +3,7 @@ import { getCommunity, setCommunity } from '../../../lib/domain/community.ts';
 import { setDiscovery } from '../../../lib/domain/discovery.ts';
 import { type Route, route } from '../route.ts';
 
-/** Spec, Community and Discovery: what a server sets of itself. */
+/** The routes of a server's Community and Discovery settings (docs/behavior/community.md#settings). */
 export const communityRoutes: readonly Route[] = [
   route({
     method: 'GET',

@@ -5,7 +5,7 @@ import { followChannel, listFollowers, unfollowChannel } from '../../../lib/doma
 import { serverOfChannel } from '../../../lib/domain/managing.ts';
 import { List, OrElse, type Route, route } from '../route.ts';
 
-/** Spec, Messages (crosspost); decisions 3 for followers. */
+/** The routes of crossposts (docs/behavior/community.md#crossposts) and followers (docs/behavior/community.md#followers). */
 export const crosspostsRoutes: readonly Route[] = [
   route({
     method: 'POST',

@@ -4,7 +4,7 @@ import { type Arrival, acceptDelivery, listWebhookDeliveries } from '../../../li
 import { webhookByToken } from '../../../lib/domain/webhooks.ts';
 import { OrElse, type Route, route } from '../route.ts';
 
-/** Spec, Webhooks (code host); decisions 3 for the log, 8 for the rest. */
+/** The routes of deliveries of code hosts (docs/behavior/webhooks.md#code-hosts) and their log (docs/behavior/webhooks.md#delivery-log). */
 export const deliveriesRoutes: readonly Route[] = [
   route({
     method: 'POST',

@@ -4,7 +4,7 @@ import { listDirectory } from '../../../lib/domain/app-directory.ts';
 import { joinByDiscovery, listDiscovery } from '../../../lib/domain/discovery.ts';
 import { type Route, route } from '../route.ts';
 
-/** Spec, Community and Discovery: what everyone finds there. */
+/** The routes of Discovery (docs/behavior/community.md#server-list) and the App Directory (docs/behavior/community.md#app-directory). */
 export const discoveryRoutes: readonly Route[] = [
   route({
     method: 'GET',

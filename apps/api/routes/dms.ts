@@ -2,7 +2,7 @@ import { DmChannel, DmInput } from '../../../lib/contract/dm.ts';
 import { listDms, openDm } from '../../../lib/domain/dms.ts';
 import { List, OrElse, type Route, route } from '../route.ts';
 
-/** Spec, Users and DMs. */
+/** The routes of direct messages (docs/behavior/accounts.md#direct-messages). */
 export const dmsRoutes: readonly Route[] = [
   route({
     method: 'POST',

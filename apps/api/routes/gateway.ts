@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { limits } from '../../../lib/base/limits.ts';
 import { type Route, route } from '../route.ts';
 
-/** Decisions 7: where the gateway is. */
+/** The route that returns the gateway's address (docs/delivery.md#connecting). */
 export const gatewayRoutes: readonly Route[] = [
   route({
     method: 'GET',

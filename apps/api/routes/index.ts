@@ -58,5 +58,5 @@ const sections: readonly Route[] = [
   ...gatewayRoutes,
 ];
 
-/** Every route of the API, in the order of the spec's sections, then what describes the API itself. */
+/** Every route of the API, and last those that describe the API itself (docs/behavior/requests.md#requests). */
 export const routes: readonly Route[] = [...sections, ...metaRoutes(sections)];

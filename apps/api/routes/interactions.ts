@@ -17,7 +17,10 @@ const answering = [
 
 const checkPath = async (platform: ApiPlatform, key: InteractionKey): Promise<void> => checkInteractionKey(platform, key);
 
-/** Spec, Interactions; decisions 3 for the original and the person's view. The path's id and token are the credential of all but the last. */
+/**
+ * The routes of answers to interactions (docs/behavior/interactions.md#first-answer, docs/behavior/interactions.md#the-original), and of an interaction's
+ * state. The id and token in the path are the credential of all but the last.
+ */
 export const interactionsRoutes: readonly Route[] = [
   route({
     method: 'POST',

@@ -3,7 +3,7 @@ import { createInvite, deleteInvite, joinByInvite, listInvites, previewInvite } 
 import { serverOfInvite } from '../../../lib/domain/managing.ts';
 import { List, type Route, route } from '../route.ts';
 
-/** Decisions 3: invites, and joining by one. */
+/** The routes of invites (docs/behavior/servers.md#invites). */
 export const invitesRoutes: readonly Route[] = [
   route({
     method: 'POST',

@@ -7,7 +7,7 @@ import { List, Prepared, type Route, route } from '../route.ts';
 
 const changing = ['invalid_request', 'unauthorized', 'missing_permission', 'role_hierarchy', 'not_found', 'rate_limited'] as const;
 
-/** Spec, members and moderation; decisions 3 for single reads and the audit log. */
+/** The routes of members (docs/behavior/servers.md#members) and the audit log (docs/behavior/servers.md#audit-log). */
 export const membersRoutes: readonly Route[] = [
   route({
     method: 'GET',

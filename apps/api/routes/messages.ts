@@ -4,7 +4,7 @@ import { listMessages } from '../../../lib/domain/message-pages.ts';
 import { admitPost, deleteMessage, editMessage, getMessage, postMessage } from '../../../lib/domain/messages.ts';
 import { List, type Route, route } from '../route.ts';
 
-/** Spec, Messages. */
+/** The routes of messages (docs/behavior/messages.md#posting). */
 export const messageRoutes: readonly Route[] = [
   route({
     method: 'GET',

@@ -24,7 +24,7 @@ const refusals = [
   'unavailable',
 ] as const;
 
-/** Decisions 3: avatars of accounts, icons of servers and applications. */
+/** The routes of avatars of accounts, and of icons of servers and applications (docs/behavior/accounts.md#pictures). */
 export const picturesRoutes: readonly Route[] = [
   route({
     method: 'PUT',

@@ -2,7 +2,7 @@ import { Message } from '../../../lib/contract/message.ts';
 import { listPins, pinMessage, unpinMessage } from '../../../lib/domain/pins.ts';
 import { List, type Route, route } from '../route.ts';
 
-/** Spec, Messages: pins. */
+/** The routes of pins (docs/behavior/messages.md#pins). */
 export const pinsRoutes: readonly Route[] = [
   route({
     method: 'GET',

@@ -2,7 +2,7 @@ import { UserFace } from '../../../lib/contract/user.ts';
 import { addReaction, listReactors, removeReaction } from '../../../lib/domain/reactions.ts';
 import { List, type Route, route } from '../route.ts';
 
-/** Spec, Messages: reactions. `{emoji}` is a URL-encoded emoji, or a custom one as `name:id`; one that is not well formed is 400. */
+/** The routes of reactions (docs/behavior/messages.md#reactions). `{emoji}` is a URL-encoded emoji, or a custom one as `name:id`; a malformed one is 400. */
 export const reactionsRoutes: readonly Route[] = [
   route({
     method: 'GET',

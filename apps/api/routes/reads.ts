@@ -2,7 +2,7 @@ import { ReadInput, ReadState } from '../../../lib/contract/read.ts';
 import { listReads, markRead } from '../../../lib/domain/reads.ts';
 import { List, type Route, route } from '../route.ts';
 
-/** Decisions 3: how far a person has read, for unread marks. */
+/** The routes of read marks (docs/behavior/messages.md#read-marks). */
 export const readsRoutes: readonly Route[] = [
   route({
     method: 'PUT',

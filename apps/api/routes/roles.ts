@@ -4,7 +4,7 @@ import { List, type Route, route } from '../route.ts';
 
 const changing = ['invalid_request', 'unauthorized', 'missing_permission', 'role_hierarchy', 'not_found', 'rate_limited'] as const;
 
-/** Decisions 3: the roles of a server. */
+/** The routes of a server's roles (docs/behavior/servers.md#roles). */
 export const rolesRoutes: readonly Route[] = [
   route({
     method: 'GET',

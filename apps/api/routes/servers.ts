@@ -2,7 +2,7 @@ import { Server, ServerInput, ServerPage, ServerPatch, ServerSummary } from '../
 import { createServer, deleteServer, getServer, listServers, updateServer } from '../../../lib/domain/servers.ts';
 import { List, type Route, route } from '../route.ts';
 
-/** Spec, Servers; decisions 3 for making, changing and deleting one. */
+/** The routes of servers (docs/behavior/servers.md#server-routes). */
 export const serversRoutes: readonly Route[] = [
   route({
     method: 'POST',

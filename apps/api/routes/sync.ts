@@ -2,7 +2,7 @@ import { Sync, SyncPage } from '../../../lib/contract/sync.ts';
 import { getSync } from '../../../lib/domain/sync.ts';
 import { type Route, route } from '../route.ts';
 
-/** Decisions 7: what a client reads when it starts, or after its session could not be resumed. */
+/** The route that a client reads when it starts, or when it could not resume its session (docs/delivery.md#sync). */
 export const syncRoutes: readonly Route[] = [
   route({
     method: 'GET',

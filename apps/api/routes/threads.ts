@@ -4,7 +4,7 @@ import { List, type Route, route } from '../route.ts';
 
 const path = '/api/channels/{channelId}/threads';
 
-/** Spec, Threads. */
+/** The routes of threads (docs/behavior/messages.md#threads). */
 export const threadsRoutes: readonly Route[] = [
   route({
     method: 'POST',

@@ -1,7 +1,7 @@
 import { startTyping } from '../../../lib/domain/typing.ts';
 import { type Route, route } from '../route.ts';
 
-/** Spec, Messages: the typing indicator. */
+/** The route of the typing indicator (docs/behavior/messages.md#typing). */
 export const typingRoutes: readonly Route[] = [
   route({
     method: 'POST',

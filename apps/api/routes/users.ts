@@ -4,7 +4,7 @@ import { setPresence } from '../../../lib/domain/presence.ts';
 import { getProfile } from '../../../lib/domain/profiles.ts';
 import { type Route, route } from '../route.ts';
 
-/** Spec, Users; decisions 3 for what accounts say about themselves. */
+/** The routes of profiles (docs/behavior/accounts.md#profiles), and of the caller's own profile and presence (docs/behavior/accounts.md#own-profile). */
 export const usersRoutes: readonly Route[] = [
   route({
     method: 'PATCH',

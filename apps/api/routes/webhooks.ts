@@ -13,7 +13,7 @@ import {
 } from '../../../lib/domain/webhooks.ts';
 import { List, type Route, route } from '../route.ts';
 
-/** Spec, Webhooks; decisions 3 for the single read. Whoever has a webhook's URL posts by it, without any other credential. */
+/** The routes of webhooks (docs/behavior/webhooks.md#managing-webhooks). A webhook's URL is the only credential for posting with it. */
 export const webhooksRoutes: readonly Route[] = [
   route({
     method: 'POST',

@@ -1,4 +1,4 @@
-/** A refusal of the API in its own words (decisions 1), or that it could not be reached: then `status` is 0 and `code` is `unreachable`. */
+/** An error of the API with its message (docs/behavior/requests.md#errors). If the API could not be reached, `status` is 0 and `code` is `unreachable`. */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;

@@ -3,7 +3,7 @@ import type { EventData, EventName } from '../../../lib/contract/events.ts';
 import { backoffMs } from './backoff.ts';
 import { call } from './call.ts';
 
-/** One event of the gateway: its name and payload (docs/delivery.md, "Events"). */
+/** One event of the gateway: its name and payload (docs/delivery.md#events). */
 export type GatewayEvent = { [N in EventName]: { t: N; d: EventData<N> } }[EventName];
 
 /** The state of the connection: `live` receives everything, `away` reconnects by itself, `refused` needs a new login. */

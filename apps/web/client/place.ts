@@ -18,7 +18,7 @@ export interface Place {
   recipientId: string | undefined;
 }
 
-/** A channel that holds messages (decisions 5). */
+/** Whether a channel holds messages (docs/behavior/messages.md#channels-that-hold-messages). */
 export const holdsMessages = ({ kind }: Channel): boolean => kind === 'text' || kind === 'announcement' || kind === 'thread';
 
 /** The place of a channel id, as it stands now; undefined when the person knows none. */

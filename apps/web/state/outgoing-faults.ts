@@ -13,7 +13,10 @@ interface Refusal {
  */
 export type Next = { again: 'soon' | 'live'; afterMs: number } | { again: 'click' };
 
-/** A key is sure for 10 minutes from its first use (decisions 1); a message is sent again by itself only while it surely is. */
+/**
+ * How long a message can be sent again automatically, in milliseconds. The API keeps an Idempotency-Key for 10 minutes from its first use
+ * (docs/behavior/requests.md#idempotency); a minute of margin is subtracted.
+ */
 const sureMs = limits.idempotencyKeptMs - 60_000;
 /** How long the first call under a key can still run before another takes it over, and the longest pauses, in milliseconds. */
 const bounds = { takeoverMs: limits.idempotencyTakeoverMs + 10_000, pauseMs: 30_000, conflictMs: 4_000 };

@@ -138,7 +138,7 @@ function posted(key: string): void {
   drop(key);
 }
 
-/** Whether the person's messages are not slowed down in a channel (spec, Channel). */
+/** Whether slow mode does not apply to the person in a channel (docs/behavior/messages.md#slow-mode). */
 export function skipsSlowmode(channelId: string): boolean {
   const channel = channels.value.get(channelId);
   return !channel || may('Manage Messages', channel.serverId, channel) || may('Manage Channels', channel.serverId, channel);

@@ -27,7 +27,10 @@ export function may(permission: Permission, serverId: string | null, channel?: C
   return holds(myRights(serverId, channel), permission);
 }
 
-/** Whether a member with these roles is below the person (decisions 2, role hierarchy): only then may they be kicked, banned or given roles. */
+/**
+ * Whether a member with these roles is below the person (docs/behavior/servers.md#role-hierarchy). Only then can the person kick or ban the member, or
+ * change the member's overwrites.
+ */
 export function isBelowMe(server: Server, userId: string, roles: readonly string[]): boolean {
   const rules = rulesOf(server);
   return rankOf(rules, mine(server)) > rankOf(rules, { userId, roles });

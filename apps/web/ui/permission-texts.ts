@@ -1,6 +1,6 @@
 import type { Permission } from '../../../lib/base/permissions.ts';
 
-/** What each permission lets someone do, in one sentence, in the spec's order. */
+/** What each permission allows, in one or two sentences, in the documented order (docs/behavior/servers.md#permissions). */
 export const permissionTexts: Readonly<Record<Permission, string>> = {
   'View Channel': 'See channels and read their messages. Without it no other permission applies in a channel.',
   'Send Messages': 'Write messages, start threads and use slash commands.',
@@ -17,5 +17,5 @@ export const permissionTexts: Readonly<Record<Permission, string>> = {
   Administrator: 'All of the above in every channel, even where a channel denies it. Give it only to people you fully trust.',
 };
 
-/** Every permission, in the spec's order. */
+/** Every permission, in the order of `permissionTexts`. */
 export const allPermissionNames = Object.keys(permissionTexts) as readonly Permission[];

@@ -98,7 +98,7 @@ export function renderDelivery(facts: Facts): Embed {
   }
 }
 
-/** The one post of the events that came when too many were waiting (decisions 8). */
+/** The one post for the deliveries beyond the first 100 that wait (docs/behavior/webhooks.md#overflow). */
 export const moreEvents = (count: number): Embed => ({
   title: `… and ${counted(Math.max(1, Math.trunc(count) || 1), 'more event')}`,
   description: 'They came faster than they could be posted here. The code host shows them all.',

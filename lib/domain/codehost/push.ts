@@ -46,7 +46,7 @@ function compareOf(payload: Fields): string | null {
 }
 
 /**
- * Reads a `push`. Says why nothing is posted: tags, deletes and pushes without commits are told by other events, or by none (decisions 8).
+ * Reads a `push`. Returns the reason if it is not posted: tags, deletes and pushes without commits are not (docs/behavior/webhooks.md#events).
  */
 export function readPush(payload: Fields): PushFacts | string {
   const ref = rawAt(payload, 'ref');

@@ -63,7 +63,7 @@ end
 `;
 
 /**
- * Watches for restarts of Redis (docs/delivery.md, "Loss"). Whoever appends or reads first says what it knows to be acknowledged; when that is gone, every
+ * Watches for restarts of Redis (docs/delivery.md#loss). Whoever appends or reads first says what it knows to be acknowledged; when that is gone, every
  * position of before is void.
  */
 export interface Epochs {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** The Redis keys of one installation. What one script touches lies in one hash slot: that of a partition (docs/delivery.md, "Partitions"). */
+/** The Redis keys of one installation. What one script touches lies in one hash slot: that of a partition (docs/delivery.md#partitions). */
 export interface Keys {
   readonly partitions: number;
   /** The first part of every key of partition `index`. */

@@ -22,7 +22,7 @@ commandsSchema.index({ applicationId: 1 });
 commandsSchema.index({ 'commands.id': 1 });
 commandsSchema.index({ serverId: 1, applicationId: 1 });
 
-/** A use of a slash command (spec, States and transitions). All times are the database's clock. */
+/** A use of a slash command (docs/behavior/interactions.md#states). All times are the database's clock. */
 export interface InteractionDoc extends Outbox {
   _id: string;
   applicationId: string;
@@ -84,7 +84,7 @@ export const deliveriesIndex = 'deliveries';
 interactionSchema.index({ applicationId: 1, _id: -1 }, { name: deliveriesIndex, partialFilterExpression: { endpoint: true } });
 indexOutbox(interactionSchema);
 
-/** The claim of an Idempotency-Key (decisions 1); `_id` is the SHA-256 of `<caller>:<method and path>:<key>`. */
+/** The claim of an Idempotency-Key (docs/behavior/requests.md#idempotency); `_id` is the SHA-256 of `<caller>:<method and path>:<key>`. */
 export interface IdempotencyDoc {
   _id: string;
   /** SHA-256 of the body's fields. */

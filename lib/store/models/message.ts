@@ -5,7 +5,7 @@ import { indexOutbox, type Outbox } from './outbox.ts';
 
 /** A file as it stands in its message. The address is made from `key` when it is shown. */
 export interface StoredAttachment extends Omit<Attachment, 'url'> {
-  /** 128 random bits: whoever knows them may read the file (decisions 5). */
+  /** 128 random bits. Whoever knows them can read the file (docs/behavior/messages.md#serving-files). */
   key: string;
 }
 

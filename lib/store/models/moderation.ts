@@ -50,7 +50,7 @@ export const inviteSchema = new Schema<InviteDoc>(
 inviteSchema.index({ serverId: 1, slot: 1 }, { unique: true });
 inviteSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });
 
-/** One moderation or Manage-something write (decisions 3). */
+/** One moderation or management write (docs/behavior/servers.md#audit-log). */
 export interface AuditDoc {
   _id: string;
   serverId: string;

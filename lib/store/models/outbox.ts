@@ -7,7 +7,7 @@ import { type EventName, traitsOf } from '../../contract/events.ts';
 export interface OutboxEntry {
   id: string;
   name: EventName;
-  /** Echoed in MESSAGE_CREATE (spec, Message). */
+  /** Echoed in MESSAGE_CREATE (docs/behavior/messages.md#nonce). */
   nonce?: string;
   /** The payload itself, for what is not stored anywhere else: an ephemeral answer, a state that has moved on. */
   data?: unknown;

@@ -1,6 +1,6 @@
 import type { Badge } from '../../../../lib/contract/user.ts';
 
-/** What each badge is called, and whom it is given to (spec, Profile). */
+/** The name of each badge, and who gets it (docs/behavior/accounts.md#badges). */
 export const badgeTexts: Record<Badge, { name: string; about: string }> = {
   staff: { name: 'Staff', about: 'Works for this platform' },
   developer: { name: 'Developer', about: 'Member of a developer server' },

@@ -19,7 +19,7 @@ export interface DraftCommand {
   options: readonly DraftOption[];
 }
 
-/** What each type of option holds, in the spec's order. */
+/** The types of options and what each holds, in the documented order (docs/behavior/interactions.md#option-types). */
 export const optionTypes: readonly { value: OptionType; label: string }[] = [
   { value: 'string', label: 'string: any text' },
   { value: 'integer', label: 'integer: a whole number' },
