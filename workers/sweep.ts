@@ -66,8 +66,9 @@ export function startSweeps(platform: WorkerPlatform, everyMs = 1_000): { close(
     try {
       await sweep();
     } catch (error) {
-      if (performance.now() - loggedAt > 10_000) platform.log.warn({ sweep: what, err: error }, 'sweep failed');
+      if (performance.now() - loggedAt < 10_000) return;
       loggedAt = performance.now();
+      platform.log.warn({ sweep: what, err: error }, 'sweep failed');
     }
   };
   const eachSecond = async (): Promise<void> => {
