@@ -1,6 +1,6 @@
 import { isRedisUrl, readRedisAddress } from './redis-address.ts';
 
-/** One environment variable: what it is for, its default, and how its text becomes a value (throws a short reason when it cannot). */
+/** One environment variable. `fallback` is its default; without one it is required. `read` converts its text, or throws a short reason. */
 export interface Setting<T> {
   about: string;
   fallback: string | undefined;
@@ -25,7 +25,7 @@ const url =
       throw new Error(`must be a URL that begins with ${schemes.join(' or ')}//`);
     return value.replace(/\/$/, '');
   };
-/** Also with several hosts, which a plain URL cannot have. */
+/** Checks the URL by a pattern, because it can have several hosts, which `URL` does not accept. */
 const mongodbUrl = (value: string): string => {
   if (!/^mongodb(\+srv)?:\/\/[^\s/]+(\/\S*)?$/.test(value)) throw new Error('must be a URL that begins with mongodb:// or mongodb+srv://');
   return value;
@@ -150,13 +150,13 @@ export const settings = {
 type Settings = typeof settings;
 type Values = { readonly [K in keyof Settings]: Settings[K] extends Setting<infer T> ? T : never };
 
-/** The checked configuration: one value for each setting, and the addresses that follow from them. */
+/** The checked configuration: one value for each setting, and the public URLs, which have defaults. */
 export interface Config extends Values {
   readonly baseUrl: string;
   readonly gatewayUrl: string;
 }
 
-/** Reads and checks `env`. Throws one Error that names every bad or missing variable, one line each, without its value. */
+/** Reads and checks `env`. Throws one Error that names every invalid or missing variable, each on its own line and without its value. */
 export function readConfig(env: Record<string, string | undefined>): Config {
   const faults: string[] = [];
   const entries = Object.entries(settings as Record<string, Setting<unknown>>).map(([name, one]) => {
@@ -186,7 +186,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   });
 }
 
-/** The configuration of this process, from its environment; on a fault tells what is wrong, on stderr by default, and ends the process with code 78. */
+/** Reads the configuration from the environment of this process. If it is invalid, passes the error to `tell` (default: stderr) and exits with code 78. */
 export function configOrExit(tell = (fault: string): unknown => process.stderr.write(`${fault}\n`)): Config {
   try {
     return readConfig(process.env);

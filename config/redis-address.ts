@@ -1,7 +1,7 @@
-/** What `REDIS_URL` says: where Redis is, and how to log in. */
+/** The parts of `REDIS_URL`: the addresses of Redis, and how to log in. */
 export interface RedisAddress {
   isCluster: boolean;
-  /** The nodes that are named; one for a single Redis. */
+  /** The nodes in the URL. A single Redis has one. */
   nodes: { host: string; port: number }[];
   login: { username?: string; password?: string; tls?: object; db?: number };
 }
@@ -16,12 +16,12 @@ export function isRedisUrl(text: string): boolean {
   return !database || !(isNamedCluster || hosts.includes(',')); // a cluster has no numbered databases
 }
 
-/** Reads the URL of a Redis: several hosts, or the scheme `redis+cluster`, name a cluster. */
+/** Parses the URL of a Redis. Several hosts or the scheme `redis+cluster` mean a cluster. */
 export function readRedisAddress(url: string): RedisAddress {
   const [, secure, isNamedCluster, username, password, hosts = '', database] = pattern.exec(url) ?? [];
   const nodes = hosts.split(',').map((text) => {
     const { hostname, port } = new URL(`http://${text}`);
-    // As URL drops the port 80 of http.
+    // `URL` drops port 80, the default port of http.
     return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port || (text.endsWith(':80') ? 80 : defaultPort)) };
   });
   return {

@@ -3,6 +3,6 @@ import { convertImage } from '../lib/domain/image-conversion.ts';
 import type { WorkerPlatform } from '../lib/store/platform.ts';
 import { imageEncoder } from './image-encoder.ts';
 
-/** Gives an uploaded image its final form. Running it again changes nothing. */
+/** Converts an uploaded image to its final form. Running it again changes nothing. */
 export const convertImageJob = (platform: WorkerPlatform, { fileId }: JobData<'convert-image'>): Promise<void> =>
   convertImage(platform, fileId, imageEncoder.encode);

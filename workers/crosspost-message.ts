@@ -2,6 +2,6 @@ import type { JobData } from '../lib/contract/jobs.ts';
 import { copyToFollowers } from '../lib/domain/crosspost-copies.ts';
 import type { WorkerPlatform } from '../lib/store/platform.ts';
 
-/** Makes the next copies of a crossposted message. Running it again makes none twice. */
+/** Creates the next copies of a crossposted message. Running it again creates no copy twice. */
 export const crosspostMessageJob = (platform: WorkerPlatform, { messageId, afterId }: JobData<'crosspost-message'>): Promise<void> =>
   copyToFollowers(platform, messageId, afterId);

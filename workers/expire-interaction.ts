@@ -3,7 +3,7 @@ import { expireUnanswered } from '../lib/domain/interaction-outbox.ts';
 import type { WorkerPlatform } from '../lib/store/platform.ts';
 import { Later } from '../lib/store/queue.ts';
 
-/** Ends an interaction that got no answer in 3 seconds; fired early, the job delays itself by what is left. Running it again changes nothing. */
+/** Expires an interaction that was not answered within 3 seconds. A job that runs early delays itself by the rest. Running it again changes nothing. */
 export async function expireInteractionJob(platform: WorkerPlatform, { interactionId }: JobData<'expire-interaction'>): Promise<void> {
   const leftMs = await expireUnanswered(platform, interactionId);
   if (leftMs !== null) throw new Later(leftMs);

@@ -3,7 +3,7 @@ import { fetchPreviews } from '../lib/domain/previews.ts';
 import type { WorkerPlatform } from '../lib/store/platform.ts';
 import { Later } from '../lib/store/queue.ts';
 
-/** Adds the previews of a message's links; comes again later while its account has no free slot. Running it again changes nothing. */
+/** Adds the previews of a message's links. The job delays itself while there is no free slot for the account. Running it again changes nothing. */
 export async function fetchPreviewsJob(platform: WorkerPlatform, { messageId }: JobData<'fetch-previews'>): Promise<void> {
   const leftMs = await fetchPreviews(platform, messageId);
   if (leftMs !== null) throw new Later(leftMs);

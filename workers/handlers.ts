@@ -13,7 +13,7 @@ import { postInteractionJob } from './post-interaction.ts';
 import { sendNoticeJob } from './send-notice.ts';
 import { settleFilesJob } from './settle-files.ts';
 
-/** What each kind of job does. Every job can run twice: the second time changes nothing. */
+/** The handler of each kind of job. Every job can run twice; the second run changes nothing. */
 export const handlers: Handlers<WorkerPlatform> = {
   'relay-channel': (platform, { channelId }, following) => beginRelay(platform, 'channel', channelId, following),
   'relay-server': (platform, { serverId }) => relay(platform, 'server', serverId),

@@ -8,24 +8,24 @@ import { limits } from '../lib/base/limits.ts';
 import type { ConvertedImage, EncodeImage } from '../lib/domain/image-conversion.ts';
 import type { EncodeAnswer, EncodeAsk } from './image-encoder-child.ts';
 
-/** What one image may cost, and how long the process that encodes is kept. */
+/** The limits of one image, and of the process that encodes. */
 export interface EncoderBounds {
-  /** For one image, in milliseconds; then the process is killed. */
+  /** How long one image may take, in milliseconds. After that the process is killed. */
   encodeMs: number;
-  /** The most memory that the process may hold, in bytes; then it ends. */
+  /** How much memory the process may use, in bytes. Above that it ends itself. */
   heldBytes: number;
-  /** Images until the process is replaced. */
+  /** After how many images the process is replaced. */
   images: number;
-  /** How long it waits for another image before it ends, in milliseconds. */
+  /** How long the process may be idle before it is killed, in milliseconds. */
   idleMs: number;
 }
 
-/** Encodes images in a process of its own, so that none takes the worker with it: one at a time, the others wait. */
+/** Encodes images one at a time in a separate process, so that no image can crash the worker. */
 export interface ImageEncoder {
   encode: EncodeImage;
-  /** Its process id, while there is one. */
+  /** The id of the encoder process; undefined while there is none. */
   pid(): number | undefined;
-  /** Lets what was asked for end, then ends the process; one more image would start it again. */
+  /** Waits for the requested images, then kills the process. A later `encode` starts it again. */
   close(): Promise<void>;
 }
 
@@ -34,15 +34,15 @@ const startMs = 20_000;
 const fromSource = import.meta.url.endsWith('.ts');
 const entry = fileURLToPath(new URL(`./image-encoder-child.${fromSource ? 'ts' : 'js'}`, import.meta.url));
 
-/** The process that encodes; `ended` resolves when it is gone and its folder too. */
+/** The encoder process. `ended` resolves when the process has ended and its folder is deleted. */
 interface Encoding {
   child: ChildProcess;
   ended: Promise<void>;
 }
 
 /**
- * Starts the process and waits until it can be asked; throws when it does not come up. It is given no settings, as what reads strangers' bytes shall hold no
- * secret, and a folder for the decoder's own temporary files. It ends with this process, however that ends.
+ * Starts the encoder process and waits until it is ready. Throws if it ends first, or is not ready after 20 s. It gets no settings, because a process that
+ * reads untrusted files must hold no secrets. It gets a folder for the decoder's temporary files. It ends when this process ends, for whatever reason.
  */
 async function start({ heldBytes }: EncoderBounds): Promise<Encoding> {
   const folder = await mkdtemp(join(tmpdir(), 'parlance-images-'));
@@ -58,13 +58,13 @@ async function start({ heldBytes }: EncoderBounds): Promise<Encoding> {
   const timer = setTimeout(() => child.kill('SIGKILL'), startMs);
   await Promise.race([once(child, 'message'), fail]).finally(() => clearTimeout(timer));
   child.on('error', () => undefined);
-  // With nothing to do it holds up nobody's end.
+  // An idle encoder process must not keep this process running.
   child.unref();
   child.channel?.unref();
   return { child, ended };
 }
 
-/** Asks for one image; null when the process ended instead of answering. */
+/** Requests one image from the process. Returns null if the process ended without an answer. */
 function ask(child: ChildProcess, question: EncodeAsk, encodeMs: number): Promise<EncodeAnswer | null> {
   return new Promise((resolve) => {
     const settle = (answer: EncodeAnswer | null): void => {
@@ -79,7 +79,7 @@ function ask(child: ChildProcess, question: EncodeAsk, encodeMs: number): Promis
   });
 }
 
-/** An encoder within `bounds`; its process starts with the first image. */
+/** Creates an encoder with these limits. Its process starts with the first image. */
 export function createImageEncoder(bounds: EncoderBounds = usual): ImageEncoder {
   let encoding: Encoding | null = null;
   let done = 0;
@@ -93,7 +93,7 @@ export function createImageEncoder(bounds: EncoderBounds = usual): ImageEncoder 
     return ended;
   };
   const answerTo = async (question: EncodeAsk): Promise<EncodeAnswer> => {
-    // One that ended by itself may have been ended by others: the image is tried once more.
+    // If the process ended, something other than the image may have killed it, so the image is tried once more.
     for (let attempt = 1; attempt <= 2; attempt++) {
       encoding ??= await start(bounds);
       const answer = await ask(encoding.child, question, bounds.encodeMs);
@@ -115,7 +115,7 @@ export function createImageEncoder(bounds: EncoderBounds = usual): ImageEncoder 
     } finally {
       await rm(from, { force: true });
       if (answer?.outcome !== 'webp') await rm(to, { force: true });
-      // What a hostile image left behind in the process goes with it.
+      // A hostile image may have left the process in a bad state, so the process is replaced.
       if (answer?.outcome === 'plain' || ++done >= bounds.images) void retire();
       idle = setTimeout(() => void retire(), bounds.idleMs).unref();
     }

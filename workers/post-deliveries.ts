@@ -3,7 +3,7 @@ import { postDeliveries } from '../lib/domain/delivery-drain.ts';
 import type { WorkerPlatform } from '../lib/store/platform.ts';
 import { Later } from '../lib/store/queue.ts';
 
-/** Posts the deliveries of a webhook, and delays itself until there is a place for the next. Running it again, or twice at once, posts nothing twice. */
+/** Posts the deliveries of a webhook. The job delays itself until the webhook's rate allows the next. Repeated and concurrent runs post nothing twice. */
 export async function postDeliveriesJob(platform: WorkerPlatform, { webhookId }: JobData<'post-deliveries'>): Promise<void> {
   const leftMs = await postDeliveries(platform, webhookId);
   if (leftMs !== null) throw new Later(leftMs);

@@ -3,6 +3,6 @@ import { postInteraction } from '../lib/domain/endpoint-delivery.ts';
 import type { WorkerPlatform } from '../lib/store/platform.ts';
 import type { BesideQueue } from '../lib/store/queue.ts';
 
-/** Posts an interaction to its application's endpoint; the request goes on beside the queue. Running it again sends nothing. */
+/** Sends an interaction to its application's endpoint. The job ends before the request does. Running it again sends nothing. */
 export const postInteractionJob = (platform: WorkerPlatform, { interactionId }: JobData<'post-interaction'>): Promise<BesideQueue> =>
   postInteraction(platform, interactionId);

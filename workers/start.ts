@@ -5,7 +5,10 @@ import { handlers } from './handlers.ts';
 import { imageEncoder } from './image-encoder.ts';
 import { startSweeps } from './sweep.ts';
 
-/** Runs every queue and the sweeps. `close` takes no more jobs and lets those under way end; what does not is handed back by its lock. */
+/**
+ * Runs the jobs of every queue, and the sweeps. `close` takes no more jobs and waits for the running ones. If the process ends before a job does, the job's
+ * lock expires and another worker runs it.
+ */
 export function startWorker(platform: WorkerPlatform, metrics: Metrics): Running {
   const consumers = platform.consume(handlers, (job, outcome, ms) => metrics.jobs.observe({ job, outcome }, ms / 1000));
   const sweeps = startSweeps(platform);

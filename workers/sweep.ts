@@ -17,24 +17,24 @@ import { overdueRemovals } from '../lib/domain/removals.ts';
 import { archiveThreads, recountThreads } from '../lib/domain/thread-activity.ts';
 import type { WorkerPlatform } from '../lib/store/platform.ts';
 
-/** The outboxes that are swept as they are; interactions end first. */
+/** The outboxes with a sweep of their own. The outbox of interactions is swept after late interactions have expired (`sweepInteractions`). */
 const outboxes: readonly OutboxName[] = ['channel', 'server', 'account'];
 
 const sweepRemovals = async (platform: WorkerPlatform): Promise<void> =>
   forEachAtOnce(await overdueRemovals(platform), 1, (removalId) => finishRemoval(platform, removalId));
 
-/** How often presences are looked at, in milliseconds: others hear of a change within a second. */
+/** How often changed presences are published, in milliseconds, so that others receive a change within a second. */
 const presencesEveryMs = 500;
 /** How often threads are archived, in milliseconds (docs/behavior/messages.md#archiving). */
 const archiveEveryMs = 60_000;
-/** How often channels that were held back and forgotten are decided about, in milliseconds. */
+/** How often channels that a dead process left hidden are shown or deleted, in milliseconds. */
 const heldEveryMs = 10_000;
-/** How often images that wait too long are nudged, in milliseconds. */
+/** How often the job of an image that waits for too long is enqueued again, in milliseconds. */
 const imagesEveryMs = 10_000;
-/** How often files whose fate is open are decided about, in milliseconds. */
+/** How often files that may belong to no message are kept or deleted, in milliseconds. */
 const filesEveryMs = 60_000;
 
-/** Runs `work` now and again `everyMs` after it ended, until closed; `close` waits for the run under way. */
+/** Runs `work` at once, and again `everyMs` after each run has ended, until closed. `close` waits for the current run. */
 function repeat(work: () => Promise<void>, everyMs: number): { close(): Promise<void> } {
   let closed = false;
   const run = async (): Promise<void> => {
@@ -57,8 +57,9 @@ function repeat(work: () => Promise<void>, everyMs: number): { close(): Promise<
 }
 
 /**
- * Looks every second, without the queue, for work whose nudge was lost: events that have been pending for more than 2 s, and interactions past their time. What
- * may take long, or has little time, runs beside that: outboxes, interactions, counts, removals, presences, and each minute the archive and files. A fault waits for the next time and is logged once in 10 s. `close` ends what is under way.
+ * Finds work without the queue, in case its wake or its job was lost: events that have been pending for more than 2 s, interactions past their time, and so on.
+ * Sweeps that may take long or must not wait have a loop of their own; the others share one. Loops repeat after `everyMs` or the times above. A failed sweep is
+ * tried again in its next run; at most one failure in 10 s is logged. `close` waits for the current runs.
  */
 export function startSweeps(platform: WorkerPlatform, everyMs = 1_000): { close(): Promise<void> } {
   let loggedAt = Number.NEGATIVE_INFINITY;

@@ -26,10 +26,10 @@ import { readQuery, setNext } from './query.ts';
 import { OrElse, Prepared, type Route } from './route.ts';
 import type { State } from './state.ts';
 
-/** How many segments a path has: routes are looked up by method and this, so that the router matches few of them. */
+/** The number of segments of a path. Routes are grouped by it and the method, so that the router tries only a few of them for a request. */
 const segmentsOf = (path: string): number => path.split('/').length - 1;
 
-/** An answer of a route: a text, or the bytes of a prepared reply. */
+/** An answer of a route. The body is a string, or the bytes of a `Prepared` reply. */
 interface Answer {
   status: number;
   body: string | Buffer;
@@ -88,7 +88,7 @@ async function runRoute(
     newId: who.newId,
     secret: route.creates === 'secret',
   };
-  return runOnce(platform, create, (id) => answer(id) as Promise<KeptAnswer>); // no route that creates has a prepared reply
+  return runOnce(platform, create, (id) => answer(id) as Promise<KeptAnswer>); // routes with `creates` never return `Prepared`
 }
 
 function serve(
@@ -107,7 +107,7 @@ function serve(
     const intake = await takeBody(ctx, platform, route, who, params, places);
     let answer: Answer;
     try {
-      // A body may take its time: who sends it, and what they may do, is asked again, and its message is as new as its end.
+      // An upload may take long. So identify the caller again, to apply the current permissions and to take the message's id after the upload.
       const now = intake.files.length ? await identify(ctx, { ...route, rateLimit: 'none' }, params) : who;
       const run = () => runRoute(platform, route, ctx, now, params, intake);
       answer = await (route.costly ? runCostlyRead(who.actor?.id ?? who.address, ctx.res, run) : run());
@@ -130,7 +130,7 @@ function serve(
   };
 }
 
-/** The Koa application of `routes`. A path we do not know is 404, one we know by other methods 405 with `Allow`. */
+/** Creates the Koa application of `routes`. An unknown path is 404. A known path with another method is 405 with `Allow`. */
 export function createApp(platform: ApiPlatform, metrics: Metrics, routes: readonly Route[]): Koa<State> {
   const app = new Koa<State>();
   const groups = new Map<string, Router<State>>();
@@ -160,7 +160,7 @@ export function createApp(platform: ApiPlatform, metrics: Metrics, routes: reado
     if (allow.length) refuse('method_not_allowed', { allowed: allow.join(', ') }, { allow });
     refuse('not_found', { what: 'path' });
   });
-  // What Koa itself could not send (a peer that went away in the middle of its answer) is no fault of ours.
+  // Koa emits this when it cannot send an answer, for example because the client disconnected. That is not an error of the service.
   app.on('error', (error: Error) => platform.log.debug({ err: error }, 'response'));
   return app;
 }

@@ -3,12 +3,13 @@ import { refuse } from '../../lib/base/errors.ts';
 import { createFairQueue, type QueueFull } from '../../lib/base/fair-queue.ts';
 import { limits } from '../../lib/base/limits.ts';
 
-/** Runs `read` for `caller` once it has a slot. The request counts until `response` is sent or broken off, and `read` has ended. */
+/** Runs `read` for `caller` when a slot is free. The request counts until `read` has ended and `response` is sent or closed. */
 export type RunCostlyRead = <T>(caller: string, response: ServerResponse, read: () => Promise<T>) => Promise<T>;
 
 /**
- * Admits costly reads to one api process: 2 run at once, for the callers in turn. A caller has at most 8 requests that run, wait or are being sent; all
- * together at most 512. Refuses more at once: `rate_limited` for the caller's own, else `unavailable`.
+ * Limits the costly reads of one API process. 2 run at once, and waiting callers are served round robin. At most 8 requests of one caller, and 512 of all
+ * callers together, may run, wait or be in the middle of sending. Refuses further ones without waiting: `rate_limited` for the caller's limit, `unavailable`
+ * for the other.
  */
 export function createCostlyReads(): RunCostlyRead {
   const refuseMore = (why: QueueFull): never =>

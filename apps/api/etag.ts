@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 
-/** Whether `If-None-Match` names this ETag. What the request says about caches does not matter: `fetch` adds `no-cache` to every such request. */
+/** Whether `If-None-Match` names this ETag. Ignores `Cache-Control` of the request, because `fetch` adds `no-cache` to every request with `If-None-Match`. */
 export function namesTag(ctx: Context, etag: string): boolean {
   const known = ctx
     .get('If-None-Match')

@@ -9,7 +9,7 @@ import type { ApiPlatform } from '../../lib/store/platform.ts';
 import { namesTag } from './etag.ts';
 import type { State } from './state.ts';
 
-/** What every answer with a file says: it never changes, it is what its type says and nothing else, and it runs nothing. */
+/** Headers of every answer with a file: it never changes, so it is cached for a year, it cannot run scripts, and pages of other origins may embed it. */
 const headers = {
   'Accept-Ranges': 'bytes',
   'Cache-Control': 'public, max-age=31536000, immutable',
@@ -19,12 +19,12 @@ const headers = {
 
 const etagOf = (file: FileDoc): string => `"${file._id}"`;
 
-/** The one part that is asked for; null for the whole file, also when several parts are, or when the file is not the one that `If-Range` names. */
+/** The requested byte range; null for the whole file. A request for several ranges, or with an `If-Range` that does not match, also gets the whole file. */
 function rangeOf(ctx: Context, file: FileDoc): ByteRange | 'unsatisfiable' | null {
   const asked = ctx.get('Range');
   const condition = ctx.get('If-Range');
   if (asked === '' || (condition !== '' && condition !== etagOf(file))) return null;
-  // A suffix longer than the file is all of it (RFC 9110); the parser calls it unsatisfiable.
+  // A suffix longer than the file means the whole file (RFC 9110), but the parser reports it as unsatisfiable.
   const fitting = asked.replace(/^bytes=-(\d+)$/, (_, last: string) => `bytes=-${Math.min(Number(last), file.size)}`);
   const ranges = parseRange(file.size, fitting, { combine: true });
   if (ranges === -1) return 'unsatisfiable';
@@ -32,7 +32,7 @@ function rangeOf(ctx: Context, file: FileDoc): ByteRange | 'unsatisfiable' | nul
   return ranges[0] ?? null;
 }
 
-/** What describes the file itself; not said of a refusal. */
+/** Sets the headers that describe the file. They must not be on an error. */
 const describe = (ctx: Context, file: FileDoc): void => {
   ctx.set(headers);
   ctx.set('ETag', etagOf(file));

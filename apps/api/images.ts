@@ -7,7 +7,7 @@ import { createImageProxy, type ProxiedImage } from '../../lib/domain/image-prox
 import type { ApiPlatform } from '../../lib/store/platform.ts';
 import type { State } from './state.ts';
 
-/** What every answer with an image says: it stays what it is for a day, runs nothing, and is for our own pages. */
+/** Headers of every answer with an image: it may be cached for a day, it cannot run scripts, and only pages of Parlance's own origin may embed it. */
 const headers = {
   'Cache-Control': `public, max-age=${limits.imageProxyAgeSecs}, immutable`,
   'Content-Disposition': 'inline',
@@ -16,8 +16,8 @@ const headers = {
 };
 
 /**
- * What of images is held in memory for readers that have not read it yet: at most 256 MiB, each image counted once, and 64 MiB for one caller. The answer gives
- * back what was taken; refuses `unavailable` when it would be more.
+ * Limits the memory of images that are being sent: at most 256 MiB in all, where an image that is sent several times counts once, and 64 MiB for one caller.
+ * The returned function adds an image and returns the function that removes it again. Refuses `unavailable` when a limit would be exceeded.
  */
 export function createSending(): (image: ProxiedImage, caller: string) => () => void {
   const readers = new Map<ProxiedImage, number>();

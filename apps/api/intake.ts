@@ -11,29 +11,29 @@ import { createSlotPool, type Share, type SlotPool } from './middleware/slot-poo
 import { readUpload, removeLocal } from './middleware/upload.ts';
 import type { Route } from './route.ts';
 
-/** What a request brought. */
+/** The body and files of a request. */
 export interface Intake {
   body: unknown;
   files: readonly ReceivedFile[];
-  /** What makes two bodies the same: their fields, and the bytes, names and types of their files; never how they were sent. */
+  /** Two bodies with equal `identity` count as the same: the fields, and the hash, name and type of each file. The encoding of the body has no effect. */
   identity: unknown;
-  /** Deletes the local files that are left. */
+  /** Deletes the local files that still exist. */
   discard: () => Promise<void>;
 }
 
-/** What bounds how many large bodies a process takes in at once. */
+/** The limiters of how many large bodies one process reads at once. */
 export interface Places {
   uploads: SlotPool;
   takeDelivery: TakeDelivery;
 }
 
-/** The slots of one process. */
+/** Creates the limiters of one process. */
 export const createPlaces = (): Places => ({
   uploads: createSlotPool({ waitMs: limits.uploadWaitMs }),
   takeDelivery: createTakeDelivery(),
 });
 
-/** The bounds that an upload counts in while its body comes: each may take 100 MiB of the local disk. */
+/** The limits that an upload counts against while its body is read. Each upload may take 100 MiB of the local disk. */
 const uploadSharesOf = (accountId: string, address: string): Share[] => [
   { key: `account:${accountId}`, most: limits.uploadsPerCaller, spare: 0 },
   { key: `address:${address}`, most: limits.uploadsPerAddress, spare: 6 },
@@ -42,7 +42,7 @@ const uploadSharesOf = (accountId: string, address: string): Share[] => [
 
 const plain = (body: unknown): Intake => ({ body, files: [], identity: body, discard: () => Promise.resolve() });
 
-/** Takes a multipart body in. Who may not post is refused before any of it is read, and nothing of a refused one stays on the disk. */
+/** Reads a multipart body. If it is refused, all its local files are deleted. The caller has checked that the sender may post. */
 async function takeUpload(ctx: Context, platform: ApiPlatform, beforeFile: () => void, failed: Promise<never>): Promise<Intake> {
   const paths: string[] = [];
   const tempPath = async (): Promise<string> => {
@@ -62,8 +62,7 @@ async function takeUpload(ctx: Context, platform: ApiPlatform, beforeFile: () =>
 }
 
 /**
- * Takes a body in that is one image. Who may not send it is refused before any of it is read, and nothing of a refused one stays on the
- * disk.
+ * Reads a body that is one image. If it is refused, its local file is deleted. The caller has checked that the sender may send it.
  */
 async function takePicture(ctx: Context, platform: ApiPlatform, failed: Promise<never>): Promise<Intake> {
   const path = await platform.blobs.tempPath();
@@ -78,8 +77,8 @@ async function takePicture(ctx: Context, platform: ApiPlatform, failed: Promise<
 }
 
 /**
- * The body of a request, checked against the route's schema, and its files. The caller discards what is left of them when the request is
- * done.
+ * Reads the body of a request and its files, and checks the body against the route's schema. Senders without permission are refused before an upload is read.
+ * The caller calls `discard` when the request has ended.
  */
 export async function takeBody(
   ctx: Context,

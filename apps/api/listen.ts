@@ -6,7 +6,7 @@ import type { ApiPlatform } from '../../lib/store/platform.ts';
 import { createApp } from './app.ts';
 import { routes } from './routes/index.ts';
 
-/** Serves every route on `config.PORT` (0: any free port). `close` lets requests end, and what they left to be written. */
+/** Serves every route on `config.PORT` (0: any free port). `close` waits for running requests, and for read marks that are still being written. */
 export async function startApi(platform: ApiPlatform, metrics: Metrics): Promise<Listening> {
   const answer = createApp(platform, metrics, routes).callback();
   const timeouts = { ...httpTimeouts, keepAliveTimeout: 65_000, requestTimeout: 120_000 };

@@ -7,7 +7,7 @@ import { startMetricsFeed } from '../../lib/store/metrics-feed.ts';
 import { openApiPlatform } from '../../lib/store/platform.ts';
 import { startApi } from './listen.ts';
 
-/** How often local files of api processes that died are looked for, in milliseconds. */
+/** How often local files that crashed API processes have left behind are removed, in milliseconds. */
 const localFilesEveryMs = 5 * 60_000;
 
 const config = configOrExit();
@@ -18,7 +18,7 @@ await runRole(log, async () => {
   await platform.db.prepare();
   const metrics = createMetrics('api');
   const api = await startApi(platform, metrics);
-  // With S3 they lie on this machine, where there may be no worker to do it.
+  // With S3, local files are on the disk of this machine, and there may be no worker here to remove them.
   const sweepLocal = (): void =>
     void sweepLocalFiles(platform).catch((error: unknown) => log.warn({ err: error }, 'local files could not be removed'));
   sweepLocal();

@@ -16,21 +16,21 @@ export type Json = Record<string, unknown>;
 
 const isSchema = (value: unknown): value is TSchema => typeof value === 'object' && value !== null && '~kind' in value;
 
-/** The contract's schemas by their names there. They are recognised wherever they stand, as composing them keeps the object itself. */
+/** The exported name of each schema of the contract, by schema object. Composed schemas contain the same objects, so they are recognized at any depth. */
 const names = new Map<unknown, string>(
   [application, channel, command, community, discovery, endpoint, interaction, message, server, shared, user].flatMap((module) =>
     Object.entries<unknown>(module).flatMap(([name, value]) => (isSchema(value) ? [[value, name] as const] : [])),
   ),
 );
 
-/** Writes schemas into a document: the contract's own as references, everything else where it stands. */
+/** Writes schemas into a document: schemas of the contract as references, all others inline. */
 export interface SchemaWriter {
   write(schema: TSchema): Json;
-  /** Every schema that was referred to, by name, for `components.schemas`. */
+  /** All referenced schemas by name, for `components.schemas`. */
   named(): Json;
 }
 
-/** A writer for one document. */
+/** Creates a writer for one document. */
 export function createSchemaWriter(): SchemaWriter {
   const used = new Map<string, unknown>();
   const copy = (value: unknown): unknown => {
@@ -42,7 +42,7 @@ export function createSchemaWriter(): SchemaWriter {
     const name = names.get(value);
     if (name === undefined) return copy(value);
     if (!used.has(name)) {
-      used.set(name, null); // known before its own parts are written
+      used.set(name, null); // set first, so that a recursive schema ends
       used.set(name, copy(value));
     }
     return { $ref: `#/components/schemas/${name}` };

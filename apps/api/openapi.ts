@@ -15,7 +15,7 @@ const rateLimitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateL
 
 const pageHeaders = ['X-Has-More', 'Link'];
 
-/** Every code that `route` can answer: its own, and those that the layers around it give. */
+/** All error codes of a route: its own, and those of the middleware. */
 export function codesOf(route: Route): ErrorCode[] {
   const codes = new Set<ErrorCode>([...route.errors, 'unavailable']);
   if (route.auth !== 'none') codes.add('unauthorized');
@@ -87,7 +87,7 @@ function parameters(route: Route, path: string, schemas: SchemaWriter): Json[] {
   return [...inPath, ...inQuery, ...keys.map((name) => ({ $ref: `#/components/parameters/${name}` }))];
 }
 
-/** A name for the operation that no other has: the method and the words of its path. */
+/** A unique name of the operation: the method and the words of its path. */
 const operationId = (method: string, path: string): string =>
   method.toLowerCase() +
   path
@@ -212,13 +212,13 @@ const components: Json = {
   },
 };
 
-/** The OpenAPI 3.1 document of `routes` as reached under `baseUrl`; rendered, never committed. */
+/** Renders the OpenAPI 3.1 document of `routes` as served under `baseUrl`. It is never committed. */
 export function renderOpenApi(routes: readonly Route[], baseUrl: string): { openapi: string } & Json {
   const schemas = createSchemaWriter();
   const paths: Record<string, Json> = {};
   const byShape = new Map<string, string>();
   for (const route of routes) {
-    // Two paths that differ in the names of their holes only are one path to OpenAPI.
+    // OpenAPI treats two paths that differ only in the names of their parameters as one path.
     const path = byShape.get(shapeOf(route.path)) ?? route.path;
     byShape.set(shapeOf(path), path);
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, path, schemas) };

@@ -8,15 +8,15 @@ import { refuse } from '../../lib/base/errors.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
 import type { State } from './state.ts';
 
-/** Where the build puts what browsers get: beside the compiled code, also when the sources run as they are. */
+/** The folder of the web build, `dist/web/`. It is the same whether the compiled code or the TypeScript sources run. */
 const builtPages = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../dist/web/' : '../../web/', import.meta.url));
 
-/** The first parts of the people's client's paths, besides `/` itself: each of them answers its one page. */
+/** The first segments of the web client's paths. Each of these paths, and `/`, serves the client's only page. */
 export const clientPaths = ['login', 'register', 'invite', 'servers', 'dms', 'discovery', 'apps', 'settings'] as const;
 
 const isClientPath = (first: string): boolean => (clientPaths as readonly string[]).includes(first);
 
-/** What a page may do: run and load what is of its own origin, talk to that and to the gateway, and nothing else. */
+/** The Content-Security-Policy of pages: a page may only load from and connect to its own origin, and connect to the gateway. */
 function policyOf(gatewayUrl: string): string {
   return [
     "default-src 'none'",
@@ -35,16 +35,16 @@ function policyOf(gatewayUrl: string): string {
   ].join('; ');
 }
 
-/** A file of the build: a page, what a page is made of, or what lies beside the pages, such as their icon. */
+/** A file of the web build. `asset`: a script, style or other file that pages load. `beside`: a file next to the pages, such as the icon. */
 interface Built {
   file: string;
   kind: 'page' | 'asset' | 'beside';
 }
 
-/** How long each is good for: a page is asked for anew each time, names of assets hold a hash of their content. */
+/** `Cache-Control` of each kind. Pages are revalidated each time. Assets never change, because their names contain a hash of their content. */
 const caching = { page: 'no-cache', asset: 'public, max-age=31536000, immutable', beside: 'public, max-age=86400' };
 
-/** The file that a path stands for; null for what is none of ours. Names are plain: nothing encoded, no dots but those of endings. */
+/** The file of the web build that a path names, or null. Only plain names match: no percent-encoding, and dots only before file extensions. */
 function builtOf(path: string): Built | null {
   const [, first = ''] = path.split('/', 2);
   if (path === '/' || isClientPath(first)) return { file: 'index.html', kind: 'page' };
@@ -53,14 +53,17 @@ function builtOf(path: string): Built | null {
   return /^\/[\w-]+\.(?:svg|png|ico|webmanifest)$/.test(path) ? { file: path.slice(1), kind: 'beside' } : null;
 }
 
-/** Paths of programs: what they do not name is 404 as JSON, also for a browser. */
+/** Whether a path is used by programs. Unknown paths of these kinds are 404 as JSON, even in a browser. */
 const isForPrograms = (path: string): boolean => /^\/(?:api|files|images|assets|gateway)(?:\/|$)/.test(path);
 
-/** Whether a browser opens a path as a page: it prefers HTML. */
+/** Whether a browser opens the path as a page: the request prefers HTML to JSON. */
 const opensPage = (ctx: Context): boolean =>
   (ctx.method === 'GET' || ctx.method === 'HEAD') && !isForPrograms(ctx.path) && ctx.accepts('json', 'html') === 'html';
 
-/** Tells states of a file apart by its content, so that nodes that were installed at different times agree; null when there is no file. Read once a state. */
+/**
+ * Returns a function that returns the ETag of a file in `folder`, or null if there is no such file. The ETag is a hash of the content, so that nodes that were
+ * installed at different times return the same one. A file is read again only when its modification time has changed.
+ */
 function createTags(folder: string): (file: string) => Promise<string | null> {
   const known = new Map<string, { at: number; tag: string }>();
   return async (file) => {
@@ -69,7 +72,7 @@ function createTags(folder: string): (file: string) => Promise<string | null> {
     if (!found?.isFile()) return null;
     const before = known.get(file);
     if (before?.at === found.mtimeMs) return before.tag;
-    // Weak, as the compressed files are sent under the same one.
+    // The ETag is weak, because the compressed files are sent with the same one.
     const tag = `W/"${createHash('sha256')
       .update(await readFile(path))
       .digest('base64url')}"`;
@@ -78,10 +81,10 @@ function createTags(folder: string): (file: string) => Promise<string | null> {
   };
 }
 
-/** Spellings of this machine. The cookie and `Origin` belong to one of them: the one of the public address. */
+/** Names of the local machine. The cookie and `Origin` are only valid for the one in the public address. */
 const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-/** Where a page that was asked for by another spelling of this machine is to be found; null when it is right here. */
+/** If the request uses another name of the local machine than the public address, returns the URL to redirect to, else null. */
 function rightPlace(ctx: Context, base: URL): string | null {
   if (!URL.canParse(`${base.protocol}//${ctx.host}`)) return null;
   const { host, hostname, port } = new URL(`${base.protocol}//${ctx.host}`);
@@ -89,13 +92,13 @@ function rightPlace(ctx: Context, base: URL): string | null {
   return isOther ? base.origin + ctx.path + ctx.search : null;
 }
 
-/** What is not used by any page. */
+/** Browser features that no page uses. */
 const closed = ['accelerometer', 'camera', 'display-capture', 'geolocation', 'gyroscope', 'microphone', 'midi', 'payment', 'usb'];
 
 /**
- * The people's client and the developer portal as files of the build, under a strict policy; any path of theirs answers the page, which finds out itself what
- * to show. `folder` holds the build; 503 while it holds none. An asset that is not there is 404. A browser gets the client for any other path too, with status
- * 404, except for paths of programs; those, and other callers, are left to others.
+ * Serves the web client and the developer portal from the web build in `folder`, with a strict Content-Security-Policy. Each path of theirs returns the page,
+ * which decides what to show. The answer is 503 while `folder` contains no build, and 404 for an unknown asset. For any other unknown path a browser gets the
+ * client's page with status 404. Paths of programs, and requests that do not prefer HTML, go to the next middleware.
  */
 export function servePages({ config }: Pick<ApiPlatform, 'config'>, folder: string = builtPages): Middleware<State> {
   const base = new URL(config.baseUrl);

@@ -2,7 +2,7 @@ import type { Context } from 'koa';
 import type { TObject } from 'typebox';
 import { checkFit } from '../../lib/contract/check.ts';
 
-/** The query's values by the types of `schema`. Refuses repeated values, and text that is not a plain whole number where one is asked. */
+/** Reads the query parameters by the types of `schema`. Refuses repeated parameters, and text that is not a whole number for an integer (`invalid_request`). */
 export function readQuery(schema: TObject, given: Record<string, string | string[] | undefined>): Record<string, unknown> {
   const query: Record<string, unknown> = {};
   for (const [name, property] of Object.entries(schema.properties)) {
@@ -15,7 +15,7 @@ export function readQuery(schema: TObject, given: Record<string, string | string
   return query;
 }
 
-/** Says on an answer whether there is another page, and where: at the caller's own query with the values of `next`. Null on the last page. */
+/** Sets `X-Has-More`, and `Link` to the next page: the caller's own query with the values of `next` replaced. `next` is null on the last page. */
 export function setNext(ctx: Context, baseUrl: string, next: Record<string, string> | null): void {
   ctx.set('X-Has-More', String(next !== null));
   if (next === null) return;

@@ -8,18 +8,18 @@ import type { Client } from '../../lib/domain/sessions.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
 import type { Verdict } from '../../lib/store/throttle.ts';
 
-/** HTTP methods that routes use. */
+/** The HTTP methods that routes use. */
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** Who may call: any account, people only, or whoever holds what the path names (an interaction's token, an invite's code). */
+/** Who may call: any account, people only, or everyone (`none`). With `none`, a credential may be in the path, such as an interaction's token. */
 export type Auth = 'account' | 'person' | 'none';
 
-/** Which bucket a route is counted in: its caller's (or address', without one), the strict one of log-ins, or none. */
+/** The rate limit bucket of a route: the caller's (without a caller, the address's), the strict bucket of logins, or none. */
 export type RateLimit = 'caller' | 'login' | 'none';
 
 type Holes<P extends string> = P extends `${string}{${infer K}}${infer R}` ? K | Holes<R> : never;
 
-/** A reply other than the route's usual one: the status of `orElse`, with or without a body. */
+/** A reply with the status of the route's `orElse` instead of its usual status, with or without a body. */
 export class OrElse {
   readonly body: unknown;
   constructor(body?: unknown) {
@@ -27,7 +27,7 @@ export class OrElse {
   }
 }
 
-/** A reply whose body is JSON already. */
+/** A reply whose body is already serialized as JSON. */
 export class Prepared {
   readonly json: Buffer;
   constructor(json: Buffer) {
@@ -35,31 +35,34 @@ export class Prepared {
   }
 }
 
-/** What a route is given beside the platform and the actor. */
+/** The input of a route, besides the platform and the actor. */
 export interface Input<P extends string, Q, B> {
   params: Record<Holes<P>, string>;
   query: Q;
   body: B;
-  /** The files of a multipart body, in their order; none where the route takes none. */
+  /** The files of the body in their order; empty for a route without files. */
   files: readonly ReceivedFile[];
-  /** The id that a create gives to its resource, or that names the create of a message; the same again when the request is run again after a crash. */
+  /** The id for the resource that a route creates, or for the creation of a message. It is the same if the request is run again after a crash. */
   newId: string;
-  /** Whether the request may be run again under the same id: it came with an Idempotency-Key. */
+  /** Whether the request has an Idempotency-Key, so that it may be run again with the same `newId`. */
   isRepeatable: boolean;
-  /** What a list of messages begins with. */
+  /** For a list of messages: what was read with and beside the preflight. */
   page: PageStart;
   address: string;
-  /** Where the request comes from, for a session that it opens. */
+  /** The address and user agent of the request, for a session that it opens. */
   client: Client;
-  /** Counts a try of a username's password: by username and address, beside the address; and slows down when many addresses try it. Refuses `rate_limited`. */
+  /**
+   * Counts a login attempt for a username, by username and address and by username alone. Waits when many addresses try the same username. Refuses
+   * `rate_limited`.
+   */
   takeLogin: (username: string) => Promise<void>;
-  /** Sets the headers of a bucket that the route itself counts in, by the bucket's name. Refuses `rate_limited` (docs/behavior/requests.md#rate-limits). */
+  /** Sets the rate limit headers for a bucket of the route's own. Refuses `rate_limited` if the verdict says so (docs/behavior/requests.md#rate-limits). */
   tellRate: (bucket: string, verdict: Verdict) => void;
-  /** Says on the answer by `X-Has-More` whether there is another page, and by `Link` where: `next` is what its query has instead of the caller's. */
+  /** Sets `X-Has-More`, and `Link` to the next page. `next` holds the query parameters that differ from the caller's; null on the last page. */
   setNext: (next: Record<string, string> | null) => void;
-  /** Sets the cookie of a fresh session, or clears it. */
+  /** Sets the session cookie to a new token, or clears it (null). */
   setSession: (token: string | null) => void;
-  /** The credential's token id, for logging out. */
+  /** The token id of the caller's credential, for logging out. */
   tokenId: string | null;
 }
 
@@ -79,44 +82,43 @@ export interface Route<
   query?: Q;
   body?: B;
   /**
-   * It also takes `multipart/form-data`: the body in the part `payload_json`, and files. Called before any of such a body is read; refuses who may not post.
-   * `keyed`: it may repeat a post that was made, under its Idempotency-Key. What it answers is called before each file is taken in, and refuses who may post
-   * but no files.
+   * Makes the route also accept `multipart/form-data`: the body in the part `payload_json`, and files. Called before any of such a body is read; refuses
+   * callers who may not post. `keyed`: the request has an Idempotency-Key, so it may repeat an earlier post. The returned function is called before each file
+   * is read, and refuses callers who may post but may not attach files.
    */
   admitUpload?: (platform: ApiPlatform, actor: Actor, params: Record<Holes<P>, string>, keyed: boolean) => Promise<() => void>;
   /**
-   * Its body is one image, raw, which comes as the only file. Called before any of it is read; refuses who may not send it.
+   * Makes the route accept one raw image as its body, which becomes the only file. Called before any of it is read; refuses callers who may not send it.
    */
   admitPicture?: (platform: ApiPlatform, actor: Actor, params: Record<Holes<P>, string>) => Promise<unknown>;
   /**
-   * Its body is a delivery of a code host, and comes to `run` as the `Arrival` that it was read as.
-   * `checkPath` answers its webhook's server.
+   * The body is a delivery of a code host; `run` receives it as an `Arrival`. The route's `checkPath` must return the webhook's server.
    */
   takesDelivery?: true;
   /**
-   * Checks the id and the token in the path, which are the credential, before any of the body is read. Refuses `not_found` for a wrong pair, which is charged to
-   * the address; a right one is never charged or refused for that.
+   * Checks the id and the token in the path, which are the credential, before any of the body is read. Refuses `not_found` for a wrong pair, which is charged
+   * to the address's rate limit bucket. A correct pair is not charged, and works even while that bucket is empty.
    */
   checkPath?: (platform: ApiPlatform, params: Record<Holes<P>, string>) => Promise<{ serverId: string } | void>;
-  /** Whether the body may be left out altogether. */
+  /** Whether the body may be missing. */
   bodyOptional?: true;
   reply: { status: 200 | 201 | 202 | 204; body?: R };
-  /** Its answer says whether there is another page, by `X-Has-More` and `Link`. */
+  /** The answer has the headers `X-Has-More` and `Link`, which say whether there is another page. */
   paged?: true;
-  /** It reads so much that only a few run at once, shared fairly among callers. */
+  /** The route reads so much that only a few requests run at once, shared fairly among callers. */
   costly?: true;
-  /** Its answer has a strong ETag: who sends that back in `If-None-Match` gets 304 while the answer is still the same. */
+  /** The answer has a strong ETag. A request with that ETag in `If-None-Match` gets 304 while the answer is the same. */
   hasEtag?: true;
   orElse?: { status: 200 | 201 | 204; about: string };
-  /** It makes something, so it takes an Idempotency-Key. `secret`: its answer holds one. */
+  /** The route creates a resource, so it accepts an Idempotency-Key. `secret`: its answer contains a secret. */
   creates?: 'resource' | 'secret';
-  /** It makes something that is compared by time with what other nodes make: its id comes from the clock of Redis. */
+  /** The id of what the route creates comes from the clock of Redis, so that it is ordered with ids of other nodes. */
   takesClockId?: true;
-  /** It reads the messages of its `{channelId}` as a list. */
+  /** The route lists the messages of its `{channelId}`. */
   readsMessages?: true;
   /**
-   * It writes a server's roles, members, channels, overwrites, webhooks, threads, invites or settings, so it runs in `manageServer`. `true` where the path names the
-   * server or one of its channels by `{serverId}` or `{channelId}`; else it answers the server's id, null when there is none.
+   * The route writes a server's roles, members, channels, overwrites, webhooks, threads, invites or settings, so it runs in `manageServer`. `true` if the path
+   * contains `{serverId}` or `{channelId}`. Otherwise a function that returns the server's id, or null if there is no server.
    */
   manages?: true | ((platform: ApiPlatform, params: Record<Holes<P>, string>, body: Static<B>) => Promise<string | null>);
   rateLimit?: RateLimit;
@@ -128,7 +130,7 @@ export interface Route<
   ) => Promise<(R extends TSchema ? Static<R> : void) | OrElse | Prepared>;
 }
 
-/** Declares a route. The holes of the path type the params, the schemas type query, body and reply, `errors` are catalogue codes. */
+/** Declares a route. `params` are typed by the path's parameters; query, body and reply by their schemas. `errors` are codes of `catalogue`. */
 export const route = <
   const P extends string,
   const A extends Auth,
@@ -139,6 +141,6 @@ export const route = <
   entry: Route<P, Q, B, R, A>,
 ): Route => entry;
 
-/** A list of `schema`, of at most so many as the limit says. */
+/** An array of `schema` with at most as many items as the limit named `most`. */
 export const List = <S extends TSchema>(schema: S, most: keyof typeof limits): TArray<S> =>
   Type.Array(schema, { maxItems: limits[most] as number });

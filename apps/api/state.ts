@@ -1,9 +1,9 @@
 import type { Actor } from '../../lib/domain/access.ts';
 
-/** What the layers of a request leave for those inside them. */
+/** The Koa state that middleware and routes share during a request. */
 export interface State {
   requestId: string;
-  /** The route's path with its holes, once it is known. */
+  /** The route's path with parameters in braces, once it is known. */
   route?: string;
   actor?: Actor | null;
 }

@@ -6,7 +6,7 @@ const windowMs = 60_000;
 
 const isOver = ({ windowAt }: AddressUsage): boolean => monotonic() - windowAt >= windowMs;
 
-/** Whether the node takes no further socket from the address now. */
+/** Whether the node refuses further sockets from the address now. */
 export function isAddressFull({ addresses }: GatewayNode, address: string): boolean {
   const usage = addresses.get(address);
   if (!usage) return false;
@@ -23,8 +23,8 @@ export function addSocket({ addresses, metrics }: GatewayNode, socket: GatewaySo
 }
 
 /**
- * Counts the socket no longer as unidentified. `failed`: it closed without having identified, and the client is to blame. Does nothing when it was called
- * for the socket before.
+ * Stops counting the socket as unidentified. `failed`: it closed without having identified, and the client is to blame. A second call for the same socket does
+ * nothing.
  */
 export function removeSocket({ addresses, metrics }: GatewayNode, socket: GatewaySocket, failed: boolean): void {
   const usage = socket.address === null ? undefined : addresses.get(socket.address);

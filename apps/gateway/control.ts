@@ -11,16 +11,16 @@ import { sendUnlogged } from './unlogged.ts';
 import { forgetMember } from './visibility.ts';
 import { closeSocket } from './writer.ts';
 
-/** An account's membership of a server changed. */
+/** Handles a change of an account's membership of a server. */
 function receiveMember(node: GatewayNode, { place: name, accountId }: Extract<Control, { kind: 'member' }>): void {
   const place = node.places.get(name);
   if (!place || !(node.accounts.has(accountId) || place.members.has(accountId))) return;
   const lane = laneOf(node, place);
-  if (lane.state === 'held') return; // all access data is loaded anew when it goes on
+  if (lane.state === 'held') return; // all access data is reloaded when the lane is live again
   applyInOrder(node, lane, () => forgetMember(node, place, accountId));
 }
 
-/** A mark after all entries up to `n`: either all of them were received, or something was missed. */
+/** Handles a mark. Redis published it after all entries up to `n`, so an entry of these that the node has not received was missed. */
 function receiveMark(node: GatewayNode, { k, n, id, active }: Extract<Control, { kind: 'mark' }>): void {
   const lane = laneOf(node, { k });
   if (lane.state === 'held') return;
@@ -48,7 +48,7 @@ function receiveBroadcast(node: GatewayNode, { name, data, servers, accounts }: 
   if (receivers.size > 0) sendUnlogged(node, receivers, name, data);
 }
 
-/** Checks every session's token again: one with a token that was reset is closed with 4004. Tried again each second while the database does not answer. */
+/** Checks the token of each session again and closes the socket with 4004 if it is no longer valid. Retried each second while the database does not answer. */
 export async function checkTokens(node: GatewayNode, account: LocalAccount): Promise<void> {
   try {
     for (const session of account.sessions) {
@@ -63,7 +63,7 @@ export async function checkTokens(node: GatewayNode, account: LocalAccount): Pro
   }
 }
 
-/** A control message. */
+/** Handles a control message. */
 export function receiveControl(node: GatewayNode, message: Control): void {
   if (message.kind === 'mark') return receiveMark(node, message);
   if (message.kind === 'member') return receiveMember(node, message);
@@ -74,7 +74,7 @@ export function receiveControl(node: GatewayNode, message: Control): void {
   if (!account) return;
   if (message.kind === 'access') void checkTokens(node, account);
   else {
-    // The subscription may lag behind a later take-over by a socket of ours: Redis knows who holds it now.
+    // The message may be older than a later takeover by a socket of this node. So ask Redis who owns the session now.
     const session = node.sessions.get(message.session);
     if (session && session.owner !== message.owner) void refreshSession(node, session, null);
   }

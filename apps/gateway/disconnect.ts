@@ -6,10 +6,10 @@ import { dropPresences } from './presence.ts';
 import { type GatewayNode, type GatewaySocket, monotonic, type Session, type SessionRelease } from './state.ts';
 import { closeSocket, isOpen, sendControl } from './writer.ts';
 
-/** How many departures are remembered while Redis is away; sessions beyond them end by themselves within 6 minutes. */
+/** How many releases are kept for a retry while Redis does not answer. Sessions beyond that expire in Redis within 6 minutes. */
 const pendingReleasesMost = 20_000;
 
-/** Tells Redis that a session was given up; tried again each second while Redis does not answer, as presence must not show who is gone. */
+/** Releases a session in Redis. Retried each second while Redis does not answer, because presence must not show an account that is gone as online. */
 export async function releaseSession(node: GatewayNode, departure: SessionRelease): Promise<void> {
   try {
     await node.platform.sessions.leave(departure, departure.how);
@@ -19,7 +19,10 @@ export async function releaseSession(node: GatewayNode, departure: SessionReleas
   }
 }
 
-/** Gives a session up on this node. `end`: for good; `wait`: it can be resumed; `lost`: it is no longer this socket's. The socket is the caller's to close. */
+/**
+ * Removes a session from this node. `end`: the session is over. `wait`: it can be resumed. `lost`: it is not released in Redis, because another socket owns it,
+ * it is gone, or the caller releases it. The caller closes the socket.
+ */
 export function dropSession(node: GatewayNode, session: Session, how: 'end' | 'wait' | 'lost'): void {
   if (session.state === 'closing') return;
   if (session.state !== 'connecting') node.metrics.sockets.dec({ kind: session.account.bot ? 'bot' : 'person' });
@@ -37,10 +40,10 @@ export function dropSession(node: GatewayNode, session: Session, how: 'end' | 'w
   if (how !== 'lost') void releaseSession(node, { id: session.id, accountId: account.id, owner: session.owner, how });
 }
 
-/** Whether the node still holds the session: it may have given it up while a store was asked. */
+/** Whether the node still holds the session. Check this after each call of a store, because the session may have been dropped meanwhile. */
 export const isHeld = ({ state }: Session): boolean => state !== 'closing';
 
-/** The resume failed for good: the client gets op 9, and may identify on the same socket. */
+/** Refuses a resume that cannot succeed: sends op 9. The client may then identify on the same socket. */
 export function refuseResume(node: GatewayNode, socket: GatewaySocket, reason: string): void {
   if (socket.session) dropSession(node, socket.session, 'lost');
   if (!isOpen(socket)) return;
@@ -49,7 +52,7 @@ export function refuseResume(node: GatewayNode, socket: GatewaySocket, reason: s
   sendControl(node, socket, { op: op.invalid, d: { resumable: false, reason } });
 }
 
-/** Ends a session whose position is void: op 9, not resumable. The socket of one that was live is closed. */
+/** Ends a session that cannot continue from its position: sends op 9, not resumable. Unless the session is still connecting, its socket is closed as well. */
 export function invalidate(node: GatewayNode, session: Session, reason: string): void {
   const { socket, state } = session;
   if (state === 'closing') return;
@@ -59,9 +62,9 @@ export function invalidate(node: GatewayNode, session: Session, reason: string):
   closeSocket(node, socket, 'lost', reason);
 }
 
-/** Notes what the client has received, and keeps the session alive; closes the socket of a session that another holds now. Never rejects. */
+/** Extends the session's life in Redis and stores what the client has received. Closes the socket if another one owns the session now. Never rejects. */
 export async function refreshSession(node: GatewayNode, session: Session, received: unknown): Promise<void> {
-  // What was sent after the event that the client names last is nothing: so it has been given all that the node has.
+  // The client names the last event that was sent to it, so it has received everything up to the node's position.
   const isUpToDate = session.state === 'live' && received === session.s;
   const noted = isUpToDate ? { s: session.s, at: positionOfNode(node) } : undefined;
   const { id, owner, account } = session;
@@ -69,7 +72,7 @@ export async function refreshSession(node: GatewayNode, session: Session, receiv
   if (!kept) loseSession(node, session);
 }
 
-/** Closes the socket of a session that another socket holds now, or that is gone. */
+/** Closes the socket of a session that another socket owns now, or that is gone. */
 export function loseSession(node: GatewayNode, session: Session): void {
   if (session.state === 'closing') return;
   dropSession(node, session, 'lost');

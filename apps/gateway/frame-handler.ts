@@ -12,10 +12,10 @@ import { closeSocket, isOpen } from './writer.ts';
 const windowMs = 60_000;
 const ackBytes = plainBytes({ op: op.ack, d: null });
 
-/** Whether its client has identified. */
+/** Whether the client has identified or resumed. */
 const isReady = ({ stage, session }: GatewaySocket): boolean => stage === 'entered' && session !== null && session.state !== 'connecting';
 
-/** Counts `frames` more, and all bytes received; true when the socket has sent more in 60 s than it may. Until it has identified it may send little. */
+/** Adds `frames` to the count; true when the socket has sent more frames or bytes in 60 s than allowed. The limits are lower before it has identified. */
 function isOverLimit(socket: GatewaySocket, frames: number): boolean {
   const now = monotonic();
   if (now - socket.windowAt >= windowMs) {
@@ -32,10 +32,10 @@ function isOverLimit(socket: GatewaySocket, frames: number): boolean {
   );
 }
 
-/** How long a socket that sends too much stays open for its close frame to arrive, in milliseconds. */
+/** How long a socket that sends too much stays open so that the close frame can reach the client, in milliseconds. */
 const floodClosingMs = 1_000;
 
-/** Closes a socket that sends too much. Nothing more is read from it: what it still sends costs nothing. */
+/** Closes a socket that sends too much and stops reading from it, so that further data costs nothing. */
 function stopReading(socket: GatewaySocket): void {
   fail(socket, 'tooFast', 'too many frames or bytes in 60 s');
   socket.pause();
@@ -103,7 +103,7 @@ function onPong(this: WebSocket): void {
   if (this instanceof GatewaySocket && isOpen(this) && isOverLimit(this, 1)) stopReading(this);
 }
 
-/** Counts bytes that belong to no whole frame yet, and those of a socket that is being closed for another reason. */
+/** Counts bytes as they arrive, so that incomplete frames count, and also what a socket sends while it is being closed for another reason. */
 function onBytes(socket: GatewaySocket): void {
   if (!socket.isPaused && isOverLimit(socket, 0)) stopReading(socket);
 }
@@ -114,14 +114,14 @@ function onClose(this: WebSocket, code: number): void {
   node.sockets.delete(this);
   removeSocket(node, this, !node.closing);
   this.stage = 'closing';
-  // 1000 and 1001 from the client end its session; anything else leaves it resumable.
+  // The close codes 1000 and 1001 end the session. After any other code it can be resumed.
   if (session) dropSession(node, session, code === 1000 || code === 1001 ? 'end' : 'wait');
 }
 
-// Faults of a peer (a frame too long, broken text) close its socket by themselves.
+// `ws` itself closes the socket after a protocol error of the client, such as a frame that is too long or invalid UTF-8.
 const onError = (): void => undefined;
 
-/** Handles the frames of a client from now on. */
+/** Starts handling the frames of a client. */
 export function handleFrames(socket: GatewaySocket): void {
   socket.windowAt = monotonic();
   socket.bytesBefore = socket.raw.bytesRead;
@@ -133,7 +133,7 @@ export function handleFrames(socket: GatewaySocket): void {
   socket.on('error', onError);
 }
 
-/** Closes the sockets whose deadline has passed: not identified in time, without a heartbeat, or still there after their close. */
+/** Closes the sockets whose deadline has passed: they have not identified in time, have sent no heartbeat, or have not answered the close. */
 export function closeExpired(sockets: Iterable<GatewaySocket>): void {
   const now = monotonic();
   for (const socket of sockets) {

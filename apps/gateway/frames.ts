@@ -3,16 +3,16 @@ import type { Entry } from '../../lib/store/log/entry.ts';
 import { interactionTokenOf } from '../../lib/store/seal.ts';
 
 /**
- * Opcodes (docs/delivery.md#opcodes). `watch` names the accounts whose presence the session receives: `{ watch: [ids] }`, at most 500, in place of those named
- * before. The gateway answers with PRESENCE_UPDATE for each new one that is not offline, and then with `{ offline: [ids] }` for the others. It leaves out accounts
- * that share neither a server nor a DM with the session's account; once they share a server their presence comes as well. The list ends with the socket: a client
- * sends it again after READY and RESUMED.
+ * Opcodes (docs/delivery.md#opcodes). `watch` names the accounts whose presence the session receives: `{ watch: [ids] }`, at most 500. It replaces the previous
+ * list. The gateway answers with a PRESENCE_UPDATE for each new account that is not offline, then with `{ offline: [ids] }` for the others. It leaves out
+ * accounts that share neither a server nor a DM with the session's account, and sends their presence once they share a server. The list is lost with the
+ * socket: a client sends it again after READY and RESUMED.
  */
 export const op = { dispatch: 0, heartbeat: 1, identify: 2, watch: 3, resume: 6, reconnect: 7, invalid: 9, hello: 10, ack: 11 } as const;
 
 /**
- * Close codes (docs/delivery.md#close-codes). `badWatch`: not a list of at most 500 ids. `lost`: the session is held elsewhere or cannot go on here; `restart`: the
- * node stops; `unavailable`: a store does not answer. After those three: connect again and resume.
+ * Close codes (docs/delivery.md#close-codes). `badWatch`: not a list of at most 500 ids. `lost`: another socket owns the session, or it cannot continue here.
+ * `restart`: the node stops. `unavailable`: a store does not answer. After those three the client connects again and resumes.
  */
 export const closeCode = {
   lost: 4000,
@@ -50,10 +50,10 @@ export function readFrame(data: Buffer, binary: boolean): ClientFrame | null {
 }
 
 const closing = Buffer.from('}');
-/** Up to this many bytes a payload is copied behind its prefix: one buffer is written faster than two. */
+/** A payload of at most this many bytes is copied into one buffer with its prefix, because one buffer is written faster than two. */
 const copiedBytes = 16 * 1024;
 
-/** The bytes of a whole WebSocket text message whose text is `text` and then `tail`, in one piece or two. */
+/** Encodes an unmasked WebSocket text message with `text` followed by `tail`, as one buffer or two. */
 function messageBytes(text: string, tail: Buffer): Buffer[] {
   const copied = tail.length <= copiedBytes;
   const length = text.length + tail.length;
@@ -74,16 +74,16 @@ function messageBytes(text: string, tail: Buffer): Buffer[] {
   return copied ? [bytes] : [bytes, tail];
 }
 
-/** The bytes of an event under the position `s`. `payload` is JSON. */
+/** Encodes an event with the position `s`. `payload` is JSON. */
 export const eventBytes = (name: string, s: string, payload: Buffer): Buffer[] =>
   messageBytes(`{"op":0,"t":"${name}","s":"${s}","d":`, Buffer.concat([payload, closing]));
 
-/** The payload of an entry as clients get it: an interaction with its token, which is kept in no store. */
+/** The payload of an entry as clients receive it. The token of an interaction is added here, because no store contains it. */
 export function payloadOf({ head, payload }: Entry, appKey: Buffer): Buffer {
   if (!traitsOf(head.name).hasToken) return payload;
   const { id } = JSON.parse(payload.toString('utf8')) as { id: string };
   return Buffer.concat([payload.subarray(0, -1), Buffer.from(`,"token":"${interactionTokenOf(appKey, id)}"}`)]);
 }
 
-/** The bytes of a frame that is no event. */
+/** Encodes a frame that is not an event. */
 export const plainBytes = (frame: object): Buffer => Buffer.concat(messageBytes('', Buffer.from(JSON.stringify(frame))));

@@ -19,19 +19,19 @@ import { closeSocket, isOpen, sendEvent } from './writer.ts';
 /** What a client sends as `d` of identify and resume, not yet checked. */
 export type Login = Record<string, unknown>;
 
-/** The token of an identify or resume, without `Bot ` or `Bearer `; an identify without one may use the cookie. */
+/** The token of an identify or resume, without `Bot ` or `Bearer `. Without a token, the one from the cookie of the upgrade request. */
 function tokenOf(socket: GatewaySocket, login: Login): string | null {
   if (login.token === undefined || login.token === null) return socket.cookie;
   return typeof login.token === 'string' ? login.token.replace(/^(?:Bot|Bearer) /, '') : null;
 }
 
-/** The events that reach a bot: those for every bot, and those it asked for by name. Names we do not know are passed over. */
+/** The events that a bot receives: those that every bot receives, and those that it asked for by name. Unknown names are ignored. */
 function eventsOf(asked: unknown): readonly EventName[] {
   if (!Array.isArray(asked)) return botEvents;
   return [...botEvents, ...optInEvents.filter((name) => asked.includes(name))];
 }
 
-/** Creates a session: the node holds it from now on, and it receives no events until it is ready. */
+/** Creates a session on this node. It receives no events until its client has been sent READY or RESUMED. */
 function createSession(node: GatewayNode, socket: GatewaySocket, { account }: Credential, id: string, token: string): Session {
   const local = node.accounts.get(account._id) ?? { id: account._id, bot: account.kind === 'bot', sessions: new Set<Session>() };
   node.accounts.set(local.id, local);
@@ -54,7 +54,7 @@ function createSession(node: GatewayNode, socket: GatewaySocket, { account }: Cr
   return session;
 }
 
-/** Subscribes to the account's own place, then checks the token again: this node was not informed of a reset before that. */
+/** Subscribes to the account's own place, then checks the token again, because the node does not receive token resets before it is subscribed. */
 async function subscribeOwnPlace(node: GatewayNode, session: Session): Promise<Credential | null> {
   await joinPlaces(node, session, [accountPlace(session.account.id)]);
   return credentialOf(node.platform, session.token);
@@ -65,7 +65,7 @@ function refuseToken(node: GatewayNode, socket: GatewaySocket): void {
   closeSocket(node, socket, 'badToken', 'the token is not valid');
 }
 
-/** The session's client has been sent READY or RESUMED. */
+/** Marks the session as authenticated, after its client has been sent READY or RESUMED. */
 function markAuthenticated(node: GatewayNode, session: Session, state: 'replaying' | 'live'): void {
   const { socket } = session;
   session.state = state;
@@ -95,7 +95,7 @@ async function membershipsOf(
   return found.map(({ serverId, ob }) => ({ serverId, pending: ob?.find(({ name }) => ownMembershipIn(name))?.id }));
 }
 
-/** The filters of bots, by the events that they asked for: sessions with the same events share one. */
+/** The event filters of bots, by their sorted event names. Sessions with the same events share one filter. */
 const eventFilters = new Map<string, ReadonlySet<EventName>>();
 
 function eventFilterOf({ bot }: LocalAccount, events: readonly string[]): Session['events'] {
@@ -115,7 +115,7 @@ async function identify(node: GatewayNode, socket: GatewaySocket, login: Login):
   const credential = await subscribeOwnPlace(node, session);
   if (!isOpen(socket)) return;
   if (!credential) return refuseToken(node, socket);
-  // From here on changes arrive in its own place: memberships are read after, so that none is missed.
+  // From here on the session receives membership changes in its own place. Memberships are read after that, so that no change is missed.
   session.numbers = node.lanes.map(({ seen }) => seen);
   const { id, owner, account } = session;
   const events = account.bot ? eventsOf(login.events) : [];
@@ -129,14 +129,14 @@ async function identify(node: GatewayNode, socket: GatewaySocket, login: Login):
     memberships.map(({ serverId }) => serverPlace(serverId)),
   );
   if (!isOpen(socket)) return;
-  // Of the other partitions it is given what comes from now on: a lane without places may not have moved for a second.
+  // In the other partitions the session starts at the current position: the numbers from above may be old, as a lane without places advances once a second.
   const own = node.log.partitionOf(accountPlace(account.id));
   session.numbers = node.lanes.map(({ seen, k }) => (k === own ? (session.numbers[k] as number) : seen));
   node.sessions.set(id, session);
   try {
     await node.platform.sessions.open({ id, accountId: account.id, events, node: node.id, owner });
   } finally {
-    // The socket may have closed meanwhile, or Redis may have done it without answering: no session stays without a socket.
+    // The socket may have closed meanwhile, and Redis may have opened the session without answering. No session may stay open without a socket.
     if (!isOpen(socket)) void releaseSession(node, { id, accountId: account.id, owner, how: 'end' });
   }
   if (!isOpen(socket)) return;
@@ -146,7 +146,7 @@ async function identify(node: GatewayNode, socket: GatewaySocket, login: Login):
   await replay(node, session);
 }
 
-/** Takes the session over in Redis, with what is kept of it; null when there is none. Until here its old socket, also one on this node, goes on. */
+/** Takes the session over in Redis and returns what Redis keeps of it; null when there is no such session. Until then its old socket stays in use. */
 async function takeOver(node: GatewayNode, session: Session): Promise<Kept | null> {
   const { id, owner, account } = session;
   let kept: Kept | null;
@@ -163,7 +163,7 @@ async function takeOver(node: GatewayNode, session: Session): Promise<Kept | nul
   return kept;
 }
 
-/** The servers whose events the session had at its position: those that it joined later come by the replay. Null when its own log does not reach back. */
+/** The servers of the session at its position; the replay adds servers that the account joined later. Null when its own log does not reach back so far. */
 async function serversAtPosition(node: GatewayNode, session: Session): Promise<string[] | null> {
   const [own] = session.places;
   if (!own) return null;
@@ -197,10 +197,10 @@ async function resume(node: GatewayNode, socket: GatewaySocket, login: Login, po
   if (!isOpen(socket)) return;
   if (!kept) return refuseResume(node, socket, 'there is no such session');
   await addPresenceBot(node, session);
-  // A client that has received nothing since its last heartbeat is at the position that the node had then.
+  // If the client has received nothing since its last heartbeat, its position is the one that its node had at that time.
   const { numbers, late } = (login.seq === kept.s ? readPosition(kept.at, node.log.partitions) : null) ?? position;
   session.numbers = [...numbers];
-  // Another node may have sent it what this one has not received yet.
+  // Another node may have sent the client entries that this node has not received yet.
   await Promise.all(node.lanes.filter((lane) => (numbers[lane.k] as number) > lane.known).map((lane) => barrier(node, lane)));
   if (!isOpen(socket)) return;
   if (node.lanes.some((lane) => !holds(lane, numbers[lane.k] as number))) return refuseResume(node, socket, 'the position is not known');
@@ -220,7 +220,10 @@ async function resume(node: GatewayNode, socket: GatewaySocket, login: Login, po
   });
 }
 
-/** Lets a client in, by identify or resume from a position; so many at once. A store that does not answer closes the socket with 1013: the client tries again. */
+/**
+ * Handles an identify, or a resume from a position. A limited number runs at once; the others wait. If a store does not answer, the socket is closed with 1013
+ * and the client tries again.
+ */
 export async function handshake(node: GatewayNode, socket: GatewaySocket, login: Login, position: Position | null): Promise<void> {
   socket.stage = 'entered';
   try {
@@ -229,7 +232,7 @@ export async function handshake(node: GatewayNode, socket: GatewaySocket, login:
     });
   } catch (error) {
     node.platform.log.warn({ err: error, how: position ? 'resume' : 'identify' }, 'a client could not identify');
-    // Whether Redis did what it was asked is not known: giving it up does no harm when it did not.
+    // It is not known whether Redis executed the command. Releasing a session that was not opened or taken over does no harm.
     if (socket.session) dropSession(node, socket.session, position ? 'wait' : 'end');
     removeSocket(node, socket, false);
     closeSocket(node, socket, 'unavailable', 'try again');

@@ -3,12 +3,12 @@ import { epochOf } from '../../lib/store/log/epochs.ts';
 import { writeNumbers, writePosition } from '../../lib/store/log/position.ts';
 import type { GatewayNode, Lane, Place, Session } from './state.ts';
 
-/** How soon what a lane could not ask Redis is asked again, in milliseconds. */
+/** How long a lane waits before it repeats a failed request to Redis, in milliseconds. */
 const againMs = 50;
-/** How long a mark may take to come through the subscription, in milliseconds. */
+/** How long a mark may take to arrive through the subscription, in milliseconds. */
 const markMs = 5_000;
 
-/** A lane that is yet to read the state of its log. */
+/** Creates a lane that has not read the state of its log yet. */
 export const createLane = (k: number): Lane => ({
   k,
   state: 'held',
@@ -38,36 +38,36 @@ export const laneOf = (node: GatewayNode, { k }: { k: number }): Lane => node.la
 export const whenLive = (lane: Lane): Promise<void> =>
   lane.state === 'live' ? Promise.resolve() : new Promise((resolve) => lane.waiting.push(resolve));
 
-/** What live sessions have been given, as text. */
+/** The position of the live sessions as text. */
 export function positionOfNode(node: GatewayNode): string {
   node.numbers ??= writeNumbers(node.lanes.map(({ seen }) => seen));
   return node.numbers;
 }
 
-/** What most sessions have joined late: nothing. They share this map, which is never written, as one for each takes memory. */
+/** The empty `late` map, for sessions whose places are all at their position. Most sessions share it to save memory; it must not be written to. */
 export const nothingLate: Session['late'] = new Map();
 
-/** Notes from which number on a session lacks a place that it joined late. */
+/** Notes that a session has received a place only up to number `n`, which is behind its position in the partition. */
 export function noteLate(session: Session, place: Place, n: number): void {
   if (session.late === nothingLate) session.late = new Map();
   session.late.set(place, n);
 }
 
-/** A session's position as text, while it is not live. */
+/** The position of a session that is not live, as text. */
 export const positionOf = ({ numbers, late }: Session): string =>
   writePosition(
     writeNumbers(numbers),
     new Map([...late].filter(([{ k }, n]) => n < (numbers[k] as number)).map(([{ name }, n]) => [name, n])),
   );
 
-/** Notes that live sessions have been given all up to `n`. */
+/** Notes that live sessions have been sent everything up to number `n`. */
 export function advance(node: GatewayNode, lane: Lane, n: number): void {
   if (n <= lane.seen) return;
   lane.seen = n;
   node.numbers = null;
 }
 
-/** Whether a number lies in the history that the log has. */
+/** Whether a number belongs to the known history of the log: it is not below the floor and not above the last number of its epoch. */
 export function holds({ floor, epoch, ends, known }: Lane, n: number): boolean {
   if (n < floor) return false;
   return n <= (epochOf(n) === epoch ? known : (ends.get(epochOf(n)) ?? -1));
@@ -80,7 +80,7 @@ async function sendMark(node: GatewayNode, lane: Lane): Promise<number> {
   const late = setTimeout(() => lane.marks.get(id)?.reject(new Error('a mark was lost')), markMs);
   const arrived = (): void => clearTimeout(late);
   const passing = new Promise<number>((resolve, reject) => lane.marks.set(id, { resolve, reject, arrived }));
-  passing.catch(() => undefined); // it may fail before it is waited for
+  passing.catch(() => undefined); // it may reject before it is awaited
   try {
     if (!(await node.log.mark(lane.k, id, lane.checked))) throw new Error('redis was restarted');
     return await passing;
@@ -105,8 +105,8 @@ async function untilMarked(node: GatewayNode, lane: Lane): Promise<number> {
 }
 
 /**
- * Resolves when the lane has passed all that was published before the call, with the last of these numbers. It finds out whether anything was missed, too.
- * Shared by all who ask before it is sent. Waits while Redis is away.
+ * Resolves when the lane has passed on everything that was published before the call, with the last number of it. It also detects missed entries. Callers share
+ * a barrier that has not been started yet. Waits while Redis does not answer.
  */
 export function barrier(node: GatewayNode, lane: Lane): Promise<number> {
   const begin = (): Promise<number> => {

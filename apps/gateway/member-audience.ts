@@ -2,13 +2,14 @@ import { permissionBits, permissionsOf } from '../../lib/base/permissions.ts';
 import type { EntryHead } from '../../lib/store/log/entry.ts';
 import type { Place, Session } from './state.ts';
 
-/** The permissions that make a member a manager here: who holds one of them acts on members. */
+/** A member with one of these permissions is a manager, who receives all events about members. */
 const managerBits =
   permissionBits['Manage Server'] | permissionBits['Manage Roles'] | permissionBits['Kick Members'] | permissionBits['Ban Members'];
 
 /**
- * Whether a session of a member gets an event about a member of a server of more than 1,000: those of the member, of managers (Manage Server, Manage Roles, Kick
- * Members or Ban Members), of bots that asked for the event, and those that watch the account. Everybody gets any other event.
+ * Whether a session receives an event about a member of a server. In a server of more than 1,000 members (`concernedOnly`), such an event goes only to sessions
+ * of the member, of managers (Manage Server, Manage Roles, Kick Members or Ban Members) and of bots that asked for it, and to sessions that watch the account.
+ * True for any other event.
  */
 export function getsMemberEvent({ rules, members }: Place, { member, concernedOnly }: EntryHead, { account, watch }: Session): boolean {
   if (!concernedOnly || member === undefined || account.bot || account.id === member || watch?.accounts.has(member)) return true;

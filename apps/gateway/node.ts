@@ -19,24 +19,24 @@ import { closeSocket, createWriter, sendControl } from './writer.ts';
 
 /** A listening gateway node. */
 export interface Gateway extends Listening {
-  /** What it holds: for tests and measurements. */
+  /** The state of the node, for tests and measurements. */
   node: GatewayNode;
 }
 
-/** How often the node says that it lives and tries again what failed, in milliseconds. */
+/** How often the node renews its lease and retries what failed, in milliseconds. */
 const beatMs = 1_000;
-/** How many clients are let in at once; the others wait. */
+/** How many handshakes run at once; the others wait. */
 const handshakesAtOnce = 64;
 /** How many accounts' tokens, and how many watch lists, are checked at once. */
 const checkedAtOnce = 16;
-/** Over how long the clients of a node that stops are spread, in milliseconds: they come back to the others one after another. */
+/** When the node stops, each client is told to reconnect after a random time below this, in milliseconds, so that not all arrive at the other nodes at once. */
 const spreadMs = 2_000;
-/** How long clients may take to answer the close when the node stops, in milliseconds. */
+/** How long the node waits for clients to answer the close when it stops, in milliseconds. */
 const disconnectMs = 2_000;
 
 async function createNode(platform: GatewayPlatform, metrics: Metrics): Promise<GatewayNode> {
   const id = randomBytes(9).toString('base64url');
-  // Nobody is here before the node is made: nothing that is said until then concerns it.
+  // The node has no sessions until it is created, so messages that arrive before can be ignored.
   let node: GatewayNode | null = null;
   const log = await platform.listen(id, {
     onEntry: (place, entry) => node && receiveEntry(node, place, entry),
@@ -82,7 +82,7 @@ async function createNode(platform: GatewayPlatform, metrics: Metrics): Promise<
   return made;
 }
 
-/** Runs each second: renews the node's lease, finds out whether anything was missed, and tries again what a store did not answer. */
+/** Runs each second: renews the node's lease, detects missed entries, removes expired state, and retries what failed because a store did not answer. */
 async function beat(node: GatewayNode): Promise<void> {
   forgetAddresses(node);
   removeLeftPlaces(node);
@@ -99,7 +99,7 @@ async function beat(node: GatewayNode): Promise<void> {
   void forEachAtOnce(unsure, checkedAtOnce, (account) => checkTokens(node, account));
 }
 
-/** Sends op 7 to every client, closes all sockets and gives all sessions up, to be resumed on other nodes. */
+/** Sends op 7 to every client, closes all sockets and releases all sessions, so that they can be resumed on other nodes. */
 async function disconnectAll(node: GatewayNode): Promise<void> {
   const departures: Promise<void>[] = [];
   for (const socket of node.sockets) {
@@ -118,8 +118,8 @@ async function disconnectAll(node: GatewayNode): Promise<void> {
 }
 
 /**
- * Runs a gateway node on `config.GATEWAY_PORT` (0: any free port) until closed. `close` stops taking connections, sends every client away with op 7,
- * leaves their sessions to be resumed, and drops the lease. The platform is the caller's to close.
+ * Runs a gateway node on `config.GATEWAY_PORT` (0: any free port) until closed. `close` refuses new connections, sends op 7 to every client, closes all
+ * sockets, keeps the sessions resumable, and drops the lease. The caller closes the platform.
  */
 export async function startGateway(platform: GatewayPlatform, metrics: Metrics): Promise<Gateway> {
   const node = await createNode(platform, metrics);

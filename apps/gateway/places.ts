@@ -4,19 +4,19 @@ import { serverPlace } from '../../lib/store/log/keys.ts';
 import { barrier, laneOf, whenLive } from './lane.ts';
 import { type GatewayNode, type Lane, monotonic, type Place, type Session } from './state.ts';
 
-/** How many entries of a place's log a node keeps at hand. */
+/** How many entries of a place's log a node keeps in memory. */
 const tailKept = 128;
-/** How long a place stays after its last session left, in milliseconds, and how many such places: who comes back finds it as it was. */
+/** A place without sessions is kept for `keptMs` milliseconds, and at most `keptMost` are kept. A client that returns by then needs no new subscription. */
 const keptMs = 60_000;
 const keptMost = 2_000;
-/** How soon a subscription that failed is tried again, in milliseconds. */
+/** How long to wait before a failed subscription is retried, in milliseconds. */
 const againMs = 50;
 
-/** Everything after `n` of the place's log will come by the subscription. */
+/** Notes that the subscription delivers all entries of the place after number `n`. */
 export function startTailAt(place: Place, n: number): void {
   place.tailFrom = n;
   place.tail = place.tail.filter(({ head }) => head.number > n);
-  // What has been received beyond it may still wait in the lane.
+  // Entries with higher numbers may have been received already and may still wait in the lane.
   place.lastNumber = place.lastNumber === Number.POSITIVE_INFINITY ? n : Math.max(place.lastNumber, n);
 }
 
@@ -42,7 +42,7 @@ async function subscribeIn(node: GatewayNode, lane: Lane, places: readonly Place
 
 const resolved = Promise.resolve();
 
-/** What a server's place knows of access, at first nothing. */
+/** The access data of a new server's place: nothing is known yet. */
 const createAccess = (): Pick<Place, 'members' | 'unknownMembers' | 'loadingMembers' | 'recipients'> => ({
   members: new Map(),
   unknownMembers: new Set(),
@@ -50,7 +50,7 @@ const createAccess = (): Pick<Place, 'members' | 'unknownMembers' | 'loadingMemb
   recipients: new Map(),
 });
 
-/** What an account's place knows of access: always nothing, so that all share it. There is one for each account with a session. */
+/** The access data of an account's place, which is always empty. All such places share it to save memory, as every account with a session has one. */
 const noAccess = createAccess();
 
 function createPlace(node: GatewayNode, name: string): Place {
@@ -89,7 +89,7 @@ export async function joinPlaces(node: GatewayNode, session: Session, names: rea
   });
   for (const [lane, places] of groupBy(fresh, (place) => laneOf(node, place))) {
     const subscribed = subscribeIn(node, lane, places);
-    subscribed.catch(() => undefined); // handled where it is waited for
+    subscribed.catch(() => undefined); // handled where it is awaited
     for (const place of places) place.subscribed = subscribed;
   }
   await Promise.all(joined.map(({ subscribed }) => subscribed));
@@ -101,14 +101,14 @@ function removePlace(node: GatewayNode, place: Place): void {
   node.log.unsubscribe(place.name);
 }
 
-/** Removes the places that the last session left a while ago. */
+/** Removes places that have had no session for 60 s, and the longest unused ones while there are more than 2,000 without sessions. */
 export function removeLeftPlaces(node: GatewayNode): void {
   for (const [place, leftAt] of node.leftPlaces)
     if (node.leftPlaces.size > keptMost || monotonic() - leftAt > keptMs) removePlace(node, place);
     else return;
 }
 
-/** Removes a place from the session. The node goes on receiving it for a while when no other session has it, and keeps what it knows of the last member. */
+/** Removes a place from the session. If that was its last session, the node stays subscribed for 60 s and keeps the membership data of the last account. */
 export function leavePlace(node: GatewayNode, session: Session, place: Place): void {
   session.places.delete(place);
   session.late.delete(place);
@@ -127,18 +127,18 @@ export function leavePlace(node: GatewayNode, session: Session, place: Place): v
   removeLeftPlaces(node);
 }
 
-/** The place of a server; undefined when the session does not have it. */
+/** The place of a server, or undefined if the session is not in it. */
 export const serverPlaceOf = (node: GatewayNode, session: Session, serverId: string): Place | undefined => {
   const place = node.places.get(serverPlace(serverId));
   return place && session.places.has(place) ? place : undefined;
 };
 
 async function readWanted(node: GatewayNode, lane: Lane): Promise<void> {
-  await turn(); // Whoever asks in this turn is served by one read.
-  // While the lane recovers, what is read says nothing about what was received.
+  await turn(); // One read serves all requests of this turn of the event loop.
+  // While the lane recovers, the log cannot be compared with what was received.
   while (lane.state === 'held') await whenLive(lane);
   const { generation } = lane;
-  // The read before this one may have reached further back than is wanted.
+  // The previous read may already have reached further back than is wanted.
   const wanted = [...lane.wanted].flatMap(([place, after]) => (after < place.tailFrom ? { place, after, below: place.tailFrom } : []));
   lane.wanted.clear();
   if (wanted.length === 0) return;
@@ -148,7 +148,7 @@ async function readWanted(node: GatewayNode, lane: Lane): Promise<void> {
   );
   if (lane.generation !== generation) return;
   wanted.forEach(({ place }, at) => {
-    // It should have been received: other sessions have not been given it.
+    // The node should have received this entry but has not, so other sessions miss it.
     if (found[at]?.entries.some(({ head: { number: n } }) => n > place.lastNumber && n <= lane.known))
       lane.gaps.set(place, place.lastNumber);
   });
@@ -156,22 +156,22 @@ async function readWanted(node: GatewayNode, lane: Lane): Promise<void> {
   wanted.forEach(({ place, after, below }, at) => {
     const { entries, complete } = found[at] ?? { entries: [], complete: false };
     if (!complete || place.tailFrom !== below) return;
-    // What is newer has come, or will come, by the subscription.
+    // Newer entries come through the subscription.
     place.tail = [...entries.filter(({ head }) => head.number <= below), ...place.tail];
     place.tailFrom = after;
   });
 }
 
 /**
- * Makes the tails of places of one lane reach back to the given numbers; what several ask for is read once. False when the log does not reach back so far.
- * Rejects when Redis does not answer.
+ * Makes the tails of places of one lane reach back to the given numbers. Concurrent callers share reads. False when the log does not reach back so far. Rejects
+ * when Redis does not answer.
  */
 export async function extendTails(node: GatewayNode, lane: Lane, wanted: ReadonlyMap<Place, number>): Promise<boolean> {
   for (let tries = 0; ; tries++) {
     const missing = [...wanted].filter(([place, after]) => place.tailFrom > after);
     if (missing.length === 0) return true;
     if (tries > 1) return false;
-    // A read that has begun does not know of these: another one follows it.
+    // A read that is already running does not include these places, so start another one after it.
     await lane.reading?.catch(() => undefined);
     for (const [place, after] of missing) lane.wanted.set(place, Math.min(after, lane.wanted.get(place) ?? after));
     const { generation } = lane;
@@ -183,7 +183,7 @@ export async function extendTails(node: GatewayNode, lane: Lane, wanted: Readonl
   }
 }
 
-/** Lets go of entries that have been given long since. */
+/** Trims tails of more than 256 entries to the newest 128, to bound memory. */
 export function trimTails(node: GatewayNode): void {
   for (const place of node.places.values()) {
     if (place.tail.length <= 2 * tailKept) continue;

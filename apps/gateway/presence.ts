@@ -10,12 +10,12 @@ import { sendUnlogged } from './unlogged.ts';
 
 /** How many presences one message from Redis holds. */
 const presencesAtOnce = 500;
-/** How long such a message may take, in milliseconds. */
+/** How long such a message may take to arrive, in milliseconds. */
 const readMs = 5_000;
-/** How soon what Redis did not answer is asked again, in milliseconds. */
+/** How long to wait before a failed request to Redis is repeated, in milliseconds. */
 const againMs = 50;
 
-/** A node that watches nobody. `inCheckSlot` limits how many watch lists are checked at once. */
+/** Creates the presence state of a node that watches no account yet. `inCheckSlot` limits how many watch lists are checked at once. */
 export const createPresenceState = (inCheckSlot: PresenceState['inCheckSlot']): PresenceState => ({
   watched: new Map(),
   bots: new Set(),
@@ -25,7 +25,7 @@ export const createPresenceState = (inCheckSlot: PresenceState['inCheckSlot']): 
   inCheckSlot,
 });
 
-/** The sessions that have received the account's presence, or the answer that it is offline. */
+/** The watchers that have already been sent the account's presence, or the answer that it is offline. */
 function* informed({ watchers }: WatchedAccount): Iterable<Session> {
   for (const [session, isInformed] of watchers) if (isInformed) yield session;
 }
@@ -33,7 +33,7 @@ function* informed({ watchers }: WatchedAccount): Iterable<Session> {
 async function readSome({ log, presence }: GatewayNode, k: number, ids: readonly string[]): Promise<void> {
   const id = presence.nextRead++;
   const reading = new Promise<void>((resolve, reject) => presence.reads.set(id, { resolve: () => resolve(), reject }));
-  reading.catch(() => undefined); // it may fail before anybody waits for it
+  reading.catch(() => undefined); // it may reject before it is awaited
   const late = setTimeout(() => presence.reads.get(id)?.reject(new Error('presences did not come')), readMs);
   try {
     await log.sendPresences(k, id, ids);
@@ -44,7 +44,7 @@ async function readSome({ log, presence }: GatewayNode, k: number, ids: readonly
   }
 }
 
-/** Subscribes to the presences of these accounts, then reads them: what is published in between is not missed. Rejects while Redis is away. */
+/** Subscribes to the presences of these accounts, then reads them. In this order, no change is missed. Rejects while Redis does not answer. */
 async function subscribeThenRead(node: GatewayNode, ids: readonly string[]): Promise<void> {
   const byPartition = groupBy(ids, (id) => node.log.partitionOf(accountPlace(id)));
   const readPart = async ([k, part]: [number, string[]]): Promise<void> => {
@@ -54,14 +54,14 @@ async function subscribeThenRead(node: GatewayNode, ids: readonly string[]): Pro
   await Promise.all([...byPartition].map(readPart));
 }
 
-/** Makes a session a watcher of an account that it may see. */
+/** Makes a session a watcher of an account. The caller has checked that the session may see the account's presence. */
 export function addWatcher({ presence }: GatewayNode, session: Session, accountId: string): void {
   const watched = presence.watched.get(accountId) ?? { watchers: new Map(), kept: undefined, loading: null };
   presence.watched.set(accountId, watched);
   if (!watched.watchers.has(session)) watched.watchers.set(session, false);
 }
 
-/** The session watches the account no longer; the node neither, when no other session does. */
+/** Removes a session from the watchers of an account. After the last watcher, the node unsubscribes from the account's presence. */
 export function removeWatcher({ presence, log }: GatewayNode, session: Session, accountId: string): void {
   const watched = presence.watched.get(accountId);
   if (!watched?.watchers.delete(session) || watched.watchers.size > 0) return;
@@ -83,13 +83,13 @@ export async function knowPresences(node: GatewayNode, ids: readonly string[]): 
       watched.loading = loading.finally(() => {
         watched.loading = null;
       });
-      watched.loading.catch(() => undefined); // whoever waits for it gets the error
+      watched.loading.catch(() => undefined); // the callers that await it get the error
     }
   }
   for (const { loading } of known) await loading;
 }
 
-/** Tells a new watcher the account's presence, which is known; false when it is offline, and nothing is sent. */
+/** Sends the account's presence, which must be known, to a new watcher. Sends nothing and returns false when the account is offline. */
 export function informWatcher(node: GatewayNode, session: Session, accountId: string): boolean {
   const watched = node.presence.watched.get(accountId);
   watched?.watchers.set(session, true);
@@ -108,7 +108,7 @@ function receiveForBots(node: GatewayNode, data: EventData<'PRESENCE_UPDATE'>, s
   if (receivers.size > 0) sendUnlogged(node, receivers, 'PRESENCE_UPDATE', data);
 }
 
-/** A presence that was published. */
+/** Handles a published presence: sends it to the watchers, or with `servers` to bots in these servers. */
 export function receivePresence(node: GatewayNode, { data, servers }: Extract<Control, { kind: 'presence' }>): void {
   if (servers) return receiveForBots(node, data, servers);
   const watched = node.presence.watched.get(data.userId);
@@ -117,7 +117,7 @@ export function receivePresence(node: GatewayNode, { data, servers }: Extract<Co
   sendUnlogged(node, informed(watched), 'PRESENCE_UPDATE', data);
 }
 
-/** Accounts went offline during an interruption; what they say about themselves was not kept, so it is read. */
+/** Sends that accounts went offline during an interruption. Redis does not keep the custom status of offline accounts, so it is read from the database. */
 async function sendOffline(node: GatewayNode, ids: readonly string[]): Promise<void> {
   const accounts = await accountsOf(node.platform, ids).catch(() => null);
   for (const userId of ids) {
@@ -128,7 +128,7 @@ async function sendOffline(node: GatewayNode, ids: readonly string[]): Promise<v
   }
 }
 
-/** Presences as they were published last: those that differ from what watchers received changed during an interruption. */
+/** Handles the last published presences, which this node requested. Sends those that changed during an interruption to their watchers. */
 export function receivePresences(node: GatewayNode, { id, accounts, kept }: Extract<Control, { kind: 'presences' }>): void {
   const wentOffline: string[] = [];
   for (const [at, accountId] of accounts.entries()) {
@@ -144,23 +144,23 @@ export function receivePresences(node: GatewayNode, { id, accounts, kept }: Extr
   node.presence.reads.get(id)?.resolve(0);
 }
 
-/** A bot's session that asked for presences receives those of its small servers from now on. */
+/** Subscribes a bot's session that asked for PRESENCE_UPDATE to the presences of its small servers. Does nothing for other sessions. */
 export async function addPresenceBot({ presence, log, lanes }: GatewayNode, session: Session): Promise<void> {
   if (!session.account.bot || !session.events?.has('PRESENCE_UPDATE')) return;
   presence.bots.add(session);
   if (presence.bots.size > 1) return;
-  // Where the connection is away, all is subscribed to when it is back.
+  // If the connection is down, `recoverPresences` subscribes when it is back.
   await Promise.all(lanes.map(({ k }) => log.watchForBots(k).catch(() => undefined)));
 }
 
-/** A session receives no presences any more. */
+/** Stops sending presences to a session. */
 export function dropPresences(node: GatewayNode, session: Session): void {
   const { presence, log } = node;
   for (const id of session.watch?.accounts ?? []) removeWatcher(node, session, id);
   if (presence.bots.delete(session) && presence.bots.size === 0) log.unwatchForBots();
 }
 
-/** The subscriptions of a partition were lost, or can be made again: all is subscribed to and read again, and what changed meanwhile is sent. Never rejects. */
+/** After the connection of a partition was interrupted: subscribes to all its presences, reads them, and sends what changed meanwhile. Never rejects. */
 export async function recoverPresences(node: GatewayNode, k: number): Promise<void> {
   const { presence, log } = node;
   const generation = (presence.generations.get(k) ?? 0) + 1;

@@ -15,14 +15,14 @@ import { sendEvent } from './writer.ts';
 
 type EntryItem = Extract<LaneItem, { entry: Entry }>;
 
-/** How many entries a lane holds back, or lets wait, before they are read from the log instead. */
+/** The most entries that a lane queues or holds back. With more, the lane is interrupted, and its sessions read the log instead. */
 const waitingMost = 10_000;
-/** How long an entry's access data may take before its place is read from the log instead, in milliseconds, times STORE_PATIENCE: no lane waits longer. */
+/** How long an entry waits for its access data, in milliseconds times `STORE_PATIENCE`. Then the sessions of its place read the log, and the lane goes on. */
 const patienceMs = 250;
-/** How soon a subscription that failed is tried again, in milliseconds. */
+/** How long to wait before a failed subscription is retried, in milliseconds. */
 const againMs = 50;
 
-/** Takes a live session off the lanes: it reads its places' logs from its own position until it has caught up. */
+/** Makes a live session replay: it reads the logs of its places from its own position until it has caught up with the lanes. */
 function takeOffLane(node: GatewayNode, session: Session): void {
   if (session.state !== 'live') return;
   session.state = 'replaying';
@@ -40,10 +40,10 @@ function send(node: GatewayNode, entry: Entry, receivers: readonly Session[]): v
   if (traitsOf(t).isTimed) node.metrics.deliveryLatency.observe(Math.max(0, node.platform.now() - idTimeMs(e)) / 1000);
 }
 
-/** Whether the entry changes the places of its account's sessions: their replay delivers it, as it reads the new place next. */
+/** Whether the entry adds or removes a place of its account's sessions. Such an entry is sent by their replay, which then reads the new place. */
 const isMove = ({ head }: Entry): boolean => ownMembershipIn(head.name) !== undefined;
 
-/** An entry in its turn. Where its access data did not come in time, its place's sessions read it from the log. */
+/** Delivers an entry whose turn has come in the lane. If its access data did not load in time (`isLate`), the sessions of its place read it from the log. */
 function deliver(node: GatewayNode, lane: Lane, { place, entry, isLate }: EntryItem): void {
   if (isLate || isMove(entry)) for (const session of place.sessions) takeOffLane(node, session);
   advance(node, lane, entry.head.number);
@@ -52,7 +52,7 @@ function deliver(node: GatewayNode, lane: Lane, { place, entry, isLate }: EntryI
   if (!isLate) send(node, entry, recipientsOf(place, entry));
 }
 
-/** Delivers what can be, up to the first entry whose access data is not there. */
+/** Delivers the items of a lane in order, up to the first entry whose access data is not loaded. */
 function runLane(node: GatewayNode, lane: Lane): void {
   for (let item = lane.items[0]; item; item = lane.items[0]) {
     if (item.entry && !item.isLate && !canJudge(item.place, item.entry)) return load(node, lane, item);
@@ -62,7 +62,7 @@ function runLane(node: GatewayNode, lane: Lane): void {
   }
 }
 
-/** Loads what an entry needs, and goes on then, or when that takes too long. Does nothing while it is being loaded. */
+/** Loads the access data of an entry. The lane goes on after that, or when the load fails or takes too long. Does nothing while a load is running. */
 function load(node: GatewayNode, lane: Lane, item: EntryItem): void {
   if (item.isLoading) return;
   item.isLoading = true;
@@ -73,7 +73,7 @@ function load(node: GatewayNode, lane: Lane, item: EntryItem): void {
   };
   const timer = setTimeout(giveUp, patienceMs * node.platform.config.STORE_PATIENCE);
   const untilKnown = async (): Promise<void> => {
-    // A session may have come meanwhile, or rules that lack the channel.
+    // Repeat if a session has joined the place meanwhile, or if new rules were loaded that lack the channel.
     do await loadAccessFor(node, item.place, item.entry);
     while (!item.isLate && lane.generation === generation && !canJudge(item.place, item.entry));
   };
@@ -85,7 +85,7 @@ function load(node: GatewayNode, lane: Lane, item: EntryItem): void {
     .finally(() => clearTimeout(timer));
 }
 
-/** Takes a live entry; false when it shows that something was missed. */
+/** Queues a live entry; false when the entry shows that another one was missed, or when the queue is full. */
 function accept(node: GatewayNode, lane: Lane, place: Place, entry: Entry): boolean {
   const { number: n, previous: p } = entry.head;
   if (n <= lane.known) return true;
@@ -97,7 +97,7 @@ function accept(node: GatewayNode, lane: Lane, place: Place, entry: Entry): bool
   if (member !== undefined) lane.items.push({ entry: null, apply: () => forgetMember(node, place, member) });
   const item: EntryItem = { entry, place, isLoading: false, isLate: false };
   lane.items.push(item);
-  // Loading begins now, also where others are before it.
+  // Start loading now, even if other entries are ahead of this one.
   if (!canJudge(place, entry)) load(node, lane, item);
   runLane(node, lane);
   return true;
@@ -114,8 +114,8 @@ export function receiveEntry(node: GatewayNode, name: string, entry: Entry): voi
 }
 
 /**
- * Something of a partition was missed, or may have been: its places are subscribed to again, and every session reads its places' logs from its own position. Clients
- * do not notice it, unless the log does not reach back so far, or a part of it is gone (docs/delivery.md#loss).
+ * Interrupts a lane after entries of its partition were, or may have been, missed. The node subscribes to the places again, and each session replays their logs
+ * from its own position. Clients only notice a delay, unless the log does not reach back so far or a part of it is lost (docs/delivery.md#loss).
  */
 export function interrupt(node: GatewayNode, lane: Lane): void {
   lane.generation++;
@@ -156,7 +156,7 @@ async function recoverOnce(node: GatewayNode, lane: Lane): Promise<void> {
     for (const session of place.sessions)
       if (last < (session.numbers[lane.k] ?? 0)) noteLate(session, place, Math.min(last, session.late.get(place) ?? last));
   lane.gaps.clear();
-  // Changes of tokens were missed meanwhile, too.
+  // Token resets may have been missed as well.
   for (const account of node.accounts.values())
     if (node.log.partitionOf(accountPlace(account.id)) === lane.k) node.needsRecheck.add(account);
   const { held, waiting } = lane;
@@ -171,7 +171,7 @@ async function recoverOnce(node: GatewayNode, lane: Lane): Promise<void> {
   for (const { name, entry } of held) receiveEntry(node, name, entry);
 }
 
-/** Lets a control message take effect in its turn among the entries. */
+/** Queues the effect of a control message in the lane, so that it is applied in order with the entries. */
 export function applyInOrder(node: GatewayNode, lane: Lane, effect: () => void): void {
   if (lane.items.length >= waitingMost) return interrupt(node, lane);
   lane.items.push({ entry: null, apply: effect });

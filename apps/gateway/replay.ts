@@ -15,35 +15,35 @@ import { canReceiveReplayed, hasAccessData, loadAccess } from './visibility.ts';
 import { recheckMember, recheckWatches } from './watch.ts';
 import { closeSocket, sendEvent, waitForReader } from './writer.ts';
 
-/** How many entries a session may have missed in all, before who may see them is judged. */
+/** The most entries that a session may have missed in all its places, counted before visibility is checked. */
 const missedMost = 5 * limits.replayEvents;
-/** How many events are sent before the reader is waited for. */
+/** A replay waits for its client to read after each batch of this many entries. */
 const sentAtOnce = 256;
-/** How soon a replay that a store did not answer is tried again, in milliseconds. */
+/** How long to wait before a replay is retried because a store did not answer, in milliseconds. */
 const againMs = 500;
 
-/** An entry that a session is to be given, unless it may not see it. */
+/** An entry that a session has missed. It is sent if the session may see it. */
 interface Missed {
   place: Place;
   entry: Entry;
 }
 
-/** The number after which the session has received nothing of a place. */
+/** The number up to which the session has received a place. */
 const lacksFrom = ({ late, numbers }: Session, place: Place): number => late.get(place) ?? (numbers[place.k] as number);
 
 /** The lanes of the session's places. */
 const lanesOf = (node: GatewayNode, { places }: Session): Lane[] => [...new Set([...places].map((place) => laneOf(node, place)))];
 
-/** Whether the log still has what the session lacks. */
+/** Whether the session's position belongs to the known history of the logs. */
 const isInHistory = (node: GatewayNode, session: Session): boolean =>
   lanesOf(node, session).every((lane) => holds(lane, session.numbers[lane.k] as number)) &&
   [...session.late].every(([place, n]) => holds(laneOf(node, place), n));
 
-/** Whether the session has been given all that the lanes have passed. */
+/** Whether the session has been sent everything that the lanes have passed on. */
 const isCaughtUp = (node: GatewayNode, session: Session): boolean =>
   session.late.size === 0 && lanesOf(node, session).every(({ k, state, seen }) => state === 'live' && seen === session.numbers[k]);
 
-/** What the session lacks of what the lanes have passed, in the order in which it is given: the account's own place's partition first. */
+/** The entries that the lanes have passed on and the session has missed, in the order of sending: first the partition of the account's own place. */
 function missedBy(node: GatewayNode, session: Session): Missed[] {
   const missed: Missed[] = [];
   for (const place of session.places) {
@@ -57,7 +57,7 @@ function missedBy(node: GatewayNode, session: Session): Missed[] {
   return missed.sort((a, b) => rank(a.place.k) - rank(b.place.k) || a.entry.head.number - b.entry.head.number);
 }
 
-/** Renders a SERVER_CREATE: the server as it is now. False when the account is in no such server any more. */
+/** Renders a SERVER_CREATE with the server's current state. False when the account is not in the server any more. */
 async function renderServer(node: GatewayNode, accountId: string, entry: Entry): Promise<boolean> {
   const { id } = JSON.parse(entry.payload.toString('utf8')) as { id: string };
   try {
@@ -69,7 +69,7 @@ async function renderServer(node: GatewayNode, accountId: string, entry: Entry):
   }
 }
 
-/** Which of `missed` the session gets, by the current rules and members; null when those changed while they were read. */
+/** Returns the entries of `missed` that the session may see by the current rules and members, or null if those changed while they were loaded. */
 async function filterVisible(node: GatewayNode, session: Session, missed: readonly Missed[]): Promise<ReadonlySet<Entry> | null> {
   const byPlace = groupBy(missed, ({ place }) => place);
   const servers = [...byPlace.keys()].filter(({ serverId }) => serverId !== null);
@@ -82,7 +82,7 @@ async function filterVisible(node: GatewayNode, session: Session, missed: readon
   return new Set(missed.filter(({ place, entry }) => canReceiveReplayed(place, entry, session)).map(({ entry }) => entry));
 }
 
-/** Adds a server to the session's places, or removes it, as an event of its own place says. True when one was added. */
+/** Applies an event of the account's own place that adds a server to the session's places or removes one. True when a place was added. */
 function applyMembershipEvent(node: GatewayNode, session: Session, { head, payload }: Entry): boolean {
   const membership = ownMembershipIn(head.name);
   if (!membership) return false;
@@ -93,14 +93,14 @@ function applyMembershipEvent(node: GatewayNode, session: Session, { head, paylo
     recheckWatches(node, session);
   }
   if (membership === 'ends' || known) return false;
-  joinPlaces(node, session, [serverPlace(id)]).catch(() => undefined); // waited for before it is read
+  joinPlaces(node, session, [serverPlace(id)]).catch(() => undefined); // `replayRound` awaits the subscription
   const place = serverPlaceOf(node, session, id) as Place;
   noteLate(session, place, head.serverNumber ?? laneOf(node, place).seen);
   recheckWatches(node, session);
   return true;
 }
 
-/** Gives a session an entry under its own position, unless it may not see it. True when a place was added. */
+/** Moves the session's position past an entry and, if `isShown`, sends the event. True when a place was added. */
 function deliver(node: GatewayNode, session: Session, place: Place, entry: Entry, isShown: boolean): boolean {
   const { number: n, name: t } = entry.head;
   if (session.late.has(place)) noteLate(session, place, n);
@@ -114,7 +114,7 @@ function deliver(node: GatewayNode, session: Session, place: Place, entry: Entry
   return joined;
 }
 
-/** Gives what was missed, in order, up to where a place is joined, which is read next. Answers how many events were sent, and whether that was all. */
+/** Sends missed entries in order. Stops after one that adds a place, which the next round reads. Returns how many were sent, and whether all were handled. */
 async function deliverAll(
   node: GatewayNode,
   session: Session,
@@ -123,7 +123,7 @@ async function deliverAll(
 ): Promise<{ sent: number; all: boolean }> {
   let sent = 0;
   for (const [at, { place, entry }] of missed.entries()) {
-    if (!session.places.has(place)) continue; // left by an entry before this
+    if (!session.places.has(place)) continue; // an earlier entry removed the place
     const isShown =
       seen.has(entry) && (ownMembershipIn(entry.head.name) !== 'begins' || (await renderServer(node, session.account.id, entry)));
     if (!isHeld(session)) return { sent, all: false };
@@ -136,12 +136,12 @@ async function deliverAll(
   return { sent, all: isHeld(session) };
 }
 
-/** One round: reads and gives what the lanes have passed until now. Answers how many events were sent. */
+/** Runs one round of a replay: reads and sends what the lanes have passed on until now. Returns how many events were sent. */
 async function replayRound(node: GatewayNode, session: Session): Promise<number> {
   const lanes = lanesOf(node, session);
   await Promise.all(lanes.map(whenLive));
   await Promise.all([...session.places].map(({ subscribed }) => subscribed));
-  // A place that was joined late may begin after what this node has received.
+  // The session may have joined a place at a number that this node has not received yet.
   const ahead = lanes.filter(({ k, known }) => [...session.late].some(([place, n]) => place.k === k && n > known));
   await Promise.all(ahead.map((lane) => barrier(node, lane)));
   if (!isHeld(session) || lanes.some(({ state }) => state === 'held')) return 0;
@@ -171,21 +171,21 @@ async function replayRound(node: GatewayNode, session: Session): Promise<number>
 }
 
 /**
- * Gives a session what it lacks, from its own position on, until it has caught up with the lanes; then calls `done` in that very turn, with how many events were
- * sent. This is the one way onto the lanes. Rejects when a store does not answer.
+ * Sends a session what it has missed until it has caught up with the lanes. Then calls `done` with the number of sent events, without yielding to the event
+ * loop, so that no entry comes in between. A session becomes live in no other way. Rejects when a store does not answer.
  */
 export async function catchUp(node: GatewayNode, session: Session, done: (sent: number) => void): Promise<void> {
   for (let sent = 0; isHeld(session); ) {
     if (node.replays) sent += await replayRound(node, session);
-    // A long replay that moves on is not a client that fails to identify.
+    // A resume with a long replay must not be closed as not identified in time.
     if (session.state === 'connecting') session.socket.deadline = monotonic() + limits.gatewayIdentifyMs;
     if (isHeld(session) && (!node.replays || isCaughtUp(node, session))) return done(sent);
   }
 }
 
-/** Lets a session read its places' logs until it is live again. Tried again while a store does not answer. Never rejects. */
+/** Replays what a session has missed until it is live. Retries while a store does not answer. Never rejects. */
 export async function replay(node: GatewayNode, session: Session): Promise<void> {
-  // Whoever takes it off the lanes right after it was live starts a replay of its own: this one must not go on beside it.
+  // If the session leaves the live state again at once, that starts another replay. `hasEnded` keeps this one from continuing beside it.
   let hasEnded = false;
   while (!hasEnded && session.state === 'replaying')
     try {

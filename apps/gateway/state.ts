@@ -9,16 +9,16 @@ import type { LogReader } from '../../lib/store/log/reader.ts';
 import type { MemberDoc } from '../../lib/store/models/server.ts';
 import type { GatewayPlatform } from '../../lib/store/platform.ts';
 
-/** A client's socket. Times are milliseconds of the monotonic clock. One timer of the node watches all deadlines: an idle socket holds no timer. */
+/** A client's socket. Times are milliseconds of the monotonic clock. One timer of the node checks all deadlines, so an idle socket needs no timer. */
 export class GatewaySocket extends WebSocket {
   node!: GatewayNode;
-  /** The connection under the frames; it is corked for a turn of the event loop, so that a turn's events leave in one write. */
+  /** The TCP connection. The writer corks it for a turn of the event loop, so that all frames of a turn are sent in one write. */
   raw!: Socket;
   corked = false;
-  /** `new`: it may identify or resume. `entered`: it did, or is about to. */
+  /** `new`: the client may identify or resume. `entered`: it has sent identify or resume. */
   stage: 'new' | 'entered' | 'closing' = 'new';
   session: Session | null = null;
-  /** When it is closed unless identified (new, or its session connecting), without a heartbeat (entered) or gone (closing). */
+  /** When the node closes it: not identified (`new`, or session `connecting`), no heartbeat (`entered`), or close not answered (`closing`). */
   deadline = 0;
   /** Frames received in the window that began at `windowAt`, and the value of `raw.bytesRead` at that time. */
   frames = 0;
@@ -26,13 +26,13 @@ export class GatewaySocket extends WebSocket {
   windowAt = 0;
   /** The client's address while it counts as unidentified, else null. */
   address: string | null = null;
-  /** The session token of the cookie that came with the upgrade from an origin of ours. */
+  /** The session token from the cookie of the upgrade request; null without one, for another origin, and once the client has identified. */
   cookie: string | null = null;
 }
 
 /**
- * The state of a session on this node. `connecting`: its client has not been sent READY, and on a resume not RESUMED. `replaying`: it reads the logs of its places
- * from its own position. `live`: it gets what the node receives, at the node's position. `closing`: the node has given it up.
+ * The state of a session on this node. `connecting`: its client has not been sent READY, or on a resume RESUMED. `replaying`: it reads the logs of its places
+ * from its own position. `live`: it is sent what the lanes pass on, at the node's position. `closing`: the node has dropped it.
  */
 export type SessionState = 'connecting' | 'replaying' | 'live' | 'closing';
 
@@ -41,15 +41,15 @@ export interface Session {
   readonly socket: GatewaySocket;
   readonly account: LocalAccount;
   readonly id: string;
-  /** Names this socket among all sockets of all nodes. */
+  /** Identifies this socket among the sockets of all nodes. */
   readonly owner: string;
   readonly token: string;
-  /** The events that it gets; null for all. */
+  /** The events that it receives; null for all. */
   events: ReadonlySet<EventName> | null;
   state: SessionState;
   /** The places whose events it receives. */
   readonly places: Set<Place>;
-  /** Unless it is live: what its client was given, by partition, and in places that it joined late. */
+  /** Its position unless it is live: the number that its client has received in each partition, and in places that are behind that, such as new ones. */
   numbers: number[];
   late: Map<Place, number>;
   /** The last `s` that was sent. */
@@ -58,13 +58,13 @@ export interface Session {
   watch: WatchList | null;
 }
 
-/** The accounts whose presence a session has asked for, also those that it may not see. */
+/** The accounts whose presence a session has asked for, including those that it may not see. */
 export interface WatchList {
   readonly accounts: Set<string>;
-  /** Those of which it is yet to be found out whether the session may see them. */
+  /** The accounts for which it is not known yet whether the session may see them. */
   readonly unchecked: Set<string>;
   isChecking: boolean;
-  /** Whether the client waits for an answer. */
+  /** Whether the client has sent a list and awaits the answer. */
   isAsked: boolean;
 }
 
@@ -72,9 +72,9 @@ export interface WatchList {
 export interface WatchedAccount {
   /** The sessions that may see it, and whether each has received its presence. */
   readonly watchers: Map<Session, boolean>;
-  /** The last published presence as it is kept in Redis, null for offline; undefined until it is known. */
+  /** The last published presence as Redis stores it; null for offline, undefined until it is known. */
   kept: string | null | undefined;
-  /** Settles when it is known. */
+  /** Settles when the load of `kept` has ended; null while none is running. */
   loading: Promise<void> | null;
 }
 
@@ -85,89 +85,89 @@ export interface LocalAccount {
   readonly sessions: Set<Session>;
 }
 
-/** What is known of a server's access data under one version. Overwrites of a channel that are not in the map are not known yet. */
+/** The loaded part of a server's access data, as of one version. The overwrites of channels that are not in `channels` are not loaded yet. */
 export interface Rules {
   readonly version: string;
-  /** Until when they are used. */
+  /** When they stop being used, on the monotonic clock. */
   readonly until: number;
   /** null when the server is gone. */
   readonly access: ServerAccess | null;
   readonly channels: Map<string, readonly Overwrite[] | null>;
 }
 
-/** What entries of a place need, to be loaded in one go under the newest version of theirs. */
+/** A load of access data for several entries of a place, under the newest of their versions. */
 export interface Load {
   version: string;
   readonly channelIds: Set<string>;
   done: Promise<void>;
 }
 
-/** A place with sessions on this node, or that had some a while ago. */
+/** A place (docs/delivery.md#terms) that has sessions on this node, or had some within the last 60 s. */
 export interface Place {
   readonly name: string;
   readonly k: number;
-  /** The server, of a server's place. */
+  /** The server's id; null for an account's place. */
   readonly serverId: string | null;
   readonly sessions: Set<Session>;
-  /** The last entries of its log, complete from those after `from` on. */
+  /** The last entries of its log: all entries after the number `tailFrom`. */
   tail: Entry[];
   tailFrom: number;
-  /** The number of the last entry that was received; infinite until it is known. */
+  /** The number of the last entry that the node received; infinite until it is known. */
   lastNumber: number;
-  /** Resolves when the node is subscribed to the place and the lane has passed all that came before. */
+  /** Resolves when the node is subscribed to the place and the lane has passed on all entries published before that. */
   subscribed: Promise<void>;
   /** What is known of the server's access data; null until an entry needs it. */
   rules: Rules | null;
-  /** The members among the accounts with sessions here; null for who is none. The others are yet to be loaded, and being loaded now. */
+  /** The membership of each account with sessions here, null if it is not a member; then the accounts that are not loaded yet, and those being loaded. */
   readonly members: Map<string, MemberDoc | null>;
   readonly unknownMembers: Set<string>;
   loadingMembers: Set<string>;
-  /** Settles with the last load of `rules` that was asked for; and the one that has not begun. */
+  /** Resolves when the last requested load of `rules` has ended; and the requested load that has not begun yet. */
   loading: Promise<void>;
   nextLoad: Load | null;
-  /** The sessions that receive a channel, under `rules` and `members`; those that came since are yet to be judged. */
+  /** The sessions that receive a channel's events under `rules` and `members`, by channel id. */
   readonly recipients: Map<string, Recipients>;
 }
 
-/** The sessions on this node that receive a channel's events. */
+/** The sessions on this node that receive a channel's events. For those in `unjudged` it is not known yet. */
 export interface Recipients {
   readonly sessions: Set<Session>;
   readonly unjudged: Set<Session>;
 }
 
-/** What the node knows of presences. */
+/** The presences that the node is subscribed to, and who receives them. */
 export interface PresenceState {
   readonly watched: Map<string, WatchedAccount>;
   /** The sessions of bots that receive presences of their small servers. */
   readonly bots: Set<Session>;
-  /** Who waits for presences from Redis. */
+  /** The reads of presences that await their answer from Redis, by id. */
   readonly reads: Map<number, Waiter>;
   nextRead: number;
   /** Counts the interruptions of each partition. */
   readonly generations: Map<number, number>;
-  /** Lets so many watch lists be checked at once; the others wait. */
+  /** Concurrency limiter for checks of watch lists: a limited number runs at once, the others wait. */
   readonly inCheckSlot: <T>(check: () => Promise<T>) => Promise<T>;
 }
 
-/** What waits in a lane: an entry, until what decides about it is there or `isLate`, or a control message, which is applied in its turn. */
+/** An item in a lane's queue: an entry, which waits until its access data is loaded or `isLate` is set, or the effect of a control message. */
 export type LaneItem = { entry: Entry; place: Place; isLoading: boolean; isLate: boolean } | { entry: null; apply: () => void };
 
-/** Somebody who waits for a message; `arrived` says that it has come, and takes effect in its turn. */
+/** A caller that awaits a message. `arrived` is called when the message is received, `resolve` when it takes effect in the order of the lane. */
 interface Waiter {
   resolve: (n: number) => void;
   reject: (error: Error) => void;
   arrived?: () => void;
 }
 
-/** The way of a partition's live entries to the sessions, strictly in order of their numbers. */
+/** The queue of a partition's live entries. It passes them on to sessions strictly in the order of their numbers. */
 export interface Lane {
   readonly k: number;
-  /** `held`: something was missed; until the state of the log has been read, what comes is held back. */
+  /** `held`: entries may have been missed, so new ones are held back until the state of the log has been read. */
   state: 'held' | 'live';
   /** Counts interruptions. */
   generation: number;
   isRecovering: boolean;
-  /** Up to which number live sessions were sent entries, and up to which the node has received them. */
+  /** The number up to which live sessions have been sent entries, and the number up to which the node has received them. */
   seen: number;
   known: number;
   epoch: number;
@@ -175,27 +175,27 @@ export interface Lane {
   ends: ReadonlyMap<number, number>;
   items: LaneItem[];
   held: { name: string; entry: Entry }[];
-  /** Places of which an entry was missed while others were received, each with the last number that was received of it before. */
+  /** Places that missed an entry, each with the number of the last entry that was received before it. */
   readonly gaps: Map<Place, number>;
-  /** Called when the lane is live. */
+  /** Callbacks that are called when the lane is live. */
   waiting: (() => void)[];
-  /** Who waits for which mark, and the barrier under way and the next one, which those share who come meanwhile. */
+  /** The waiters for marks, by mark id; the running barrier; and the next one, which callers share that come while one is running. */
   readonly marks: Map<number, Waiter>;
   barrier: Promise<number> | null;
   nextBarrier: Promise<number> | null;
-  /** Up to which number it is known that nothing was missed. */
+  /** The number up to which it is known that no entry was missed. */
   checked: number;
-  /** From where places' logs are wanted, and the reading under way. */
+  /** The places whose logs are to be read, each with the number to start after; and the running read. */
   readonly wanted: Map<Place, number>;
   reading: Promise<void> | null;
 }
 
-/** The node's way out: what is written in one turn of the event loop leaves each socket in one write, as a send costs by write, not by message. */
+/** Writes to sockets. All that is written to a socket in one turn of the event loop is sent in one write, as sending costs per write, not per message. */
 export interface Writer {
   write(socket: GatewaySocket, bytes: Buffer): void;
 }
 
-/** A session to be given up in Redis as soon as Redis answers. */
+/** A session that this node has dropped and must release in Redis. */
 export interface SessionRelease {
   id: string;
   accountId: string;
@@ -212,35 +212,35 @@ export interface AddressUsage {
   windowAt: number;
 }
 
-/** All that a gateway node holds. */
+/** The state of a gateway node. */
 export interface GatewayNode {
   readonly platform: GatewayPlatform;
   readonly metrics: Metrics;
   readonly log: LogReader;
   readonly writer: Writer;
-  /** Random; names the node's lease. */
+  /** Random; the node's lease has this id. */
   readonly id: string;
-  /** False under the failpoint `no-replay`: the negative control of the fault tests. */
+  /** False under the failpoint `no-replay`. Fault tests use it to prove that they detect missed events. */
   readonly replays: boolean;
   readonly sockets: Set<GatewaySocket>;
   readonly sessions: Map<string, Session>;
   readonly accounts: Map<string, LocalAccount>;
-  /** The places; and those without sessions, each with when the last one left it, the longest left first. */
+  /** All places; and those without sessions, each with the time at which the last session left, the earliest first. */
   readonly places: Map<string, Place>;
   readonly leftPlaces: Map<Place, number>;
   readonly presence: PresenceState;
   readonly lanes: readonly Lane[];
-  readonly interrupt: (lane: Lane) => void; // something of a partition was missed
-  /** The numbers of all lanes as text; null when one has moved on. */
+  readonly interrupt: (lane: Lane) => void; // to be called when an entry of the lane was missed
+  /** The cached text of all lanes' `seen` numbers; null after one has changed. */
   numbers: string | null;
   /** The unidentified sockets of each address; of IPv6 by /64. */
   readonly addresses: Map<string, AddressUsage>;
-  /** What Redis or the database could not be asked; each is tried again every second. */
+  /** Work that failed because Redis or the database did not answer. It is retried every second. */
   readonly pendingReleases: Map<string, SessionRelease>;
   readonly needsRecheck: Set<LocalAccount>;
-  /** Lets so many clients in at once; the others wait. */
+  /** Concurrency limiter for handshakes: a limited number runs at once, the others wait. */
   readonly inHandshakeSlot: <T>(enter: () => Promise<T>) => Promise<T>;
-  /** Numbers of sockets, for owners, and of marks. */
+  /** The next number for a session's `owner`, and for a mark. */
   nextOwner: number;
   nextMark: number;
   closing: boolean;

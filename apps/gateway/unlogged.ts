@@ -4,7 +4,7 @@ import { positionOf, positionOfNode } from './lane.ts';
 import type { GatewayNode, Session } from './state.ts';
 import { sendEvent } from './writer.ts';
 
-/** Sends an event that is in no log to those of the sessions whose client has received READY. A bot gets it only if it asked for it. */
+/** Sends an event that is in no log to sessions whose client has been sent READY or RESUMED. Bots receive it only if they asked for it. */
 export function sendUnlogged(node: GatewayNode, sessions: Iterable<Session>, name: EventName, data: unknown): void {
   const payload = Buffer.from(JSON.stringify(data));
   const live = positionOfNode(node);

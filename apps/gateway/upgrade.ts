@@ -9,15 +9,15 @@ import { handleFrames } from './frame-handler.ts';
 import { closeCode, op, plainBytes } from './frames.ts';
 import { type GatewayNode, GatewaySocket, monotonic } from './state.ts';
 
-/** Path and query of a request; null when they cannot be read. */
+/** The path and query of a request; null when they cannot be parsed. */
 const urlOf = (request: IncomingMessage): URL | null => {
   const url = request.url ?? '/';
   return URL.canParse(url, 'http://gateway') ? new URL(url, 'http://gateway') : null;
 };
 
 /**
- * The session token of the cookie, or null. A page of another origin can make a browser open a socket with our cookie, so an `Origin` must be
- * ours.
+ * The session token from the cookie, or null. Null also if there is an `Origin` other than Parlance's own, because a page of another origin can make a browser
+ * open a socket with the cookie.
  */
 function cookieOf({ headers }: IncomingMessage, baseUrl: string): string | null {
   if (headers.origin !== undefined && headers.origin !== new URL(baseUrl).origin) return null;
@@ -46,10 +46,10 @@ function refuseVersion(node: GatewayNode, socket: GatewaySocket): void {
   socket.close(closeCode.badVersion, 'this gateway speaks v=1');
 }
 
-/** A fault of a peer closes its connection by itself. Declared here, as a listener made for each upgrade would keep its request in memory. */
+/** Ignores errors of a connection, which close it anyway. Declared here, because a closure created for each upgrade would keep its request in memory. */
 const ignoreError = (): void => undefined;
 
-/** The node's HTTP server: upgrades on any path, `GET /healthz`, nothing else. Not yet listening. */
+/** Creates the node's HTTP server, which does not listen yet. It accepts upgrades on any path and `GET /healthz`; everything else gets 426. */
 export function createUpgradeServer(node: GatewayNode): Server {
   const sockets = new WebSocketServer({
     noServer: true,
@@ -72,7 +72,7 @@ export function createUpgradeServer(node: GatewayNode): Server {
     if (node.closing || !url) return rejectUpgrade(raw, url ? '503 Service Unavailable' : '400 Bad Request');
     if (isAddressFull(node, address)) return rejectUpgrade(raw, '429 Too Many Requests');
     sockets.handleUpgrade(request, raw, head, (socket) => {
-      raw.off('error', ignoreError); // the WebSocket listens itself now
+      raw.off('error', ignoreError); // the WebSocket has its own listener now
       addSocket(node, socket, address);
       if ((url.searchParams.get('v') ?? '1') === '1') greet(node, socket, raw, request);
       else refuseVersion(node, socket);

@@ -7,34 +7,34 @@ import { laneOf } from './lane.ts';
 import { getsMemberEvent } from './member-audience.ts';
 import { type GatewayNode, type Load, monotonic, type Place, type Rules, type Session } from './state.ts';
 
-/** What is read as the version of a server whose rules did not change within an hour: they are not cached. */
+/** The version that is read for a server whose rules have not changed for an hour. Access data is not cached under it. */
 const unversioned = '0';
 
-/** The channel whose overwrites decide about an entry; undefined when the entry holds them, or none do. */
+/** The channel whose overwrites must be loaded for an entry; undefined when the entry contains the overwrites, or needs none. */
 const channelOf = ({ channelId, overwrites }: EntryHead): string | undefined => (overwrites ? undefined : channelId);
 
-/** How long rules are used, in milliseconds: far less than a version is kept without a change, so that they are never older than the version that is none. */
+/** How long rules are used, in milliseconds. They end long before a newer version expires, which would read as `unversioned` and make old rules look new. */
 const rulesMs = 10 * 60_000;
 
-/** Whether rules are as new as `version`. They were read when they were asked for: also where that was under an older version, they are not older than it. */
+/** Whether rules are at least as new as `version` and may still be used. Rules are read after their version is, so they are never older than it. */
 const isAsNew = (rules: Rules | null, version: string): rules is Rules =>
   rules !== null && Number(rules.version) >= Number(version) && monotonic() < rules.until;
 
-/** Whether the rules are known that decide about entries of these channels under `version`. */
+/** Whether the rules for entries of these channels are loaded and at least as new as `version`. */
 const knowsRules = (rules: Rules | null, version: string, channelIds: Iterable<string>): rules is Rules => {
   if (!isAsNew(rules, version)) return false;
   for (const id of channelIds) if (!rules.channels.has(id)) return false;
   return true;
 };
 
-/** Whether an entry can be given now: nobody is there, or rules as new as its version are known, and who of the accounts here is a member. */
+/** Whether the recipients of an entry can be computed now: its rules and the membership of all accounts here are loaded, or the place needs none of that. */
 export function canJudge(place: Place, { head }: Entry): boolean {
   if (place.serverId === null || place.sessions.size === 0) return true;
   const channelId = channelOf(head);
   return place.unknownMembers.size === 0 && knowsRules(place.rules, head.rulesVersion, channelId === undefined ? [] : [channelId]);
 }
 
-/** An account's membership changed: what is known of it is loaded anew, and its sessions are judged anew. */
+/** Forgets an account's membership after it changed, so that it is loaded again and the recipients are computed again for its sessions. */
 export function forgetMember(node: GatewayNode, place: Place, accountId: string): void {
   place.loadingMembers.delete(accountId);
   place.members.delete(accountId);
@@ -48,7 +48,7 @@ export function forgetMember(node: GatewayNode, place: Place, accountId: string)
     }
 }
 
-/** Something was missed of the place: its members are loaded anew, and after lost entries its rules, as their versions may come again. */
+/** Forgets a place's members after an interruption. If the epoch is over, also forgets its rules, because their versions may be assigned again. */
 export function forgetAccess(place: Place, isEpochOver: boolean): void {
   if (place.serverId === null) return;
   if (isEpochOver) place.rules = null;
@@ -88,8 +88,8 @@ async function loadRules(node: GatewayNode, place: Place, serverId: string, { ve
 }
 
 /**
- * Loads what `canJudge` asks for. A place has one load at a time; what is asked for meanwhile is loaded after it, in one go, under the newest version. Rejects when
- * the database does not answer.
+ * Loads what `canJudge` needs. A place runs one load at a time. Requests during a load are combined into the next one, under the newest of their versions.
+ * Rejects when the database does not answer.
  */
 export async function loadAccess(node: GatewayNode, place: Place, version: string, channelIds: Iterable<string>): Promise<void> {
   const { serverId } = place;
@@ -110,25 +110,25 @@ export async function loadAccess(node: GatewayNode, place: Place, version: strin
   await nextLoad.done;
 }
 
-/** Loads what an entry's visibility needs. */
+/** Loads the access data that decides who may see an entry. */
 export const loadAccessFor = (node: GatewayNode, place: Place, { head }: Entry): Promise<void> => {
   const channelId = channelOf(head);
   return loadAccess(node, place, head.rulesVersion, channelId === undefined ? [] : [channelId]);
 };
 
-/** Whose event it is where a channel's viewers changed: who gained it, who lost it, or who sees it as before. */
+/** Which members receive an event that changes who can view a channel: those who gained access, those who lost it, or those who had and keep it. */
 const viewChangeFor = ({ name }: EntryHead): ViewChange => {
   const { life } = traitsOf(name);
   return life === undefined ? 'seen' : life === 'begins' ? 'shown' : 'hidden';
 };
 
-/** Whether only the channel decides who receives it, so that all such events have the same recipients. */
+/** Whether the recipients depend only on the channel, so that they can be cached by channel. */
 const isPlain = (head: EntryHead): boolean => !head.overwrites && !head.before && head.onlyAccount === undefined;
 
 /**
- * Whether an account may see an event of a server on this state of its access data: who may view the event's channel; for a channel that is gone, who could
- * (its overwrites came with the event); where a channel became visible or hidden, whom that concerns; for an event of no channel, every member. Of an event that
- * is replayed only the current state counts: every member who cannot view a channel gets the event that hides it.
+ * Whether an account may see an event of a server, by the access data of the place. An event without a channel is for every member. An event of a channel is
+ * for its viewers. If the channel is deleted, its last overwrites are in the entry. If the channel became visible or hidden, the event is for members whose
+ * view changed. `isLate`: the event is replayed, so only the current state counts: each member who cannot view the channel receives the event that hides it.
  */
 function canReceive({ rules, members }: Place, head: EntryHead, accountId: string, isLate: boolean): boolean {
   if (!rules) return false;
@@ -151,7 +151,7 @@ const isFor = ({ head }: Entry, { events, id, account }: Session): boolean =>
   (head.onlyAccount === undefined || head.onlyAccount === account.id) &&
   (head.onlySession === undefined || head.onlySession === id);
 
-/** Whether a session gets an entry that it reads from the log. What `prepare` loads must be there. */
+/** Whether a session receives an entry of its replay. The data that `hasAccessData` checks must be loaded. */
 export const canReceiveReplayed = (place: Place, entry: Entry, session: Session): boolean =>
   isFor(entry, session) &&
   (place.serverId === null || (canReceive(place, entry.head, session.account.id, true) && getsMemberEvent(place, entry.head, session)));
@@ -164,7 +164,7 @@ function channelRecipientsOf(place: Place, head: EntryHead): ReadonlySet<Session
   return known.sessions;
 }
 
-/** The sessions that get a live entry. `canJudge` must hold. */
+/** The sessions that receive a live entry. `canJudge` must be true for it. */
 export function recipientsOf(place: Place, entry: Entry): Session[] {
   const { head } = entry;
   let all: Iterable<Session> = place.sessions;
@@ -175,6 +175,6 @@ export function recipientsOf(place: Place, entry: Entry): Session[] {
   return [...all].filter((session) => session.state === 'live' && isFor(entry, session) && getsMemberEvent(place, head, session));
 }
 
-/** Whether all is there that decides about entries of these channels for an account, under `version`. */
+/** Whether the access data is loaded that decides, under `version`, whether an account may see entries of these channels. */
 export const hasAccessData = (place: Place, version: string, channelIds: readonly string[], accountId: string): boolean =>
   place.members.has(accountId) && knowsRules(place.rules, version, channelIds);

@@ -9,10 +9,10 @@ import { addWatcher, informWatcher, knowPresences, removeWatcher } from './prese
 import type { GatewayNode, Session, WatchList } from './state.ts';
 import { sendControl } from './writer.ts';
 
-/** How soon a watch list that a store did not answer is checked again, in milliseconds. */
+/** How long to wait before a watch list is checked again because a store did not answer, in milliseconds. */
 const againMs = 500;
 
-/** The accounts that `d` of a watch frame names; null when it is not a list of at most 500 ids. */
+/** Reads the accounts from `d` of a watch frame; null when `watch` is not a list of at most 500 ids. */
 export function readWatch(d: unknown): string[] | null {
   const ids: unknown = typeof d === 'object' && d !== null && 'watch' in d ? d.watch : null;
   if (!Array.isArray(ids) || ids.length > limits.accountsWatched) return null;
@@ -22,15 +22,15 @@ export function readWatch(d: unknown): string[] | null {
 const isClosing = ({ state }: Session): boolean => state === 'closing';
 
 /**
- * Of these accounts of the list, those that the session may see are watched from now on, and the others are not. Answers those that are offline and were not
- * watched before.
+ * Checks which of these accounts of the list the session may see: it watches those from now on, and not the others. Returns those that are offline and newly
+ * watched.
  */
 async function checkSome(node: GatewayNode, session: Session, watch: WatchList, ids: readonly string[]): Promise<string[]> {
   const servers = [...session.places].flatMap(({ serverId }) => serverId ?? []);
   const { id } = session.account;
   const visible = await node.presence.inCheckSlot(() => presencesVisibleTo(node.platform, id, servers, ids));
   if (isClosing(session)) return [];
-  // A list may have replaced this one meanwhile, and a membership may have ended: that is checked next.
+  // The client may have sent a new list meanwhile, or a membership may have ended. Such accounts are checked next, so skip them here.
   const isSettled = (one: string): boolean => watch.accounts.has(one) && !watch.unchecked.has(one);
   for (const one of ids) {
     if (!isSettled(one)) continue;
@@ -42,7 +42,7 @@ async function checkSome(node: GatewayNode, session: Session, watch: WatchList, 
   return ids.filter((one) => isNew(one) && !informWatcher(node, session, one));
 }
 
-/** Checks what is unchecked until nothing is, one query after the other, and answers the client. Tried again while a store does not answer. Never rejects. */
+/** Checks the unchecked accounts of a list until none is left, one batch at a time, and answers the client. Retries while a store fails. Never rejects. */
 async function check(node: GatewayNode, session: Session, watch: WatchList): Promise<void> {
   if (watch.isChecking) return;
   watch.isChecking = true;
@@ -64,7 +64,7 @@ async function check(node: GatewayNode, session: Session, watch: WatchList): Pro
   watch.isChecking = false;
 }
 
-/** Makes `ids` the accounts that the session watches. */
+/** Replaces the accounts that the session watches by `ids`. */
 export function watchAccounts(node: GatewayNode, session: Session, ids: readonly string[]): void {
   session.watch ??= { accounts: new Set(), unchecked: new Set(), isChecking: false, isAsked: false };
   const { watch } = session;
@@ -84,7 +84,7 @@ export function watchAccounts(node: GatewayNode, session: Session, ids: readonly
   void check(node, session, watch);
 }
 
-/** The session joined or left a server: checks again what it may watch. */
+/** Checks all watched accounts again, after the session joined or left a server. */
 export function recheckWatches(node: GatewayNode, session: Session): void {
   const { watch } = session;
   if (!watch) return;
@@ -92,7 +92,7 @@ export function recheckWatches(node: GatewayNode, session: Session): void {
   void check(node, session, watch);
 }
 
-/** Where a member joined or left a server: checks again whether these sessions in it may watch the account. */
+/** If the entry says that a member joined or left a server, checks again whether these sessions may watch that account. */
 export function recheckMember(node: GatewayNode, sessions: Iterable<Session>, { head: { name, member } }: Entry): void {
   if (member === undefined || traitsOf(name).life === undefined) return;
   for (const session of sessions) {

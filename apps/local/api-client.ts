@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** An answer of the API that is no success. */
+/** Thrown for a response with an error status. */
 export class ApiFault extends Error {
   readonly status: number;
   readonly code: string | undefined;
-  /** How long to wait before another try, in seconds, where the API says so. */
+  /** How long to wait before a retry, in seconds, if the API says so. */
   readonly retryAfter: number | undefined;
   constructor(call: string, status: number, body: unknown) {
     const told = (typeof body === 'object' && body !== null ? body : {}) as { code?: string; message?: string; retryAfter?: number };
@@ -15,10 +15,12 @@ export class ApiFault extends Error {
   }
 }
 
-/** Calls one API: `call<Server>('POST', '/api/servers', { name })`. Answers the JSON body, undefined for a 204; throws `ApiFault` for a refusal. */
+/** Calls one API: `call<Server>('POST', '/api/servers', { name })`. Returns the JSON body, or undefined for a 204; throws `ApiFault` for an error status. */
 export type Call = <T = unknown>(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>) => Promise<T>;
 
-/** Calls of the API at `baseUrl` with one credential, such as `Bot …`, `Bearer …` or none. */
+/**
+ * Makes a client for the API at `baseUrl`. `credential` is the Authorization header, such as `Bot …` or `Bearer …`; without it, requests are unauthenticated.
+ */
 export const apiClient =
   (baseUrl: string, credential?: string): Call =>
   async <T>(method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}): Promise<T> => {
@@ -39,10 +41,10 @@ export const apiClient =
     return value as T;
   };
 
-/** Longer than the 30 s for which a call of a killed process keeps its Idempotency-Key (docs/behavior/requests.md#idempotency). */
+/** Longer than the 30 s for which a request of a killed process reserves its Idempotency-Key (docs/behavior/requests.md#idempotency). */
 const patienceMs = 40_000;
 
-/** `call`, tried again for up to 40 s while a limit or another call under the same Idempotency-Key stands in its way. */
+/** Wraps `call`: retries for up to 40 s while the API answers `rate_limited` or `idempotency_conflict`. */
 export const patient =
   (call: Call): Call =>
   async <T>(...request: Parameters<Call>): Promise<T> => {

@@ -14,7 +14,7 @@ import { callsOf } from './seed-people.ts';
 import { startStores } from './stores.ts';
 import type { Role } from './supervise.ts';
 
-/** The settings of this run, checked before anything is started; the addresses of the stores are filled in when they are up. */
+/** Reads and checks the settings before anything starts. Store addresses that are not set yet are placeholders here. */
 function checkedConfig(key: string): ReturnType<typeof readConfig> {
   try {
     return readConfig({ MONGODB_URL: 'mongodb://localhost/x', REDIS_URL: 'redis://localhost', ...process.env, APP_KEY: key });
@@ -23,10 +23,10 @@ function checkedConfig(key: string): ReturnType<typeof readConfig> {
   }
 }
 
-/** The stores give their address without a database; ours is `parlance`. */
+/** Adds the database name `parlance` to a MongoDB address without a path. */
 const withDatabase = (url: string): string => url.replace(/^(mongodb(?:\+srv)?:\/\/[^/?]+)\/?(\?.*)?$/, '$1/parlance$2');
 
-/** Starts the stores, every role and the demo, and says how to use them; notes each thing as soon as it runs. Resolves with the roles. */
+/** Starts the stores, every role and the demo, and prints how to use them. Calls `note` for each one as soon as it runs. Resolves with the roles. */
 export async function bringUp(note: (one: Started) => void): Promise<Role[]> {
   const beganMs = Date.now();
   const folder = dataFolder();

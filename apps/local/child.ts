@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 
-/** How to start one process and tell that it is ready. */
+/** How to start one process and detect that it is ready. */
 export interface ChildSpec {
   /** Name in messages. */
   name: string;
@@ -9,17 +9,17 @@ export interface ChildSpec {
   args: string[];
   env?: NodeJS.ProcessEnv;
   cwd?: string;
-  /** User and group to run as; only root may name them. */
+  /** User and group to run as; only root may set them. */
   owner?: Owner;
-  /** Asks the process to stop in order; `SIGTERM` unless told. */
+  /** The signal that asks the process to stop gracefully; default `SIGTERM`. */
   stopSignal?: NodeJS.Signals;
-  /** Time to stop in order before it is killed, default 10,000 ms. */
+  /** Time for a graceful stop before the process is killed; default 10,000 ms. */
   stopMs?: number;
-  /** Resolves when the process serves; it rejects or throws while it does not yet, and is asked again until `readyMs`. */
+  /** Resolves if the process is ready, else rejects or throws. Called repeatedly for at most `readyMs`. */
   ready: () => Promise<void>;
-  /** Default 30,000 ms. */
+  /** Time to become ready; default 30,000 ms. */
   readyMs?: number;
-  /** Start it again when it ends unasked; default true. */
+  /** Restart the process when it ends unexpectedly; default true. */
   supervise?: boolean;
 }
 
@@ -29,13 +29,13 @@ export interface Owner {
   gid: number;
 }
 
-/** A supervised process. Emits `up` when it serves (again) and `down` when it ended. */
+/** A supervised process. Emits `up` when it becomes ready after a start or restart, and `down` when it has ended. */
 export interface Child extends EventEmitter<{ up: []; down: [] }> {
   /** Its process id; absent while it is down. */
   readonly pid: number | undefined;
-  /** Resolves when it serves; starts it when it is down and nothing else does. */
+  /** Resolves when the process is ready. Starts it if it is down and no start is in progress. */
   restart(): Promise<void>;
-  /** Asks it to stop, kills it when it does not in time, resolves when it is gone. */
+  /** Asks the process to stop, kills it if it does not stop in time, and resolves when it has ended. */
   stop(): Promise<void>;
 }
 
@@ -44,11 +44,11 @@ const quickEndMs = 1000;
 const laterMs = 5000;
 const maxAttempts = 10;
 
-// Holds the pipe's other end: it ends with this process, however that dies, and takes the child along.
+// The watchdog reads a pipe from this process. The pipe closes when this process dies, however it dies; the watchdog then stops the child and ends.
 const watchdog =
   'while read -r line; do :; done; kill -"$1" "$2" || exit; i=0; while [ $i -lt "$3" ]; do sleep 1; kill -0 "$2" || exit; i=$((i+1)); done; kill -9 "$2"';
 
-/** Starts a process that is started again when it crashes and ends with this one, also when this one is killed. Rejects when it does not come up. */
+/** Starts a process, restarts it when it crashes, and ends it with this process, even if this one is killed. Rejects if it does not become ready. */
 export async function startChild(spec: ChildSpec): Promise<Child> {
   const child = new SupervisedChild(spec);
   try {
@@ -101,7 +101,7 @@ class SupervisedChild extends EventEmitter<{ up: []; down: [] }> implements Chil
     const deadline = Date.now() + (this.#spec.readyMs ?? 30_000);
     let pauseMs = 50;
     for (let attempt = 1; ; attempt++) {
-      // One that was killed a moment ago may still stand here: it is up only when it answers.
+      // A process that was killed a moment ago may still exist, so it counts as up only when it answers.
       while (this.#process && !this.#stopping && Date.now() < deadline) {
         if (await this.#answers()) {
           this.emit('up');
@@ -114,7 +114,7 @@ class SupervisedChild extends EventEmitter<{ up: []; down: [] }> implements Chil
         this.#process?.kill('SIGKILL');
         throw new Error(`${this.#spec.name} does not start: ${this.#complaint.trim() || 'no message'}`);
       }
-      // The dead one's locks and shared memory are reaped by and by, so a failed start is tried again.
+      // The locks and shared memory of a dead process are released with a delay, so a failed start is retried.
       if (attempt > 1) await pause(pauseMs);
       if (attempt > 1) pauseMs = Math.min(pauseMs * 2, 1000);
       if (!this.#stopping) this.#spawn();

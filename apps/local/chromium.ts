@@ -3,13 +3,13 @@ import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** Names that a Chromium goes by, the first found is taken. */
+/** Executable names of Chromium; the first one found is used. */
 const names = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
 const run = promisify(execFile);
 /** How long an installation may take, in milliseconds. */
 const installMs = 10 * 60_000;
 
-/** A Chromium of this machine: `CHROMIUM` names it, or it stands on the PATH. Null when there is none. */
+/** The path of a Chromium on this machine: `CHROMIUM` if it is set, else the first one on the PATH. Null if there is none. */
 export function findChromium(): string | null {
   if (process.env.CHROMIUM) return process.env.CHROMIUM;
   for (const folder of (process.env.PATH ?? '').split(delimiter))
@@ -19,15 +19,15 @@ export function findChromium(): string | null {
         accessSync(path, constants.X_OK);
         return path;
       } catch {
-        // Not here.
+        // Not in this folder.
       }
     }
   return null;
 }
 
 /**
- * A Chromium for the browser tests: this machine's, or Debian's, installed by apt where this process may do that. Null when neither is to be had: then
- * `report` was told in one line why, and how to get one.
+ * Returns the path of a Chromium for the browser tests. If this machine has none and this process is root, it installs Debian's with apt. Null if that is not
+ * possible; `report` then receives one line that says why, and how to get one.
  */
 export async function bringChromium(report: (line: string) => void): Promise<string | null> {
   const found = findChromium();
@@ -41,7 +41,7 @@ export async function bringChromium(report: (line: string) => void): Promise<str
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   const apt = (...args: string[]) => run('apt-get', ['-y', '-qq', ...args], { env, timeout: installMs, maxBuffer: 64 * 1024 * 1024 });
   try {
-    // The lists may be old, or not there at all.
+    // The package lists may be outdated or missing.
     await apt('update').catch(() => undefined);
     await apt('install', '--no-install-recommends', 'chromium');
   } catch (fault) {

@@ -4,23 +4,23 @@ import { connect, createServer, type Server } from 'node:net';
 import { join, relative, resolve } from 'node:path';
 import { Plain } from './say.ts';
 
-/** The folder that everything local is kept in: `DATA_DIR`, else `.data` of this clone. Made when it is missing. */
+/** The folder for all local data: `DATA_DIR`, else `.data` in the current folder. Created if it is missing. */
 export function dataFolder(): string {
   const folder = resolve(process.env.DATA_DIR || '.data');
   mkdirSync(folder, { recursive: true, mode: 0o711 });
   return folder;
 }
 
-/** Writes a file that only its owner may read, whole or not at all. */
+/** Writes a file atomically that only its owner may read. */
 export function writeSecret(path: string, text: string): void {
   const draft = `${path}.${process.pid}`;
-  // A new file, so that no link which lies there is followed.
+  // `wx` creates a new file, so a link at this path is not followed.
   rmSync(draft, { force: true });
   writeFileSync(draft, text, { mode: 0o600, flag: 'wx' });
   renameSync(draft, path);
 }
 
-/** The APP_KEY of the environment, else the one kept in the folder, else a new one that is kept from now on. */
+/** The APP_KEY of the environment, else the one stored in the folder, else a new one, which is then stored in the folder. */
 export function appKey(folder: string): string {
   if (process.env.APP_KEY) return process.env.APP_KEY;
   const path = join(folder, 'app.key');
@@ -30,15 +30,15 @@ export function appKey(folder: string): string {
   return key;
 }
 
-/** The socket by which a folder is claimed; null where there can be none: on Windows, and where its path is too long. */
+/** The path of the socket that claims a folder; null on Windows and if the path is too long. */
 function socketOf(folder: string): string | null {
   const path = relative('.', join(folder, 'running.sock'));
   return process.platform === 'win32' || path.length > 100 ? null : path;
 }
 
 /**
- * Claims the folder for this process; throws `Plain` when a running one has it. A socket tells the living from the dead better than a
- * process id, which another program may have by now.
+ * Claims the folder for this process and returns a function that releases it; throws `Plain` if a running process holds it. A socket shows whether its process
+ * still runs; a process id may belong to another program by now.
  */
 export async function claim(folder: string): Promise<() => void> {
   const path = socketOf(folder);
@@ -55,18 +55,21 @@ export async function claim(folder: string): Promise<() => void> {
   throw new Plain(`Parlance already runs from ${folder}. Stop it first, or set DATA_DIR to another folder.`);
 }
 
-/** How other commands on this machine reach what runs from a folder: settings, by name. */
+/** Settings by name, with which other commands on this machine reach the instance that runs from a folder. */
 export type RunningEnv = Readonly<Record<string, string>>;
 
 const runningFile = (folder: string): string => join(folder, 'running.json');
 
-/** Notes the settings that what now runs from `folder` was started with, readable by the owner only; they may hold passwords. Answers what takes the note away. */
+/**
+ * Stores the settings of the instance that runs from `folder`. Only the owner can read them, as they may contain passwords. Returns a function that deletes
+ * the file.
+ */
 export function noteRunning(folder: string, env: RunningEnv): () => void {
   writeSecret(runningFile(folder), `${JSON.stringify(env, null, 2)}\n`);
   return () => rmSync(runningFile(folder), { force: true });
 }
 
-/** The settings noted for what runs from `folder`; null when nothing does, also when it died and left its note behind. */
+/** The stored settings of the instance that runs from `folder`. Null if none runs, even if a crashed one left its file behind. */
 export async function runningEnv(folder: string): Promise<RunningEnv | null> {
   const path = socketOf(folder);
   if (!existsSync(runningFile(folder)) || (path !== null && !(await answers(path)))) return null;

@@ -3,22 +3,22 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** One archive of the machine's apt sources. */
+/** One archive from this machine's apt sources. */
 export interface AptSource {
   uri: string;
   suites: string[];
   components: string[];
-  /** The key file apt is told to check it with; absent: apt's own trusted keys. */
+  /** The key file that apt checks the archive with; if absent, apt uses its own trusted keys. */
   signedBy?: string;
 }
 
-/** The Debian suite the packages are taken from when the mirror has it. */
+/** The Debian suite to take packages from if the mirror has it. */
 const preferredSuite = 'forky';
 const keyrings = ['/usr/share/keyrings/debian-archive-keyring.gpg', '/usr/share/keyrings/debian-archive-keyring.pgp'];
 
 /**
- * apt's settings for a private world below `folder`, for `arch`: nothing of the machine is written, none of its hooks runs, its proxy
- * and retry settings are kept. Works without root.
+ * apt settings for a separate environment in `folder`, for `arch`. apt then changes nothing on the machine and runs none of its hooks, but keeps its proxy and
+ * retry settings. Works without root.
  */
 export async function aptConfig(folder: string, arch: string): Promise<string> {
   const dump = await promisify(execFile)('apt-config', ['dump']).catch(() => ({ stdout: '' }));
@@ -41,8 +41,8 @@ export async function aptConfig(folder: string, arch: string): Promise<string> {
 }
 
 /**
- * The `deb` lines to try, best first: the preferred suite on each Debian mirror the machine knows, then the machine's own suite.
- * Reads both forms of apt's sources below `etc` (default `/etc`). Empty when the machine names no mirror.
+ * The `deb` lines to try, best first: the preferred suite on each Debian mirror that the machine uses, then the machine's own suite. Reads both formats of apt
+ * sources below `etc` (default `/etc`). Empty if the machine has no mirror.
  */
 export async function aptSources(etc = '/etc'): Promise<string[]> {
   const codename = /^VERSION_CODENAME="?([\w-]+)/m.exec(await readFile(join(etc, 'os-release'), 'utf8').catch(() => ''))?.[1];
@@ -71,7 +71,7 @@ async function knownSources(folder: string): Promise<AptSource[]> {
   return sources;
 }
 
-/** Reads the sources of a `.sources` file (deb822 stanzas); leaves out disabled ones and source packages. */
+/** Reads the sources of a `.sources` file (deb822 stanzas); skips disabled ones and source packages. */
 export function parseStanzas(text: string): AptSource[] {
   const sources: AptSource[] = [];
   for (const stanza of text.split(/\n\s*\n/)) {
@@ -90,7 +90,7 @@ export function parseStanzas(text: string): AptSource[] {
   return sources;
 }
 
-/** Reads the sources of a `.list` file (one line each); leaves out comments and source packages. */
+/** Reads the sources of a `.list` file (one per line); skips comments and source packages. */
 export function parseLines(text: string): AptSource[] {
   const sources: AptSource[] = [];
   for (const line of text.split('\n')) {

@@ -6,20 +6,20 @@ import type { Readable } from 'node:stream';
 import { aptConfig, aptSources } from './debian-apt.ts';
 import { withLock } from './lock.ts';
 
-/** Takes one line of progress, without a line end. */
+/** Receives one line of progress, without a line break. */
 export type Report = (line: string) => void;
 
-/** What to take from the archive: answered by a recipe once the names the archive has are known. */
+/** What to take from the archive. A recipe decides it once the package names in the archive are known. */
 export interface PackagePlan {
   /** Packages to install, by name. */
   install: string[];
-  /** Packages apt is told are installed already, so that neither they nor what only they want is fetched. */
+  /** Packages that apt treats as installed, so that it fetches neither them nor packages that only they depend on. */
   pretend: string[];
-  /** Says whether a file of the packages, by its path below `usr/`, is kept. Shared libraries the kept files link are kept anyway. */
+  /** Whether to keep a file of the packages, given its path below `usr/`. Shared libraries that kept files link to are always kept. */
   keep: (path: string) => boolean;
   /** Paths below `usr/` of the programs to wrap with their own dynamic loader. */
   programs: string[];
-  /** A folder below `usr/` with the programs' own modules, searched after the libraries. */
+  /** A folder below `usr/` with the programs' own modules; it is searched after the libraries. */
   modules?: string;
   /** Files to add: path in the runtime → text. */
   files?: Record<string, string>;
@@ -27,9 +27,9 @@ export interface PackagePlan {
 
 /** A relocatable runtime made from Debian packages. */
 export interface Recipe {
-  /** Name of the cached folder; holds the recipe's revision, so that a changed recipe is unpacked anew. */
+  /** Name of the cached folder. It contains the recipe's revision, so a changed recipe is unpacked again. */
   id: string;
-  /** Prefix of the package names `plan` chooses among. */
+  /** Prefix of the package names that `plan` receives. */
   prefix: string;
   plan: (available: readonly string[]) => PackagePlan;
 }
@@ -56,9 +56,8 @@ export async function findOnPath(names: readonly string[]): Promise<string | und
 }
 
 /**
- * Gives the folder of a recipe's runtime, made from the machine's own Debian mirror on first use: `<cacheDir>/<id>-<arch>`.
- * It appears there whole or not at all; processes that ask at once wait for the one that unpacks. Throws one line when the mirror
- * cannot be reached or has not the packages.
+ * Returns the folder of a recipe's runtime: `<cacheDir>/<id>-<arch>`. On first use it is made from the machine's own Debian mirror. The folder appears
+ * atomically; concurrent callers wait for the one that unpacks. Throws a one-line error if the mirror cannot be reached or does not have the packages.
  */
 export async function debianRuntime(recipe: Recipe, cacheDir: string, report: Report): Promise<string> {
   const target = debianRuntimeFolder(recipe, cacheDir);
@@ -78,7 +77,7 @@ export async function debianRuntime(recipe: Recipe, cacheDir: string, report: Re
   });
 }
 
-/** Where {@link debianRuntime} puts a runtime, be it there or not. */
+/** The folder in which {@link debianRuntime} puts a runtime, whether it exists or not. */
 export function debianRuntimeFolder(recipe: Recipe, cacheDir: string): string {
   return join(cacheDir, `${recipe.id}-${debianArch()}`);
 }
@@ -114,7 +113,7 @@ async function assemble(recipe: Recipe, arch: string, work: string, report: Repo
   await writeFile(join(out, 'packages.txt'), `${debs.map((deb) => decodeURIComponent(deb.replace(/\.deb$/, ''))).join('\n')}\n`);
 }
 
-/** Fills apt's lists from the first suite that has a package of the recipe, newest first. */
+/** Fills apt's lists from the first source that has a package of the recipe, best source first. Returns the package names. */
 async function updateLists(recipe: Recipe, apt: string, env: NodeJS.ProcessEnv): Promise<string[]> {
   let failure = 'no Debian mirror in this machine’s apt sources';
   for (const source of await aptSources()) {
@@ -142,7 +141,7 @@ async function download(packages: string[], env: NodeJS.ProcessEnv, report: Repo
   });
 }
 
-/** Copies what the plan keeps, wraps the programs, and adds each shared library their own loader finds they need. */
+/** Copies the files that the plan keeps, wraps the programs, and adds each shared library that the packages' loader resolves for them. */
 async function keepFiles(plan: PackagePlan, usr: string, out: string): Promise<void> {
   const multiarch = (await readdir(join(usr, 'lib'))).find((name) => /-linux-gnu/.test(name));
   if (!multiarch) throw new Error('the packages contain no libraries');
@@ -172,7 +171,7 @@ async function keepFiles(plan: PackagePlan, usr: string, out: string): Promise<v
   for (const program of plan.programs) await wrap(plan, program, `lib/${multiarch}`, loader, out);
 }
 
-/** A program started by its full path runs under the loader and the libraries of its own packages, not those of the machine. */
+/** Replaces a program with a script, to be started by its full path, that runs it with its packages' loader and libraries instead of the machine's. */
 async function wrap(plan: PackagePlan, program: string, libraries: string, loader: string, out: string): Promise<void> {
   const up = '/..'.repeat(program.split('/').length - 1);
   const search = [libraries, ...(plan.modules ? [plan.modules] : [])].map((path) => `$root/${path}`).join(':');
@@ -198,7 +197,7 @@ async function exists(path: string): Promise<boolean> {
   );
 }
 
-/** Runs a program to its end and gives its output; throws its last lines of complaint when it fails. */
+/** Runs a program to its end and returns its output; throws with the last lines of its error output if it fails. */
 async function run(program: string, args: string[], env = process.env, onStatus?: (line: string) => void): Promise<string> {
   const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe', onStatus ? 'pipe' : 'ignore'] });
   let output = '';

@@ -4,10 +4,7 @@ import { replyTo } from './demo-commands.ts';
 import { connectGateway, type GatewayClient } from './gateway-client.ts';
 import { say } from './say.ts';
 
-/**
- * Runs the demo bot: it answers its commands over the callback route, and comes back by itself after every interruption. What it was to come back to is lost when
- * it ends.
- */
+/** Runs the demo bot. It answers its commands over the callback route and reconnects automatically. Pending follow-ups are lost when it ends. */
 export async function startDemoBot(baseUrl: string, token: string): Promise<GatewayClient> {
   const call = apiClient(baseUrl);
   const { url } = await call<{ url: string }>('GET', '/api/gateway');

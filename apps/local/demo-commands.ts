@@ -5,7 +5,7 @@ import type { CommandInput } from '../../lib/contract/command.ts';
 import type { Interaction } from '../../lib/contract/interaction.ts';
 import type { CallbackInput, FollowupInput } from '../../lib/contract/message.ts';
 
-/** The commands of the demo bot, as `PUT …/commands` takes them. */
+/** The commands of the demo bot, in the format of `PUT …/commands`. */
 export const demoCommands: readonly CommandInput[] = [
   {
     name: 'hello',
@@ -45,7 +45,7 @@ export const demoCommands: readonly CommandInput[] = [
   { name: 'silent', description: 'Never answers, to show what happens then.' },
 ];
 
-/** What the demo bot does about a command: its first answer, and what it follows up with after `afterMs`. */
+/** The demo bot's response to a command: the first answer, and optionally a follow-up after `afterMs`. */
 export interface Reply {
   first: CallbackInput;
   later?: FollowupInput & { afterMs: number };
@@ -89,7 +89,7 @@ const replies: Readonly<Record<string, (used: Used, optionOf: (name: string) => 
   },
 };
 
-/** How the demo bot replies; undefined for a command that it leaves unanswered. */
+/** The demo bot's response to a command; undefined for a command that it does not answer. */
 export function replyTo(used: Used): Reply | undefined {
   const { name, options } = used.data;
   const reply = Object.hasOwn(replies, name) ? replies[name] : undefined;

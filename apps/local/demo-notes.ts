@@ -2,49 +2,49 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeSecret } from './data-folder.ts';
 
-/** What a person of the demo logs in with. */
+/** The credentials of a demo user. */
 export interface Login {
   username: string;
   password: string;
 }
 
-/** A person of the demo, with a session. */
+/** A demo user with a session. */
 export interface DemoPerson extends Login {
   id: string;
   token: string;
 }
 
-/** What the demo consists of, as `demo.json` in the data folder remembers it. */
+/** The objects of the demo, as stored in `demo.json` in the data folder. */
 export interface Demo {
   person: DemoPerson;
   server: { id: string; channelId: string };
   application: { id: string; botId: string; token: string };
   command: { id: string };
-  /** Somebody else, who talks with the person. */
+  /** A second user who talks with `person`. */
   guest: DemoPerson;
-  /** Each part of the show that was made, by its name: what others call it by; null where it could not be made, as what it stands on is gone. */
+  /** The parts that were made, by name: the value that other parts use, or null if a part could not be made because something it needs is gone. */
   made: Readonly<Record<string, string | null>>;
 }
 
-/** What is known so far. A person's name and password are noted before they are registered. */
+/** What is stored so far. A user's name and password are stored before the user is registered. */
 export type Known = Partial<Omit<Demo, 'person' | 'guest'>> & { person?: Login | DemoPerson; guest?: Login | DemoPerson };
 
-/** `demo.json` while the demo is made. */
+/** Access to `demo.json` while the demo is being made. */
 export interface Notes {
   readonly known: Readonly<Known>;
-  /** Notes `values`, on disk when it returns. */
+  /** Stores `values`; they are on disk when it returns. */
   keep(values: Known): void;
-  /** Forgets everything. */
+  /** Forgets everything in memory; the file changes with the next `keep`. */
   clear(): void;
 }
 
 const fileOf = (folder: string): string => join(folder, 'demo.json');
 
-/** What `demo.json` in `folder` remembers; nothing where it is missing. */
+/** The content of `demo.json` in `folder`; empty if the file is missing. */
 export const readDemo = (folder: string): Known =>
   existsSync(fileOf(folder)) ? (JSON.parse(readFileSync(fileOf(folder), 'utf8')) as Known) : {};
 
-/** Opens the notes in `folder`; the file is readable by its owner only. */
+/** Opens `demo.json` in `folder`; the file is readable by its owner only. */
 export function openNotes(folder: string): Notes {
   let known = readDemo(folder);
   return {

@@ -2,19 +2,19 @@ import { type Permission, permissionBits } from '../../lib/base/permissions.ts';
 import { pullRequest, push, texts } from './demo-texts.ts';
 
 /**
- * A part of what the demo server shows: one call. `{words}` in its path and body are what other parts are called by, or `person`, `guest`, `bot`, `server`,
- * `general`, `application`.
+ * One part of the demo server, made with one API call. `{name}` in its path or body is replaced with the value of another part, or of `person`, `guest`,
+ * `bot`, `server`, `general` or `application`.
  */
 export interface Part {
   name: string;
   by: 'person' | 'guest' | 'bot' | 'nobody';
-  /** Method and path, `POST /api/servers/{server}/channels`. */
+  /** Method and path, such as `POST /api/servers/{server}/channels`. */
   call: string;
   body?: object;
   headers?: Readonly<Record<string, string>>;
-  /** What it goes away with; default: the server. */
+  /** If this is deleted and made again, the part is made again too; default: the server. */
   of?: 'server' | 'application' | 'people';
-  /** What others call it by; default: the id of what was made. */
+  /** The value that other parts use for this one; default: the id of what was made. */
   calledBy?: (answer: { id: string; token: string; code: string }) => string;
 }
 
@@ -28,13 +28,13 @@ const category = (name: string, title: string): Part => ({
   body: { name: title, kind: 'category' },
 });
 
-/** A channel by its own name, under a category, with its topic. */
+/** A channel in a category, and its topic. The part has the same name as the channel. */
 const channel = (name: string, kind: 'text' | 'announcement', parent: string, topic: string): Part[] => [
   { name, by: 'person', call: `POST ${server}/channels`, body: { name, kind, parentId: `{${parent}}` } },
   { name: `${name}-topic`, by: 'person', call: `PATCH /api/channels/{${name}}`, body: { topic } },
 ];
 
-/** Only those who manage the server write there. */
+/** Only the owner and administrators can write in the channel. */
 const closed = (name: string): Part => ({
   name: `${name}-closed`,
   by: 'person',
@@ -42,7 +42,7 @@ const closed = (name: string): Part => ({
   body: { allow: 0, deny: bits('Send Messages') },
 });
 
-/** Only those who manage the server see it. */
+/** Only the owner and administrators can see the channel. */
 const hidden = (name: string): Part => ({
   name: `${name}-hidden`,
   by: 'person',
@@ -63,7 +63,7 @@ const reaction = (name: string, by: Part['by'], to: string, emoji: string): Part
   call: `PUT /api/channels/{general}/messages/{${to}}/reactions/${encodeURIComponent(emoji)}`,
 });
 
-/** A delivery of a code host, by a delivery id that is the server's own, so that a repeated one posts nothing. */
+/** A webhook delivery from a code host. Its delivery id is fixed, so a repeated delivery posts nothing. */
 const delivery = (event: string, payload: object): Part => ({
   name: event.replace('_', '-'),
   by: 'nobody',
@@ -72,7 +72,7 @@ const delivery = (event: string, payload: object): Part => ({
   headers: { 'X-GitHub-Event': event, 'X-GitHub-Delivery': `demo-${event}` },
 });
 
-/** What the demo server shows, in the order in which it is made. */
+/** The parts of the demo server, in the order in which they are made. */
 export const show: readonly Part[] = [
   category('start-here', 'Start here'),
   ...channel('rules', 'text', 'start-here', 'The rules of this server'),

@@ -1,4 +1,4 @@
-/** What is said in the demo server. Links stand in `<…>`, so that no start fetches previews from elsewhere. */
+/** Texts of the demo server. Links are written as `<…>`, so that a start fetches no previews from other sites. */
 export const texts = {
   rules: `**Welcome.** Three rules:
 1. Be kind.
@@ -65,7 +65,7 @@ const commit = (id: string, message: string): object => ({
   author: { name: 'Ada', username: 'ada' },
 });
 
-/** A push as a code host delivers it, written for the demo. */
+/** A push in the format of a code host, written for the demo. */
 export const push = {
   ref: 'refs/heads/main',
   before,
@@ -78,7 +78,7 @@ export const push = {
   sender,
 };
 
-/** A pull request that was opened, as a code host delivers it, written for the demo. */
+/** An opened pull request in the format of a code host, written for the demo. */
 export const pullRequest = {
   action: 'opened',
   number: 7,

@@ -7,20 +7,20 @@ import { say } from './say.ts';
 import type { Role } from './supervise.ts';
 
 /*
- * `npm run dev`: like `npm start`, and compiles on every change, restarts the roles that it touches and builds the pages anew.
+ * `npm run dev`: like `npm start`, but also compiles on every change, restarts the affected roles and rebuilds the pages.
  */
 const settleMs = 300;
 const dist = fileURLToPath(new URL('../../', import.meta.url));
 const inRoot = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 
-/** What goes on beside the roles: each compiles what it watches into `dist`. */
+/** Compilers that run beside the roles. Each watches its sources and compiles them into `dist`. */
 const compilers = [
   ['typescript/bin/tsc', '-p', 'tsconfig.build.json', '--watch', '--preserveWatchOutput'],
   ['vite/bin/vite.js', 'build', '--watch', '--config', 'apps/web/vite.config.ts', '--logLevel', 'warn'],
   ['typescript/bin/tsc', '-p', 'apps/ops/page', '--watch', '--preserveWatchOutput'],
 ] as const;
 
-/** The roles that run the compiled file at `path` (below dist): its own island's, or all for lib and config. */
+/** The roles that run the compiled file at `path` (below dist): the role in whose folder it is, or all roles for lib and config. */
 const rolesOf = (path: string, roles: readonly Role[]): Role[] => {
   if (!path.endsWith('.js')) return [];
   const island = /^(?:apps\/)?(api|gateway|ops|worker)s?\//.exec(path.replaceAll('\\', '/'))?.[1];
@@ -57,7 +57,7 @@ await runUntilStopped(async (note) => {
   for (const [script, ...args] of compilers) {
     const child = spawn(process.execPath, [inRoot(`node_modules/${script}`), ...args], {
       stdio: ['ignore', 'inherit', 'inherit'],
-      detached: true, // a group of its own: the compiler is a child of what is started here
+      detached: true, // its own process group, so that `stop` also reaches the children of the compiler
     });
     note({
       name: 'compiler',

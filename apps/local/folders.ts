@@ -5,15 +5,15 @@ import { dirname, join, resolve } from 'node:path';
 import type { Owner } from './child.ts';
 import type { Report } from './debian.ts';
 
-/** Unix socket paths end at 107 bytes; the socket's own name takes up to 20. */
+/** A unix socket path has at most 107 bytes; the socket's own name takes up to 20. */
 const maxSocketDirBytes = 86;
 
-/** Where runtimes are kept: `PARLANCE_CACHE`, else `runtime` in `DATA_DIR`, else in `.data`. */
+/** The folder for runtimes: `PARLANCE_CACHE`, else `runtime` in `DATA_DIR`, else in `.data`. */
 export function cacheFolder(): string {
   return resolve(process.env.PARLANCE_CACHE ?? join(process.env.DATA_DIR ?? '.data', 'runtime'));
 }
 
-/** The user to run Postgres as when this process is root, which Postgres refuses; absent for everybody else. */
+/** The user to run Postgres as if this process is root, because Postgres refuses to run as root; undefined otherwise. */
 export async function unprivilegedOwner(): Promise<Owner | undefined> {
   if (process.getuid?.() !== 0) return undefined;
   const users = await readFile('/etc/passwd', 'utf8').catch(() => '');
@@ -22,8 +22,8 @@ export async function unprivilegedOwner(): Promise<Owner | undefined> {
 }
 
 /**
- * A folder like `folder` that `owner` can reach. Below a folder closed to others (a root user's home) that is one below `elsewhere`, named
- * after the folder it stands for, so the next start finds it again; it is reported.
+ * Returns `folder` if `owner` can reach it. Otherwise (such as below root's home) it returns a folder below `elsewhere`, named by a digest of the path so that
+ * the next start finds it again, and reports it.
  */
 export async function reachableFolder(folder: string, elsewhere: string, owner: Owner | undefined, report: Report): Promise<string> {
   const wanted = resolve(folder);
@@ -42,10 +42,10 @@ export async function reachableFolder(folder: string, elsewhere: string, owner: 
   return other;
 }
 
-/** The folder below `elsewhere` that stands for `folder`. */
+/** The folder below `elsewhere` that replaces `folder`. */
 export const standIn = (folder: string, elsewhere: string): string => join(elsewhere, digest(resolve(folder)));
 
-/** A folder for a unix socket: `name` in `folder`, or a short one of the same meaning in the folder for temporary files. */
+/** A folder for a unix socket: `name` in `folder`, or a folder with a short path in the temporary folder if that path is too long. */
 export function socketFolder(folder: string, name = 'run'): string {
   const near = join(folder, name);
   return Buffer.byteLength(near) <= maxSocketDirBytes ? near : join(tmpdir(), `parlance-${digest(near)}`);

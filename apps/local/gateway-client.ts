@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type RawData, WebSocket } from 'ws';
 
-/** A frame of the gateway (docs/delivery.md#opcodes): `t` and the position `s` are on dispatches only. */
+/** A frame of the gateway (docs/delivery.md#opcodes): only dispatches have an event name `t` and a position `s`. */
 interface Frame {
   op: number;
   d: unknown;
@@ -9,35 +9,35 @@ interface Frame {
   t?: string;
 }
 
-/** What to connect to and whom to tell. */
+/** What to connect to, and the callbacks. */
 export interface GatewayOptions {
-  /** As `GET /api/gateway` gives it. */
+  /** The URL from `GET /api/gateway`. */
   url: string;
   token: string;
-  /** Events to ask for beyond those that everyone gets. */
+  /** Events to request beyond those that every client gets. */
   events?: readonly string[];
-  /** Each event, in order, `READY` and `RESUMED` too. */
+  /** Called for each event in order, including `READY` and `RESUMED`. */
   onEvent: (name: string, data: unknown) => void;
-  /** What happens to the connection, in words. */
+  /** Called with a text when the state of the connection changes. */
   onState?: (line: string) => void;
 }
 
-/** A connection that comes back by itself. */
+/** A connection that reconnects automatically. */
 export interface GatewayClient {
-  /** Resolves at the first READY; rejects when the token is refused or the client is closed before. */
+  /** Resolves at the first READY; rejects if the token or version is refused or the client is closed before. */
   ready: Promise<void>;
-  /** Resolves when the client gave up: closed, or refused for good. */
+  /** Resolves when the client has stopped: it was closed, or refused permanently. */
   done: Promise<void>;
   close(): void;
 }
 
-/** Close codes after which another try cannot succeed: bad token, bad version. */
+/** Close codes after which another attempt cannot succeed: invalid token, unsupported version. */
 const finalCodes: Record<number, string> = { 4004: 'the token is not valid', 4012: 'this gateway speaks another version' };
 const backoffMs = { first: 250, most: 10_000 };
-/** Ours for "I come back": 1000 and 1001 would end the session. */
+/** The close code that the client sends when it will reconnect: 1000 and 1001 would end the session. */
 const comeBackCode = 4000;
 
-/** Connects to the gateway, heartbeats, and resumes or identifies anew after every interruption. */
+/** Connects to the gateway, sends heartbeats, and resumes or identifies again after every interruption. */
 export function connectGateway(options: GatewayOptions): GatewayClient {
   const client = new Client(options);
   return { ready: client.ready, done: client.run(), close: () => client.close() };
@@ -50,7 +50,7 @@ class Client {
   #session: { id: string; url: string } | undefined;
   /** The last `s` that was received. */
   #seq: string | null = null;
-  /** How long the gateway asked to wait before the next connection. */
+  /** The delay that the gateway requested before the next connection. */
   #retryAfterMs: number | undefined;
   #socket: WebSocket | undefined;
   #closed = false;
@@ -61,7 +61,7 @@ class Client {
     this.ready = new Promise((ready, refused) => {
       this.#settle = { ready, refused };
     });
-    // Who does not wait for it is told by onState and done.
+    // A caller that does not wait for `ready` gets the error from onState and done.
     this.ready.catch(() => undefined);
   }
 
@@ -93,7 +93,7 @@ class Client {
     this.#options.onState?.(line);
   }
 
-  /** One connection, from opening to its close code. */
+  /** Runs one connection and resolves with its close code. */
   #connect(): Promise<number> {
     const url = new URL(this.#session?.url ?? this.#options.url);
     url.searchParams.set('v', '1');
@@ -105,7 +105,7 @@ class Client {
       if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ op, d }));
     };
     const beat = (): void => {
-      // Silence for a whole interval: the connection is dead, whatever TCP believes.
+      // No acknowledgment for a whole interval: the connection is dead, even if TCP has not noticed.
       if (!acked) return socket.terminate();
       acked = false;
       send(1, this.#session ? this.#seq : null);

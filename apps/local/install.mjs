@@ -1,6 +1,6 @@
 /**
- * Brings a clone into a state where a command can run: `node apps/local/install.mjs <command> [arguments]`. Checks Node, installs the
- * locked packages when they are missing or other than locked, compiles what changed, then becomes the command. Needs no packages itself.
+ * Prepares a clone and runs a command: `node apps/local/install.mjs <command> [arguments]`. Checks the Node version, installs the locked packages if they are
+ * missing or differ from the lock file, compiles what changed, then runs the command in this process. Needs no packages itself.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -16,7 +16,7 @@ const end = (line, code = 1) => {
   process.exit(code);
 };
 
-/** What each command runs; any other word is taken as the path of a script. */
+/** The script of each command; any other word is the path of a script. */
 const commands = {
   start: 'dist/apps/local/main.js',
   stores: 'dist/apps/local/stores-main.js',
@@ -27,7 +27,7 @@ const commands = {
   test: 'dist/apps/local/test-main.js',
 };
 
-/** Those that serve pages to browsers. */
+/** Commands that serve pages to browsers. */
 const withPages = ['start', 'dev', 'test'];
 
 function checkNode() {
@@ -36,7 +36,7 @@ function checkNode() {
     end(`Parlance needs Node 20.19 or newer; this is ${process.versions.node}. Install a newer one and run this again.`);
 }
 
-/** Says how long a quiet step takes, so that nobody wonders whether it hangs. */
+/** Prints how long a step without output takes, so that it does not seem to hang. */
 function tick(what) {
   const began = Date.now();
   say(`${what} …`);
@@ -44,14 +44,13 @@ function tick(what) {
   return () => clearInterval(timer);
 }
 
-/** Runs npm with the same Node, also when it is not on PATH. Resolves with its exit code. */
+/** Runs npm, with this Node if npm started this process. Resolves with its exit code. */
 function npm(args) {
   const given = process.env.npm_execpath ?? '';
   const [command, first] = /npm-cli\.c?js$/.test(given) ? [process.execPath, [given]] : ['npm', []];
-  // A run of npm test may come with NODE_ENV=production; the tools are needed all the same.
   const child = spawn(command, [...first, ...args], {
     cwd: root,
-    stdio: ['ignore', 2, 2], // stdout is the command's
+    stdio: ['ignore', 2, 2], // stdout belongs to the command
     shell: process.platform === 'win32',
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
@@ -64,7 +63,7 @@ function npm(args) {
   });
 }
 
-/** Whether the packages that stand in node_modules are those of the lock; true for an install that somebody made with npm itself. */
+/** Whether the packages in node_modules match the lock file; also true for an install that somebody made with npm directly. */
 function isAsLocked(lock) {
   const hidden = inRoot('node_modules/.package-lock.json');
   if (!existsSync(hidden)) return false;
@@ -80,7 +79,7 @@ async function install() {
   if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) return;
   if (!isAsLocked(lock)) {
     const done = tick('Installing packages (once, about a minute)');
-    // No package of ours needs its install script, so none gets to run one.
+    // No package needs its install script, so none is run. Development tools are needed even if `npm test` runs with NODE_ENV=production.
     const code = await npm(['ci', '--ignore-scripts', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']);
     done();
     if (code !== 0) end(`The packages could not be installed (npm ended with ${code}, see above). Nothing was started.`, code);
@@ -91,7 +90,7 @@ async function install() {
 function build(entry) {
   const compiler = inRoot('node_modules/typescript/bin/tsc');
   const stale = inRoot('dist/.tsbuildinfo');
-  // The compiler's memory of what it wrote is wrong when somebody removed files by hand.
+  // The compiler's incremental state is wrong if somebody removed output files by hand.
   if (existsSync(stale) && entry.startsWith('dist/') && !existsSync(inRoot(entry))) rmSync(stale);
   const done = existsSync(stale) ? () => undefined : tick('Compiling');
   const { status } = spawnSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], { cwd: root, stdio: ['inherit', 2, 2] });
@@ -99,13 +98,13 @@ function build(entry) {
   if (status !== 0) end('The sources do not compile (see above). Nothing was started.', status ?? 1);
 }
 
-/** The newest change below these folders, in Unix milliseconds. */
+/** The latest modification time of the files in these folders, in Unix milliseconds. */
 const changedMs = (...folders) =>
   Math.max(
     ...folders.flatMap((folder) => readdirSync(inRoot(folder), { recursive: true }).map((file) => statSync(inRoot(folder, file)).mtimeMs)),
   );
 
-/** What browsers get: the file that says when it was built last, what it is built from, and by which script. */
+/** The pages for browsers: the file whose modification time is that of the last build, its sources, and the build script. */
 const pages = [
   {
     built: 'dist/web/index.html',
@@ -115,7 +114,7 @@ const pages = [
   { built: 'dist/apps/ops/page/main.js', sources: ['apps/ops/page'], script: ['apps/ops/page/build.mjs'] },
 ];
 
-/** Builds what browsers get, where a source of it is newer than the last build. */
+/** Builds the pages whose sources are newer than their last build. */
 function buildPages() {
   for (const { built, sources, script } of pages) {
     if (existsSync(inRoot(built)) && statSync(inRoot(built)).mtimeMs > changedMs(...sources)) continue;
@@ -135,7 +134,7 @@ await install();
 build(entry);
 if (withPages.includes(word)) buildPages();
 
-// The command runs in this very process, so signals and the exit code need no forwarding.
+// The command runs in this process, so signals and the exit code need no forwarding.
 const script = resolve(root, entry);
 if (!existsSync(script)) end(`${entry} does not exist.`, 66);
 process.setSourceMapsEnabled(true);

@@ -1,6 +1,6 @@
 import type { Demo } from './demo-notes.ts';
 
-/** Where the running service is reached. */
+/** The addresses of the running service. */
 export interface Addresses {
   baseUrl: string;
   gatewayUrl: string;
@@ -12,8 +12,8 @@ const curl = (url: string, credential: string, body: unknown): string =>
   `curl -sS ${url} -H ${quoted(`Authorization: ${credential}`)} -H 'Content-Type: application/json' -d ${quoted(JSON.stringify(body))}`;
 
 /**
- * The text that `npm start` ends with: the link that logs the demo person in, addresses, tokens, and three commands to paste. `isDefaultAddress`: whether
- * `npm run listen` finds the API unasked.
+ * The text that `npm start` prints last: the link that logs the demo person in, addresses, tokens, and three commands to paste. `isDefaultAddress`: whether
+ * `npm run listen` finds the API without `BASE_URL`.
  */
 export function invitation({ baseUrl, gatewayUrl, opsUrl }: Addresses, demo: Demo, link: string, isDefaultAddress: boolean): string {
   const channel = `${baseUrl}/api/channels/${demo.server.channelId}`;

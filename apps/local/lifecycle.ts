@@ -6,14 +6,14 @@ export interface Started {
   stop: () => Promise<void> | void;
 }
 
-/** A second Ctrl-C counts as impatience only this long after the first: npm and the terminal both pass one on. */
+/** Time after the first Ctrl-C in which a second one is ignored, in milliseconds: npm and the terminal both send one. */
 const echoMs = 1000;
-/** How often is looked whether npm, which started this, is still there. */
+/** How often to check whether the npm that started this process still runs, in milliseconds. */
 const parentMs = 500;
 
 /**
- * Runs `start`, which notes what it started; stops all that in reverse order at Ctrl-C, SIGTERM or SIGHUP, when the npm that ran it is gone, and
- * when `start` fails, and ends the process. A second Ctrl-C ends it at once; the children end with it.
+ * Runs `start`, which calls `note` for each thing it started. Stops these in reverse order and ends the process on Ctrl-C, SIGTERM or SIGHUP, when the npm
+ * that ran it has ended, and when `start` fails. A second Ctrl-C ends the process at once; its children end with it.
  */
 export async function runUntilStopped(start: (note: (one: Started) => void) => Promise<void>): Promise<void> {
   const started: Started[] = [];
@@ -43,7 +43,7 @@ export async function runUntilStopped(start: (note: (one: Started) => void) => P
   };
 
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
-  // The shell that npm runs a script by takes npm's SIGTERM for itself and passes nothing on.
+  // The shell in which npm runs a script does not forward npm's SIGTERM.
   const parent = process.ppid;
   const look = (): void => {
     if (process.ppid !== parent && !askedMs) onSignal();
@@ -52,7 +52,7 @@ export async function runUntilStopped(start: (note: (one: Started) => void) => P
   try {
     await start((one) => started.push(one));
   } catch (fault) {
-    // A signal in the middle of the start makes what was starting fail; that is no news.
+    // A signal during the start makes the start fail; that error is expected.
     if (askedMs) return;
     await stopAll();
     say(fault instanceof Plain ? fault.message : `Parlance could not start: ${(fault as Error).message}`);

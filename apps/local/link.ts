@@ -4,7 +4,7 @@ import { readDemo } from './demo-notes.ts';
 import { loginLink } from './login-link.ts';
 
 /*
- * `npm run link`: prints another link that logs the demo person in, where `npm start` runs from the same folder.
+ * `npm run link`: prints a new link that logs the demo person in, if `npm start` runs from the same folder.
  */
 const folder = dataFolder();
 const running = await runningEnv(folder);

@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const pollMs = 100;
 
 /**
- * Runs `work` while holding the lock file `path`, which names the holder's process. Waits for a living holder as long as it takes; the lock
- * of a dead process is taken over.
+ * Runs `work` while holding the lock file `path`, which names the holder's process. Waits without a limit while the holder is alive, and takes over the lock
+ * of a dead process.
  */
 export async function withLock<T>(path: string, work: () => Promise<T>): Promise<T> {
   let release = await tryLock(path);
@@ -17,9 +17,9 @@ export async function withLock<T>(path: string, work: () => Promise<T>): Promise
   }
 }
 
-/** Takes the lock file `path` and gives what releases it; undefined while a living process holds it. */
+/** Takes the lock file `path` and returns a function that releases it; undefined if a living process holds it. */
 export async function tryLock(path: string): Promise<(() => Promise<void>) | undefined> {
-  // The file appears with its content (a link to a written one), so nobody reads a lock without a holder.
+  // The lock is a hard link to a file that is already written, so nobody reads a lock without a holder.
   const mine = `${path}.${process.pid}.${Math.random().toString(36).slice(2)}`;
   await writeFile(mine, await identityOf(process.pid));
   try {
@@ -38,13 +38,13 @@ async function takeOver(mine: string, path: string): Promise<boolean> {
   return taken(mine, path);
 }
 
-/** A process by id and start: a container gives the same ids again after each start. */
+/** Identifies a process by id and start time, because a restarted container uses the same ids again. */
 async function identityOf(pid: number): Promise<string> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   return `${pid} ${stat.slice(stat.lastIndexOf(')')).split(' ')[20] ?? ''}`;
 }
 
-/** Whether a process with this id exists, of whatever user. */
+/** Whether a process with this id exists, of any user. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -3,8 +3,8 @@ import type { Call } from './api-client.ts';
 import type { Demo } from './demo-notes.ts';
 
 /**
- * A link that logs `call`'s person in at `baseUrl`, once, within 15 minutes, and leads to the demo's first channel, if there is one. The code stands in
- * the fragment, which no browser sends anywhere.
+ * A link that logs the user of `call` in at `baseUrl` and opens the channel of `server`, if given. It works once, within 15 minutes. The code is in the URL
+ * fragment, which browsers do not send.
  */
 export async function loginLink(call: Call, baseUrl: string, server?: Demo['server']): Promise<string> {
   const { code } = await call<LoginCode>('POST', '/api/auth/codes');

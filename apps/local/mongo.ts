@@ -16,25 +16,25 @@ import { withLock } from './lock.ts';
 import { probe } from './probe.ts';
 import { isOlder, readVersion, readWriters, recognizeDatabase, unavailable, type Writer } from './written-by.ts';
 
-/** A MongoDB to use; the processes are absent when they are not ours. */
+/** A MongoDB to use; without processes if it was not started here. */
 export interface MongoStore {
-  /** Without a database name. */
+  /** The URL without a database name. */
   url: string;
   mongod?: Child;
   postgres?: Child;
   gateway?: Child;
-  /** What writes the data; absent when the processes are not ours. */
+  /** The program that writes the data; absent if it was not started here. */
   writer?: Writer;
 }
 
-/** How to start a database of ours. */
+/** How to start a database. */
 export interface MongoOptions {
-  /** Its files go to `mongod` or `documentdb` in it. */
+  /** Its files are stored in `mongod` or `documentdb` in this folder. */
   dataDir: string;
-  /** False: quicker writes that may be lost with the process, for throw-away data. */
+  /** If false, writes are faster, but a crash of the process may lose them; for disposable data. */
   durable: boolean;
   supervise: boolean;
-  /** Leaves a database that `MONGODB_URL` names alone. */
+  /** If true, starts a database even if `MONGODB_URL` is set. */
   own?: boolean;
   report: Report;
 }
@@ -45,9 +45,9 @@ const sharedCache = '/var/cache/parlance';
 const sharedData = '/var/lib/parlance';
 
 /**
- * Finds or starts a MongoDB: `MONGODB_URL`; a `mongod` on the PATH; one that mongodb-memory-server has or can download; DocumentDB out of
- * Debian's packages. `PARLANCE_MONGO=mongod|download|documentdb` forces one of the latter three. Data is only given to the program that wrote it, in no older
- * version. Throws one error that says what to do.
+ * Finds or starts a MongoDB, in this order: `MONGODB_URL`; a `mongod` on the PATH; one that mongodb-memory-server has or can download; DocumentDB from Debian
+ * packages. `PARLANCE_MONGO=mongod|download|documentdb` forces one of the last three. Existing data is only used by the program that wrote it, never in an
+ * older version. Throws one error that says what to do.
  */
 export async function openMongo(options: MongoOptions): Promise<MongoStore> {
   const forced = process.env.PARLANCE_MONGO;
@@ -70,7 +70,7 @@ export async function openMongo(options: MongoOptions): Promise<MongoStore> {
   throw new Error(`No MongoDB: ${reasons.join('; ')}. Set MONGODB_URL, run "docker compose up", or install mongod.`);
 }
 
-/** What wrote the database of a data folder, as noted, else as its content tells; undefined when there is none. `forced` decides where two databases lie. */
+/** The recorded writer of a data folder's database, else the one its files show; undefined without data. If there are two databases, `forced` decides. */
 async function writerOf(dataDir: string, forced: string | undefined): Promise<Writer | undefined> {
   const { mongo } = await readWriters(dataDir);
   if (mongo) return mongo;
@@ -93,7 +93,7 @@ async function startDownloaded(options: MongoOptions, writer: Writer | undefined
   const binary = await DryMongoBinary.generateOptions({ downloadDir: join(cacheFolder(), 'mongod') });
   const cached = await DryMongoBinary.locateBinary(binary);
   if (cached) return startMongod(cached, options, writer);
-  // Data and programs of an earlier start are used again, without asking the network first.
+  // If data or programs of an earlier DocumentDB start exist, use those instead of asking the network.
   const isForced = process.env.PARLANCE_MONGO === 'download';
   if (!isForced && (await isDocumentdbPrepared(options))) throw new Error('no mongod downloaded');
   const url = await new MongoBinaryDownloadUrl(binary).getDownloadUrl();
@@ -108,13 +108,13 @@ async function isDocumentdbPrepared({ dataDir }: MongoOptions): Promise<boolean>
   return (await Promise.all(folders.map(exists))).some(Boolean);
 }
 
-/** A standalone mongod acknowledges `w: majority, j: true` once the write is in its journal. */
+/** Starts a standalone mongod. It acknowledges `w: majority, j: true` once the write is in its journal. */
 async function startMongod(command: string, options: MongoOptions, writer: Writer | undefined): Promise<MongoStore> {
   const { version } = await readVersion(command);
   if (version && writer?.version && isOlder(version, writer.version)) throw new Error(`${command} is ${version}`);
   const folder = join(options.dataDir, 'mongod');
   await makeOwnFolder(folder, 0o700);
-  // Without passwords: who may enter the folder of the socket may use the database, so nobody else may.
+  // The database has no password. Anyone who can enter the folder of the socket can use it, so only this user may.
   const socketDir = socketFolder(options.dataDir, 'mongod-run');
   await makeOwnFolder(socketDir, 0o700);
   const socket = join(socketDir, 'mongod.sock');
@@ -173,7 +173,7 @@ async function startDocumentdb(options: MongoOptions, writer: Writer | undefined
   }
 }
 
-/** From source the gateway needs the loader of TypeScript, compiled it needs none. */
+/** The command that starts the gateway. Run from source, it needs the TypeScript loader. */
 function gatewayCommand(socketDir: string, path: string): { command: string; args: string[]; cwd: string } {
   const here = fileURLToPath(import.meta.url);
   const isSource = here.endsWith('.ts');

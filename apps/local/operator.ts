@@ -5,12 +5,12 @@ import { fileURLToPath } from 'node:url';
 import { appKey, dataFolder, runningEnv } from './data-folder.ts';
 
 /*
- * `npm run operator -- <command>`: the operators' command line, on the stores that the environment names, else on those of the `npm start` that runs.
+ * `npm run operator -- <command>`: the operators' command line. It uses the stores named in the environment, else those of the running `npm start`.
  */
 const args = process.argv.slice(2);
 const folder = dataFolder();
 const running = await runningEnv(folder);
-// Then nothing of what runs here counts, such as its REDIS_PREFIX: those stores are others.
+// If both stores are named, no setting of the running instance applies, such as its REDIS_PREFIX, because its stores are different ones.
 const isNamed = ['MONGODB_URL', 'REDIS_URL'].every((name) => process.env[name]);
 const isHelp = args.length === 0 || args.some((one) => ['help', '--help', '-h'].includes(one));
 

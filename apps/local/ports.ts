@@ -1,15 +1,15 @@
 import { createServer, type Server } from 'node:net';
 import { Plain } from './say.ts';
 
-/** A port that a role will listen on, and the variable that moves it. */
+/** A port that a role will listen on, and the environment variable that changes it. */
 export interface WantedPort {
   variable: string;
   port: number;
 }
 
-/** Throws one `Plain` that names every port that is taken, and the variable to set, before anything is started. */
+/** Checks the ports before anything starts. Throws one `Plain` that names every unavailable port and the variable to set. */
 export async function checkPorts(wanted: readonly WantedPort[]): Promise<void> {
-  // All stay bound until the last was tried, so two roles on one port are seen too.
+  // All ports stay bound until the last one was tried, so two roles on one port are also detected.
   const held = await Promise.all(wanted.map(({ port }) => hold(port)));
   const faults = wanted.flatMap(({ variable, port }, index) => {
     const code = held[index]?.code;

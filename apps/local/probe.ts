@@ -15,7 +15,7 @@ export function freePort(): Promise<number> {
 }
 
 /**
- * Resolves when a loopback port, or a unix socket, accepts a connection and, with `request`, answers it with a text that begins with `answer`. Rejects within
+ * Resolves when a loopback port or a unix socket accepts a connection and, if `request` is given, sends a response that begins with `answer`. Rejects within
  * 500 ms.
  */
 export function probe(at: number | string, request?: string, answer = ''): Promise<void> {

@@ -13,27 +13,27 @@ import { isOlder, readVersion, readWriters, unavailable, type Writer } from './w
 
 const formerMs = 5000;
 
-/** A Redis to use; `child` is absent when it is not ours. */
+/** A Redis to use; `child` is absent if it was not started here. */
 export interface RedisStore {
   url: string;
   child?: Child;
-  /** What writes the data; absent when the process is not ours. */
+  /** The program that writes the data; absent if it was not started here. */
   writer?: Writer;
 }
 
-/** How to start a Redis of ours. */
+/** How to start a Redis. */
 export interface RedisOptions {
-  /** Its files go to `redis` in it. */
+  /** Its files are stored in `redis` in this folder. */
   dataDir: string;
-  /** False: nothing is written to disk. */
+  /** If false, nothing is written to disk. */
   durable: boolean;
   supervise: boolean;
-  /** Leaves a Redis that `REDIS_URL` names alone. */
+  /** If true, starts a Redis even if `REDIS_URL` is set. */
   own?: boolean;
   report: Report;
 }
 
-/** Redis out of Debian packages. */
+/** Redis from Debian packages. */
 const redisRecipe: Recipe = {
   id: 'redis-1',
   prefix: 'redis-server',
@@ -55,19 +55,19 @@ const redisRecipe: Recipe = {
   }),
 };
 
-/** The oldest version that Parlance works with. Valkey began at this one. */
+/** The oldest Redis version that Parlance works with. Every Valkey version is newer. */
 const oldestVersion = '7.0';
 
 /** A `redis-server` or `valkey-server` that can be started here. */
 export interface RedisProgram {
   command: string;
-  /** What it would write as. */
+  /** The program and version to record as the writer of the data. */
   writer: Writer;
 }
 
 /**
- * Finds a program to start: a `redis-server` or `valkey-server` on the PATH, or one of Debian's packages. `PARLANCE_REDIS=path|package` forces one of them. One
- * that is older than 7.0, or than `former`, which wrote the data, is passed over. Answers the reasons when there is none.
+ * Finds a program to start: a `redis-server` or `valkey-server` on the PATH, or Debian's `redis-server` package. `PARLANCE_REDIS=path|package` forces one of
+ * them. Skips a program older than 7.0, and one that is older than or different from `former`, which wrote the data. Returns the reasons if there is none.
  */
 export async function findRedisProgram(report: Report, former?: Writer): Promise<RedisProgram | { reasons: string[] }> {
   const forced = process.env.PARLANCE_REDIS;
@@ -84,7 +84,7 @@ export async function findRedisProgram(report: Report, former?: Writer): Promise
   return { reasons };
 }
 
-/** Finds or starts a Redis: the one that `REDIS_URL` names, or a program by `findRedisProgram`. Throws one error that says what to do. */
+/** Finds or starts a Redis: the one at `REDIS_URL`, or a program from `findRedisProgram`. Throws one error that says what to do. */
 export async function openRedis(options: RedisOptions): Promise<RedisStore> {
   if (process.env.REDIS_URL && !process.env.PARLANCE_REDIS && !options.own) return { url: process.env.REDIS_URL };
   const { redis: former } = await readWriters(options.dataDir);
@@ -111,13 +111,13 @@ async function fetched(report: Report, reasons: string[]): Promise<string | unde
   return runtime && join(runtime, 'bin/redis-server');
 }
 
-/** A program as a writer of data. One named redis-server may be Valkey. */
+/** Determines the program and version of a command. A command named redis-server may be Valkey. */
 async function writerOf(command: string): Promise<Writer> {
   const { text, version } = await readVersion(command);
   return { program: /valkey/i.test(text) ? 'valkey' : 'redis', version };
 }
 
-/** Why a program must not be given the data; undefined when it may. */
+/** Why a program must not use the data; undefined if it may. */
 function faultOf({ program, version }: Writer, writer: Writer | undefined): string | undefined {
   if (version !== null && isOlder(version, oldestVersion)) return `${version}, and ${oldestVersion} or newer is needed`;
   if (!writer) return undefined;
@@ -132,7 +132,7 @@ async function startRedis(command: string, options: RedisOptions): Promise<Redis
   await formerGone(pidFile);
   const port = await freePort();
   const password = randomBytes(24).toString('base64url');
-  // In a file, as every user of the machine sees the arguments of a process.
+  // The password is in a file because every user of the machine can see the arguments of a process.
   const settingsFile = join(folder, 'redis.conf');
   writeSecret(settingsFile, `requirepass ${password}\n`);
   const settings: Record<string, string> = {
@@ -157,7 +157,7 @@ async function startRedis(command: string, options: RedisOptions): Promise<Redis
   return { url: `redis://:${password}@127.0.0.1:${port}`, child };
 }
 
-/** After its parent was killed a Redis still ends in order; two must not write one log. */
+/** Waits up to 5 s for a former Redis. After its parent was killed it still shuts down gracefully, and two processes must not write one append-only file. */
 async function formerGone(pidFile: string): Promise<void> {
   const pid = Number(await readFile(pidFile, 'utf8').catch(() => '0'));
   for (const giveUpAt = Date.now() + formerMs; pid > 0 && isAlive(pid) && Date.now() < giveUpAt; ) await sleep(20);

@@ -7,7 +7,7 @@ const keptBytes = 10 * 1024 * 1024;
 const warnLevel = 40;
 const levelNames: Record<number, string> = { 40: 'warning', 50: 'error', 60: 'fatal' };
 
-/** Opens `<folder>/logs/<role>.log` to append; one that has grown past 10 MB becomes `<role>.old.log`. */
+/** Opens `<folder>/logs/<role>.log` for appending; a log larger than 10 MB is first renamed to `<role>.old.log`. */
 export function openRoleLog(folder: string, role: string): WriteStream {
   mkdirSync(join(folder, 'logs'), { recursive: true, mode: 0o700 });
   const path = join(folder, 'logs', `${role}.log`);
@@ -15,7 +15,7 @@ export function openRoleLog(folder: string, role: string): WriteStream {
   return createWriteStream(path, { flags: 'a', mode: 0o600 });
 }
 
-/** What the terminal shows of a log line: warnings and worse in short, lines that are no log at all as they are; else undefined. */
+/** What the terminal shows of a log line: warnings and worse in short form, and lines that are not JSON unchanged; undefined for all others. */
 export function briefLine(role: string, line: string): string | undefined {
   if (!line.startsWith('{')) return line.trim() === '' ? undefined : `[${role}] ${line}`;
   try {
@@ -30,7 +30,7 @@ export function briefLine(role: string, line: string): string | undefined {
   }
 }
 
-/** Copies a role's output to its log and hands what matters of it to `show`, in short. */
+/** Copies a role's output to its log and passes each line that the terminal shows to `show`, in short form. */
 export function follow(role: string, stream: Readable, log: WriteStream, show: (line: string) => void): void {
   createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY }).on('line', (line) => {
     log.write(`${line}\n`);

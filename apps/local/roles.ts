@@ -1,6 +1,6 @@
 import { type Role, startRole } from './supervise.ts';
 
-/** The processes of the product, in the order they are noted; they are stopped in reverse, so intake ends before the work does. */
+/** The processes of the product, in the order they are noted. They are stopped in reverse order, so the API stops before the workers do. */
 const mains = {
   worker: '../../workers/main.js',
   gateway: '../gateway/main.js',
@@ -11,7 +11,7 @@ const mains = {
 /** The name of a role. */
 export type RoleName = keyof typeof mains;
 
-/** Starts all roles at once and hands each to `note` in order. When one cannot start the others are stopped and its `Plain` is thrown. */
+/** Starts all roles at once and calls `note` for each started one, in order. If one fails to start, throws its `Plain`; the caller stops the others. */
 export async function startRoles(env: NodeJS.ProcessEnv, folder: string, note: (role: Role) => void): Promise<Role[]> {
   const names = Object.keys(mains) as RoleName[];
   const results = await Promise.allSettled(

@@ -1,4 +1,4 @@
-/** A fault that is the user's to mend: shown as one line, without a stack. */
+/** An error that the user can fix: shown as one line, without a stack. */
 export class Plain extends Error {}
 
 /** Prints one line for the person at the terminal. */
@@ -6,7 +6,7 @@ export function say(line = ''): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** Says what a long step is doing: each new line once, and after 5 s without one that it still goes on. Stop it when the step is over. */
+/** Prints what a long step does: each new line once, and every 5 s without one how long the step has taken. Call `stop` when the step is over. */
 export function progress(what: string): { report: (line: string) => void; stop: () => void } {
   const began = Date.now();
   let last = what;

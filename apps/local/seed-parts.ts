@@ -3,11 +3,11 @@ import type { Demo, DemoPerson, Notes } from './demo-notes.ts';
 import { type Part, show } from './demo-show.ts';
 import { callsOf, ensureGuest } from './seed-people.ts';
 
-/** What stands before the show. */
+/** What exists before the parts are made. */
 type Base = Pick<Demo, 'person' | 'server' | 'application'>;
 type Made = Demo['made'];
 
-/** The notes without the parts that went away with the server, or the application. */
+/** The recorded parts, without those that were lost together with the server or the application. */
 export function afterLosing(what: 'server' | 'application', made: Made = {}): Made {
   const lost = new Set([
     ...show.filter(({ of = 'server' }) => of === what).map(({ name }) => name),
@@ -16,7 +16,7 @@ export function afterLosing(what: 'server' | 'application', made: Made = {}): Ma
   return Object.fromEntries(Object.entries(made).filter(([name]) => !lost.has(name)));
 }
 
-/** Makes the parts of the show that were never made, each once; what a person took away on purpose stays away. */
+/** Makes each part of the demo that was never made; a part that somebody deleted stays deleted. */
 export async function makeShow(baseUrl: string, notes: Notes, base: Base): Promise<Pick<Demo, 'guest' | 'made'>> {
   const isWhole = (): boolean => show.every(({ name }) => name in (notes.known.made ?? {}));
   const { guest: known, made = {} } = notes.known;
@@ -43,7 +43,7 @@ const idsOf = ({ person, server, application }: Base, guest: DemoPerson, made: M
   application: application.id,
 });
 
-/** Makes one part; null where what it stands on is gone. Its Idempotency-Key is its name, so a run that was interrupted behind the call makes no second. */
+/** Makes one part; null if something it needs is gone. Its Idempotency-Key is its name, so a run interrupted after the call creates nothing twice. */
 async function make({ name, call, body, headers, calledBy = ({ id }) => id }: Part, as: Call, ids: Made): Promise<string | null> {
   const holes = [...`${call}${JSON.stringify(body)}`.matchAll(/\{([a-z-]+)\}/g)].map(([, hole = '']) => hole);
   for (const hole of holes) {

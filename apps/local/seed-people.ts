@@ -3,7 +3,7 @@ import type { Session } from '../../lib/contract/user.ts';
 import { ApiFault, apiClient, type Call, patient } from './api-client.ts';
 import type { DemoPerson, Login, Notes } from './demo-notes.ts';
 
-/** Answers undefined where the API says that there is no such thing, or none for this caller. */
+/** Resolves with undefined if the API answers 401, 403 or 404. */
 export async function find<T>(ask: Promise<T>): Promise<T | undefined> {
   return ask.catch((fault: unknown) => {
     if (fault instanceof ApiFault && [401, 403, 404].includes(fault.status)) return undefined;
@@ -11,10 +11,10 @@ export async function find<T>(ask: Promise<T>): Promise<T | undefined> {
   });
 }
 
-/** Calls of one person. */
+/** API calls as one user. */
 export const callsOf = (baseUrl: string, { token }: DemoPerson): Call => patient(apiClient(baseUrl, `Bearer ${token}`));
 
-/** The demo's person, as remembered or new. What is remembered of another database than this is forgotten, all of it. */
+/** The demo person, as stored or newly registered. If the stored one cannot log in, the file is from another database, and all of it is discarded. */
 export async function ensurePerson(baseUrl: string, notes: Notes): Promise<DemoPerson> {
   const keep = (person: Login | DemoPerson): void => notes.keep({ person });
   const { person } = notes.known;
@@ -24,7 +24,7 @@ export async function ensurePerson(baseUrl: string, notes: Notes): Promise<DemoP
   return registered(baseUrl, { username: 'demo', displayName: 'Demo Person' }, keep);
 }
 
-/** Somebody for the demo's person to talk with, as remembered or new. */
+/** The second user, who talks with the demo person, as stored or newly registered. */
 export async function ensureGuest(baseUrl: string, notes: Notes): Promise<DemoPerson> {
   const keep = (guest: Login | DemoPerson): void => notes.keep({ guest });
   const { guest } = notes.known;
@@ -32,7 +32,7 @@ export async function ensureGuest(baseUrl: string, notes: Notes): Promise<DemoPe
   return standing ?? registered(baseUrl, { username: 'ada', displayName: 'Ada' }, keep);
 }
 
-/** `one` with a session that works; undefined where the service does not know this name and password. */
+/** Returns `one` with a valid session; undefined if the API does not accept its name and password. */
 async function loggedIn(baseUrl: string, one: Login | DemoPerson, keep: (person: DemoPerson) => void): Promise<DemoPerson | undefined> {
   if ('token' in one && (await find(callsOf(baseUrl, one)('GET', '/api/auth/me')))) return one;
   const { username, password } = one;
@@ -43,14 +43,14 @@ async function loggedIn(baseUrl: string, one: Login | DemoPerson, keep: (person:
   return person;
 }
 
-/** Registers somebody under `username`, or a name that begins so where it is taken. */
+/** Registers a user as `username`, or as `username` with a random suffix if the name is taken. */
 async function registered(
   baseUrl: string,
   { username, displayName }: { username: string; displayName: string },
   keep: (person: Login | DemoPerson) => void,
 ): Promise<DemoPerson> {
   const login = { username, password: randomBytes(12).toString('base64url') };
-  // Noted first: whoever is interrupted behind this logs in the next time.
+  // Stored before the request, so that a run interrupted after it can log in next time.
   keep(login);
   try {
     const body = { ...login, displayName };

@@ -10,15 +10,15 @@ import { callsOf, ensurePerson, find } from './seed-people.ts';
 /** The permissions that the demo bot asks for: view, send, attach, react. */
 const botPermissions = 0b1111;
 
-/** A key that makes a create one for all runs, until what it made is gone and another takes its place. */
+/** An Idempotency-Key for creating `what`. It is the same in all runs until the old object is gone and a new one replaces it. */
 const keyAfter = (what: string, old: { id: string } | undefined): { 'Idempotency-Key': string } => ({
   'Idempotency-Key': `demo-${what}-${old?.id ?? 'first'}`,
 });
 
 /**
- * Sees to it that the demo stands, through the public HTTP API alone. The person, the server, and the bot in it with its command are made again when they are
- * missing; every other part is made once, and stays away when somebody takes it away. Each is noted in `demo.json` as soon as it is made, so an interrupted run
- * goes on where it stopped and makes nothing twice.
+ * Ensures that the demo exists, through the public HTTP API only. The person, the server, and the bot in it with its command are created again if they are
+ * missing; every other part is created once and not again after somebody deletes it. Each is stored in `demo.json` as soon as it is created, so an interrupted
+ * run continues where it stopped and creates nothing twice.
  */
 export async function seed(baseUrl: string, folder: string): Promise<Demo> {
   const notes = openNotes(folder);
@@ -61,7 +61,7 @@ async function ensureApplication(baseUrl: string, call: Call, notes: Notes): Pro
   return application;
 }
 
-/** Registers the demo's commands once, beside those that somebody added, and `/hello` whenever it is missing. */
+/** Registers all demo commands once, and `/hello` whenever it is missing. Keeps commands that somebody added. */
 async function ensureCommand(bot: Call, applicationId: string, notes: Notes): Promise<Demo['command']> {
   const { made = {}, command } = notes.known;
   const path = `/api/applications/${applicationId}/commands`;

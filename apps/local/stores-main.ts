@@ -1,7 +1,7 @@
 import { startStores } from './stores.ts';
 
 /*
- * `npm run stores`: only the database and Redis, until Ctrl-C. Prints the two settings the other processes take.
+ * `npm run stores`: runs only the database and Redis, until Ctrl-C. Prints the two settings that the other processes need.
  */
 const report = (line: string) => process.stderr.write(`${line}\n`);
 

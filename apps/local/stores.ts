@@ -6,7 +6,7 @@ import { type MongoStore, openMongo } from './mongo.ts';
 import { openRedis, type RedisStore } from './redis.ts';
 import { noteWriters } from './written-by.ts';
 
-/** The process ids of what runs for a {@link Stores}; absent for what is down, not needed, or not ours. */
+/** The process ids of a {@link Stores}; absent for a process that is down, not needed, or not started here. */
 export interface StoreProcesses {
   postgres?: number;
   gateway?: number;
@@ -14,40 +14,42 @@ export interface StoreProcesses {
   redis?: number;
 }
 
-/** A database and a Redis that are up. */
+/** A running database and Redis. */
 export interface Stores {
-  /** For mongoose; without a database name. Empty when only Redis was asked for. */
+  /** The URL for mongoose, without a database name. Empty if only Redis was requested. */
   mongodbUrl: string;
-  /** Empty when only MongoDB was asked for. */
+  /** Empty if only MongoDB was requested. */
   redisUrl: string;
-  /** As they are at the moment it is read. */
+  /** The process ids at the moment of reading. */
   readonly processes: StoreProcesses;
-  /** Resolves when it serves again: starts what was killed, at the same address and with the same data. Rejects when it is not ours. */
+  /**
+   * Starts the processes that were killed, at the same address and with the same data, and resolves when they serve. Rejects if they were not started here.
+   */
   restart(name: 'redis' | 'database'): Promise<void>;
-  /** Stops in order what was started. */
+  /** Gracefully stops the processes that were started. */
   close(): Promise<void>;
 }
 
 /** What to start and where. */
 export interface StoreOptions {
-  /** Folder of the data, made when it does not exist. */
+  /** Folder of the data; created if it does not exist. */
   dataDir: string;
-  /** True: what was acknowledged outlives a crash of processes and machine. False: quicker, for throw-away data. */
+  /** If true, acknowledged writes survive a crash of processes and machine. If false, stores are faster; for disposable data. */
   durable: boolean;
-  /** Takes lines of progress; default: nobody. */
+  /** Receives lines of progress; default: discarded. */
   report?: (line: string) => void;
-  /** Default: both. */
+  /** The only store to open; default: both. */
   only?: 'mongo' | 'redis';
-  /** Only stores that this starts, whatever `MONGODB_URL` and `REDIS_URL` name: for tests that kill them. Default false. */
+  /** Starts both stores even if `MONGODB_URL` and `REDIS_URL` are set: for tests that kill them. Default false. */
   own?: boolean;
-  /** Start again what crashes; default true. */
+  /** Restart processes that crash; default true. */
   supervise?: boolean;
 }
 
 /**
- * Gives a MongoDB and a Redis by the chain: those `MONGODB_URL` and `REDIS_URL` name, those installed here, those that can be fetched here.
- * What it starts listens on loopback only, is started again when it crashes, and ends with this process however that ends. Rejects with one
- * line that names the choices.
+ * Opens a MongoDB and a Redis, in this order: those in `MONGODB_URL` and `REDIS_URL`, installed programs, downloaded programs. Started processes listen on
+ * loopback or a unix socket only, are restarted when they crash, and end with this process however it ends. Rejects with a one-line error that names the
+ * choices.
  */
 export async function startStores(options: StoreOptions): Promise<Stores> {
   const { durable, report = () => undefined, only, own = false, supervise = true } = options;
@@ -103,7 +105,7 @@ class RunningStores implements Stores {
   }
 }
 
-/** Two supervisors of one folder would write over each other's data; the second is refused. */
+/** Locks a folder. Two supervisors of one folder would overwrite each other's data, so the second one is refused. */
 async function holdFolder(dataDir: string, kinds: ('mongo' | 'redis')[]): Promise<() => Promise<void>> {
   const held: (() => Promise<void>)[] = [];
   const release = async () => {
@@ -121,7 +123,7 @@ async function holdFolder(dataDir: string, kinds: ('mongo' | 'redis')[]): Promis
   return release;
 }
 
-/** In the order of starting. */
+/** The processes of a store, in the order in which they start. */
 function childrenOf(store: MongoStore & RedisStore): Child[] {
   return [store.mongod, store.postgres, store.gateway, store.child].filter((child) => child !== undefined);
 }

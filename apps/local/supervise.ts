@@ -7,18 +7,18 @@ import { Plain, say } from './say.ts';
 /** A process of the product. */
 export interface RoleSpec {
   name: string;
-  /** Its compiled main, from this file. */
+  /** Its compiled entry file. */
   main: URL;
   env: NodeJS.ProcessEnv;
-  /** Where its log is kept. */
+  /** The data folder, which contains its log. */
   folder: string;
 }
 
-/** A role under supervision. */
+/** A supervised role. */
 export interface Role {
   readonly name: string;
   readonly pid: number | undefined;
-  /** SIGTERM, SIGKILL after 25 s; resolves when it is gone. */
+  /** Sends SIGTERM, then SIGKILL after 25 s; resolves when the process has ended. */
   stop(): Promise<void>;
   /** Stops it and starts it again; resolves when it is ready. */
   restart(): Promise<void>;
@@ -26,17 +26,17 @@ export interface Role {
 
 const readyMs = 30_000;
 const stopMs = 25_000;
-/** The exit code of a role whose settings are bad. */
+/** The exit code of a role whose settings are invalid. */
 const badSettings = 78;
 const backoffMs = { first: 500, most: 8_000, steady: 30_000 };
 
-/** The role says `ready`, or `{ ready: true }`, to its parent once it serves. */
+/** A role sends `ready`, or `{ ready: true }`, to its parent once it serves. */
 const isReady = (message: unknown): boolean =>
   message === 'ready' || (typeof message === 'object' && message !== null && (message as { ready?: unknown }).ready === true);
 
 /**
- * Starts a role and keeps it running: one that ends unasked is started again after a pause that doubles from 0.5 to 8 s. Resolves when it is
- * ready; throws `Plain` with its last words when it never was. It ends with this process, because its channel to it closes.
+ * Starts a role and keeps it running: if it ends unexpectedly, it is restarted after a pause that doubles from 0.5 to 8 s. Resolves when it is ready; throws
+ * `Plain` with its last output if it never becomes ready. It ends with this process, because its IPC channel closes.
  */
 export async function startRole(spec: RoleSpec): Promise<Role> {
   const role = new SupervisedRole(spec);
@@ -76,7 +76,7 @@ class SupervisedRole implements Role {
       child.once('error', () => done(false));
     });
     clearTimeout(timer);
-    // A fault of the settings: what the role says of it is all there is to say.
+    // The settings are invalid. The role's own message explains it, so nothing is added.
     if (child.exitCode === badSettings) throw new Plain(this.#lastWords.join('\n').replaceAll(/^ *\[\w+\] /gm, ''));
     if (!ready) throw new Plain(`${this.name} did not start:\n${this.#lastWords.join('\n') || '  (no output)'}`);
     this.#wanted = true;
@@ -104,7 +104,7 @@ class SupervisedRole implements Role {
   }
 
   #spawn(): ChildProcess {
-    // Its own process group: Ctrl-C reaches this process alone, which stops the roles in their order.
+    // Its own process group, so that Ctrl-C reaches only this process, which stops the roles in order.
     const child = spawn(process.execPath, ['--enable-source-maps', fileURLToPath(this.#spec.main)], {
       env: this.#spec.env,
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

@@ -7,14 +7,14 @@ import { progress, say } from './say.ts';
 import { type Stores, startStores } from './stores.ts';
 
 /*
- * `npm test [-- mocha's arguments]`: brings up throw-away stores by the same chain as `npm start`, and a browser, and runs the suite with them.
+ * `npm test [-- mocha arguments]`: starts disposable stores, by the same rules as `npm start`, finds or installs a browser, and runs the tests with them.
  */
 const folder = mkdtempSync(join(tmpdir(), 'parlance-test-'));
 
-/** Runs mocha with `env`; resolves with its exit code. A signal to this process goes to it. */
+/** Runs mocha with `env`; resolves with its exit code. Forwards signals from this process to mocha. */
 function runSuite(env: NodeJS.ProcessEnv): Promise<number> {
   const mocha = ['node_modules/mocha/bin/mocha.js', '--reporter', 'test/reporter.mjs', ...process.argv.slice(2)];
-  // Its own process group, so that Ctrl-C reaches it once, from here, and the stores outlive it.
+  // Its own process group, so that Ctrl-C reaches mocha once, from here, and the stores outlive it.
   const child = spawn(process.execPath, mocha, { env, stdio: 'inherit', detached: true });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal));
   return new Promise((done) => {
@@ -30,7 +30,7 @@ try {
   stores = await startStores({ dataDir: folder, durable: false, report: steps.report });
   steps.stop();
   const { mongodbUrl: MONGODB_URL, redisUrl: REDIS_URL } = stores;
-  // A busy machine makes tests slow, not red. Those of stores that are away set their own.
+  // Longer store timeouts, so that tests on a busy machine are slow but do not fail. Tests of unavailable stores set their own.
   process.exitCode = await runSuite({
     STORE_PATIENCE: '10',
     ...process.env,

@@ -6,7 +6,7 @@ import { type Ending, exits } from './ending.ts';
 
 type Held = readonly string[] | string | boolean | null;
 
-/** Names are chosen by strangers: nothing in them may steer a terminal. */
+/** Quotes a name. Users choose names, so control characters, which could control the terminal, are replaced. */
 const quoted = (name: string): string => `“${name.replace(/\p{C}/gu, '\uFFFD')}”`;
 
 const wordsOf = (held: Held): string => {
@@ -16,7 +16,7 @@ const wordsOf = (held: Held): string => {
 
 type GrantOrder = Exclude<Order, { command: 'rotate-key' }>;
 
-/** Does what `order` says; answers what is granted, in words, and what came of it. */
+/** Executes a granting command. Returns the name of what is granted, and the result. */
 async function grant(platform: Platform, order: GrantOrder): Promise<[noun: string, grant: Grant<Held> & { unlisted?: boolean }]> {
   switch (order.command) {
     case 'server-types':
@@ -46,7 +46,7 @@ async function rotate(platform: Platform, report: (line: string) => void): Promi
   };
 }
 
-/** Carries out one order and says what changed; a long one reports its progress, a line at a time. Rejects with the rule's refusal. */
+/** Executes one command and returns what changed. A long one reports its progress line by line. Rejects with a `Refusal` if a rule forbids the change. */
 export async function carryOut(platform: Platform, order: Order, report: (line: string) => void = () => undefined): Promise<Ending> {
   if (order.command === 'rotate-key') return rotate(platform, report);
   const [noun, { unlisted, ...granted }] = await grant(platform, order);

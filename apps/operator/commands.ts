@@ -2,7 +2,7 @@ import { Argument, Command, CommanderError, InvalidArgumentError } from 'command
 import { type ServerType, serverTypes } from '../../lib/contract/server.ts';
 import { exits } from './ending.ts';
 
-/** One command with what it was given; ids are as they were typed. */
+/** One command with its arguments. Ids are not checked yet. */
 export type Order =
   | { command: 'server-types'; serverId: string; types: ServerType[] }
   | { command: 'verify-bot'; applicationId: string; undo?: boolean }
@@ -10,7 +10,7 @@ export type Order =
   | { command: 'early-access'; userId: string; undo?: boolean }
   | { command: 'rotate-key' };
 
-/** What a command line asks for; `usage` is one that asks for nothing there is. */
+/** The meaning of a command line. `usage` means that it is not valid. */
 export type Asked = { kind: 'order'; order: Order } | { kind: 'help'; text: string } | { kind: 'usage'; text: string };
 
 const after = `
@@ -65,7 +65,7 @@ function programOf(take: (order: Order) => void): Command {
   return program;
 }
 
-/** Reads a command line (without Node and the script). Opens and changes nothing. */
+/** Parses the arguments of a command line (without Node and the script). Opens and changes nothing. */
 export function readCommand(args: readonly string[]): Asked {
   let order: Order | undefined;
   let text = '';

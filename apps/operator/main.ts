@@ -3,13 +3,13 @@ import { readCommand } from './commands.ts';
 import { type Ending, exits, failed } from './ending.ts';
 
 /*
- * `npm run operator -- <command>`: the operators' command line. It runs one command and ends with the exit code of its result
+ * `npm run operator -- <command>`: the operators' command line. It runs one command and exits with the exit code of its result
  * (docs/operations.md#operator-commands).
  */
 const args = process.argv.slice(2);
 const isJson = args.includes('--json');
 
-/** Prints the ending, and ends the process once that is written, whatever connections are open still. */
+/** Prints the result and then exits, even if connections are still open. */
 function end({ exit, json, text }: Ending): void {
   const stream = isJson || json.ok ? process.stdout : process.stderr;
   stream.write(`${isJson ? JSON.stringify(json) : text}\n`, () => process.exit(exit));
@@ -26,7 +26,7 @@ switch (asked.kind) {
   case 'order': {
     const { order } = asked;
     const config = configOrExit((fault) => end(failed(exits.configuration, 'configuration', fault)));
-    // Only now: help and a wrong command line need no stores, and loading what speaks to them takes a second.
+    // Loaded only here, because these modules take a second to load, and help and usage errors do not need the stores.
     const [{ obey }, { carryOut }] = await Promise.all([import('./obey.ts'), import('./carry-out.ts')]);
     const report = (line: string): void => void (isJson || process.stderr.write(`${line}\n`));
     end(await obey(config, (platform) => carryOut(platform, order, report), { isLong: order.command === 'rotate-key' }));

@@ -6,7 +6,7 @@ import { isUnavailable } from '../../lib/store/database.ts';
 import { openOperatorPlatform, type Platform } from '../../lib/store/platform.ts';
 import { type Ending, exits, failed } from './ending.ts';
 
-/** How long the stores have for all of it, in milliseconds: with the start of the process that is less than 5 s. */
+/** How long opening the stores, the command and closing may take together, in milliseconds. With the start of the process that is less than 5 s. */
 const patienceMs = 4_000;
 
 const database = 'The database (MONGODB_URL)';
@@ -23,7 +23,7 @@ function endingOf(fault: Error): Ending {
 async function obeyNow(config: Config, work: (platform: Platform) => Promise<Ending>): Promise<Ending> {
   let platform: Platform;
   try {
-    // Its log would stand between the answers.
+    // The log is silent, because its lines would mix with the output of the command.
     platform = await openOperatorPlatform(config, createLog('operator', 'silent'));
   } catch (fault) {
     const { name, message } = fault as Error;
@@ -43,8 +43,8 @@ async function obeyNow(config: Config, work: (platform: Platform) => Promise<End
 }
 
 /**
- * Opens the stores, does `work` and closes them. Takes no longer than 4 s, or, when `work` is long, until its stores are open. Never rejects: whatever happens
- * is an ending.
+ * Opens the stores, runs `work` and closes them. Fails as unavailable after 4 s; with `isLong` only opening the stores has that limit. Never rejects: every
+ * error becomes an `Ending`.
  */
 export async function obey(config: Config, work: (platform: Platform) => Promise<Ending>, { isLong = false } = {}): Promise<Ending> {
   let timer: NodeJS.Timeout | undefined;

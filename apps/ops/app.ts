@@ -8,7 +8,7 @@ import { pageFiles } from './page-files.ts';
 import { requirePassword } from './password.ts';
 import { checkReadiness } from './readiness.ts';
 
-/** The overview asks its own origin alone, and nothing stands in it that could run or be framed. */
+/** The overview loads from its own origin only. It has no inline scripts or styles, and cannot be framed. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -52,7 +52,7 @@ function pages(platform: OpsPlatform): Middleware {
   };
 }
 
-/** The operators' pages: `/`, `/healthz` (open to all), `/readyz`, `/metrics` and the queues, behind the password when there is one. */
+/** The operators' pages: `/`, `/healthz`, `/readyz`, `/metrics` and the queues. If a password is set, all pages but `/healthz` require it. */
 export function createApp(platform: OpsPlatform): Koa {
   const app = new Koa();
   app.on('error', (error: Error) => platform.log.warn({ err: error }, 'operators’ page'));

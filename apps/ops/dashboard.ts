@@ -5,10 +5,10 @@ import type { Middleware } from 'koa';
 import { queues as entries, type QueueName } from '../../lib/contract/jobs.ts';
 import type { OpsPlatform } from '../../lib/store/platform.ts';
 
-/** Where the dashboard stands. */
+/** The path of the dashboard. */
 export const dashboardPath = '/queues';
 
-// The page asks a font service for its fonts; an installation without a way out would wait for it.
+// Links to other hosts, which are removed. The page would load fonts from a font service, and wait for it on a machine without internet access.
 const outsideLink = /<link\b[^>]*\bhref="https?:\/\/[^>]*>/g;
 const policy = [
   "default-src 'self'",
@@ -18,13 +18,13 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** What waits on a queue, what is normal, and what to do when it grows. */
+/** The description of a queue: what its jobs do, what is normal, and what to do when it grows. */
 function describe(name: QueueName): string {
   const { about, normal, grows } = entries[name];
   return `${about} Normal: ${normal} When it grows: ${grows}`;
 }
 
-/** The queues to look at, with what each is for; nothing can be changed there. Needs nothing from outside. */
+/** The read-only dashboard of the queues, with a description of each. It loads nothing from other hosts. */
 export function dashboard(platform: OpsPlatform): Middleware {
   const serverAdapter = new KoaAdapter().setBasePath(dashboardPath);
   createBullBoard({

@@ -3,8 +3,8 @@ import type { Middleware } from 'koa';
 const local = ['localhost', '127.0.0.1', '[::1]'];
 
 /**
- * Without a password answers only requests whose `Host` is a local name with the port they came in on; others get 421. A page of another site could otherwise
- * read these pages in an operator's browser, by a name that it points at this machine.
+ * Without a password, answers only requests whose `Host` header is a local name with the port of the connection. Other requests get 421. Otherwise another site
+ * could point its own host name at this machine and read these pages in an operator's browser (DNS rebinding).
  */
 export function requireLocalHost(password: string): Middleware {
   return async (ctx, next) => {

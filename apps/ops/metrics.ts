@@ -3,7 +3,7 @@ import type { MetricJson } from '../../lib/store/metrics-feed.ts';
 import type { OpsPlatform } from '../../lib/store/platform.ts';
 import { measureStores } from './store-metrics.ts';
 
-/** The measurements of every process that lives and of the stores, as Prometheus text. Never rejects: what is away is left out. */
+/** The metrics of every live process and of the stores, as Prometheus text. Never rejects: metrics that are unavailable are left out. */
 export async function renderMetrics(platform: OpsPlatform): Promise<{ type: string; text: string }> {
   const stores = new Registry();
   const [feeds] = await Promise.all([platform.readMetricsFeeds().catch((): string[] => []), measureStores(platform, stores)]);

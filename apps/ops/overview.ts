@@ -1,6 +1,6 @@
 import { queues } from '../../lib/contract/jobs.ts';
 
-/** The tables of the page, in its order: the script fills those of these ids. */
+/** The tables of the page, in order: id, heading, description, and the text while a table is empty. The script finds them by id. */
 const groups = [
   ['messages', 'Messages', 'Messages sent to the gateway, and how long they took to reach bots’ sockets.', 'No figures yet.'],
   ['sockets', 'Sockets', 'Open gateway sockets by node.', 'No figures yet.'],
@@ -18,7 +18,7 @@ const groups = [
 
 const columns = ['What', 'Now', 'Last 5 minutes', 'State', 'Normal values, and what to do'];
 
-// The roles are said, as small screens lay the cells out otherwise than as a table.
+// The roles are explicit, because on small screens the cells are not laid out as a table, and browsers then drop the implicit roles.
 const table = ([id, heading, about, none]: (typeof groups)[number]): string => `
 <section id="${id}" aria-labelledby="${id}-heading">
 <h2 id="${id}-heading">${heading} <span id="${id}-state"></span></h2>
@@ -39,7 +39,7 @@ const queueTexts = Object.entries(queues).map(
 </div>`,
 );
 
-/** The overview as HTML, without any figure: its script reads them from `/metrics`. Needs nothing from outside, and no script or style stands in it. */
+/** The overview as HTML without figures: its script reads them from `/metrics`. It loads nothing from other hosts, and has no inline script or style. */
 export const overview = `<!doctype html>
 <html lang="en">
 <head>

@@ -4,10 +4,10 @@ import type { Middleware } from 'koa';
 
 const types = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8', svg: 'image/svg+xml' };
 
-/** Where `npm run build` puts them: beside this file when that is compiled, in `dist` when it is not. */
+/** The folder into which `npm run build` writes the files: beside this file if it is compiled, else in `dist`. */
 const folder = new URL(import.meta.url.endsWith('.ts') ? '../../dist/apps/ops/page/' : './page/', import.meta.url);
 
-/** Serves the files of the overview below `/page/`: 404 for one that there is not, 503 when the page has not been built. */
+/** Serves the files of the overview below `/page/`. The answer is 404 if a file does not exist, and 503 if the page has not been built. */
 export const pageFiles: Middleware = async (ctx, next) => {
   const [, name, ending] = /^\/page\/([a-z-]+)\.(js|css|svg)$/.exec(ctx.path) ?? [];
   if (name === undefined || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return next();

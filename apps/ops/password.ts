@@ -3,12 +3,12 @@ import type { Middleware } from 'koa';
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-/** Lets in who gives user `ops` and `password` by Basic auth; everyone when `password` is empty, as the pages are on loopback then. Refuses with 401. */
+/** Requires user `ops` and `password` by Basic auth, else answers 401. With an empty password everyone passes, because the pages are on loopback only then. */
 export function requirePassword(password: string): Middleware {
   const wanted = digest(`ops:${password}`);
   return async (ctx, next) => {
     const [, given = ''] = /^Basic ([A-Za-z0-9+/]+=*)$/i.exec(ctx.get('Authorization')) ?? [];
-    // Of equal length, as digests: how long the comparison takes tells nothing.
+    // Digests have the same length, so the duration of the comparison reveals nothing.
     if (password === '' || timingSafeEqual(digest(Buffer.from(given, 'base64').toString()), wanted)) return next();
     ctx.status = 401;
     ctx.set('WWW-Authenticate', 'Basic realm="Parlance operators", charset="UTF-8"');

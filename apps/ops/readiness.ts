@@ -3,10 +3,10 @@ import { redisWarnings } from '../../lib/store/redis-facts.ts';
 
 /** How long one check may take, in milliseconds. */
 const checkMs = 2_000;
-/** How old the workers' last beat may be, in milliseconds. */
+/** How old the last heartbeat of a worker may be, in milliseconds. */
 const beatAgeMaxMs = 10_000;
 
-/** How one check went; `todo` says what to do when it is not `ok`. */
+/** The result of one check. `todo` says what to do if it is not `ok`. */
 export interface Check {
   ok: boolean;
   ms: number;
@@ -14,7 +14,7 @@ export interface Check {
   todo?: string;
 }
 
-/** Whether the installation can do its work: everything that is checked, and what is not as it should be without stopping it. */
+/** Whether the installation works: the result of each check, and warnings about problems that do not stop it. */
 export interface Readiness {
   ready: boolean;
   checks: { database: Check; redis: Check; worker: Check };
@@ -44,7 +44,7 @@ async function checkBeat(platform: OpsPlatform): Promise<void> {
   if (age > beatAgeMaxMs) throw new Error(`the last heartbeat of a worker is ${Math.round(age / 1000)} s old`);
 }
 
-/** Writes to the database, asks Redis, looks for a worker that lives. Never rejects; takes 2 s at most. */
+/** Writes to the database, pings Redis and checks for the heartbeat of a worker. Never rejects; takes 2 s at most. */
 export async function checkReadiness(platform: OpsPlatform): Promise<Readiness> {
   const [database, redis, worker, warnings] = await Promise.all([
     check(() => platform.db.probe(), 'Check that MongoDB runs, that MONGODB_URL names it, and that its disk is not full.'),

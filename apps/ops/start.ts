@@ -4,7 +4,8 @@ import type { OpsPlatform } from '../../lib/store/platform.ts';
 import { createApp } from './app.ts';
 
 /**
- * Serves the operators' pages on `config.OPS_PORT` (0: any free port), without OPS_PASSWORD on loopback only (docs/operations.md#processes-and-ports).
+ * Serves the operators' pages on `config.OPS_PORT` (0: any free port). Without OPS_PASSWORD it listens on loopback only
+ * (docs/operations.md#processes-and-ports).
  */
 export function startOps(platform: OpsPlatform): Promise<Listening> {
   const { OPS_PORT, OPS_PASSWORD } = platform.config;

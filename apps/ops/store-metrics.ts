@@ -4,7 +4,7 @@ import type { OpsPlatform } from '../../lib/store/platform.ts';
 
 /** The states of a job that are counted. */
 const states = ['waiting', 'active', 'delayed', 'failed'] as const;
-/** Where BullMQ keeps jobs that wait: without a priority, and with one. */
+/** BullMQ's states of waiting jobs: without a priority, and with one. */
 const waitingStates = ['waiting', 'prioritized'] as const;
 
 type Labels = Record<string, string>;
@@ -13,7 +13,7 @@ type Measure = (name: string, help: string, values: readonly (readonly [value: n
 async function measureQueues(platform: OpsPlatform, measure: Measure): Promise<void> {
   const all = await Promise.all(
     platform.queues.map(async (queue) => {
-      // A queue that takes the newest first has its oldest job at the other end.
+      // In a queue that takes the newest job first, the oldest job is at the other end, so both ends are read.
       const ends = [true, false].flatMap((oldestFirst) => waitingStates.map((state) => queue.getJobs([state], 0, 0, oldestFirst)));
       const [counts, ...found] = await Promise.all([queue.getJobCounts(...states, ...waitingStates), ...ends]);
       const waitedMs = Math.max(0, ...found.flat().map((job) => platform.now() - job.timestamp));
@@ -53,9 +53,9 @@ async function measureOutbox(platform: OpsPlatform, measure: Measure): Promise<v
 
 const up = (...parts: PromiseSettledResult<void>[]): number => (parts.every((part) => part.status === 'fulfilled') ? 1 : 0);
 
-/** Adds to `registry` what only the stores know: queues, undelivered events, Redis. What cannot be asked now is left out, and `parlance_up` says so. */
+/** Adds the metrics of the stores to `registry`: queues, undelivered events and Redis. Metrics of an unavailable store are left out: see `parlance_up`. */
 export async function measureStores(platform: OpsPlatform, registry: Registry): Promise<void> {
-  // A gauge exists only once its values are known: one without would stand there as 0.
+  // A gauge is created only when its values are known, because a gauge without a value is reported as 0.
   const measure: Measure = (name, help, values) => {
     const gauge = new Gauge({ name, help, labelNames: Object.keys(values[0]?.[1] ?? {}), registers: [registry] });
     for (const [value, labels] of values) gauge.set(labels ?? {}, value);

@@ -6,7 +6,7 @@ import { defineConfig, type Plugin } from 'vite';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 
-/** Writes `.br` and `.gz` beside each text file, so that the api sends them as they lie there. */
+/** Writes a `.br` and a `.gz` file beside each text file, so that the API can send them without compressing. */
 const precompress = (): Plugin => ({
   name: 'precompress',
   writeBundle({ dir: outDir = '' }) {
@@ -20,14 +20,14 @@ const precompress = (): Plugin => ({
   },
 });
 
-/** The people's client and the developer portal, built into `dist/web`, from where the api serves them. */
+/** Builds the web client and the developer portal into `dist/web`, from where the API serves them. */
 export default defineConfig({
   root: here,
   build: {
     outDir: fileURLToPath(new URL('../../dist/web', import.meta.url)),
     emptyOutDir: true,
     target: 'es2022',
-    // The page's policy knows no data: scripts, and images in CSS are few.
+    // The content security policy does not allow data URLs for scripts, and CSS has few images.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,

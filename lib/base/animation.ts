@@ -4,7 +4,7 @@ export interface Sides {
   height: number;
 }
 
-/** Whether a PNG moves: `acTL` with more than one frame, before the first `IDAT`. `file` is the whole of it, or as much as there is. */
+/** Whether a PNG is animated: it has an `acTL` chunk with more than one frame before the first `IDAT`. `file` is the whole file or its beginning. */
 export function isAnimatedPng(file: Buffer): boolean {
   for (let at = 8; at + 12 <= file.length; at += 12 + file.readUInt32BE(at)) {
     const type = file.toString('latin1', at + 4, at + 8);
@@ -14,13 +14,13 @@ export function isAnimatedPng(file: Buffer): boolean {
   return false;
 }
 
-/** The sides of the screen that a GIF draws its frames on; null when it says none. `file` is at least its first 10 bytes. */
+/** The size of a GIF's logical screen, on which its frames are drawn. Null if a side is 0. `file` has at least the first 10 bytes. */
 export function gifSides(file: Buffer): Sides | null {
   const sides = { width: file.readUInt16LE(6), height: file.readUInt16LE(8) };
   return sides.width > 0 && sides.height > 0 ? sides : null;
 }
 
-/** The boxes of one level of an ISO media file; ends at the first that is not whole. */
+/** Yields the boxes of one level of an ISO media file. Stops at the first incomplete box. */
 function* boxesOf(level: Buffer): Generator<{ type: string; body: Buffer }> {
   for (let at = 0; at + 8 <= level.length; ) {
     const short = level.readUInt32BE(at);
@@ -33,7 +33,7 @@ function* boxesOf(level: Buffer): Generator<{ type: string; body: Buffer }> {
   }
 }
 
-/** The body of the first box at `path`, from the outermost in; null when there is none. */
+/** The body of the first box at `path`, which lists box types from the outermost to the innermost. Null if there is none. */
 function boxAt(level: Buffer, path: readonly string[]): Buffer | null {
   const [type, ...rest] = path;
   if (type === undefined) return level;
@@ -41,13 +41,13 @@ function boxAt(level: Buffer, path: readonly string[]): Buffer | null {
   return null;
 }
 
-/** Whether an AVIF calls itself a sequence (brand `avis`). `file` is the whole of it, or as much as there is. */
+/** Whether an AVIF declares itself as an image sequence (brand `avis`). `file` is the whole file or its beginning. */
 export function isAvifSequence(file: Buffer): boolean {
   const brands = boxAt(file, ['ftyp'])?.toString('latin1') ?? '';
-  return (brands.match(/.{4}/gs) ?? []).some((brand, at) => brand === 'avis' && at !== 1); // the second is a version
+  return (brands.match(/.{4}/gs) ?? []).some((brand, at) => brand === 'avis' && at !== 1); // the second field is the minor version
 }
 
-/** The sides that an AVIF says it has: the largest of its pictures, or of its tracks when it has no picture. Null when it says none. */
+/** The size that an AVIF declares: that of its largest picture, or of its largest track if it has no picture. Null if it declares none. */
 export function avifSides(file: Buffer): Sides | null {
   const pictures = [...boxesOf(boxAt(file, ['meta', 'iprp', 'ipco']) ?? Buffer.alloc(0))]
     .filter(({ type, body }) => type === 'ispe' && body.length >= 12)

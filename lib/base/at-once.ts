@@ -1,4 +1,4 @@
-/** Runs `work` for each of `items`, so many at once; one that fails holds up no other. The first fault is thrown at the end. */
+/** Runs `work` for each of `items`, at most `atOnce` at the same time. A failure does not stop the others. Throws the first error after all have ended. */
 export async function forEachAtOnce<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<unknown>): Promise<void> {
   const waiting = items.values();
   const faults: unknown[] = [];

@@ -1,10 +1,13 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** Bits of an IPv6 address that name its network. One customer has the rest. */
+/** Length of the network part of an IPv6 address, in bits. All addresses of one such network usually belong to one customer. */
 const networkBits = 64;
 
-/** An address as limits count it: IPv4 as it is, also when IPv6 carries it; of IPv6 the network of 64 bits, as `2001:db8:1:2::/64`. */
+/**
+ * The form of an address that rate limits count. IPv4 stays as it is, and IPv4-mapped IPv6 becomes IPv4. Other IPv6 addresses become their network of 64 bits,
+ * such as `2001:db8:1:2::/64`. The loopback address and texts that are not an address are not changed.
+ */
 function countedForm(address: string): string {
   const [bare = ''] = address.split('%', 1); // without the zone of a link-local address
   if (isIP(bare) === 0) return address;
@@ -15,8 +18,8 @@ function countedForm(address: string): string {
 }
 
 /**
- * The client's address, as every limit by address counts it: the one that the outermost believed proxy saw; of IPv6 its network of 64 bits. `forwarded` is the
- * X-Forwarded-For header, `remote` the address connected from, `trusted` how many proxies stand in front (TRUST_PROXY).
+ * The client's address in the form that rate limits count (`countedForm`). It is the address that the outermost trusted proxy saw, or `remote` without trusted
+ * proxies. `forwarded` is the X-Forwarded-For header, `remote` the address of the connection, and `trusted` the number of trusted proxies (TRUST_PROXY).
  */
 export function clientAddress(forwarded: string | undefined, remote: string | undefined, trusted: number): string {
   const seen = (forwarded ?? '')

@@ -1,20 +1,20 @@
 import { limits } from './limits.ts';
 import { lengthOf } from './text.ts';
 
-/** An emoji that one can react with. */
+/** An emoji of a reaction. */
 export interface Emoji {
-  /** What makes two emoji the same: a Unicode emoji without variation selectors (skin tones differ), or the id of a custom one. */
+  /** Equal for equal emoji: a Unicode emoji without variation selectors (but with its skin tone), or the id of a custom emoji. */
   identity: string;
-  /** As it is shown: a Unicode emoji in its fully-qualified form, or `name:id`. */
+  /** The displayed form: a fully-qualified Unicode emoji, or `name:id`. */
   emoji: string;
 }
 
-/** One emoji that Unicode recommends for interchange; `v` knows those of several code points: flags, keycaps, skin tones, joined ones. */
+/** One emoji that Unicode recommends for interchange (RGI). The flag `v` also matches several code points: flags, keycaps, skin tones, ZWJ sequences. */
 const unicode = new RegExp('^\\p{RGI_Emoji}$', 'v');
 const custom = /^[A-Za-z0-9_]{1,32}:([0-9]{1,19})$/;
-/** A selector of text or emoji style, behind what it may follow. */
+/** A variation selector (text or emoji style) after a character that it can follow. */
 const selector = /(?<=\p{Emoji})[\uFE0E\uFE0F]/gu;
-/** What is shown as text unless a selector or a skin tone follows. */
+/** An emoji character that is shown as text unless a variation selector or a skin tone follows it. */
 const textByDefault = /(?!\p{Emoji_Presentation})\p{Emoji}(?!\p{Emoji_Modifier})/gu;
 
 /**

@@ -1,26 +1,27 @@
-/** How the endpoint of one application replied lately. */
+/** The recent response times of one application's endpoint. */
 export interface EndpointTime {
   applicationId: string;
-  /** Requests that were looked at, and how many of them got no good reply. */
+  /** The number of requests, and how many of them got no valid response. */
   posts: number;
   failed: number;
   meanMs: number;
   p95Ms: number;
 }
 
-/** What a process remembers of the requests it made to endpoints. */
+/** The recent requests of one process to endpoints. */
 export interface EndpointTimes {
-  /** Notes one request: whose endpoint, how long it took, and whether its reply was one. */
+  /** Records one request to the endpoint of an application: its duration, and whether it got a valid response. */
   note(applicationId: string, ms: number, ok: boolean): void;
-  /** The slowest endpoints of the last 5 minutes, slowest first, by the time that 95 of 100 requests kept to. */
+  /** The 10 slowest endpoints of the last 5 minutes by 95th percentile, slowest first. */
   slowest(): EndpointTime[];
 }
 
-/** How far back it looks, in milliseconds. */
+/** The age up to which requests count, in milliseconds. */
 const windowMs = 5 * 60_000;
-/** How many requests of an application are remembered, of how many applications, and how many of these are told: each is a label of a metric. */
+/** How many requests are kept for each application, and for how many applications. */
 const postsMax = 50;
 const applicationsMax = 500;
+/** How many applications are reported. The number is small because each one is a label value of a metric. */
 const toldMax = 10;
 
 interface Post {
@@ -40,7 +41,10 @@ function summary(applicationId: string, posts: readonly Post[]): EndpointTime {
   };
 }
 
-/** Remembers requests to endpoints, within fixed bounds: past them the application that was asked longest ago is forgotten. `now` is monotonic, in milliseconds. */
+/**
+ * Records requests to endpoints within fixed bounds. When there are too many applications, the one whose last request is the oldest is dropped. `now` is a
+ * monotonic clock in milliseconds.
+ */
 export function createEndpointTimes(now: () => number = () => performance.now()): EndpointTimes {
   const known = new Map<string, Post[]>();
   return {
@@ -48,7 +52,7 @@ export function createEndpointTimes(now: () => number = () => performance.now())
       const posts = known.get(applicationId) ?? [];
       posts.push({ at: now(), ms, ok });
       if (posts.length > postsMax) posts.shift();
-      known.delete(applicationId); // last in the order of the map: the first is forgotten
+      known.delete(applicationId); // moves it to the end of the map, whose first entry is dropped below
       known.set(applicationId, posts);
       const [oldest] = known.keys();
       if (known.size > applicationsMax && oldest !== undefined) known.delete(oldest);

@@ -1,11 +1,14 @@
-/** One refusal that the service can answer: its HTTP status, its text for people, and the origin of its code (docs/behavior/requests.md#error-codes). */
+/**
+ * One kind of error response (docs/behavior/requests.md#error-codes): its HTTP status and its text for people. `from` is `spec` if the code was prescribed, and
+ * `house` if it was chosen by this project.
+ */
 interface Entry {
   status: number;
   text: string;
   from: 'spec' | 'house';
 }
 
-/** Every refusal that the service can answer (docs/behavior/requests.md#error-codes). `refuse` takes the values of the keys in braces. */
+/** Every error code of the service (docs/behavior/requests.md#error-codes). `refuse` takes the values for the keys in braces. */
 export const catalogue = {
   invalid_request: { status: 400, text: 'The request is not valid: {reason}.', from: 'house' },
   too_many_reactions: { status: 400, text: 'A message can have at most {limit}. Remove one first.', from: 'house' },
@@ -85,28 +88,28 @@ export type ErrorCode = keyof typeof catalogue;
 type Holes<T extends string> = T extends `${string}{${infer K}}${infer R}` ? K | Holes<R> : never;
 type Fill<C extends ErrorCode> = Holes<(typeof catalogue)[C]['text']>;
 
-/** One thing that is wrong in a body: `path` is a JSON pointer (`/embeds/0/title`), or an option's name. */
+/** One error in a body or in the options of a command. `path` is a JSON pointer (`/embeds/0/title`), or the name of an option. */
 export interface FieldError {
   path: string;
   message: string;
-  /** Of an endpoint that did not pass its ping: the step that failed, the HTTP status if one came, and the milliseconds it took. */
+  /** Set if an endpoint failed its ping: the failed step, the HTTP status (null without a response), and the duration in milliseconds. */
   step?: string;
   status?: number | null;
   ms?: number;
 }
 
-/** What a refusal may add to the error body (docs/behavior/requests.md#errors). `retryAfter` is in seconds. */
+/** The optional fields of an error body (docs/behavior/requests.md#errors). `retryAfter` is in seconds. */
 export interface RefusalExtra {
   errors?: FieldError[];
   missing?: string[];
   retryAfter?: number;
   /** Values of the `Allow` header of a 405. */
   allow?: string[];
-  /** The error body has no `code`: for joining a server that Discovery does not list (docs/behavior/community.md#joining). */
+  /** Leaves `code` out of the error body. Used when joining a server that Discovery does not list (docs/behavior/community.md#joining). */
   codeless?: true;
 }
 
-/** A refusal on its way to the caller. Told apart by `code`, never by message. */
+/** The error of a refused request. Identify it by `code`, never by its message. */
 export class Refusal extends Error {
   readonly code: ErrorCode;
   readonly status: number;
@@ -124,7 +127,7 @@ type Rest<C extends ErrorCode> = [Fill<C>] extends [never]
   ? [fill?: undefined, extra?: RefusalExtra]
   : [fill: Record<Fill<C>, string | number>, extra?: RefusalExtra];
 
-/** The refusal `code`, for who hands it on instead of throwing it. The holes of the text are the keys of `fill`; `extra` joins the error body. */
+/** Creates the refusal `code` without throwing it. `fill` has the values for the keys in braces of the text. `extra` is added to the error body. */
 export function newRefusal<C extends ErrorCode>(code: C, ...rest: Rest<C>): Refusal {
   const [fill, extra] = rest;
   const values = (fill ?? {}) as Record<string, string | number>;
@@ -137,10 +140,10 @@ export function refuse<C extends ErrorCode>(code: C, ...rest: Rest<C>): never {
   throw newRefusal(code, ...rest);
 }
 
-/** A field as a sentence names it: `embeds.0.title`; the whole of `where` for the path `/`. */
+/** The name of a field in a sentence, such as `embeds.0.title`. The path `/` becomes `the` and `where`, such as `the body`. */
 const nameOf = (path: string, where: string): string => (path === '/' ? `the ${where}` : path.replace(/^\//, '').replaceAll('/', '.'));
 
-/** The reason of an `invalid_request` that names these fields: with one also what is wrong with it. */
+/** The reason of an `invalid_request`: the names of the fields. If there is only one field, also its error. */
 export function reasonOf(errors: readonly FieldError[], where: string): string {
   const [first, ...others] = errors;
   if (!first) return `check the ${where}`;
@@ -148,7 +151,7 @@ export function reasonOf(errors: readonly FieldError[], where: string): string {
   return `check ${errors.map(({ path }) => nameOf(path, where)).join(', ')}`;
 }
 
-/** Throws `invalid_request` for one field: `refuseField('/replyTo', 'is not a message of this channel')`, or with a whole sentence. */
+/** Throws `invalid_request` for one field: `refuseField('/replyTo', 'is not a message of this channel')`. `message` can also be a whole sentence. */
 export function refuseField(path: string, message: string): never {
   const errors = [{ path, message }];
   return refuse('invalid_request', { reason: message.endsWith('.') ? reasonOf(errors, 'body') : `${path} ${message}` }, { errors });

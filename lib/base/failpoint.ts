@@ -1,4 +1,4 @@
-/** The names of the spots where a fault test may end a process (setting FAILPOINTS). */
+/** The points in the code where a fault test can kill the process (setting FAILPOINTS). */
 export type Failpoint =
   | 'after-invoke-write'
   | 'after-endpoint-claim'
@@ -26,7 +26,7 @@ export type Failpoint =
   | 'after-delivery-claim'
   | 'after-delivery-message';
 
-/** Ends this process at once, as SIGKILL does, when FAILPOINTS (comma-separated) holds `name`. Does nothing otherwise. */
+/** Kills this process with SIGKILL if FAILPOINTS (comma-separated) contains `name`. Does nothing otherwise. */
 export function failpoint(config: { readonly FAILPOINTS: string }, name: Failpoint): void {
   if (config.FAILPOINTS !== '' && config.FAILPOINTS.split(',').includes(name)) process.kill(process.pid, 'SIGKILL');
 }

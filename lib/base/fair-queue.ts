@@ -1,38 +1,39 @@
-/** Why a queue took no more work: too much waits for this key, or in all. */
+/** Why a queue accepts no more work: too much work waits for this key, or in all. */
 export type QueueFull = 'key' | 'all';
 
-/** How much a fair queue runs and keeps waiting. */
+/** How many pieces of work a fair queue runs at once and keeps waiting. */
 export interface FairQueueBounds {
   atOnce: number;
   waitingPerKey: number;
   waitingInAll: number;
   /**
-   * Whether room is kept for keys of which nothing runs. Then the first key of a piece of work has at most as many running as could be started besides, its
-   * second key at most half as many: alone, they get a half and a third of `atOnce`; several settle at equal shares. Default false: one key may take all.
+   * Whether slots are kept free for keys without running work. If true, work starts only while its first key has fewer pieces running than there are free
+   * slots, and its second key fewer than half as many. A single first key then gets half of `atOnce`, and a single second key a third. Several keys get equal
+   * shares. Default: false, so one key may use all slots.
    */
   keepsRoom?: boolean;
 }
 
 /**
- * Runs `work` when it is the turn of the first of `keys`; the outcome is the work's own. Throws what `onFull` throws, at once, when no more may wait.
+ * Runs `work` when the queue has a free slot for `keys`, and returns or throws what `work` does. Throws at once what `onFull` throws if no more work may wait.
  */
 export type FairQueue = <T>(keys: string | readonly [string, ...string[]], work: () => Promise<T>) => Promise<T>;
 
-/** A piece of work that waits. */
+/** A waiting piece of work. */
 interface Waiter {
   keys: readonly string[];
   start: () => void;
 }
 
 /**
- * At most `atOnce` pieces of work run at once. What waits is served round robin by first key, so that a key with much work delays the others by one piece at a
- * time. Within a first key the work goes first of whose second key the least runs, else first come first served.
+ * Creates a queue that runs at most `atOnce` pieces of work at once. Waiting work is served round robin by first key, so a key with much work delays the others
+ * by only one piece at a time. Within a first key, work is preferred whose second key has the fewest pieces running; otherwise the oldest is served first.
  */
 export function createFairQueue(
   { atOnce, waitingPerKey, waitingInAll, keepsRoom = false }: FairQueueBounds,
   onFull: (why: QueueFull) => never,
 ): FairQueue {
-  /** What waits of each first key. The order of the map is the order of turns. */
+  /** The waiting work of each first key. Keys are served in the order of the map. */
   const waiting = new Map<string, Waiter[]>();
   const runningOf = new Map<string, number>();
   let running = 0;
@@ -51,7 +52,7 @@ export function createFairQueue(
     }
   };
 
-  /** Starts the first piece of work that may run; false when there is none. */
+  /** Starts the next piece of work that may run. Returns false if there is none. */
   const startNext = (): boolean => {
     for (const [key, lane] of waiting) {
       const [next] = lane.filter(({ keys }) => fits(keys)).sort((a, b) => runningOfSecond(a) - runningOfSecond(b));

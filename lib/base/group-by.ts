@@ -1,4 +1,4 @@
-/** The items by their key, each group in the order given. */
+/** Groups the items by key. Each group keeps the order of the items. */
 export function groupBy<T, K>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
   const groups = new Map<K, T[]>();
   for (const item of items) {

@@ -3,8 +3,8 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Running } from './process.ts';
 
 /**
- * Options of every HTTP server of ours: a request's headers may take 10 s, and connections are checked each second. Node checks them each 30 s by default, which is
- * how long `headersTimeout` may be exceeded.
+ * Options of every HTTP server: the headers of a request may take 10 s, and Node checks that every second. By default it checks every 30 s, so a request could
+ * exceed `headersTimeout` by as much.
  */
 export const httpTimeouts = { headersTimeout: 10_000, connectionsCheckingInterval: 1_000 } as const;
 
@@ -14,12 +14,12 @@ export interface Listening extends Running {
 }
 
 /**
- * Lets `server` listen on `port` (0: any free port) of `host` (default: all interfaces); rejects when it cannot. `close` stops taking connections, lets requests
- * end, and closes each connection after its last, those without one at once. Upgraded connections are left to whoever upgraded them.
+ * Starts listening on `port` (0: any free port) of `host` (default: all interfaces). Rejects if that fails. `close` accepts no more connections, waits for the
+ * running requests, and closes each connection after its last request, idle ones at once. It does not close upgraded connections.
  */
 export async function listen(server: Server, port: number, host?: string): Promise<Listening> {
   const open = new Set<ServerResponse>();
-  // Browsers open connections ahead of need. Node takes one that brought no request yet for a busy one, and would wait for it.
+  // Browsers open connections in advance. Node treats a connection without a request as busy, so `server.close` would wait for it.
   const unused = new Set<Socket>();
   server.prependListener('request', (request, response) => {
     response.shouldKeepAlive &&= server.listening;

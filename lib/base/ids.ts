@@ -1,32 +1,35 @@
 /** The epoch of ids: 2015-01-01T00:00:00Z, in Unix milliseconds (docs/behavior/requests.md#ids). */
 export const idEpochMs = 1_420_070_400_000;
 
-/** What an id looks like in a path or a body. Anything else cannot name a thing of ours. */
+/** The format of an id in a path or a body. */
 export const idPattern = /^[0-9]{19}$/;
 
 /** Whether `text` has the form of an id. */
 export const isId = (text: unknown): text is string => typeof text === 'string' && idPattern.test(text);
 
-/** The snowflake of a moment: milliseconds since our epoch << 22 | node (0-1023) << 12 | sequence (0-4095), as 19 digits. */
+/** The Snowflake id of a time: milliseconds since `idEpochMs` << 22 | node (0-1023) << 12 | sequence (0-4095), as 19 digits. */
 export const idOf = (unixMs: number, node: number, sequence: number): string =>
   ((BigInt(unixMs - idEpochMs) << 22n) | BigInt((node << 12) | sequence)).toString().padStart(19, '0');
 
-/** When the id was made, in Unix milliseconds. */
+/** The time in an id, in Unix milliseconds. */
 export const idTimeMs = (id: string): number => Number(BigInt(id) >> 22n) + idEpochMs;
 
-/** Makes ids that never repeat and never go backwards within the process, also when the clock does. */
+/** Creates ids that never repeat and never go backwards within the process, even if its clock does. */
 export interface IdSource {
   /** A new id from the process' own clock. Refuses `unavailable` while the process has no node number. */
   next(): string;
-  /** The latest millisecond that an id was given for; the id clock in Redis is told it, so that it stays above. */
+  /** The latest millisecond that was used or noted. It is passed to the id clock in Redis, so that the clock stays ahead of it. */
   lastMs(): number;
-  /** The highest sequence of that millisecond that the id clock in Redis gave; -1 for none. */
+  /** The highest sequence of that millisecond that came from the id clock in Redis; -1 if there is none. */
   lastSequence(): number;
-  /** Notes a millisecond, and the sequence if the id clock in Redis gave it. */
+  /** Records that a millisecond is in use. Pass `sequence` only if it came from the id clock in Redis. */
   note(unixMs: number, sequence?: number): void;
 }
 
-/** Ids of one process. `node` answers its leased number, 1-1023, or throws while it has none; 0 belongs to the id clock in Redis. `now` is the clock in Unix milliseconds. */
+/**
+ * Creates the ids of one process. `node` returns the leased node number of the process, 1-1023, or throws while it has none; number 0 belongs to the id clock
+ * in Redis. `now` is the clock in Unix milliseconds.
+ */
 export function createIds(node: () => number, now: () => number): IdSource {
   let lastMs = 0;
   let sequence = 0;

@@ -2,10 +2,10 @@ import { avifSides, gifSides, type Sides } from './animation.ts';
 import { limits } from './limits.ts';
 import { sniffImage } from './magic.ts';
 
-/** How much of a file's beginning tells the sides of its image, in bytes: in a JPEG a thumbnail of up to 64 KiB and a colour profile come first. */
+/** How many bytes from the beginning of a file are enough to read the image size. In a JPEG, a thumbnail of up to 64 KiB and a color profile may come first. */
 export const sidesBytes = 128 * 1024;
 
-/** The sides in the frame header of a JPEG; null when `head` ends before it. */
+/** The size in the frame header of a JPEG. Null if `head` ends before it. */
 function jpegSides(head: Buffer): Sides | null {
   for (let at = 2; at + 9 <= head.length && head[at] === 0xff; at += 2 + head.readUInt16BE(at + 2)) {
     const marker = head[at + 1] ?? 0;
@@ -15,7 +15,7 @@ function jpegSides(head: Buffer): Sides | null {
   return null;
 }
 
-/** The sides of the canvas, or of the only picture, of a WebP. */
+/** The size of a WebP: of its canvas, or of its only picture. */
 function webpSides(head: Buffer): Sides | null {
   if (head.length < 30) return null;
   const kind = head.toString('latin1', 12, 16);
@@ -26,8 +26,8 @@ function webpSides(head: Buffer): Sides | null {
 }
 
 /**
- * The sides that an image says it has, by its first `sidesBytes` or all of a shorter file; null when they are not told there. Only a claim, as `sniffImage`'s:
- * good enough to estimate what the image costs, and nothing more.
+ * The size that an image declares. `head` is its first `sidesBytes`, or all of a shorter file. Null if the size is not in `head`. The size is not verified,
+ * like the result of `sniffImage`: use it only to estimate the cost of a conversion.
  */
 export function imageSides(head: Buffer): Sides | null {
   switch (sniffImage(head)) {
@@ -46,7 +46,7 @@ export function imageSides(head: Buffer): Sides | null {
   }
 }
 
-/** What the conversion of an image costs, in whole megapixels: of one that does not tell its sides, and of one that is too large, the most that is converted. */
+/** The estimated cost of converting an image, in whole megapixels. An image whose size is unknown or too large counts as the largest that is converted. */
 export function megapixelsOf(head: Buffer): number {
   const { width, height } = imageSides(head) ?? { width: Number.POSITIVE_INFINITY, height: 1 };
   return Math.max(1, Math.ceil(Math.min(width * height, limits.imagePixels) / 1_000_000));

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 /**
- * Looks again, after 2 ms at first and every 50 ms in the end, until `isOver` says so or `mostMs` have passed. For what other processes finish within
- * milliseconds and do not announce.
+ * Polls `isOver` until it returns true or `mostMs` have passed. The first poll is after 2 ms, and the interval doubles up to 50 ms. For work that other
+ * processes finish within milliseconds and do not announce.
  */
 export async function lookAgain(mostMs: number, isOver: () => Promise<boolean>): Promise<void> {
   const until = performance.now() + mostMs;

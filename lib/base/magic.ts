@@ -1,16 +1,16 @@
-/** The raster formats that count as images. Everything else is a plain file, whatever its name and declared type are (docs/behavior/messages.md#images). */
+/** The formats that count as images. Every other file is a plain file, whatever its name and declared type (docs/behavior/messages.md#images). */
 export type ImageFormat = 'png' | 'jpeg' | 'webp' | 'avif' | 'tiff' | 'gif';
 
-/** How much of a file's beginning tells its format, in bytes. */
+/** How many bytes from the beginning of a file are enough to recognize its format. */
 export const magicBytes = 64;
 
 const begins = (head: Buffer, hex: string, at = 0): boolean => head.subarray(at, at + hex.length / 2).toString('hex') === hex;
 const ascii = (head: Buffer, from: number, to: number): string => head.subarray(from, to).toString('latin1');
 
-/** Brands under which AVIF also goes, as one kind of the container that HEIC shares. */
+/** General brands of the container format that AVIF and HEIC share. An AVIF file can have one of them as its major brand. */
 const containerBrands = ['mif1', 'msf1', 'miaf'];
 
-/** AVIF says so first in its `ftyp` box, or among the compatible brands of a general container; HEIC leads with brands of its own. */
+/** A file is AVIF if the major brand of its `ftyp` box is AVIF's, or is general and a compatible brand is AVIF's. HEIC has major brands of its own. */
 function isAvif(head: Buffer): boolean {
   if (ascii(head, 4, 8) !== 'ftyp') return false;
   const major = ascii(head, 8, 12);
@@ -22,22 +22,22 @@ function isAvif(head: Buffer): boolean {
 }
 
 /**
- * The format that the first bytes of a file say, `head` being its first `magicBytes` or all of a shorter one; null for what is no image of ours: SVG, BMP,
- * HEIC, ICO, text, nothing. Only a claim: what the rest of the file holds is seen when it is decoded.
+ * The image format that the first bytes of a file declare. `head` is its first `magicBytes`, or all of a shorter file. Null for everything that is not an
+ * `ImageFormat`, such as SVG, BMP, HEIC, ICO, text or an empty file. The result is not verified: only decoding checks the rest of the file.
  */
 export function sniffImage(head: Buffer): ImageFormat | null {
   if (begins(head, '89504e470d0a1a0a')) return 'png';
   if (begins(head, 'ffd8ff')) return 'jpeg';
   if (ascii(head, 0, 4) === 'RIFF' && ascii(head, 8, 12) === 'WEBP') return 'webp';
   if (/^GIF8[79]a/.test(ascii(head, 0, 6))) return 'gif';
-  // Both byte orders, each as classic and as big TIFF.
+  // Classic TIFF and BigTIFF, each in both byte orders.
   if (['49492a00', '4d4d002a', '49492b00', '4d4d002b'].some((magic) => begins(head, magic))) return 'tiff';
   return isAvif(head) ? 'avif' : null;
 }
 
-/** Types of images that browsers show, under the names they go by. */
+/** Content types of images that browsers show, with their aliases. */
 const imageType = /^image\/(?:png|x-png|apng|jpe?g|pjpeg|webp|avif|tiff?|gif)$/;
 const anyBytes = 'application/octet-stream';
 
-/** What a file is served as that cannot be shown as an image: the type that it declares, unless that is an image's; default: any bytes. */
+/** The content type of a file that is not shown as an image: its declared type, or `application/octet-stream` if that is missing or the type of an image. */
 export const plainType = (declared = anyBytes): string => (imageType.test(declared) ? anyBytes : declared);

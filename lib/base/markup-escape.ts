@@ -1,10 +1,10 @@
-/** What begins formatting, code, a mention, an emoji or an escape, as `markup-scan.ts` reads it: a single bar or underline does not, nor a bracket before a word. */
+/** Characters that begin formatting, code, a mention, an emoji or an escape in `markup-scan.ts`. A single `_`, `~` or `|`, or a `<` before a word, does not. */
 const marks = /[\\`*]|([_~|])\1+|<(?=@|a?:|https?:)|@(?=everyone|here)/gi;
-/** The beginning of a bare link, as `markup-scan.ts` reads it. */
+/** The beginning of a bare link, the same as `scheme` in `markup-scan.ts`. */
 const schemes = /https?:\/\/(?=[^\s<>`|*~_.,:;!?'"()\]])/gi;
 
 /**
- * `text` as content that shows just these characters: no formatting, no mention, no link. Longer by a backslash for each mark; what begins nothing stays as it
- * is, as not every reader renders.
+ * Escapes `text`, so that as message content it is shown literally: no formatting, no mention, no link. Each escape adds a backslash. Other characters are not
+ * escaped, because clients that do not render markup show the backslashes.
  */
 export const escapeMarkup = (text: string): string => text.replace(marks, (run) => run.replace(/./g, '\\$&')).replace(schemes, '\\$&');

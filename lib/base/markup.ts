@@ -1,17 +1,17 @@
 import { angled, everyone, findTicks, isSpace, isWord, langLine, match, plain, runLength, scheme, urlEnd } from './markup-scan.ts';
 
-/** Where a token stands in the content: UTF-16 offsets, `end` exclusive, markers and backslashes included. */
+/** The position of a token in the content: UTF-16 offsets, `end` exclusive, markers and backslashes included. */
 interface Span {
   start: number;
   end: number;
 }
 
-/** The kinds of formatting that hold other tokens. */
+/** The kinds of formatting that contain other tokens. */
 export type WrapKind = 'bold' | 'italic' | 'underline' | 'strike' | 'spoiler';
 
 /**
- * One piece of formatted text (docs/behavior/messages.md#text-formatting). `text` is what is shown, without backslashes. The spans are contiguous: those of
- * the top level cover the content, those of children cover the text between their parent's markers.
+ * One piece of formatted text (docs/behavior/messages.md#text-formatting). `text` is the displayed text, without backslashes. The spans are contiguous:
+ * top-level tokens cover the whole content, and children cover the text between the markers of their parent.
  */
 export type Token = Span &
   (
@@ -26,7 +26,7 @@ export type Token = Span &
     | { type: 'emoji'; name: string; id: string; animated: boolean }
   );
 
-/** What a content mentions, each id once, in the order of its first mention. Whether the ids exist is for the caller to see. */
+/** The mentions in message content: each id once, in the order of its first mention. The caller must check whether the ids exist. */
 export interface Mentions {
   users: string[];
   roles: string[];
@@ -52,12 +52,12 @@ function addText(tokens: Token[], token: Token & { type: 'text' }): void {
   }
 }
 
-/** Reads one content from left to right. Open formatting stands on a stack that holds each kind at most once, so closing is cheap. */
+/** Parses one content from left to right. Open formatting is kept on a stack with each kind at most once, so closing is cheap. */
 class Reader {
   private readonly content: string;
   private readonly top: Token[] = [];
   private readonly open: Frame[] = [];
-  /** Lengths of backtick runs known to have no partner further on: each is looked for in vain only once. */
+  /** Lengths of backtick runs that have no closing run in the rest of the content. Each is searched for without success only once. */
   private readonly alone = new Set<number>();
   private at = 0;
 
@@ -95,7 +95,7 @@ class Reader {
     const next = this.content.codePointAt(this.at + 1);
     if (next === undefined) return this.text(1);
     const char = String.fromCodePoint(next);
-    // Before a letter a backslash is a backslash (`C:\temp`), except where it keeps a link from being one.
+    // Before a letter, a digit or white space, a backslash is shown (`C:\temp`), except before a link, which it turns into text.
     const kept = /^[A-Za-z0-9\s]$/.test(char) && !match(scheme, this.content, this.at + 1);
     this.text(1 + char.length, kept ? `\\${char}` : char);
   }
@@ -115,7 +115,7 @@ class Reader {
     this.push({ type: 'codeblock', lang, text: text.endsWith('\n') ? text.slice(0, text.endsWith('\r\n') ? -2 : -1) : text, start, end });
   }
 
-  /** A run of one marker character. Stars are read as `**` and `*`; long runs (`____`, `*****`) are rules or blanks, not formatting. */
+  /** Parses a run of one marker character. Stars are read as `**` and `*`. Longer runs (`____`, `*****`) are lines or blanks to fill in, not formatting. */
   private markers(char: keyof typeof doubles): void {
     const length = runLength(this.content, this.at);
     const double = doubles[char];
@@ -134,14 +134,14 @@ class Reader {
   }
 
   private pair(kind: WrapKind, char: string, length: number): void {
-    // Three: the odd character belongs to the text between the markers, so it stands after an opening and before a closing pair.
+    // In a run of three, the third character belongs to the text between the markers: it comes after an opening pair and before a closing one.
     const closing = this.isOpen(kind);
     if (length === 3 && closing) this.text(1);
     this.toggle(kind, char + char);
     if (length === 3 && !closing) this.text(1);
   }
 
-  /** A single star; `2 * 3 * 4` is not italic. */
+  /** Parses a single star. `2 * 3 * 4` is not italic. */
   private star(): void {
     const beside = this.content[this.isOpen('italic') ? this.at - 1 : this.at + 1];
     if (isSpace(beside)) return this.text(1);
@@ -166,7 +166,7 @@ class Reader {
     this.push({ type: kind, children: frame.children, start: frame.start, end: this.at + marker.length });
   }
 
-  /** `***` was read as bold around italic; in `***a** b*` the bold closes first, so the italic is the outer one. */
+  /** Swaps bold and italic. `***` is first read as bold around italic. In `***a** b*` the bold closes first, so the italic must be the outer one. */
   private swapStars(): void {
     const [bold, italic] = this.open.slice(-2);
     if (bold?.kind !== 'bold' || italic?.kind !== 'italic' || italic.start !== bold.start + 2) return;
@@ -174,7 +174,7 @@ class Reader {
     this.open.splice(-2, 2, { ...italic, start, children: [] }, { ...bold, start: start + 1, children: italic.children });
   }
 
-  /** Gives up on the innermost open marker: it is literal text, and its children are its parent's. */
+  /** Turns the innermost open marker, which was not closed, into text, and moves its children to its parent. */
   private spill(): void {
     const frame = this.open.pop();
     if (!frame) return;
@@ -186,7 +186,7 @@ class Reader {
     }
   }
 
-  /** A mention, emoji or link that begins here; false when none does. */
+  /** Parses a mention, an emoji or a link at the current position. Returns false if there is none. */
   private atom(char: string): boolean {
     const start = this.at;
     if (char === '<') {
@@ -216,12 +216,12 @@ class Reader {
   }
 }
 
-/** Reads a content into its tokens. Takes any string; markers that are never closed are text. Time and memory grow with its length only. */
+/** Parses content into tokens. Every string is valid: markers that are never closed are text. Time and memory depend only on the length of the content. */
 export function parseMarkup(content: string): Token[] {
   return new Reader(content).read();
 }
 
-/** The tokens that hold no others, in order, however deep they stand. */
+/** Yields the tokens without children at any depth, in order. */
 export function* leaves(tokens: readonly Token[]): Generator<Token> {
   for (const token of tokens) {
     if ('children' in token) yield* leaves(token.children);
@@ -229,7 +229,7 @@ export function* leaves(tokens: readonly Token[]): Generator<Token> {
   }
 }
 
-/** The mentions of a content. Those in code and after a backslash do not count (docs/behavior/messages.md#mentions). */
+/** The mentions in content. Mentions in code and after a backslash do not count (docs/behavior/messages.md#mentions). */
 export function mentionsOf(content: string): Mentions {
   const found = { users: new Set<string>(), roles: new Set<string>(), everyone: false, here: false };
   if (content.includes('@'))
@@ -241,7 +241,7 @@ export function mentionsOf(content: string): Mentions {
   return { ...found, users: [...found.users], roles: [...found.roles] };
 }
 
-/** The links of a content that may get a preview: http and https, outside `<…>` and code, each once, in order. */
+/** The links in content that may get a preview: http and https, outside `<…>` and code, each once, in order. */
 export function linksOf(content: string): string[] {
   const found = new Set<string>();
   if (!/https?:/i.test(content)) return [];

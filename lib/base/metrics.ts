@@ -3,34 +3,34 @@ import { createEndpointTimes, type EndpointTimes } from './endpoint-times.ts';
 
 const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** The measurements of one process; each role fills those that are its own. The operators' pages add them up over all processes. */
+/** The metrics of one process. Each role sets only its own. The operators' pages aggregate the metrics of all processes. */
 export interface Metrics {
   readonly registry: Registry;
-  /** Seconds from a request to its answer, by `method`, `route` (its path with holes) and `status`. */
+  /** Seconds from a request to its response, by `method`, `route` (the path pattern) and `status`. */
   readonly http: Histogram<'method' | 'route' | 'status'>;
-  /** Seconds a job took, by `job` and `outcome` (done, failed). */
+  /** Duration of a job in seconds, by `job` and `outcome` (done, failed). */
   readonly jobs: Histogram<'job' | 'outcome'>;
-  /** Sockets open now, by `kind` (bot, person, unidentified). */
+  /** Open sockets, by `kind` (bot, person, unidentified). */
   readonly sockets: Gauge<'kind'>;
-  /** Events handed to the gateway, by `event`: a message is one MESSAGE_CREATE however many hear it. A try that is repeated counts again. */
+  /** Events published to the gateway, by `event`. A message counts as one MESSAGE_CREATE, however many sessions receive it. A repeated attempt counts again. */
   readonly events: Counter<'event'>;
   /** Requests to Interactions Endpoints; only the slowest become metrics. */
   readonly endpoints: EndpointTimes;
   /** Events sent to sockets, by `event`. */
   readonly deliveries: Counter<'event'>;
-  /** Seconds from a message's id to its MESSAGE_CREATE on a socket. */
+  /** Seconds from the time in a message's id until its MESSAGE_CREATE is sent to sockets. */
   readonly deliveryLatency: Histogram;
-  /** Sockets that were closed by us, by close `code`. */
+  /** Sockets that the gateway closed, by close `code`. */
   readonly closes: Counter<'code'>;
 }
 
-/** The slowest endpoints as gauges by `application`: a bounded few, which are others each time. */
+/** Creates the gauges of the slowest endpoints, by `application`. Each collection replaces their values, because other endpoints may be the slowest. */
 function gaugeEndpoints(registers: Registry[]): EndpointTimes {
   const endpoints = createEndpointTimes();
   const gauge = (name: string, help: string, collect?: () => void): Gauge<'application'> =>
     new Gauge({ name: `parlance_endpoint_${name}`, help, labelNames: ['application'], registers, ...(collect ? { collect } : {}) });
   const of = 'Of the slowest Interactions Endpoints of the last 5 minutes, at most 10 a process:';
-  // It is collected before the others, and fills them all.
+  // This gauge is collected first, and sets the values of all four.
   const posts = gauge('posts', `${of} requests, at most the last 50.`, () => {
     for (const one of [posts, failed, mean, p95]) one.reset();
     for (const { applicationId: application, ...time } of endpoints.slowest()) {
@@ -46,7 +46,7 @@ function gaugeEndpoints(registers: Registry[]): EndpointTimes {
   return endpoints;
 }
 
-/** Measurements of a process of `role`. */
+/** Creates the metrics of a process of `role`. */
 export function createMetrics(role: string): Metrics {
   const registry = new Registry();
   registry.setDefaultLabels({ role });

@@ -31,20 +31,20 @@ export interface ServerRules {
   roles: readonly { id: string; permissions: number }[];
 }
 
-/** What a channel changes for one role or user. */
+/** The permissions that a channel allows or denies to one role or user. */
 export interface Overwrite {
   id: string;
   allow: number;
   deny: number;
 }
 
-/** A member's own roles, `@everyone` left out. */
+/** The roles of a member, without `@everyone`. */
 export interface MemberRules {
   userId: string;
   roles: readonly string[];
 }
 
-/** The bits of each role by its id, kept as long as the list of roles they were read from: such a list is replaced, never changed. */
+/** The permission bits of each role by id, cached for each list of roles. The cache needs no invalidation, because a list is replaced and never changed. */
 const bitsByRole = new WeakMap<ServerRules['roles'], ReadonlyMap<string, number>>();
 
 function roleBitsOf({ roles }: ServerRules): ReadonlyMap<string, number> {
@@ -72,7 +72,7 @@ export function permissionsOf(server: ServerRules, member: MemberRules, overwrit
   for (const overwrite of overwrites) {
     if (overwrite.id === server._id) bits = (bits & ~overwrite.deny) | overwrite.allow;
     else if (overwrite.id === member.userId) own = overwrite;
-    // A role deleted in a process that died may still stand on a member and in a channel: it counts for nothing.
+    // If a process died while it deleted a role, members and channels may still have the id of that role. It is ignored.
     else if (member.roles.includes(overwrite.id) && roleBits.has(overwrite.id)) {
       roleAllow |= overwrite.allow;
       roleDeny |= overwrite.deny;
@@ -83,7 +83,7 @@ export function permissionsOf(server: ServerRules, member: MemberRules, overwrit
   return bits & permissionBits['View Channel'] ? bits : 0;
 }
 
-/** Whether `bits` hold `permission`. */
+/** Whether `bits` contain `permission`. */
 export const holds = (bits: number, permission: Permission): boolean => (bits & permissionBits[permission]) !== 0;
 
 /** The names of the bits that are set, in the order of docs/behavior/servers.md#permissions. */

@@ -1,22 +1,22 @@
 import type { Logger } from './log.ts';
 
-/** A running role; `close` stops intake, finishes or hands back what it holds, and closes in reverse order. */
+/** A running role. `close` stops taking work, finishes or hands back the current work, and closes resources in reverse order of opening. */
 export interface Running {
   close(): Promise<void>;
 }
 
-/** Settings that do not fit the stores. A process that starts with them says so in one line and ends with code 78. */
+/** The settings do not match the stores. A process that starts with such settings prints one line and exits with code 78. */
 export class ConfigurationError extends Error {}
 
 /** How long a role may take to drain before its process ends, in milliseconds (docs/guarantees.md#shutdown). */
 const drainMs = 25_000;
 
-/** How long a process that starts waits for each of its stores, in milliseconds: they may be starting too. */
+/** How long a starting process waits for each of its stores, in milliseconds. The stores may be starting too. */
 export const firstConnectMs = 5_000;
 
 /**
- * Runs one role for the life of the process: starts it, tells a parent process that it is ready, drains it on SIGTERM, SIGINT or when the parent is
- * gone, and ends after 25 s at the latest. A fault nobody caught is logged, intake stops, and the process ends with code 1.
+ * Runs one role for the life of the process. Starts it and sends `ready` to a parent process. Closes it on SIGTERM, on SIGINT or when the parent process is
+ * gone, and exits after 25 s at the latest. After an uncaught error it logs the error, closes the role and exits with code 1.
  */
 export async function runRole(log: Logger, start: () => Promise<Running>): Promise<void> {
   let running: Running | null = null;

@@ -1,4 +1,4 @@
-/** The number of Unicode code points in `text`. Every limit of a length counts these (docs/behavior/requests.md#text). */
+/** The number of Unicode code points in `text`. Every length limit counts code points (docs/behavior/requests.md#text). */
 export function lengthOf(text: string): number {
   let count = 0;
   for (let i = 0; i < text.length; i++) {
@@ -28,11 +28,12 @@ export function cut(text: string, count: number): string {
 /** Whether `text` is blank: only white space, control characters and characters without width (docs/behavior/requests.md#text). */
 export const isBlank = (text: string): boolean => /^[\s\p{Cc}\p{Default_Ignorable_Code_Point}\u2800]*$/u.test(text);
 
-/** `text` as it can be stored and sent: a half of a surrogate pair without its other half becomes U+FFFD. Its length stays. */
+/** Replaces each unpaired half of a surrogate pair with U+FFFD, so that `text` can be stored and sent. The length does not change. */
 export const wellFormed = (text: string): string => text.replace(/\p{Surrogate}/gu, '\ufffd');
 
 /**
- * `text` as searches compare it: alike in any case, whatever the script. By both cases, as one letter may have several forms in one of them (σ and ς, ß and SS).
+ * `text` in the form that searches compare, without differences of case in any script. It is converted through both cases, because some letters have several
+ * forms in one case (σ and ς, ß and SS).
  */
 export const folded = (text: string): string =>
   Array.from(text.normalize('NFC').toLowerCase().toUpperCase(), (char) => char.toLowerCase()).join('');

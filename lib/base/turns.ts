@@ -1,9 +1,9 @@
-/** Runs `work` when it is the turn of its key; the outcome is the work's own. */
+/** Runs `work` when its key has a free slot, and returns or throws what `work` does. */
 export type Turns = <T>(key: string, work: () => Promise<T>) => Promise<T>;
 
 /**
- * At most `max` pieces of work of one key run at once; others wait, first come first served, or with `newestFirst` last come first served: where work is worth
- * nothing after a deadline, a backlog served in its order would leave too little time to every one. Keys do not wait for one another.
+ * Creates a concurrency limiter: at most `max` pieces of work of one key run at once, and the others wait. Keys do not wait for one another. The oldest waiting
+ * work starts first, or with `newestFirst` the newest. Use that for work that is useless after a deadline: oldest first, a backlog would make all of it late.
  */
 export function createTurns(max: number, { newestFirst = false } = {}): Turns {
   const lanes = new Map<string, { running: number; waiting: (() => void)[] }>();

@@ -4,8 +4,8 @@ import { Id, Name, Nullable, Permissions, Timestamp } from './shared.ts';
 import { Author } from './user.ts';
 
 /**
- * An application as its owner sees it (docs/behavior/accounts.md#application-fields). `signingSecret` is null when it can no longer be decrypted because the
- * server's key was replaced. It can then be reset.
+ * An application as its owner sees it (docs/behavior/accounts.md#application-fields). `signingSecret` is null if it can no longer be decrypted because the
+ * server's key was replaced. The owner can then reset it.
  */
 export const Application = Type.Object({
   id: Id,
@@ -21,7 +21,7 @@ export const Application = Type.Object({
 });
 export type Application = Static<typeof Application>;
 
-/** `POST /api/applications` 201: with the bot's token, which is shown here and by a reset only. */
+/** `POST /api/applications` 201: the application with the bot's token. The token is shown only in this response and after a reset. */
 export const NewApplication = Type.Object({ ...Application.properties, signingSecret: Type.String(), token: Type.String() });
 export type NewApplication = Static<typeof NewApplication>;
 
@@ -29,7 +29,7 @@ export type NewApplication = Static<typeof NewApplication>;
 export const ApplicationInput = Type.Object({ name: Name(32), description: Type.Optional(Type.String({ maxLength: 300 })) });
 export type ApplicationInput = Static<typeof ApplicationInput>;
 
-/** `PATCH /api/applications/{id}`: any of these. An `interactionsEndpointUrl` is pinged before it is saved; null takes it off. */
+/** `PATCH /api/applications/{id}`. Omitted fields do not change. An `interactionsEndpointUrl` is pinged before it is saved; null removes it. */
 export const ApplicationPatch = Type.Object({
   name: Type.Optional(Name(32)),
   description: Type.Optional(Type.String({ maxLength: 300 })),

@@ -12,13 +12,13 @@ export const ChannelKind = Type.Union([
 ]);
 export type ChannelKind = Static<typeof ChannelKind>;
 
-/** How clients show a channel's posts. */
+/** How clients show the messages of a channel. */
 export const ContentMode = Type.Union([Type.Literal('default'), Type.Literal('spoiler'), Type.Literal('age_restricted')]);
 
-/** After how many minutes without messages a thread hides. */
+/** The number of minutes without messages after which a thread is archived. */
 export const AutoArchiveMinutes = Type.Union([Type.Literal(60), Type.Literal(1440), Type.Literal(4320), Type.Literal(10080)]);
 
-/** What a channel changes for one role or user (docs/behavior/servers.md#overwrites). */
+/** The permissions that a channel allows or denies to one role or user (docs/behavior/servers.md#overwrites). */
 export const ChannelOverwrite = Type.Object({ id: Id, allow: Permissions, deny: Permissions });
 
 /** A channel. Fields that do not apply to its kind are null (docs/behavior/servers.md#channel-fields). */
@@ -46,12 +46,12 @@ export const ChannelInput = Type.Object({
   name: Name(limits.nameChars),
   kind: Type.Union([Type.Literal('category'), Type.Literal('text'), Type.Literal('announcement'), Type.Literal('voice')]),
   parentId: Type.Optional(Nullable(Id)),
-  /** Whom the channel treats apart from the start: so it can be made hidden. */
+  /** The initial permission overwrites, so that a channel can be hidden from the start. */
   overwrites: Type.Optional(Type.Array(ChannelOverwrite, { maxItems: limits.overwritesPerChannel })),
 });
 export type ChannelInput = Static<typeof ChannelInput>;
 
-/** `PATCH /api/channels/{channelId}`: any of these. */
+/** `PATCH /api/channels/{channelId}`. Omitted fields do not change. */
 export const ChannelPatch = Type.Object({
   name: Type.Optional(Name(limits.nameChars)),
   topic: Type.Optional(Nullable(Type.String({ maxLength: limits.topicChars }))),
@@ -64,7 +64,7 @@ export const ChannelPatch = Type.Object({
 });
 export type ChannelPatch = Static<typeof ChannelPatch>;
 
-/** `POST /api/channels/{channelId}/threads`. `autoArchiveMinutes` defaults to the channel's, else to a day (docs/behavior/messages.md#threads). */
+/** `POST /api/channels/{channelId}/threads`. `autoArchiveMinutes` defaults to the channel's value, else to a day (docs/behavior/messages.md#threads). */
 export const ThreadInput = Type.Object({
   name: Name(limits.nameChars),
   messageId: Type.Optional(Nullable(Id)),

@@ -6,9 +6,9 @@ import { groupBy } from '../base/group-by.ts';
 import { limits } from '../base/limits.ts';
 import { faultText } from './fault-text.ts';
 
-/** A value of more parts than this is only checked up to its first fault, as each of its parts could be one. */
+/** A value with more parts than this is checked only up to its first error, because each of its parts could have one. */
 const partsMax = 1000;
-/** How many faulty fields an error names. */
+/** How many invalid fields an error response lists. */
 const faultsMax = 20;
 
 const options = { strict: false, verbose: true } as const;
@@ -17,7 +17,7 @@ const firstFault = new Ajv2020({ ...options, allErrors: false });
 const allFaults = new Ajv2020({ ...options, allErrors: true });
 for (const ajv of [firstFault, allFaults]) addFormats(ajv, ['date-time']);
 
-/** The checks of a schema: up to the first fault, and for all faults. */
+/** The checks of a schema. `first` stops at the first error, and `all` finds every error. */
 interface Checks {
   first: ValidateFunction;
   all: () => ValidateFunction;
@@ -42,7 +42,7 @@ const checksOf = (schema: TSchema): Checks => {
 /** Compiles a schema ahead of its first use. */
 export const prepare = (schema: TSchema): void => void checksOf(schema);
 
-/** How many parts of `left` remain when those of `value` are taken off; below 0 when it has more. */
+/** `left` minus the number of parts of `value`. Negative if `value` has more parts than that; counting then stops. */
 function partsLeft(value: unknown, left: number): number {
   if (value === null || typeof value !== 'object') return left - 1;
   let rest = left - 1;
@@ -56,7 +56,7 @@ function partsLeft(value: unknown, left: number): number {
 const pathOf = ({ keyword, instancePath, params }: ErrorObject): string =>
   keyword === 'required' ? `${instancePath}/${String(params.missingProperty)}` : instancePath || '/';
 
-/** What is wrong with each field, in sentences. Of a field the faults of one schema count: a choice between schemas has some for each. */
+/** Describes the errors of each field in sentences. Only those of the field's first failed schema are used, because each schema of a choice reports errors. */
 function fieldErrors(errors: readonly ErrorObject[]): FieldError[] {
   return [...groupBy(errors, pathOf)].slice(0, faultsMax).map(([path, found]) => {
     const [first] = found as [ErrorObject];
@@ -67,13 +67,13 @@ function fieldErrors(errors: readonly ErrorObject[]): FieldError[] {
   });
 }
 
-/** Refuses `invalid_request` for what a check found in `where`, with an entry for each field. */
+/** Throws `invalid_request` with an entry for each invalid field. `where` is the part of the request that was checked. */
 function refuseInvalid(errors: readonly ErrorObject[], where: string): never {
   const found = fieldErrors(errors);
   return refuse('invalid_request', { reason: reasonOf(found, where) }, { errors: found });
 }
 
-/** Refuses `invalid_request` unless `value` fits `schema`; `where` names it in the words. Unknown fields are ignored: nobody copies them. */
+/** Throws `invalid_request` if `value` does not match `schema`. The error text names it by `where`. Unknown fields are ignored, because no code copies them. */
 export function checkFit(schema: TSchema, value: unknown, where: 'body' | 'query'): void {
   const { first, all } = checksOf(schema);
   if (first(value)) return;
@@ -83,7 +83,7 @@ export function checkFit(schema: TSchema, value: unknown, where: 'body' | 'query
   refuseInvalid(check.errors ?? [], where);
 }
 
-/** Whether `value` is nested deeper than the limit; looks no further than that. */
+/** Whether `value` is nested deeper than the limit. Does not descend further than that. */
 export function tooDeep(value: unknown, left: number = limits.bodyDepth): boolean {
   if (value === null || typeof value !== 'object') return false;
   if (left === 0) return true;

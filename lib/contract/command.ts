@@ -41,7 +41,7 @@ export const Command = Type.Object({
 });
 export type Command = Static<typeof Command>;
 
-/** One item of `PUT …/commands`. The rules that depend on `kind` are checked by the domain. */
+/** One item of `PUT …/commands`. The domain checks the rules that depend on `kind`. */
 export const CommandInput = Type.Object({
   name: Type.String({ minLength: 1, maxLength: limits.commandNameChars }),
   description: Type.Optional(Type.String({ maxLength: limits.commandDescriptionChars })),
@@ -61,7 +61,7 @@ export const CommandInput = Type.Object({
 });
 export type CommandInput = Static<typeof CommandInput>;
 
-/** `PUT …/commands`: the whole list of a scope. */
+/** `PUT …/commands`: all commands of a scope. */
 export const CommandsInput = Type.Array(CommandInput, { maxItems: limits.commandsPerScope });
 export type CommandsInput = Static<typeof CommandsInput>;
 
@@ -72,7 +72,7 @@ export const PickerCommand = Type.Object({
 });
 export type PickerCommand = Static<typeof PickerCommand>;
 
-/** `POST /api/channels/{id}/commands/{commandId}/invoke`: the text after the name, or the options one by one. */
+/** `POST /api/channels/{id}/commands/{commandId}/invoke`: the text after the command's name, or the values of its options. */
 export const InvokeInput = Type.Object({
   text: Type.Optional(Type.String({ maxLength: 60_000 })),
   options: Type.Optional(

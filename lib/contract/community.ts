@@ -16,7 +16,7 @@ export const DiscoveryCategory = Type.Union([
 ]);
 export type DiscoveryCategory = Static<typeof DiscoveryCategory>;
 
-/** A server's Community and Discovery settings. What nobody has set yet is the category `other`, no description and no tags. */
+/** A server's Community and Discovery settings. By default the category is `other`, and there is no description and no tag. */
 export const CommunitySettings = Type.Object({
   community: Type.Boolean(),
   rulesChannelId: Nullable(Id),
@@ -30,13 +30,13 @@ export const CommunitySettings = Type.Object({
 });
 export type CommunitySettings = Static<typeof CommunitySettings>;
 
-/** The fields that hold the channels which a Community server has chosen. */
+/** The fields with the channels that a Community server has chosen. */
 export const chosenFields = ['rulesChannelId', 'updatesChannelId'] as const;
 export type ChosenField = (typeof chosenFields)[number];
 
 const ChannelChoice = Type.Optional(Nullable(Type.Union([Id, Type.Literal('new')])));
 
-/** `PUT /api/servers/{serverId}/community`. The channels count with `enabled: true` only; `new` makes one. */
+/** `PUT /api/servers/{serverId}/community`. The channels are used only with `enabled: true`; `new` creates one. */
 export const CommunityInput = Type.Object({
   enabled: Type.Boolean(),
   rulesChannelId: ChannelChoice,
@@ -44,7 +44,7 @@ export const CommunityInput = Type.Object({
 });
 export type CommunityInput = Static<typeof CommunityInput>;
 
-/** `PUT /api/servers/{serverId}/discovery`: any of these; what is left out stays. Tags are counted and measured once they are trimmed. */
+/** `PUT /api/servers/{serverId}/discovery`. Omitted fields do not change. The limits of tags apply after trimming. */
 export const DiscoveryInput = Type.Object({
   listed: Type.Optional(Type.Boolean()),
   category: Type.Optional(DiscoveryCategory),

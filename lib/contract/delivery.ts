@@ -6,7 +6,10 @@ import { Id, Nullable, Timestamp } from './shared.ts';
 export const DeliveryAccepted = Type.Object({ accepted: Type.Literal(true) });
 export type DeliveryAccepted = Static<typeof DeliveryAccepted>;
 
-/** What became of a delivery of a code host: posted by itself, with others in one post, not at all as its kind posts nothing, or not although it should. */
+/**
+ * The outcome of a delivery of a code host. `posted`: as a message of its own. `merged`: in one message with other deliveries. `ignored`: not posted, because
+ * its kind never is. `failed`: not posted because of an error.
+ */
 export const WebhookDeliveryOutcome = Type.Union([
   Type.Literal('posted'),
   Type.Literal('merged'),
@@ -15,7 +18,7 @@ export const WebhookDeliveryOutcome = Type.Union([
 ]);
 export type WebhookDeliveryOutcome = Static<typeof WebhookDeliveryOutcome>;
 
-/** One delivery of a code host (docs/behavior/webhooks.md#delivery-log). `at` is its arrival. `reason`: why it was not posted by itself, or null. */
+/** One delivery of a code host (docs/behavior/webhooks.md#delivery-log). `at` is its arrival. `reason` says why it is not `posted`, or is null. */
 export const WebhookDelivery = Type.Object({
   id: Id,
   at: Timestamp,

@@ -5,7 +5,7 @@ import { ServerType } from './server.ts';
 import { Id, Nullable } from './shared.ts';
 import { Tag, UserFace } from './user.ts';
 
-/** Query of a page of the App Directory. `q` is literal text, in any case; an `offset` past the last one that is served counts as that one. */
+/** Query of a page of the App Directory. `q` is literal text, case-insensitive. An `offset` above the maximum counts as the maximum. */
 export const DirectoryQuery = Type.Object({
   q: Type.Optional(Type.String()),
   offset: Type.Optional(Type.Integer({ minimum: 0 })),
@@ -13,7 +13,7 @@ export const DirectoryQuery = Type.Object({
 });
 export type DirectoryQuery = Static<typeof DirectoryQuery>;
 
-/** Query of a page of Discovery: without `category`, all of them. */
+/** Query of a page of Discovery. Without `category`, the page has servers of every category. */
 export const DiscoveryQuery = Type.Object({ ...DirectoryQuery.properties, category: Type.Optional(DiscoveryCategory) });
 export type DiscoveryQuery = Static<typeof DiscoveryQuery>;
 

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { Id, Nullable } from './shared.ts';
 import { SeenStatus, Tag, UserFace } from './user.ts';
 
-/** A direct message channel as one participant sees it: `recipient` is the other one (docs/behavior/accounts.md#direct-messages). */
+/** A direct message channel as one participant sees it. `recipient` is the other participant (docs/behavior/accounts.md#direct-messages). */
 export const DmChannel = Type.Object({
   id: Id,
   recipient: Type.Object({
@@ -11,7 +11,7 @@ export const DmChannel = Type.Object({
     displayName: UserFace.properties.displayName,
     status: SeenStatus,
     customStatus: Nullable(Type.String()),
-    /** Only when there is one, as in `Author`. A DM with `system` takes no posts. */
+    /** Absent if the account has no tag, as in `Author`. Nobody can post in a DM whose recipient has the tag `system`. */
     tag: Type.Optional(Tag),
   }),
   lastMessageId: Nullable(Id),

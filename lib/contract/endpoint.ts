@@ -13,8 +13,8 @@ export const EndpointStep = Type.Union([
 export type EndpointStep = Static<typeof EndpointStep>;
 
 /**
- * The result of a ping (docs/behavior/interactions.md#endpoint-test). `status` is the HTTP status, or null without an answer. `step` and `reason` say where
- * and why it failed, and are null if it passed. `steps` has the duration of each step in milliseconds, the failed one last.
+ * The result of a ping (docs/behavior/interactions.md#endpoint-test). `status` is the HTTP status, or null without a response. `step` and `reason` say
+ * where and why it failed, and are null if it passed. `steps` has the duration of each step in milliseconds, the failed one last.
  */
 export const EndpointTest = Type.Object({
   ok: Type.Boolean(),
@@ -26,7 +26,10 @@ export const EndpointTest = Type.Object({
 });
 export type EndpointTest = Static<typeof EndpointTest>;
 
-/** What an endpoint made of an interaction: answered or deferred it, left it to the callback route, or did not answer as it must. */
+/**
+ * How an endpoint responded to an interaction. `answered` and `deferred`: by its response. `empty`: the application answers by the callback route instead.
+ * `failed`: no valid response.
+ */
 export const DeliveryOutcome = Type.Union([
   Type.Literal('answered'),
   Type.Literal('deferred'),
@@ -35,7 +38,7 @@ export const DeliveryOutcome = Type.Union([
 ]);
 export type DeliveryOutcome = Static<typeof DeliveryOutcome>;
 
-/** One interaction that was sent to the endpoint, `id` being its id (docs/behavior/interactions.md#delivery-log). `reason` is null unless it failed. */
+/** One interaction that was sent to the endpoint, with the interaction's id (docs/behavior/interactions.md#delivery-log). `reason` is null unless it failed. */
 export const Delivery = Type.Object({
   id: Id,
   interactionId: Id,

@@ -17,37 +17,40 @@ const InChannel = <P extends TProperties>(more: P) => Type.Object({ ...more, cha
 const MemberOf = Type.Object({ serverId: Id, member: Member });
 const RoleOf = Type.Object({ serverId: Id, role: Role });
 
-/** What is declared of an event. */
+/** The declaration of an event. */
 export interface EventTraits {
-  /** Its payload. */
+  /** The schema of the payload. */
   data: TSchema;
-  /** Whose log it goes to: the server's, the account's, or for `channel` the server's of its channel, or the two accounts' of a DM. null: no log; whoever is not connected misses it. */
+  /**
+   * The log that keeps the event for resumes: the server's or the account's. `channel`: the log of the channel's server, or those of both accounts of a DM.
+   * null: no log, so sessions that are not connected miss the event.
+   */
   place: 'server' | 'account' | 'channel' | null;
   /**
-   * Who of the place receives it. `channel`: who may view the channel. `members`: all members of a server of up to 1,000, else the member that it is about,
-   * members with Manage Server, Manage Roles, Kick Members or Ban Members, sessions that watch the account, and bots that asked for it. `server`: all members.
-   * `account`: all sessions of the account. `session`: one of them. `known`: see below.
+   * The recipients. `channel`: everyone who may view the channel. `members`: all members of a server of up to 1,000; in a larger server the member concerned,
+   * members with Manage Server, Manage Roles, Kick Members or Ban Members, sessions that watch the account, and bots that asked for the event. `server`: all
+   * members. `account`: all sessions of the account. `session`: one of them. `known`: see PRESENCE_UPDATE and USER_UPDATE at `events`.
    */
   audience: 'channel' | 'members' | 'server' | 'account' | 'session' | 'known';
-  /** It reaches bots that asked for it in identify, and no others. */
+  /** Whether a bot receives the event if, and only if, it asks for it in identify. If false, see `botEvents`. */
   optIn: boolean;
-  /** It makes a thing known, or says that it is gone. Pending events of a thing that nobody knows are not sent. */
+  /** `begins`: the event announces a new object. `ends`: the object is gone. Pending events of an object that was never announced are not sent. */
   life?: 'begins' | 'ends';
-  /** It shows its thing as it is when it is sent: of several pending ones of a thing the last is sent. */
+  /** The payload is the state of the object when the event is sent. Of several such pending events of one object, only the last is sent. */
   coalesce?: true;
-  /** The metric of delivery times counts it. */
+  /** The metric of delivery times includes the event. */
   isTimed?: true;
-  /** The gateway adds the interaction's token, which is stored nowhere. */
+  /** The gateway adds the interaction's token, which is not stored. */
   hasToken?: true;
 }
 
 const event = <S extends TSchema>(traits: EventTraits & { data: S }): EventTraits & { data: S } => traits;
 
 /**
- * Every gateway event. Who joined a server gets SERVER_CREATE instead of their own MEMBER_ADD, and who left SERVER_DELETE. Each role that another one shifts,
- * as it is made, moved or deleted, has a ROLE_UPDATE of its own; one that is deleted leaves its members without. PRESENCE_UPDATE goes to the sessions that watch
- * the account (op 3), and to bots that asked for it in servers of up to 1,000 members. USER_UPDATE goes to everyone who shares a server or a DM with the account,
- * and to its own sessions. Several changes of an account within a second may be shown by one USER_UPDATE.
+ * Every gateway event. An account that joins a server receives SERVER_CREATE instead of its own MEMBER_ADD, and one that leaves receives SERVER_DELETE. When a
+ * role is created, moved or deleted, each other role whose position changes has its own ROLE_UPDATE. A deleted role is removed from its members without further
+ * events. PRESENCE_UPDATE goes to the sessions that watch the account (op 3), and to bots that asked for it in servers of up to 1,000 members. USER_UPDATE goes
+ * to everyone who shares a server or a DM with the account, and to its own sessions. One USER_UPDATE may cover all changes of an account within a second.
  */
 export const events = {
   MESSAGE_CREATE: event({ data: Message, place: 'channel', audience: 'channel', optIn: false, life: 'begins', isTimed: true }),
@@ -93,26 +96,26 @@ export const events = {
   READ_UPDATE: event({ data: ReadUpdate, place: 'account', audience: 'account', optIn: false }),
 } as const;
 
-/** The name of a gateway event, as on the wire. */
+/** The name of a gateway event in the protocol. */
 export type EventName = keyof typeof events;
 /** The payload of an event. */
 export type EventData<N extends EventName> = Static<(typeof events)[N]['data']>;
 
-/** What the log keeps of a payload; the gateway adds the rest: an interaction's token, and a server as it is when it is sent. */
+/** The part of a payload that the log keeps. The gateway adds the rest when it sends the event: an interaction's token, or the current state of a server. */
 export type LoggedData<N extends EventName> = N extends 'INTERACTION_CREATE'
   ? Omit<EventData<'INTERACTION_CREATE'>, 'token'>
   : N extends 'SERVER_CREATE'
     ? Pick<EventData<'SERVER_CREATE'>, 'id'>
     : EventData<N>;
 
-/** What is declared of the event of a name. */
+/** The declaration of the event `name`. */
 export const traitsOf = (name: EventName): EventTraits => events[name];
 
-/** Whether the event says that its account joined a server (`begins`) or left it (`ends`): the account's sessions subscribe and unsubscribe by it. */
+/** Whether the event means that its account joined (`begins`) or left (`ends`) a server. The account's sessions then subscribe to the server or unsubscribe. */
 export const ownMembershipIn = (name: EventName): EventTraits['life'] =>
   events[name].place === 'account' ? traitsOf(name).life : undefined;
 
-/** Names that a bot may ask for in identify. */
+/** The events that a bot may ask for in identify. */
 export const optInEvents: readonly EventName[] = (Object.keys(events) as EventName[]).filter((name) => events[name].optIn);
-/** Names that every bot gets. */
+/** The events that every bot receives. */
 export const botEvents: readonly EventName[] = ['MESSAGE_CREATE', 'INTERACTION_CREATE'];

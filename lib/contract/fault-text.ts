@@ -1,6 +1,6 @@
 import type { ErrorObject } from 'ajv/dist/2020.js';
 
-/** What a schema may hold beside JSON Schema's own keywords: the sentence for a value that its `pattern` refuses. */
+/** The keywords of a schema that the texts use. `patternText` is not part of JSON Schema: it is the sentence for a value that does not match `pattern`. */
 interface Described {
   minLength?: number;
   maxLength?: number;
@@ -26,7 +26,7 @@ function rangeText(low: number | undefined, high: number | undefined): string {
   return low === undefined ? `at most ${high}` : `at least ${low}`;
 }
 
-/** What is wrong with a value, as a sentence for the person who typed it. */
+/** Describes an error as a sentence for the person who typed the value. */
 export function faultText({ keyword, params, parentSchema }: ErrorObject): string {
   const schema = (parentSchema ?? {}) as Described;
   switch (keyword) {

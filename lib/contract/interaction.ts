@@ -11,7 +11,7 @@ export const InteractionState = Type.Union([
 ]);
 export type InteractionState = Static<typeof InteractionState>;
 
-/** An option that was filled in, parsed to its type. */
+/** The value that was given for an option, parsed to the type of the option. */
 export const OptionValue = Type.Object({
   name: Type.String(),
   type: Type.String(),
@@ -19,7 +19,7 @@ export const OptionValue = Type.Object({
 });
 export type OptionValue = Static<typeof OptionValue>;
 
-/** An interaction as the bot receives it (docs/behavior/interactions.md#the-interaction). The token is added on sending; no store holds it. */
+/** An interaction as the bot receives it (docs/behavior/interactions.md#the-interaction). The token is added on sending and never stored. */
 export const Interaction = Type.Object({
   type: Type.Literal('command'),
   id: Id,
@@ -32,7 +32,7 @@ export const Interaction = Type.Object({
 });
 export type Interaction = Static<typeof Interaction>;
 
-/** What the person sees of an interaction: `INTERACTION_UPDATE` (docs/behavior/interactions.md#state-for-the-person). */
+/** The state of an interaction for the person who invoked it: the payload of `INTERACTION_UPDATE` (docs/behavior/interactions.md#state-for-the-person). */
 export const InteractionUpdate = Type.Object({ id: Id, channelId: Id, state: InteractionState });
 export type InteractionUpdate = Static<typeof InteractionUpdate>;
 

@@ -2,28 +2,28 @@ import { type Static, type TSchema, Type } from 'typebox';
 import { limits } from '../base/limits.ts';
 import { Id } from './shared.ts';
 
-/** The options of one kind of job. Data holds ids only. */
+/** The options of one kind of job. The data of a job contains only ids. */
 export interface JobEntry {
   queue: 'relay' | 'interactions' | 'endpoints' | 'crosspost' | 'codehost' | 'media' | 'previews' | 'upkeep';
   data: TSchema;
   attempts: number;
-  /** First and longest wait between attempts. */
+  /** The first and the longest wait between attempts, in milliseconds. The wait doubles after each attempt. */
   backoffMs?: { first: number; most: number };
   delayMs?: number;
-  /** How long after a wake the next one for the same job waits, in milliseconds; 25 by default. */
+  /** The minimum time between two wakes of the same job by one process, in milliseconds. Default: 25. */
   spacingMs?: number;
-  /** A worker that ran the job stays with its key for as long as it is woken in every so many milliseconds: a wake then makes no job. */
+  /** After a job of a busy key, a worker stays subscribed to wakes of the key until none came for this many milliseconds. Such wakes create no job. */
   staysMs?: number;
-  /** `once`: one waiting job for a key, and one more when it comes while that one runs; `id`: the key is the job's id. */
+  /** `once`: a key has at most one waiting job; a job that is added while one runs is run after it. `id`: the key is the job's id. */
   unique: 'once' | 'id';
-  /** Which of the waiting jobs is taken first: by default the oldest. */
+  /** Takes the newest waiting job first. Default: the oldest. */
   newestFirst?: true;
   key: (data: never) => string;
 }
 
 const job = <S extends TSchema>(entry: Omit<JobEntry, 'data' | 'key'> & { data: S; key: (data: Static<S>) => string }) => entry;
 
-/** Every kind of job: name = file in workers/ = log field. */
+/** Every kind of job. The name is the log field `job` and, except for the `relay-` jobs, the name of the file in workers/. */
 export const jobs = {
   'relay-channel': job({
     queue: 'relay',
@@ -48,7 +48,7 @@ export const jobs = {
     data: Type.Object({ accountId: Id }),
     attempts: 20,
     backoffMs: { first: 200, most: 5_000 },
-    spacingMs: 1_000, // everyone who knows the account gets the event
+    spacingMs: 1_000, // limits how often the event goes to everyone who shares a server or a DM with the account
     unique: 'once',
     key: (data) => `ac-${data.accountId}`,
   }),
@@ -78,7 +78,7 @@ export const jobs = {
     data: Type.Object({ interactionId: Id }),
     attempts: 1,
     unique: 'id',
-    newestFirst: true, // when there are too many, some are in time; the oldest first, all would be late
+    newestFirst: true, // under overload some commands are still in time; oldest first, all would be late
     key: (data) => `ixp-${data.interactionId}`,
   }),
   'expire-interaction': job({
@@ -103,7 +103,7 @@ export const jobs = {
     data: Type.Object({ webhookId: Id }),
     attempts: 5,
     backoffMs: { first: 200, most: 5_000 },
-    spacingMs: 500, // a webhook posts hardly once a second
+    spacingMs: 500, // a webhook posts less than once a second
     unique: 'once',
     key: (data) => `wh-${data.webhookId}`,
   }),
@@ -158,14 +158,14 @@ export type QueueName = (typeof jobs)[JobName]['queue'];
 
 /** How the worker of a queue runs, and what the operators' pages say about it. */
 export interface QueueEntry {
-  /** What waits here. */
+  /** What the jobs of the queue do. */
   about: string;
-  /** What is normal here, and what to do when it grows. */
+  /** What is normal for the queue, and what it means and what to do when it grows. */
   normal: string;
   grows: string;
-  /** Jobs at a time in one process. */
+  /** How many jobs one process runs at once. */
   concurrency: number;
-  /** How long a dead worker's job stays stuck. */
+  /** How long a job stays locked after its worker died, in milliseconds. */
   lockMs: number;
   stalledCheckMs: number;
   maxStalled: number;

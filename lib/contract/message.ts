@@ -3,7 +3,7 @@ import { limits } from '../base/limits.ts';
 import { Id, Link, Nullable, Timestamp } from './shared.ts';
 import { Author, UserFace } from './user.ts';
 
-/** A rich embed and its bounds (docs/behavior/messages.md#embeds). `checkEmbeds` checks the bound of the whole embed (6,000 characters). */
+/** A rich embed and its limits (docs/behavior/messages.md#embeds). `checkEmbeds` checks the limit of the whole embed (6,000 characters). */
 export const Embed = Type.Object({
   title: Type.Optional(Type.String({ maxLength: limits.embedTitleChars })),
   description: Type.Optional(Type.String({ maxLength: limits.embedDescriptionChars })),
@@ -36,7 +36,7 @@ export type Embed = Static<typeof Embed>;
 const OnOurOrigin = Type.String({ description: 'The same image on our own origin, where a client should load it from.' });
 const ShownImage = Type.Optional(Type.Object({ url: Link, proxyUrl: OnOurOrigin }));
 
-/** An embed as it is shown: each image also has an address on our own origin. In an input these fields are ignored. */
+/** An embed in a response: each image also has a URL on the service's own origin. In a request these fields are ignored. */
 export const ShownEmbed = Type.Object({
   ...Embed.properties,
   author: Type.Optional(Type.Object({ ...Embed.properties.author.properties, proxyIconUrl: Type.Optional(OnOurOrigin) })),
@@ -57,11 +57,14 @@ export const Attachment = Type.Object({
 });
 export type Attachment = Static<typeof Attachment>;
 
-/** The message that a reply answers, as it stands now. */
+/** The current state of the message that a reply answers. */
 export const ReplyPreview = Type.Object({ id: Id, author: Author, content: Type.String(), hasAttachments: Type.Boolean() });
 export type ReplyPreview = Static<typeof ReplyPreview>;
 
-/** A message (docs/behavior/messages.md#the-message). `nonce`: in the 201 and MESSAGE_CREATE. `serverId`: in events. `ephemeral`: in unstored answers. */
+/**
+ * A message (docs/behavior/messages.md#the-message). `nonce` is only in the 201 response and in MESSAGE_CREATE, `serverId` only in events, and `ephemeral` only
+ * in answers that are not stored.
+ */
 export const Message = Type.Object({
   id: Id,
   channelId: Id,
@@ -101,7 +104,7 @@ export const MessageInput = Type.Object({
 });
 export type MessageInput = Static<typeof MessageInput>;
 
-/** `PATCH /api/channels/{channelId}/messages/{messageId}`. What is left out stays. */
+/** `PATCH /api/channels/{channelId}/messages/{messageId}`. Omitted fields do not change. */
 export const MessageEdit = Type.Object({ content: Type.Optional(content), embeds: Type.Optional(embeds) });
 export type MessageEdit = Static<typeof MessageEdit>;
 

@@ -9,14 +9,14 @@ export type ReadInput = Static<typeof ReadInput>;
 /** How far a person has read in a channel (docs/behavior/messages.md#read-marks). */
 export const ReadState = Type.Object({
   channelId: Id,
-  /** null when nothing was ever marked there. */
+  /** null if the person has never marked the channel as read. */
   readMessageId: Nullable(Id),
-  /** The newest message; null while there is none. */
+  /** The newest message of the channel; null if there is none. */
   lastMessageId: Nullable(Id),
-  /** Unread messages of others that mention the person, by id, role or everyone. */
+  /** The number of unread messages of others that mention the person, a role of the person, or everyone. */
   mentions: Type.Integer({ minimum: 0, maximum: limits.mentionsCounted }),
 });
 export type ReadState = Static<typeof ReadState>;
 
-/** `READ_UPDATE`: a person's mark in a channel has moved to this message. */
+/** The payload of `READ_UPDATE`: a person's read mark in a channel has moved to this message. */
 export const ReadUpdate = Type.Object({ channelId: Id, messageId: Id });

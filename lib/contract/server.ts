@@ -20,7 +20,7 @@ export const serverTypes: readonly ServerType[] = ServerType.anyOf.map((one) => 
 /** The types of the platform's own servers. Discovery never lists these servers (docs/behavior/servers.md#server-types). */
 export const teamTypes: readonly ServerType[] = ['staff', 'developer'];
 
-/** Whether a server of these types is the platform team's. */
+/** Whether a server of these types belongs to the platform's team. */
 export const isTeamServer = (types: readonly ServerType[]): boolean => types.some((type) => teamTypes.includes(type));
 
 /** A role (docs/behavior/servers.md#roles). */
@@ -46,7 +46,7 @@ export const RoleInput = Type.Object({
 });
 export type RoleInput = Static<typeof RoleInput>;
 
-/** `PATCH /api/servers/{id}/roles/{roleId}`: any of these. */
+/** `PATCH /api/servers/{id}/roles/{roleId}`. Omitted fields do not change. */
 export const RolePatch = Type.Partial(RoleInput);
 export type RolePatch = Static<typeof RolePatch>;
 
@@ -68,7 +68,7 @@ export const ServerPage = Type.Object({
 });
 export type ServerPage = Static<typeof ServerPage>;
 
-/** A server in full, as its caller sees it (docs/behavior/servers.md#server-fields). */
+/** A complete server as the caller sees it (docs/behavior/servers.md#server-fields). */
 export const Server = Type.Object({
   id: Id,
   name: Type.String(),
@@ -88,7 +88,7 @@ export type Server = Static<typeof Server>;
 export const ServerInput = Type.Object({ name: Name(limits.nameChars) });
 export type ServerInput = Static<typeof ServerInput>;
 
-/** `PATCH /api/servers/{id}`: any of these. */
+/** `PATCH /api/servers/{id}`. Omitted fields do not change. */
 export const ServerPatch = Type.Object({
   name: Type.Optional(Name(limits.nameChars)),
   invitesPaused: Type.Optional(Type.Boolean()),
@@ -96,7 +96,7 @@ export const ServerPatch = Type.Object({
 });
 export type ServerPatch = Static<typeof ServerPatch>;
 
-/** A member (docs/behavior/servers.md#members). `user.tag` is absent without a tag, as in authors; lists mark bots by it. */
+/** A member (docs/behavior/servers.md#members). `user.tag` is absent if the account has no tag, as in `Author`. Clients mark bots by the tag. */
 export const Member = Type.Object({
   user: Author,
   status: SeenStatus,
@@ -106,7 +106,7 @@ export const Member = Type.Object({
 });
 export type Member = Static<typeof Member>;
 
-/** Query of a page of members. `after` is a user id, exclusive; `query` is the beginning of a username or display name, in any case. */
+/** Query of a page of members. `after` is a user id, exclusive; `query` is the beginning of a username or display name, case-insensitive. */
 export const MemberPage = Type.Object({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.membersListed })),
   after: Type.Optional(Id),
@@ -118,7 +118,7 @@ export type MemberPage = Static<typeof MemberPage>;
 export const BanInput = Type.Object({ reason: Type.Optional(Nullable(Type.String({ maxLength: limits.banReasonChars }))) });
 export type BanInput = Static<typeof BanInput>;
 
-/** An account that may not join a server, with its public profile (docs/behavior/servers.md#ban-list). */
+/** A banned account with its public profile (docs/behavior/servers.md#ban-list). */
 export const Ban = Type.Object({ user: UserFace, reason: Nullable(Type.String()), createdAt: Timestamp });
 export type Ban = Static<typeof Ban>;
 
@@ -129,7 +129,10 @@ export const BanPage = Type.Object({
 });
 export type BanPage = Static<typeof BanPage>;
 
-/** `POST /api/servers/{id}/invites`. 0 means never, or no limit. The ranges depend on the server: developer servers clamp what others refuse. */
+/**
+ * `POST /api/servers/{id}/invites`. 0 means that the invite never expires, or has no limit of uses. The domain checks the ranges: other servers refuse a value
+ * that a developer server clamps.
+ */
 export const InviteInput = Type.Object({
   maxAgeSecs: Type.Optional(
     Type.Integer({ description: '0 to 604800 seconds; 0 means it never expires. In a developer server at most an hour.' }),
@@ -150,7 +153,7 @@ export const Invite = Type.Object({
 });
 export type Invite = Static<typeof Invite>;
 
-/** What anyone with the code may see before joining. */
+/** What everyone who has the code of an invite may see before joining. */
 export const InvitePreview = Type.Object({
   code: Type.String(),
   server: Type.Object({ id: Id, name: Type.String(), iconUrl: Nullable(Type.String()), memberCount: Type.Integer() }),

@@ -1,14 +1,14 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { limits } from '../base/limits.ts';
 
-/** An id of ours: 19 digits. */
+/** An id: 19 digits. */
 export const Id = Type.String({
   pattern: '^[0-9]{19}$',
   patternText: 'Use an id of 19 digits.',
   description: 'A Snowflake id of 19 digits. Sorts by time as a string.',
 });
 
-/** A moment: ISO 8601, UTC, milliseconds. */
+/** A time in ISO 8601, in UTC, with milliseconds. */
 export const Timestamp = Type.String({ format: 'date-time' });
 
 /** `schema`, or null. */
@@ -41,13 +41,13 @@ export const MessagePage = Type.Object({
 });
 export type MessagePage = Static<typeof MessagePage>;
 
-/** Query of a page that goes back in time. */
+/** Query of a page whose items are older than `before`. */
 export const BackPage = Type.Object({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.pageMax })),
   before: Type.Optional(Id),
 });
 export type BackPage = Static<typeof BackPage>;
 
-/** The address of a new avatar or icon (docs/behavior/accounts.md#pictures). */
+/** The URL of a new avatar or icon (docs/behavior/accounts.md#pictures). */
 export const Picture = Type.Object({ url: Type.String() });
 export type Picture = Static<typeof Picture>;

@@ -5,19 +5,19 @@ import { ReadState } from './read.ts';
 import { Server } from './server.ts';
 import { Id, Nullable } from './shared.ts';
 
-/** Query of a page of the caller's state. `after` is `next` of the page before. */
+/** Query of a page of the caller's state. `after` is the `next` of the previous page. */
 export const SyncPage = Type.Object({ after: Type.Optional(Id) });
 export type SyncPage = Static<typeof SyncPage>;
 
-/** All that a client needs when it starts, or after its session could not be resumed. */
+/** Everything that a client needs when it starts, or when its session cannot be resumed. */
 export const Sync = Type.Object({
-  /** Oldest first, as full as `GET /api/servers/{serverId}` returns each. */
+  /** Oldest first, each as complete as in `GET /api/servers/{serverId}`. */
   servers: Type.Array(Server, { maxItems: limits.serversPerPerson }),
   /** Most recent activity first. Only on the first page. */
   dms: Type.Array(DmChannel, { maxItems: limits.dmsListed }),
-  /** Of the channels on this page, newest message first. */
+  /** The read states of the channels on this page. The channel with the newest message comes first. */
   reads: Type.Array(ReadState, { maxItems: limits.readsListed }),
-  /** `after` of the next page; null on the last page. */
+  /** The `after` of the next page; null on the last page. */
   next: Nullable(Id),
 });
 export type Sync = Static<typeof Sync>;

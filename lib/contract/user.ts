@@ -6,7 +6,7 @@ import { Id, Name, Nullable, Timestamp } from './shared.ts';
 export const Tag = Type.Union([Type.Literal('bot'), Type.Literal('verified_bot'), Type.Literal('official'), Type.Literal('system')]);
 export type Tag = Static<typeof Tag>;
 
-/** What others see of an account where only its face is needed. */
+/** The public profile of an account: its id, names and avatar. */
 export const UserFace = Type.Object({
   id: Type.String(),
   username: Type.String(),
@@ -15,11 +15,11 @@ export const UserFace = Type.Object({
 });
 export type UserFace = Static<typeof UserFace>;
 
-/** An account as everyone who knows it sees it: `USER_UPDATE`. */
+/** The public profile of an account with its tag: the payload of `USER_UPDATE`. */
 export const PublicUser = Type.Object({ ...UserFace.properties, tag: Nullable(Tag) });
 export type PublicUser = Static<typeof PublicUser>;
 
-/** The author of a message; `tag` only when there is one. */
+/** The author of a message. `tag` is absent if the account has none. */
 export const Author = Type.Object({ ...UserFace.properties, tag: Type.Optional(Tag) });
 export type Author = Static<typeof Author>;
 
@@ -43,11 +43,11 @@ export const Me = Type.Object({
 });
 export type Me = Static<typeof Me>;
 
-/** `PATCH /api/users/@me` 200: the caller's own account with what it says about itself. */
+/** `PATCH /api/users/@me` 200: the caller's own account with its bio and pronouns. */
 export const MeInFull = Type.Object({ ...Me.properties, bio: Nullable(Type.String()), pronouns: Nullable(Type.String()) });
 export type MeInFull = Static<typeof MeInFull>;
 
-/** `PATCH /api/users/@me`: any of these; null and `""` clear. Without a display name the username is shown. */
+/** `PATCH /api/users/@me`. Omitted fields do not change; null and `""` clear a field. Without a display name the username is shown. */
 export const MePatch = Type.Object({
   displayName: Type.Optional(Nullable(Type.Union([Name(32), Type.Literal('')]))),
   bio: Type.Optional(Nullable(Type.String({ maxLength: limits.bioChars }))),
@@ -55,7 +55,7 @@ export const MePatch = Type.Object({
 });
 export type MePatch = Static<typeof MePatch>;
 
-/** `PATCH /api/users/@me/presence`: one field or both. null and `""` clear the custom status (docs/behavior/accounts.md#presence). */
+/** `PATCH /api/users/@me/presence`: one field or both; null and `""` clear the custom status (docs/behavior/accounts.md#presence). */
 export const PresencePatch = Type.Object({
   status: Type.Optional(ChosenStatus),
   customStatus: Type.Optional(Nullable(Type.String({ maxLength: limits.customStatusChars }))),
@@ -73,7 +73,10 @@ const Badge = Type.Union([
   Type.Literal('early_access'),
 ]);
 
-/** An account for those who share a server or DM with it (docs/behavior/accounts.md#profiles). `serverJoinedAt`: if both are in the server of the query. */
+/**
+ * The profile of an account, for callers who share a server or a DM with it (docs/behavior/accounts.md#profiles). `serverJoinedAt` is present if both are in
+ * the server of the query.
+ */
 export const Profile = Type.Object({
   user: Type.Object({
     id: Id,
@@ -114,7 +117,7 @@ export type RegisterInput = Static<typeof RegisterInput>;
 export const LoginInput = Type.Object({ username: Type.String({ maxLength: 256 }), password: Type.String({ maxLength: 256 }) });
 export type LoginInput = Static<typeof LoginInput>;
 
-/** `POST /api/auth/codes` 201: a code that logs the caller in once, shown here only, until `expiresAt`. */
+/** `POST /api/auth/codes` 201: a code that logs the caller in once, until `expiresAt`. The code is shown only in this response. */
 export const LoginCode = Type.Object({ code: Type.String(), expiresAt: Timestamp });
 export type LoginCode = Static<typeof LoginCode>;
 
@@ -122,15 +125,15 @@ export type LoginCode = Static<typeof LoginCode>;
 export const LoginCodeInput = Type.Object({ code: Type.String({ maxLength: 256 }) });
 export type LoginCodeInput = Static<typeof LoginCodeInput>;
 
-/** `POST /api/auth/codes/preview` 200: whom a code logs in, and until when. */
+/** `POST /api/auth/codes/preview` 200: the account that a code logs in, and when the code expires. */
 export const LoginCodePreview = Type.Object({ user: UserFace, expiresAt: Timestamp });
 export type LoginCodePreview = Static<typeof LoginCodePreview>;
 
-/** A fresh session: the account and the token that is shown this once. */
+/** A new session: the account and the token. The token is shown only in this response. */
 export const Session = Type.Object({ user: Me, token: Type.String() });
 export type Session = Static<typeof Session>;
 
-/** One of the caller's sessions: `GET /api/users/@me/sessions`. `lastUsedAt` is right to within five minutes, and `address` is the one of then. */
+/** One of the caller's sessions: `GET /api/users/@me/sessions`. `lastUsedAt` is accurate to five minutes. `address` was used then. */
 export const OwnSession = Type.Object({
   id: Id,
   createdAt: Timestamp,

@@ -4,8 +4,8 @@ import { MessageInput } from './message.ts';
 import { Id, Name, Nullable, Timestamp } from './shared.ts';
 
 /**
- * A webhook (docs/behavior/webhooks.md#managing-webhooks). `url` and `token` are secret: whoever has them can post. Both are null when the token can no
- * longer be decrypted because the server's key was replaced. A new token can then be made.
+ * A webhook (docs/behavior/webhooks.md#managing-webhooks). `url` and `token` are secret: whoever has them can post. Both are null if the token can no
+ * longer be decrypted because the server's key was replaced. A new token can then be created.
  */
 export const Webhook = Type.Object({
   id: Id,
@@ -18,7 +18,7 @@ export const Webhook = Type.Object({
 });
 export type Webhook = Static<typeof Webhook>;
 
-/** A webhook whose token was made by this very call. */
+/** A webhook whose token was created by this request. */
 export const NewWebhook = Type.Object({ ...Webhook.properties, token: Type.String(), url: Type.String() });
 export type NewWebhook = Static<typeof NewWebhook>;
 
@@ -26,10 +26,10 @@ export type NewWebhook = Static<typeof NewWebhook>;
 export const WebhookInput = Type.Object({ name: Name(limits.webhookNameChars) });
 export type WebhookInput = Static<typeof WebhookInput>;
 
-/** `PATCH /api/webhooks/{id}`. What is left out stays. */
+/** `PATCH /api/webhooks/{id}`. Omitted fields do not change. */
 export const WebhookPatch = Type.Object({ name: Type.Optional(Name(limits.webhookNameChars)) });
 export type WebhookPatch = Static<typeof WebhookPatch>;
 
-/** `POST /api/webhooks/{webhook_id}/{webhook_token}`. What other services send besides (`username`, `avatar_url`) is ignored. */
+/** `POST /api/webhooks/{webhook_id}/{webhook_token}`. Other fields that services send (`username`, `avatar_url`) are ignored. */
 export const WebhookPost = Type.Object({ content: MessageInput.properties.content, embeds: MessageInput.properties.embeds });
 export type WebhookPost = Static<typeof WebhookPost>;

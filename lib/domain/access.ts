@@ -8,31 +8,31 @@ import type { DmDoc } from '../store/models/dm.ts';
 import type { ChannelDoc, MemberDoc, ServerDoc } from '../store/models/server.ts';
 import type { Platform } from '../store/platform.ts';
 
-/** Who is asking: the account behind a credential, and the access versions that its request runs under. */
+/** The caller of a request: the account behind the credential, and the access versions that the request runs under. */
 export interface Actor {
   readonly account: AccountDoc;
   readonly id: string;
   readonly bot: boolean;
-  /** The access version of the account that its request runs under; null when it is not known. */
+  /** The access version of the account that the request runs under; null if it is unknown. */
   readonly version: string | null;
-  /** The access version of a server, from the gate or read now; null while Redis is away. */
+  /** The access version of a server, from the preflight or read now; null while Redis is unavailable. */
   versionOf(serverId: string): Promise<string | null>;
 }
 
-/** The access data of one server under one version: the server at once, channels when they are first needed. Members are not under that version: they are read. */
+/** Access data of one server under one version. Channels are loaded when first needed. Members are not covered by the version and are always read. */
 export interface ServerAccess {
-  /** null: read without a version (Redis away), good for one use. */
+  /** null: the data was read without a version, because Redis is unavailable. It is not cached. */
   readonly version: string | null;
   readonly server: ServerDoc;
-  /** A channel or thread of this server, or null. A thread is gone with its channel, whatever of it still stands. */
+  /** A channel or thread of this server, or null. A thread whose parent channel is deleted is null, even if its document still exists. */
   channel(id: string): Promise<ChannelDoc | null>;
-  /** All its channels, threads apart, by position. */
+  /** All channels of the server by position, without threads and hidden channels (`heldAt`). */
   channels(): Promise<ChannelDoc[]>;
-  /** A member, or null for whom is not in the server. */
+  /** The membership of an account; null if it is not a member. */
   member(userId: string): Promise<MemberDoc | null>;
-  /** Those of the accounts that are members, by account. One query. */
+  /** The memberships of those accounts that are members, by account id. One query. */
   members(userIds: readonly string[]): Promise<Map<string, MemberDoc>>;
-  /** Loads many channels in two queries at most, so that `channel` has them at hand; the second is for the parents of threads. */
+  /** Loads many channels for later calls of `channel`, in at most two queries. The second loads the parents of threads. */
   preloadChannels(ids: readonly string[]): Promise<void>;
   /** The bots that are members. */
   bots(): Promise<MemberDoc[]>;
@@ -103,8 +103,8 @@ function accessOf(platform: Platform, server: ServerDoc, version: string | null)
 }
 
 /**
- * The access data of server `id` under `version` (from the gate, an event or `versions.read`): from the cache when it stands there under the same
- * version, else loaded. null when there is no such server. A null version bypasses the cache.
+ * Returns the access data of server `id` under `version` (from the preflight, an event or `versions.read`): from the cache if it holds that version, otherwise
+ * from the database. null if the server does not exist. A null version bypasses the cache.
  */
 export async function loadServer(platform: Platform, id: string, version: string | null): Promise<ServerAccess | null> {
   const key = `server:${id}`;
@@ -119,19 +119,19 @@ export async function loadServer(platform: Platform, id: string, version: string
   return access;
 }
 
-/** The access data of server `id` as it stands now: reads the version first. */
+/** Returns the access data of server `id` under its current version, which is read first. */
 export async function loadServerNow(platform: Platform, id: string): Promise<ServerAccess | null> {
   const versions = await platform.versions.read([id]);
   return loadServer(platform, id, versions?.[0] ?? null);
 }
 
-/** A membership of the caller, as it is cached. */
+/** A cached membership of a caller. */
 interface CachedMember {
   version: string;
   member: MemberDoc;
 }
 
-/** The caller's membership of a server: from the cache under the caller's access version, else read. null for who is not in it. */
+/** Returns the caller's membership of a server, from the cache if it holds the caller's access version, otherwise read. null if not a member. */
 export async function ownMember(
   platform: Platform,
   { id, version }: Pick<Actor, 'id' | 'version'>,
@@ -163,12 +163,12 @@ export async function mayView(access: ServerAccess, userId: string, channelId: s
   return member !== null && channel !== null && holds(await permissionsIn(access, member, channel), 'View Channel');
 }
 
-/** A server and the caller's place in it. */
+/** A server, with the caller's membership and permissions. */
 export interface InServer {
   readonly access: ServerAccess;
   readonly server: ServerDoc;
   readonly member: MemberDoc;
-  /** The caller's permissions on the server's level, or in the channel for `InChannel`. */
+  /** The caller's permissions in the server; for `InChannel`, in the channel. */
   readonly permissions: number;
 }
 
@@ -177,21 +177,21 @@ export interface InChannel extends InServer {
   readonly channel: ChannelDoc;
 }
 
-/** Refuses unless `bits` hold every one of `needed`; the refusal names those that are missing. */
+/** Refuses with `missing_permission` unless `bits` include all of `needed`. The error names those that are missing. */
 export function require(bits: number, ...needed: Permission[]): void {
   const missing = needed.filter((name) => !holds(bits, name));
   if (missing.length) refuse('missing_permission', { permissions: missing.join(', ') }, { missing });
 }
 
-/** Refuses to grant `bits` that the caller does not hold (docs/behavior/servers.md#granted-permissions). */
+/** Refuses with `missing_permission` to grant `bits` that the caller does not have (docs/behavior/servers.md#granted-permissions). */
 export function requireGrantable(callerBits: number, bits: number): void {
   const missing = permissionNames(bits & ~callerBits);
   if (missing.length) refuse('missing_permission', { permissions: missing.join(', ') }, { missing });
 }
 
 /**
- * The one load-and-check call for servers: `serverId` as the caller may see it, with the permissions `needed`. 404 for who is not a member, also when
- * there is no such server; 403 `missing_permission`.
+ * Loads a server and checks the caller's permissions in it. Refuses with 404 if the server does not exist or the caller is not a member, and with 403
+ * `missing_permission` if the caller lacks a permission of `needed`.
  */
 export async function inServer(platform: Platform, actor: Actor, serverId: string, ...needed: Permission[]): Promise<InServer> {
   const access = isId(serverId) ? await loadServer(platform, serverId, await actor.versionOf(serverId)) : null;
@@ -202,10 +202,10 @@ export async function inServer(platform: Platform, actor: Actor, serverId: strin
   return { access, server: access.server, member, permissions };
 }
 
-/** Where a channel belongs, which never changes: to a server, or it is a DM. */
+/** Where a channel belongs: to a server, or it is a DM. This never changes. */
 export type ChannelHome = { serverId: string; dm: null } | { serverId: null; dm: DmDoc };
 
-/** The home of a channel; null when there is no such channel. */
+/** Returns where a channel belongs, or null if the channel does not exist. */
 export async function homeOfChannel(platform: Platform, channelId: string): Promise<ChannelHome | null> {
   if (!isId(channelId)) return null;
   const key = `channel:${channelId}`;
@@ -219,15 +219,15 @@ export async function homeOfChannel(platform: Platform, channelId: string): Prom
 }
 
 /**
- * Loads and checks a channel of a server: `channelId` with View Channel and the permissions `needed`. Callers outside its server get 404, members without
- * View Channel 403 (docs/behavior/requests.md#visibility). A thread is checked by its parent. A DM is not found.
+ * Loads a channel of a server and checks that the caller has View Channel and the permissions `needed`. Callers outside the server get 404, members without
+ * View Channel 403 (docs/behavior/requests.md#visibility). A thread has the permissions of its parent. A DM is refused with 404.
  */
 export async function inChannel(platform: Platform, actor: Actor, channelId: string, ...needed: Permission[]): Promise<InChannel> {
   const home = await homeOfChannel(platform, channelId);
   return inChannelOf(platform, actor, home?.serverId ?? null, channelId, ...needed);
 }
 
-/** `inChannel` where the channel's server is known; null is none. */
+/** `inChannel` for a channel whose server is already known. A null `serverId` is refused with 404. */
 export async function inChannelOf(
   platform: Platform,
   actor: Actor,
@@ -245,6 +245,6 @@ export async function inChannelOf(
   return { access, server: access.server, member, channel, permissions };
 }
 
-/** The server of a channel when this process has seen it, without a query: tells which version to ask for. */
+/** Returns the server of a channel if this process has it cached, otherwise null. Makes no query. Tells the preflight which version to read. */
 export const serverOfChannelHint = (platform: Platform, channelId: string): string | null =>
   (platform.cache.get(`channel:${channelId}`) as ChannelHome | undefined)?.serverId ?? null;

@@ -6,7 +6,7 @@ import type { WorkerPlatform } from '../store/platform.ts';
 import { publicUserOf } from './faces.ts';
 import type { OutboxSource, PendingEvents } from './outbox-source.ts';
 
-/** The servers of an account and the accounts with which it shares a DM, of those used last. */
+/** The servers of an account, and the other participants of its most recently active DMs (at most `limits.dmsListed`). */
 async function contactsOf({ db }: WorkerPlatform, accountId: string): Promise<{ servers: string[]; accounts: string[] }> {
   const [memberships, dms] = await Promise.all([
     db.members.find({ userId: accountId }, { _id: 0, serverId: 1 }).lean(),
@@ -18,7 +18,10 @@ async function contactsOf({ db }: WorkerPlatform, accountId: string): Promise<{ 
   };
 }
 
-/** The pending event of an account, which shows it as it is now: for everyone who shares a server or a DM with it, and for its own sessions. */
+/**
+ * Reads the pending event of an account: one USER_UPDATE with its current public profile, for everyone who shares a server or a DM with it and for its own
+ * sessions.
+ */
 async function* read(platform: WorkerPlatform, accountId: string): AsyncGenerator<PendingEvents, void> {
   const account = await platform.db.accounts.findOne({ _id: accountId }).lean();
   const entries = account?.ob ?? [];
@@ -36,7 +39,7 @@ async function* read(platform: WorkerPlatform, accountId: string): AsyncGenerato
   };
 }
 
-/** How many accounts one sweep takes. */
+/** The most accounts that one sweep relays. */
 const sweepAccounts = 100;
 
 async function overdue({ db }: WorkerPlatform, $lt: Date): Promise<string[]> {
@@ -48,5 +51,5 @@ async function overdue({ db }: WorkerPlatform, $lt: Date): Promise<string[]> {
   return found.map(({ _id }) => _id);
 }
 
-/** The accounts, with USER_UPDATE. */
+/** The outboxes of accounts, which hold USER_UPDATE. */
 export const accountOutbox: OutboxSource = { read, overdue, sweptAtOnce: 1 };

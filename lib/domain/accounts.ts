@@ -11,7 +11,7 @@ import { hashPassword, isPassword, takeHashTurn } from './passwords.ts';
 import { type Client, createSession } from './sessions.ts';
 import { systemAccount } from './system-account.ts';
 
-/** An account as it sees itself: `GET /api/auth/me` (docs/behavior/accounts.md#own-account). */
+/** An account as `GET /api/auth/me` returns it to itself (docs/behavior/accounts.md#own-account). */
 export const meOf = (account: AccountDoc): Me => ({
   ...faceOf(account),
   tag: tagOf(account),
@@ -22,14 +22,15 @@ export const meOf = (account: AccountDoc): Me => ({
   createdAt: account.createdAt.toISOString(),
 });
 
-/** Opens a session of a person and answers it as a login does. Refuses as `createSession`. */
+/** Opens a session for a person and returns what a login returns. Refuses as `createSession` does. */
 export async function openSession(platform: Platform, account: AccountDoc, client: Client): Promise<Session> {
   return { user: meOf(account), token: await createSession(platform, account, client) };
 }
 
 /**
- * Makes a person's account with the id `newId` and opens its first session. Refuses `username_taken`, before the password is hashed where the name is known to be
- * taken, also when two register one name at once, and for the platform's own; else as `takeHashTurn`.
+ * Creates a person's account with the id `newId` and opens its first session. Refuses with `username_taken` if the name is taken, also by a concurrent
+ * registration, and for the username of the platform's own account. A name that is known to be taken is refused before the password is hashed. Otherwise
+ * refuses as `takeHashTurn` does.
  */
 export async function register(platform: Platform, input: RegisterInput, newId: string, client: Client): Promise<Session> {
   const { accounts } = platform.db;
@@ -54,7 +55,10 @@ export async function register(platform: Platform, input: RegisterInput, newId: 
   return own ? openSession(platform, own, client) : refuse('username_taken');
 }
 
-/** Opens a session for a username and its password. Refuses 401, alike and after the same time for an unknown name and a wrong password; else as `takeHashTurn`. */
+/**
+ * Opens a session for a username and its password. An unknown username and a wrong password are refused with the same 401 after the same time. Otherwise
+ * refuses as `takeHashTurn` does.
+ */
 export async function login(platform: Platform, input: LoginInput, client: Client): Promise<Session> {
   const account = await takeHashTurn(client.address, async () => {
     const found = await platform.db.accounts.findOne({ username: input.username, kind: 'person' }).lean();
@@ -64,12 +68,12 @@ export async function login(platform: Platform, input: LoginInput, client: Clien
 }
 
 /**
- * Changes what an account says about itself; what is left out stays, null and "" clear. Without a display name its username is shown, also one that changes at
- * the same moment. Seen everywhere with the next call.
+ * Changes the caller's profile. Missing fields keep their value; null and "" clear a field. An account without a display name shows its username, also if the
+ * username changes concurrently. The next request sees the change on every node.
  */
 export async function updateMe(platform: EnqueuePlatform, actor: Actor, { displayName, bio, pronouns }: MePatch): Promise<MeInFull> {
   const owed = alsoOwes(platform, { name: 'USER_UPDATE' });
-  // A stage cannot be empty: the username stands for nothing to change.
+  // A `$set` stage cannot be empty, so it always sets the username to its current value.
   const set = {
     username: '$username',
     ...(displayName === undefined ? {} : { displayName: displayName ? { $literal: displayName.trim() } : '$username', ...owed }),

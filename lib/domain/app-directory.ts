@@ -9,8 +9,8 @@ import { recountMarked } from './recounts.ts';
 type Listed = Pick<ApplicationDoc, '_id' | 'botId' | 'name' | 'description' | 'iconUrl' | 'serverCount'>;
 
 /**
- * A page of the applications that their owners list, whose bots are public: verified bots first, then by number of servers, then the oldest. `q` is looked for
- * literally and in any case in name and description; a bot's username is its application's name.
+ * Returns a page of the applications that their owners list and whose bots are public: verified bots first, then by number of servers, then the oldest. `q` is
+ * matched literally and in any case in name and description. A bot's username is its application's name.
  */
 export async function listDirectory(platform: Platform, query: DirectoryQuery): Promise<DirectoryPage> {
   const page = pageOf(query);
@@ -30,7 +30,7 @@ export async function listDirectory(platform: Platform, query: DirectoryQuery): 
   return { items: await itemsOf(platform, items), hasMore };
 }
 
-/** Applications as the directory shows them; one that is being deleted has no bot any more, and is left out. */
+/** Applications as the directory shows them. An application that is being deleted has no bot account any more and is left out. */
 async function itemsOf(platform: Platform, applications: readonly Listed[]): Promise<DirectoryApp[]> {
   const bots = await accountsOf(
     platform,
@@ -44,8 +44,8 @@ async function itemsOf(platform: Platform, applications: readonly Listed[]): Pro
 }
 
 /**
- * Counts servers that bots came into (1) or left (-1), and has them counted again once it is quiet. With 0, before the change, it does the latter alone: so the
- * count is right in the end, whatever dies between.
+ * Adds `came` to the server counts of bots: 1 after they joined a server, -1 after they left. Also marks the counts for a recount. With 0, called before the
+ * change, only the mark is set, so that the count is corrected even if the process dies before the second call.
  */
 export async function countServers(platform: Platform, botIds: readonly string[], came: 1 | 0 | -1): Promise<void> {
   if (botIds.length === 0) return;
@@ -53,7 +53,7 @@ export async function countServers(platform: Platform, botIds: readonly string[]
   await platform.db.applications.updateMany({ botId: trusted({ $in: [...botIds] }) }, change);
 }
 
-/** Counts the servers of bots that came into some or left some and where it is quiet now. */
+/** Recounts the servers of the marked bots that have not joined or left a server recently. */
 export const recountServers = (platform: Platform): Promise<void> =>
   recountMarked(platform, platform.db.applications, 'serverCount', async (applicationId, maxTimeMS) => {
     const application = await platform.db.applications.findOne({ _id: applicationId }, { botId: 1 }).lean();

@@ -4,7 +4,10 @@ import type { ApplicationDoc } from '../store/models/account.ts';
 import type { Platform } from '../store/platform.ts';
 import type { Actor } from './access.ts';
 
-/** The application `id` if `actor` is its owner or its bot. 404 if there is none, else `not_owner` (docs/behavior/interactions.md#command-lists). */
+/**
+ * Returns the application `id` if `actor` is its owner or its bot. Refuses with 404 if it does not exist, otherwise with `not_owner`
+ * (docs/behavior/interactions.md#command-lists).
+ */
 export async function ownApplication(platform: Platform, actor: Actor, id: string): Promise<ApplicationDoc> {
   const found = isId(id) ? await platform.db.applications.findOne({ _id: id }).lean() : null;
   if (!found) return refuse('not_found', { what: 'application' });

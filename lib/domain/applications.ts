@@ -15,7 +15,7 @@ import { renaming } from './member-names.ts';
 import { alsoOwes, eachOwes } from './owed-events.ts';
 import { removeApplication } from './removals.ts';
 
-/** The account of an application's bot. It has the application's id, so that a create taken up after a crash finds its own. */
+/** The account of an application's bot. It has the application's id, so that a create that is repeated after a crash finds the account it made. */
 const botOf = ({ _id, botId, name, iconUrl, createdAt }: ApplicationDoc): AccountDoc => ({
   _id: botId,
   kind: 'bot',
@@ -30,7 +30,7 @@ const botOf = ({ _id, botId, name, iconUrl, createdAt }: ApplicationDoc): Accoun
   createdAt,
 });
 
-/** What the App Directory searches of an application (docs/behavior/community.md#search). Its name is also its bot's username. */
+/** The search fields of an application for the App Directory (docs/behavior/community.md#search). The name is also the bot's username. */
 const searchOf = ({ name, description }: ApplicationPatch): { name?: string; description?: string } => ({
   ...(name === undefined ? {} : { name: folded(name.trim()) }),
   ...(description === undefined ? {} : { description: folded(description) }),
@@ -52,7 +52,7 @@ async function applicationOf(platform: Platform, doc: ApplicationDoc): Promise<A
   };
 }
 
-/** Gives a bot a new token in place of the one it had, in one write; sockets and requests with the old one end at once. */
+/** Replaces the token of a bot in one write. The old token stops working at once, for requests and for open sockets. */
 async function giveToken(platform: Platform, botId: string): Promise<string> {
   const { token, hash } = newToken(botId);
   const doc = { _id: botId, accountId: botId, kind: 'bot' as const, hash, createdAt: new Date(platform.now()), expiresAt: null };
@@ -62,7 +62,7 @@ async function giveToken(platform: Platform, botId: string): Promise<string> {
   return token;
 }
 
-/** Makes an application of the caller with its bot. People only. Refuses `too_many_applications`. The answer alone shows the token. */
+/** Creates an application of the caller, with its bot. People only. Refuses with `too_many_applications`. Only this response contains the token. */
 export async function createApplication(platform: Platform, actor: Actor, input: ApplicationInput, newId: string): Promise<NewApplication> {
   const fresh = {
     _id: newId,
@@ -84,7 +84,7 @@ export async function createApplication(platform: Platform, actor: Actor, input:
   await insertNew(platform.db.accounts, botOf(inserted.doc));
   const token = await giveToken(platform, newId);
   const made = await applicationOf(platform, inserted.doc);
-  // Null for one made before a crash, when the key was replaced since.
+  // The secret is null if an earlier try of this create made the application and `APP_KEY` was replaced since.
   const signingSecret = made.signingSecret ?? (await resetSigningSecret(platform, actor, newId)).signingSecret;
   return { ...made, signingSecret, token };
 }
@@ -100,9 +100,9 @@ export const getApplication = async (platform: Platform, actor: Actor, id: strin
   applicationOf(platform, await ownApplication(platform, actor, id));
 
 /**
- * Changes an application, for its owner. Missing fields stay. A new name also becomes the name of the bot and of the bot's own roles. A private application
- * leaves the directory. An interactions endpoint is pinged first (docs/behavior/interactions.md#saving-a-url). Refuses `not_public` to list a private
- * application, and `endpoint_unverified`; nothing is changed then.
+ * Changes an application, for its owner. Missing fields keep their value. A new name also becomes the name of the bot and of the bot's own roles. An
+ * application that becomes private leaves the directory. An interactions endpoint is pinged first (docs/behavior/interactions.md#saving-a-url). Refuses with
+ * `not_public` to list a private application, and with `endpoint_unverified` if the ping fails; then nothing is changed.
  */
 export async function updateApplication(
   platform: EnqueuePlatform,
@@ -124,7 +124,7 @@ export async function updateApplication(
     ...(patch.public === false ? { inDirectory: false } : {}),
     ...(interactionsEndpointUrl === undefined ? {} : { interactionsEndpointUrl }),
   };
-  // One that another call makes private meanwhile is not listed.
+  // Does not list an application that a concurrent call makes private.
   const still = inDirectory === true && patch.public !== true ? { public: true } : {};
   const after = await platform.db.applications.findOneAndUpdate({ _id, ...still }, { $set: set }, { returnDocument: 'after' }).lean();
   if (!after) return (await platform.db.applications.exists({ _id })) ? refuse('not_public') : refuse('not_found', { what: 'application' });
@@ -136,8 +136,8 @@ const serversOf = async (platform: Platform, botId: string): Promise<string[]> =
   (await platform.db.members.find({ userId: botId }, { serverId: 1 }).sort({ serverId: 1 }).lean()).map((one) => one.serverId);
 
 /**
- * Gives a bot, and its own role in each server, the name of its application; once more when that was changed again meanwhile, so that the last name stays. The
- * account comes before the servers are listed: who adds the bot at this moment looks at the account afterwards.
+ * Gives a bot, and its own role in each server, the name of its application. Repeats if the application was renamed again meanwhile, so that the last name
+ * stays. The account is renamed before the servers are listed: a concurrent `authorizeBot` reads the account after it has added the bot.
  */
 async function renameBot(platform: EnqueuePlatform, { _id, botId, name }: Pick<ApplicationDoc, '_id' | 'botId' | 'name'>): Promise<void> {
   const { accounts, applications } = platform.db;
@@ -168,8 +168,8 @@ async function renameBot(platform: EnqueuePlatform, { _id, botId, name }: Pick<A
 }
 
 /**
- * Deletes an application with its bot, which can neither act nor be added from then on, and is in nobody's list; a job takes it out of its servers and deletes
- * what is left. Its messages stay; what was asked of it and is not answered expires. 404 when it was gone.
+ * Deletes an application and its bot. From then on the bot can neither act nor be added, and the application is in no list. A job removes the bot from its
+ * servers and deletes what is left. Its messages stay; its unanswered interactions expire. Refuses with 404 if the application was already deleted.
  */
 export async function deleteApplication(platform: EnqueuePlatform, actor: Actor, id: string): Promise<void> {
   const application = await ownApplication(platform, actor, id);
@@ -181,12 +181,12 @@ export async function resetToken(platform: Platform, actor: Actor, id: string): 
   const { botId } = await ownApplication(platform, actor, id);
   const token = await giveToken(platform, botId);
   if (await platform.db.accounts.exists({ _id: botId })) return { token };
-  // Deleted meanwhile, the account first: nothing else would take the token away.
+  // The application was deleted meanwhile, and its tokens possibly before the new one was stored.
   await platform.db.tokens.deleteMany({ accountId: botId });
   return refuse('not_found', { what: 'application' });
 }
 
-/** A new signing secret, for the owner. */
+/** Replaces the signing secret, for the owner. */
 export async function resetSigningSecret(platform: Platform, actor: Actor, id: string): Promise<{ signingSecret: string }> {
   const { _id } = await ownApplication(platform, actor, id);
   const signingSecret = newSecret();

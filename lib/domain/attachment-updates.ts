@@ -3,7 +3,7 @@ import type { MessageDoc, StoredAttachment } from '../store/models/message.ts';
 import type { EnqueuePlatform } from '../store/platform.ts';
 import { owes } from './owed-events.ts';
 
-/** A file as it stands in its message. */
+/** The attachment that a message stores for a file. */
 export const attachmentOfFile = ({ _id, key, filename, contentType, size, width, height }: FileDoc): StoredAttachment => ({
   id: _id,
   key,
@@ -15,8 +15,8 @@ export const attachmentOfFile = ({ _id, key, filename, contentType, size, width,
 });
 
 /**
- * Updates the attachment of a message that was posted before its image was ready to `file`, and adds MESSAGE_UPDATE to the outbox in the same write.
- * `editedAt` stays (docs/behavior/messages.md#images). Changes nothing if the message is gone or already shows the file as it is.
+ * Updates the attachment of a message that was posted before its image was converted, and adds MESSAGE_UPDATE to the outbox in the same write. `editedAt` stays
+ * (docs/behavior/messages.md#images). Changes nothing if the message is deleted or already has this state of the file.
  */
 export async function showStoredFile(platform: EnqueuePlatform, file: FileDoc): Promise<void> {
   const { _id, messageId, channelId } = file;
@@ -26,7 +26,8 @@ export async function showStoredFile(platform: EnqueuePlatform, file: FileDoc): 
   const shown = attachments[at];
   const next = attachmentOfFile(file);
   if (!shown || (Object.keys(next) as (keyof StoredAttachment)[]).every((field) => shown[field] === next[field])) return;
-  // As it was seen: when another has brought it up to date since, nothing is owed twice. (A path with an index would take null for any value.)
+  // Matches the attachment only as it was read, so that no second event is stored if another process has updated it since. (In a filter on
+  // `attachments.<index>.<field>`, null would match any value.)
   const asSeen = { attachments: { $elemMatch: { ...shown } }, [`attachments.${at}.id`]: _id };
   const owed = owes(platform, { name: 'MESSAGE_UPDATE' });
   await platform.db.messages.collection.updateOne(

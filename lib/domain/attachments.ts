@@ -13,42 +13,42 @@ import { decideFiles, dropLateBlobs } from './files.ts';
 import { reserveConversions } from './image-queue.ts';
 import { chargeStorage } from './storage.ts';
 
-/** A file as it was taken in, still in a local file. */
+/** An uploaded file, still stored as a local file. */
 export interface ReceivedFile {
-  /** Of the local file, which goes when the file is stored. */
+  /** The path of the local file, which is deleted when the file is stored. */
   path: string;
-  /** Cleaned. */
+  /** The cleaned filename. */
   filename: string;
-  /** As declared, a well-formed media type. */
+  /** The declared media type; it is well-formed. */
   contentType: string;
   size: number;
-  /** Of its bytes, in hex. */
+  /** The SHA-256 of its bytes, in hex. */
   sha256: string;
-  /** Its first `magicBytes`. */
+  /** Its first `magicBytes` bytes. */
   head: Buffer;
-  /** What its conversion costs if it is an image, as its first bytes say. */
+  /** The cost of its conversion in megapixels if it is an image, read from its first bytes. */
   megapixels: number;
 }
 
-/** The message that files are, or shall be, attached to. */
+/** The message that files are attached to, or will be. */
 export interface FileOwner {
   messageId: string;
   channelId: string;
 }
 
-/** The same with who uploads them. */
+/** The message, and the account that uploads its files. */
 export interface Uploader extends FileOwner {
   accountId: string;
   /** null in a direct message. */
   serverId: string | null;
 }
 
-/** A new name of a blob, or a new key of a file: 128 random bits. */
+/** Makes a name for a blob, or a key for a file: 128 random bits in hex. */
 export const newFileKey = (): string => randomBytes(16).toString('hex');
 
 const waits = ({ state }: FileDoc): boolean => state === 'waiting';
 
-/** The document of a file that arrives now: an image waits for its conversion, under the name and type that it will most likely have. */
+/** Makes the document of an uploaded file. An image waits for its conversion, with the filename and type that it will most likely have afterwards. */
 function documentOf(platform: FilesPlatform, owner: Uploader, file: ReceivedFile, now: Date): FileDoc {
   const { filename, contentType, size, head, megapixels } = file;
   const format = sniffImage(head);
@@ -65,8 +65,8 @@ function documentOf(platform: FilesPlatform, owner: Uploader, file: ReceivedFile
 }
 
 /**
- * Stores one account's files that are about to be shown, as of a message that is about to be made: documents first, so that no blob is ever without one.
- * Refuses `images_waiting` and `storage_full` before anything is stored.
+ * Stores files of one account before the message or profile that will show them is written. Documents are inserted before blobs are written, so that every blob
+ * has a document. Refuses with `images_waiting` or `storage_full` before anything is stored.
  */
 export async function storeBlobs(platform: FilesPlatform, docs: readonly FileDoc[], files: readonly ReceivedFile[]): Promise<void> {
   const images = docs.filter(waits);
@@ -86,7 +86,7 @@ export async function storeBlobs(platform: FilesPlatform, docs: readonly FileDoc
   images.forEach(({ _id: fileId }, at) => platform.nudge('convert-image', { fileId }, priorities[at]));
 }
 
-/** `docs` as they stand now, in their order; one that is gone as freed, which nobody waits for. */
+/** Reads `docs` again, in the same order. A deleted one is returned with the state `freed`, so that nobody waits for it. */
 async function asTheyStand({ db }: FilesPlatform, docs: readonly FileDoc[]): Promise<FileDoc[]> {
   const ids = docs.map(({ _id }) => _id);
   const found: FileDoc[] = await db.files.find({ _id: trusted({ $in: ids }) }).lean();
@@ -94,7 +94,7 @@ async function asTheyStand({ db }: FilesPlatform, docs: readonly FileDoc[]): Pro
   return docs.map((doc) => byId.get(doc._id) ?? { ...doc, state: 'freed' as const });
 }
 
-/** `docs` once their images are converted, or as they are after 10 s (docs/behavior/messages.md#images). */
+/** Waits until the images among `docs` are converted, for at most 10 s, and returns the documents as they are then (docs/behavior/messages.md#images). */
 export async function converted(platform: FilesPlatform, docs: readonly FileDoc[]): Promise<FileDoc[]> {
   const until = performance.now() + limits.imageWaitMs;
   let now = [...docs];
@@ -106,8 +106,10 @@ export async function converted(platform: FilesPlatform, docs: readonly FileDoc[
 }
 
 /**
- * Posts a message with `files`: stores them, waits for their images, and gives their attachments to `post`, which inserts the message and answers the one that
- * stands. Until then the files belong to `owner.messageId`; `post` calls `prepare` with the message's own id before the insert. When `post` fails, or answers a message of an earlier call, the files are deleted. Whatever dies meanwhile, the sweep decides by the message.
+ * Posts a message with `files`: stores them, waits for their images, and passes their attachments to `post`, which inserts the message and returns the stored
+ * message. Until then the files belong to `owner.messageId`; `post` calls `prepare` with the message's own id before the insert. If `post` fails, or returns a
+ * message of an earlier call, the files are deleted. If the process dies meanwhile, the sweep keeps or deletes the files, depending on whether the message
+ * exists.
  */
 export async function postWithFiles(
   platform: FilesPlatform,
@@ -118,7 +120,7 @@ export async function postWithFiles(
   if (files.length === 0) return post([]);
   const now = new Date(platform.now());
   const docs = files.map((file) => documentOf(platform, owner, file, now));
-  // Asks the message: a fault after its insert leaves it with its files.
+  // `decideFiles` reads the message: if it was inserted before the error, it keeps its files.
   const discard = (): Promise<void> =>
     dropLateBlobs(platform, docs)
       .then(async () => decideFiles(platform, await asTheyStand(platform, docs)))
@@ -136,7 +138,7 @@ export async function postWithFiles(
     }
     return await settlePosted(platform, message, ready).catch(() => message);
   } catch (error) {
-    // With the database away it is not known whether the message stands: the sweep will see.
+    // While the database is unavailable, it is unknown whether the message was inserted: the sweep decides.
     const unsure = isUnavailable(error) && (error as Error).name !== 'BlobsUnavailable';
     if (!unsure) await discard();
     throw error;
@@ -144,8 +146,8 @@ export async function postWithFiles(
 }
 
 /**
- * What follows the insert of a message: its files are its own now, unless a delete was faster; attachments that got their final form while it was inserted
- * are brought up to date, and those that were swept away, as the process was paused for long, leave it.
+ * Completes a post after its message was inserted. Clears `openAt` of its files, unless a concurrent delete has set it again. Updates attachments that got
+ * their final form during the insert. Removes attachments whose files were swept because this process was paused for a long time.
  */
 async function settlePosted(platform: FilesPlatform, message: MessageDoc, docs: readonly FileDoc[]): Promise<MessageDoc> {
   const { files, messages } = platform.db;

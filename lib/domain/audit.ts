@@ -9,7 +9,7 @@ import type { ChannelDoc } from '../store/models/server.ts';
 import type { Platform } from '../store/platform.ts';
 import { type Actor, type InServer, inServer, permissionsIn } from './access.ts';
 
-/** What an audit entry tells of: the resource, then what was done to it. */
+/** The action of an audit entry: the resource, then what was done to it. */
 export type AuditAction =
   | 'server_update'
   | 'channel_create'
@@ -51,7 +51,7 @@ export function changesOf<T extends object>(before: T, after: Partial<T>): Chang
   );
 }
 
-/** What `writeAudit` is told. `id`: a create passes its resource's id, so that one taken up after a crash leaves one entry. */
+/** The input of `writeAudit`. A create passes the id of its resource as `id`, so that a repeat after a crash leaves only one entry. */
 export interface AuditInput {
   id?: string;
   serverId: string;
@@ -59,7 +59,7 @@ export interface AuditInput {
   targetId: string | null;
   reason?: string | null;
   changes?: Changes;
-  /** The channel that it tells of; for a thread with the overwrites of its channel. */
+  /** The channel that the entry is about. For a thread, the overwrites are those of its parent channel. */
   channel?: Pick<ChannelDoc, '_id' | 'overwrites'>;
 }
 
@@ -89,7 +89,7 @@ const entryOf = ({ _id, actorId, action, targetId, reason, changes, createdAt }:
   createdAt: createdAt.toISOString(),
 });
 
-/** The channel that an entry tells of; null for any other. Entries from before channels were noted say it by their target or a change. */
+/** The channel that an entry is about; null if it is about none. Older entries have no `channelId`: for them, the channel is the target or a change. */
 function channelIdOf({ action, targetId, changes, channelId }: AuditDoc): string | null {
   if (channelId !== undefined) return channelId;
   if (action.startsWith('channel_')) return targetId;
@@ -97,7 +97,10 @@ function channelIdOf({ action, targetId, changes, channelId }: AuditDoc): string
   return typeof noted === 'string' ? noted : null;
 }
 
-/** Whether the caller may view the channel that an entry tells of, or could have when it was gone: those who could not never learn its name. */
+/**
+ * Whether the caller may view the channel that an entry is about. For a deleted channel: whether the caller could have viewed it, by the overwrites of that
+ * time. Callers who could not must not learn its name.
+ */
 async function maySee({ access, server, member, permissions }: InServer, entry: AuditDoc): Promise<boolean> {
   const channelId = channelIdOf(entry);
   if (channelId === null || holds(permissions, 'Administrator')) return true;
@@ -107,8 +110,8 @@ async function maySee({ access, server, member, permissions }: InServer, entry: 
 }
 
 /**
- * A page of a server's audit log, newest first; `before` is exclusive. Needs Manage Server. What changed in a channel that the caller may not view is left out
- * of its entry.
+ * Returns a page of a server's audit log, newest first; `before` is exclusive. Needs Manage Server. If an entry is about a channel that the caller may not
+ * view, its `changes` are empty.
  */
 export async function listAudit(platform: Platform, actor: Actor, serverId: string, page: BackPage): Promise<AuditPage> {
   const place = await inServer(platform, actor, serverId, 'Manage Server');
@@ -118,7 +121,7 @@ export async function listAudit(platform: Platform, actor: Actor, serverId: stri
     .sort({ _id: -1 })
     .limit(limit + 1)
     .lean();
-  await place.access.channels(); // has them at hand
+  await place.access.channels(); // loads all channels in one query
   const items = await Promise.all(
     found.slice(0, limit).map(async (entry) => entryOf((await maySee(place, entry)) ? entry : { ...entry, changes: {} })),
   );

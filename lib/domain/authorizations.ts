@@ -14,7 +14,10 @@ import { writeAudit } from './audit.ts';
 import { newMember, removeMember, settleJoin } from './membership.ts';
 import { owes } from './owed-events.ts';
 
-/** The server that a bot is to be added to, with what the person holds there. An id that the person may not know of is 400, as it stands in a body. */
+/**
+ * Returns the server that a bot is to be added to, and the caller's permissions in it. A server that the caller is not in is refused with 400 instead of 404,
+ * because the id comes from the body.
+ */
 async function placeFor(
   platform: Platform,
   actor: Actor,
@@ -31,11 +34,14 @@ async function placeFor(
   return { server: access.server, held };
 }
 
-/** What an update of a server adds so that it owes an event of a bot's own role. There are as few as the bot is added and renamed: they need no bound. */
+/** The update operators that add an event about a bot's own role to a server's outbox. They need no limit, because a bot is rarely added or renamed. */
 const roleNews = (platform: Platform, name: 'ROLE_CREATE' | 'ROLE_UPDATE', roleId: string) =>
   owes(platform, { name, data: { roleId }, ...(name === 'ROLE_CREATE' ? { shifted: { from: 1 } } : {}) });
 
-/** The bot's own role in the server, made now unless it stands. One conditional write: a bot has one role of its own, also when added twice at once. */
+/**
+ * Returns the bot's own role in the server, and creates it if there is none. One conditional write decides, so a bot has one own role even if it is added twice
+ * at once.
+ */
 async function ownRole(platform: Platform, serverId: string, role: RoleDoc & { botId: string }): Promise<RoleDoc> {
   const { servers } = platform.db;
   for (;;) {
@@ -53,7 +59,7 @@ async function ownRole(platform: Platform, serverId: string, role: RoleDoc & { b
   }
 }
 
-/** Takes a role of the bot's that a leave or an authorize cut short left behind, with what is granted now instead of then. */
+/** Reuses a role of the bot that an interrupted leave or authorize left behind. It gets the name and the permissions that are granted now. */
 async function adoptRole(platform: Platform, serverId: string, role: RoleDoc): Promise<RoleDoc> {
   await platform.db.servers.updateOne(
     { _id: serverId, 'roles.id': role.id },
@@ -67,8 +73,8 @@ async function adoptRole(platform: Platform, serverId: string, role: RoleDoc): P
 }
 
 /**
- * Looks at the bot again once it is in: one whose application was deleted at the same moment leaves (404), and the own role of one that was renamed has its
- * new name.
+ * Checks the bot again after it was added. If its application was deleted concurrently, the bot leaves the server and the call is refused with 404. If it was
+ * renamed concurrently, its own role gets the new name.
  */
 async function settleBot(platform: EnqueuePlatform, serverId: string, { id, botId, name }: RoleDoc & { botId: string }): Promise<void> {
   const bot = await platform.db.accounts.findOne({ _id: botId }).lean();
@@ -83,7 +89,7 @@ async function settleBot(platform: EnqueuePlatform, serverId: string, { id, botI
   );
 }
 
-/** What authorizing gave, and whether the bot was added by this call. */
+/** The result of authorizing a bot. `added` tells whether this call added it. */
 export interface AuthorizeResult {
   added: boolean;
   authorized: Authorized;
@@ -91,8 +97,8 @@ export interface AuthorizeResult {
 
 /**
  * Adds an application's bot to a server that the caller manages (docs/behavior/servers.md#bots). The bot gets a role of its own at position 1, with those of
- * the requested permissions that the caller holds. A bot that is in the server already stays as it is. Refuses `missing_permission` without Manage Server,
- * `not_owner` for a bot that is not public or a developer server, `banned`, `too_many_roles`.
+ * the requested permissions that the caller has. A bot that is already in the server is not changed. Refuses with `missing_permission` without Manage Server,
+ * with `not_owner` if the caller does not own a bot that is not public or a developer server, with `banned` and with `too_many_roles`.
  */
 export async function authorizeBot(
   platform: EnqueuePlatform,

@@ -13,16 +13,16 @@ import { type Expelled, expel, requireBelow } from './expulsion.ts';
 import { accountsOf, faceOf, goneAuthor } from './faces.ts';
 import { announceRemoval, noticeOf } from './notices.ts';
 
-/** A blank reason is none. */
+/** The reason of a ban; null if it is missing or blank. */
 const reasonOf = (body: BanInput | undefined): string | null => {
   const reason = wellFormed(body?.reason ?? '');
   return reason.trim() === '' ? null : reason;
 };
 
-/** What writing a ban changed: a new one stands, another reason does, or nothing. */
+/** What writing a ban changed: `new` is a new ban, `same` is no change, and `from` is the old reason if only the reason changed. */
 type Written = 'new' | 'same' | { from: string | null };
 
-/** Writes the ban; one that stands gets the new reason, if there is one. */
+/** Inserts the ban. An existing ban gets the new reason if one is given. */
 async function writeBan(platform: Platform, ban: BanDoc): Promise<Written> {
   const { bans } = platform.db;
   const { _id, reason } = ban;
@@ -33,10 +33,10 @@ async function writeBan(platform: Platform, ban: BanDoc): Promise<Written> {
 }
 
 /**
- * Bans an account, also one that is not in the server; who is in it goes, and a person gets a notice. Needs Ban Members. Refuses an unknown
- * account (404), oneself (400), the owner and equals (`role_hierarchy`). Repeating it changes nothing but the reason, if another one is
- * given. The ban stands before the membership goes, and every join looks for it once it is in: whatever comes at the same moment, nobody
- * who is banned stays.
+ * Bans an account, also one that is not in the server. A member is removed, and gets a notice if it is a person. Needs Ban Members. Refuses an unknown account
+ * with 404, the caller's own with 400, and the owner and members whose highest role is not below the caller's with `role_hierarchy`. A repeat changes only the
+ * reason, if another one is given. The ban is stored before the membership is deleted, and every join looks for a ban after it has added the member. So no
+ * banned account stays in the server after a concurrent join.
  */
 export async function banMember(
   platform: EnqueuePlatform,
@@ -67,7 +67,7 @@ export async function banMember(
   await tell(platform, actor, ban, written);
 }
 
-/** Leaves the audit entry of a ban, if it changed something. */
+/** Writes the audit entry of a ban if the ban changed something. */
 async function tell(platform: Platform, actor: Actor, ban: BanDoc, written: Written): Promise<void> {
   if (written === 'same') return;
   const { serverId, userId, reason } = ban;
@@ -75,7 +75,7 @@ async function tell(platform: Platform, actor: Actor, ban: BanDoc, written: Writ
   await writeAudit(platform, actor, { serverId, action: 'member_ban', targetId: userId, reason, changes });
 }
 
-/** Lifts a ban; where there is none, nothing changes. Needs Ban Members. */
+/** Lifts a ban. Changes nothing if there is none. Needs Ban Members. */
 export async function liftBan(platform: Platform, actor: Actor, serverId: string, userId: string): Promise<void> {
   await inServer(platform, actor, serverId, 'Ban Members');
   if (!isId(userId)) refuse('not_found', { what: 'account' });
@@ -86,8 +86,8 @@ export async function liftBan(platform: Platform, actor: Actor, serverId: string
 const olderThan = ({ createdAt, _id }: BanDoc): object => ({ $or: [{ createdAt: { $lt: createdAt } }, { createdAt, _id: { $lt: _id } }] });
 
 /**
- * A page of a server's bans, newest first, and the account that the next one goes on from. 1,000 unless `limit` says fewer; `before`, exclusive, is the account where the last page ended, and 400
- * when its ban was lifted since. Needs Ban Members.
+ * Returns a page of a server's bans, newest first, and in `next` the account to pass as `before` for the next page; null on the last page. A page has 1,000
+ * bans unless `limit` is lower. `before` is exclusive, and is refused with 400 if that account is not banned any more. Needs Ban Members.
  */
 export async function listBans(
   platform: Platform,

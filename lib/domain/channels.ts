@@ -12,7 +12,7 @@ import { removeChannel } from './removals.ts';
 import { channelOf } from './server-view.ts';
 import { channelNow, clockStage } from './thread-activity.ts';
 
-/** A fresh channel: what `fixed` does not say has its default. */
+/** Makes a channel document from `fixed`, with defaults for all other fields. */
 export const newChannel = (fixed: Pick<ChannelDoc, '_id' | 'serverId' | 'kind' | 'name' | 'position' | 'createdAt'>): ChannelDoc => ({
   parentId: null,
   topic: null,
@@ -24,7 +24,7 @@ export const newChannel = (fixed: Pick<ChannelDoc, '_id' | 'serverId' | 'kind' |
   ...fixed,
 });
 
-/** What each kind of channel lets be changed; the rest does not apply to it. */
+/** The fields that can be changed in each kind of channel. Other fields do not apply to it. */
 const changeable: Record<ChannelDoc['kind'], readonly (keyof ChannelPatch)[]> = {
   category: ['name'],
   text: ['name', 'topic', 'slowmodeSecs', 'contentMode', 'parentId', 'kind', 'autoArchiveMinutes'],
@@ -33,14 +33,17 @@ const changeable: Record<ChannelDoc['kind'], readonly (keyof ChannelPatch)[]> = 
   thread: ['name', 'slowmodeSecs', 'autoArchiveMinutes', 'archived'],
 };
 
-/** Refuses a `parentId` that is not a category of this server which the caller can see. */
+/** Refuses a `parentId` unless it is a category of this server that the caller can view. */
 async function requireCategory({ access, member }: InServer, parentId: string): Promise<void> {
   const category = await access.channel(parentId);
   if (category?.kind !== 'category' || !(await mayView(access, member.userId, parentId)))
     refuseField('/parentId', 'is not a category of this server');
 }
 
-/** Takes the next position of a server: a new or moved channel goes last (docs/behavior/servers.md#positions). 404 if the server is gone. */
+/**
+ * Takes the next position of a server, because a new or moved channel is placed last (docs/behavior/servers.md#positions). Refuses with 404 if the server is
+ * deleted.
+ */
 export async function nextPosition(platform: Platform, serverId: string): Promise<number> {
   const before = await platform.db.servers
     .findOneAndUpdate({ _id: serverId }, { $inc: { nextPosition: 1 } }, { returnDocument: 'before' })
@@ -48,7 +51,7 @@ export async function nextPosition(platform: Platform, serverId: string): Promis
   return before?.nextPosition ?? refuse('not_found', { what: 'server' });
 }
 
-/** A category deleted at the moment a channel was put into it leaves that channel outside any, as it does all others. */
+/** Removes a channel from its category if the category was deleted concurrently, as the deletion does with the other channels. */
 async function settleParent(platform: Platform, channel: ChannelDoc): Promise<ChannelDoc> {
   const { _id, parentId } = channel;
   if (parentId === null || channel.kind === 'thread' || (await platform.db.channels.exists({ _id: parentId }))) return channel;
@@ -57,7 +60,10 @@ async function settleParent(platform: Platform, channel: ChannelDoc): Promise<Ch
   return { ...channel, parentId: null };
 }
 
-/** Makes a channel, last in its category. Needs Manage Channels. Refuses `too_many_channels`, and a `parentId` that is no category of this server. */
+/**
+ * Creates a channel, last in its category. Needs Manage Channels. Refuses with `too_many_channels`, and with 400 for a `parentId` that is not a category of
+ * this server.
+ */
 export async function createChannel(
   platform: EnqueuePlatform,
   actor: Actor,
@@ -100,7 +106,10 @@ export async function getChannel(platform: Platform, actor: Actor, channelId: st
   return channelOf((await channelNow(platform, channel)) ?? refuse('not_found', { what: 'channel' }));
 }
 
-/** Sets fields of a channel together with the event it then owes, and a thread's clock by them; answers what stood before. 404 when it is gone. */
+/**
+ * Sets fields of a channel, adds CHANNEL_UPDATE to its outbox and recomputes a thread's `archiveAt`, in one write. Returns the channel as it was before.
+ * Refuses with 404 if it is deleted.
+ */
 async function writeChannel(platform: Platform, { _id, serverId, kind }: ChannelDoc, set: Partial<ChannelDoc>): Promise<ChannelDoc> {
   const now = new Date(platform.now());
   const owed = alsoOwes(platform, { name: 'CHANNEL_UPDATE' });
@@ -115,9 +124,9 @@ async function writeChannel(platform: Platform, { _id, serverId, kind }: Channel
 }
 
 /**
- * Changes a channel (docs/behavior/servers.md#channel-changes). Missing fields stay. Needs Manage Channels. Refuses fields that do not apply to its kind, a
- * `parentId` that is no category of this server, and a `kind` other than text and announcement. A moved channel goes last. `archived: false` restarts a
- * thread's clock, also if the thread was not archived.
+ * Changes a channel (docs/behavior/servers.md#channel-changes). Missing fields keep their value. Needs Manage Channels. Refuses with 400 fields that do not
+ * apply to its kind, a `parentId` that is not a category of this server, and a `kind` other than text and announcement. A moved channel is placed last.
+ * `archived: false` restarts the time until a thread is archived, even if the thread was not archived.
  */
 export async function updateChannel(platform: EnqueuePlatform, actor: Actor, channelId: string, patch: ChannelPatch): Promise<Channel> {
   const place = await inChannel(platform, actor, channelId, 'Manage Channels');
@@ -152,8 +161,8 @@ export async function updateChannel(platform: EnqueuePlatform, actor: Actor, cha
 }
 
 /**
- * Deletes a channel with its threads and messages; the channels of a category stay, outside any. Needs Manage Channels. Nothing of it can be read from then
- * on; a job takes away what it leaves behind.
+ * Deletes a channel with its threads and messages. The channels of a deleted category stay, outside any category. Needs Manage Channels. Nothing of the channel
+ * can be read from then on; a job deletes what is left.
  */
 export async function deleteChannel(platform: EnqueuePlatform, actor: Actor, channelId: string): Promise<void> {
   const { access, channel, server } = await inChannel(platform, actor, channelId, 'Manage Channels');

@@ -24,16 +24,16 @@ async function botsThatView(access: ServerAccess, channelId: string): Promise<st
   return bots.map(({ userId }) => userId);
 }
 
-/** The bots whose commands `actor` can use in a place: those that can view the channel; in a DM the other, if that is a bot. */
+/** The bots whose commands `actor` can use in a channel: those that can view it. In a DM: the other participant, if it is a bot. */
 async function botsIn({ access, channelId, dm }: Place, actor: Actor): Promise<readonly string[]> {
   if (dm) return dm.bots.filter((id) => id !== actor.id);
   return access ? botsThatView(access, channelId) : [];
 }
 
-/** The lists that hold in a place: of everywhere, and of its server. */
+/** Matches the command lists that apply in a channel: those for everywhere (null) and those for its server. */
 const scopesOf = ({ serverId }: Place) => trusted({ $in: [null, serverId] });
 
-/** The applications whose commands `actor` can use there, by id. */
+/** The applications whose commands `actor` can use in a channel, by id. */
 async function applicationsIn(platform: Platform, place: Place, actor: Actor): Promise<Map<string, ApplicationDoc>> {
   const botIds = await botsIn(place, actor);
   if (botIds.length === 0) return new Map();
@@ -42,10 +42,10 @@ async function applicationsIn(platform: Platform, place: Place, actor: Actor): P
 }
 
 /**
- * The picker (docs/behavior/interactions.md#picker): the commands whose name contains `q` in any case, of the bots that can view the channel, for everywhere
- * and for this server. Names that begin with `q` come first, then by name; at most 500. In a DM: the commands for everywhere of the other participant, if
- * that is a bot. They are read anew each time, so changes show at once. The list of a server applies only while its bot is in it. Refuses as reading the
- * channel does.
+ * Returns the commands for the picker (docs/behavior/interactions.md#picker): commands whose name contains `q` in any case, of the bots that can view the
+ * channel, for everywhere and for this server. Names that begin with `q` come first, then by name; at most 500. In a DM: the commands for everywhere of the
+ * other participant, if it is a bot. They are read in every call, so changes show at once. A server's list applies only while the bot is in the server. Refuses
+ * as reading the channel does.
  */
 export async function pickCommands(
   platform: Platform,
@@ -53,14 +53,14 @@ export async function pickCommands(
   { channelId, q = '' }: { channelId: string; q?: string | undefined },
 ): Promise<PickerCommand[]> {
   const place = await inAnyPlace(platform, actor, channelId);
-  if (place.channel?.kind === 'category' || place.channel?.kind === 'voice') return []; // commands live where messages do
+  if (place.channel?.kind === 'category' || place.channel?.kind === 'voice') return []; // no messages, so no commands
   const applications = await applicationsIn(platform, place, actor);
   const wanted = q.trim().replace(/^\//, '').toLowerCase();
   const rank = (command: Command): number => (command.name.toLowerCase().startsWith(wanted) ? 0 : 1);
   const order = (a: Command, b: Command): number =>
     rank(a) - rank(b) || (a.name < b.name ? -1 : a.name > b.name ? 1 : a.id < b.id ? -1 : 1);
   let found: PickerCommand[] = [];
-  // Lists are read one by one: with many bots here they need not stand in memory together.
+  // Reads the lists through a cursor, so that those of many bots are not all in memory at once.
   const lists = platform.db.commands
     .find({ applicationId: trusted({ $in: [...applications.keys()] }), serverId: scopesOf(place) })
     .sort({ _id: 1 })
@@ -78,8 +78,8 @@ export async function pickCommands(
 }
 
 /**
- * The command `commandId` if `actor` can use it in `place`: its bot can view the channel or is the other of the DM, and it stands everywhere or on this
- * server. 404 otherwise.
+ * Returns the command `commandId` if `actor` can use it in `place`: its bot can view the channel or is the other participant of the DM, and the command is for
+ * everywhere or for this server. Refuses with 404 otherwise.
  */
 export async function usableCommand(platform: Platform, actor: Actor, place: Place, commandId: string): Promise<UsableCommand> {
   const list = isId(commandId) ? await platform.db.commands.findOne({ 'commands.id': commandId, serverId: scopesOf(place) }).lean() : null;

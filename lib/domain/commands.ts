@@ -8,14 +8,16 @@ import type { Platform } from '../store/platform.ts';
 import { type Actor, loadServer } from './access.ts';
 import { ownApplication } from './applications-owned.ts';
 
-/** Which list of commands: an application's everywhere, or the one of a server. */
+/** Identifies a list of commands: an application's list for everywhere, or its list for one server. */
 export interface CommandScope {
   applicationId: string;
   /** null: everywhere the bot is. */
   serverId: string | null;
 }
 
-/** Refuses unless `actor` may manage the scope and, for a server's, the bot is in that server (404). Answers the key of its document. */
+/**
+ * Refuses unless `actor` may manage the scope. A server's scope is refused with 404 if the bot is not in that server. Returns the id of the scope's document.
+ */
 async function openScope(platform: Platform, actor: Actor, { applicationId, serverId }: CommandScope): Promise<string> {
   const application = await ownApplication(platform, actor, applicationId);
   if (serverId === null) return `${applicationId}:all`;
@@ -57,21 +59,24 @@ function prefixFaults(command: CommandInput, path: string): FieldError[] {
   return faults;
 }
 
-/** The faults of a list of commands beyond its schema; the paths are JSON pointers into it (docs/behavior/interactions.md#command-lists). */
+/**
+ * Returns the faults in a list of commands that the schema does not find. The paths are JSON pointers into the list
+ * (docs/behavior/interactions.md#command-lists).
+ */
 function faultsOfCommands(list: readonly CommandInput[]): FieldError[] {
   const names = new Set<string>();
   return list.flatMap((command, at) => {
     const path = `/${at}`;
     const kind = command.kind ?? 'slash';
     const faults = kind === 'slash' ? slashFaults(command, path) : prefixFaults(command, path);
-    const key = `${kind} ${wellFormed(command.name)}`; // as the database keeps it: half a surrogate pair becomes U+FFFD
+    const key = `${kind} ${wellFormed(command.name)}`; // as the database stores it: a lone surrogate becomes U+FFFD
     if (names.has(key)) faults.push({ path: `${path}/name`, message: `is already the name of another ${kind} command` });
     names.add(key);
     return faults;
   });
 }
 
-/** A command as it is stored, its defaults filled in; only fields of the schema are copied. */
+/** Makes a command as it is stored, with its defaults. Only fields of the schema are copied. */
 function commandOf(input: CommandInput, id: string): Command {
   const { name, description = '', prefix = '' } = input;
   if (input.kind === 'prefix') return { id, name, description, kind: 'prefix', prefix };
@@ -84,7 +89,7 @@ function commandOf(input: CommandInput, id: string): Command {
   return { id, name, description, kind: 'slash', options };
 }
 
-/** The update that swaps a list in one step: a command of the same kind and name keeps the id that stands at that moment. */
+/** The update that replaces a list in one write. A command keeps the stored id of a command with the same kind and name. */
 function swap(fresh: readonly Command[]): object[] {
   const alike = { $and: [{ $eq: ['$$old.kind', '$$new.kind'] }, { $eq: ['$$old.name', '$$new.name'] }] };
   const standing = { $first: { $filter: { input: '$commands', as: 'old', cond: alike } } };
@@ -93,7 +98,10 @@ function swap(fresh: readonly Command[]): object[] {
   return [{ $set: { commands: { $map: { input: { $literal: fresh }, as: 'new', in: each } } } }];
 }
 
-/** Swaps the list of a scope, whose document is inserted first where it is missing: of two first PUTs that meet, no upsert decides. */
+/**
+ * Replaces the list of a scope. A missing document is inserted first. There is no upsert, because on DocumentDB two concurrent upserts may both report a new
+ * document.
+ */
 async function swapCommands(
   { db }: Platform,
   { _id, applicationId, serverId }: CommandScope & { _id: string },
@@ -106,15 +114,16 @@ async function swapCommands(
   }
 }
 
-/** The commands of one scope (docs/behavior/interactions.md#command-lists). Refuses `not_found` and `not_owner`. */
+/** The commands of one scope (docs/behavior/interactions.md#command-lists). Refuses with `not_found` and `not_owner`. */
 export async function listCommands(platform: Platform, actor: Actor, scope: CommandScope): Promise<Command[]> {
   const _id = await openScope(platform, actor, scope);
   return (await platform.db.commands.findOne({ _id }).lean())?.commands ?? [];
 }
 
 /**
- * Replaces every command of one scope (docs/behavior/interactions.md#command-lists). All are checked first, then one write replaces the list; one bad item
- * leaves the old list. A command of the same kind and name keeps its id. Refuses `invalid_request` with a path for each fault, `not_found`, `not_owner`.
+ * Replaces all commands of one scope (docs/behavior/interactions.md#command-lists). All are checked first, then one write replaces the list; one invalid
+ * command leaves the old list. A command of the same kind and name keeps its id. Refuses with `invalid_request` and a path for each fault, with `not_found` and
+ * with `not_owner`.
  */
 export async function replaceCommands(
   platform: Platform,
@@ -128,7 +137,9 @@ export async function replaceCommands(
   return swapCommands(platform, { ...input, _id }, fresh);
 }
 
-/** Removes one command of either scope (docs/behavior/interactions.md#command-lists). Refuses `not_found` and `not_owner`. */
+/**
+ * Removes one command from the list that contains it, of either scope (docs/behavior/interactions.md#command-lists). Refuses with `not_found` and `not_owner`.
+ */
 export async function removeCommand(
   platform: Platform,
   actor: Actor,

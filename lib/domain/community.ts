@@ -15,7 +15,7 @@ import { choosingMs, dropHeld, holdChannel, showChannel } from './held-channels.
 import { owes, requireRoom } from './owed-events.ts';
 import { unchooseChannel } from './removals.ts';
 
-/** What stands of Community and Discovery in a server, each field by the name that bodies and the audit log give it. */
+/** The Community and Discovery settings of a server. The fields have the names that request bodies and the audit log use. */
 export interface Settings {
   community: boolean;
   rulesChannelId: string | null;
@@ -26,7 +26,7 @@ export interface Settings {
   tags: string[];
 }
 
-/** The settings of a server, with what stands for those that nobody has set. */
+/** Returns the settings of a server, with defaults for those that nobody has set. */
 export const settingsOf = ({ community, listed, rulesChannelId, updatesChannelId, discovery }: ServerDoc): Settings => ({
   community,
   rulesChannelId: rulesChannelId ?? null,
@@ -37,13 +37,13 @@ export const settingsOf = ({ community, listed, rulesChannelId, updatesChannelId
   tags: discovery?.tags ?? [],
 });
 
-/** Settings as they are shown (docs/behavior/community.md#settings). */
+/** Settings as the API returns them (docs/behavior/community.md#settings). */
 export function shownSettings({ community, rulesChannelId, updatesChannelId, ...discovery }: Settings): CommunitySettings {
   const { listed, category, description, tags } = discovery;
   return { community, rulesChannelId, updatesChannelId, discovery: { listed, category, description, tags } };
 }
 
-/** The server as it stands in the database; 404 when it is gone. */
+/** Reads the server from the database. Refuses with 404 if it is deleted. */
 export const serverStanding = async ({ db }: Platform, serverId: string): Promise<ServerDoc> =>
   (await db.servers.findOne({ _id: serverId }).lean()) ?? refuse('not_found', { what: 'server' });
 
@@ -53,7 +53,10 @@ export async function getCommunity(platform: Platform, actor: Actor, serverId: s
   return shownSettings(settingsOf(server));
 }
 
-/** What a write of `changes` adds to a server so that it owes the news of its summary; nothing where that shows none of them. Refuses `unavailable` when it owes too much. */
+/**
+ * The update operators that add SERVER_UPDATE to a server's outbox; empty if `changes` contain neither `community` nor `listed`. Refuses with `unavailable` if
+ * the server has too many pending events.
+ */
 export function summaryNews(platform: Platform, { ob = [] }: ServerDoc, changes: Changes): object {
   if (!('community' in changes) && !('listed' in changes)) return {};
   requireRoom(ob.length);
@@ -82,8 +85,8 @@ async function turnOff(platform: EnqueuePlatform, actor: Actor, serverId: string
 }
 
 /**
- * The next value of `field`: an id, or `new` for a channel that is to be made. While Community is on, a missing value keeps the current one, and so does
- * `new` if there is a channel, so a repeated call makes no second one (docs/behavior/community.md#community-channels).
+ * The next value of `field`: an id, or `new` for a channel that is to be created. While Community is on, a missing value keeps the current one, and so does
+ * `new` if there is a channel, so that a repeated call creates no second one (docs/behavior/community.md#community-channels).
  */
 function choiceOf({ community, ...standing }: Settings, input: CommunityInput, field: ChosenField): string | null {
   const given = input[field];
@@ -91,20 +94,20 @@ function choiceOf({ community, ...standing }: Settings, input: CommunityInput, f
   return given ?? refuseField(`/${field}`, community ? 'cannot be null while Community is on' : 'is needed to turn Community on');
 }
 
-/** Refuses an id that is not of a text channel of this server which the caller can see. */
+/** Refuses an id unless it is a text channel of this server that the caller can view. */
 async function requireTextChannel(access: ServerAccess, actor: Actor, field: ChosenField, channelId: string): Promise<void> {
   const channel = await access.channel(channelId);
   if (channel?.kind !== 'text' || channel.heldAt || !(await mayView(access, actor.id, channelId)))
     refuseField(`/${field}`, 'is not a text channel of this server');
 }
 
-/** What settings shall become, and the channels that were made for that, held back still. */
+/** The new settings, and the channels that were created for them and are still hidden (`heldAt`). */
 interface Plan {
   set: Pick<Settings, 'community' | ChosenField>;
   made: ChannelDoc[];
 }
 
-/** Makes the channels that are asked for; null, and none made, when the server has no place for all of them. */
+/** Creates the requested channels, still hidden. Returns null and creates none if the server has no room for all of them. */
 async function planFor(platform: EnqueuePlatform, actor: Actor, server: ServerDoc, choices: Plan['set']): Promise<Plan | null> {
   const made: ChannelDoc[] = [];
   const set = { ...choices };
@@ -122,7 +125,7 @@ async function planFor(platform: EnqueuePlatform, actor: Actor, server: ServerDo
   return { set, made };
 }
 
-/** A filter for the server while its Community is as it was read. */
+/** Matches the server only while its Community settings are as they were read. */
 const asRead = ({ _id, community, rulesChannelId, updatesChannelId }: ServerDoc) => ({
   _id,
   community,
@@ -131,8 +134,9 @@ const asRead = ({ _id, community, rulesChannelId, updatesChannelId }: ServerDoc)
 });
 
 /**
- * Writes a plan over what it was made from, and shows the channels made for it; takes them away, and answers false, when others changed that meanwhile. A fault on
- * the way leaves them held back: the sweep finds out what came of it. A chosen channel that was deleted at the same moment is forgotten, as by its deletion.
+ * Writes a plan if the settings are still those that it was made from, and makes its new channels visible. If another request changed the settings meanwhile,
+ * deletes the channels and returns false. After an error the channels stay hidden, and the sweep shows or deletes them. A chosen channel that was deleted
+ * concurrently is cleared from the settings, as by its deletion. Refuses with `unavailable` if more than `choosingMs` passed since `began`.
  */
 async function carryOut(platform: EnqueuePlatform, server: ServerDoc, { set, made }: Plan, began: number): Promise<boolean> {
   if (performance.now() - began > choosingMs) refuse('unavailable', undefined, { retryAfter: 1 });
@@ -153,7 +157,7 @@ async function carryOut(platform: EnqueuePlatform, server: ServerDoc, { set, mad
   return true;
 }
 
-/** Turns Community on, or changes its channels: over what stands, and again when others changed that at the same moment. */
+/** Turns Community on or changes its channels. Starts again if another request changed the settings meanwhile. */
 async function turnOn(platform: EnqueuePlatform, actor: Actor, access: ServerAccess, input: CommunityInput): Promise<void> {
   const { _id: serverId } = access.server;
   for (;;) {
@@ -184,8 +188,9 @@ async function turnOn(platform: EnqueuePlatform, actor: Actor, access: ServerAcc
 
 /**
  * Turns Community on or off, or changes its channels (docs/behavior/community.md#community-channels). Needs Manage Server. Turning it on needs both channels,
- * each an id or `new`. While it is on, missing fields stay and null is refused. A chosen channel must be a text channel of the server when it is chosen; one
- * that becomes an announcement channel later stays chosen. `new` makes a channel if there is none, both or none of two. Refuses `too_many_channels`.
+ * each an id or `new`. While it is on, missing fields keep their value and null is refused. A chosen channel must be a text channel of the server when it is
+ * chosen; one that becomes an announcement channel later stays chosen. `new` creates a channel if none is chosen. If both are `new`, both channels are created
+ * or neither. Refuses with `too_many_channels`.
  */
 export async function setCommunity(
   platform: EnqueuePlatform,

@@ -8,13 +8,13 @@ import type { Actor } from './access.ts';
 /** How long a person's session lasts, in milliseconds: 90 days. */
 export const sessionLifeMs = 90 * 24 * 3_600_000;
 
-/** A token as text: `<its id>.<32 random bytes>`. Only its hash is stored (docs/behavior/requests.md#secrets). */
+/** Makes a token, `<id>.<32 random bytes>`, and its hash. Only the hash is stored (docs/behavior/requests.md#secrets). */
 export function newToken(id: string): { token: string; hash: string } {
   const token = `${id}.${newSecret()}`;
   return { token, hash: sha256(token) };
 }
 
-/** A credential that was checked, with the account it belongs to and the account's version it was checked under. */
+/** A checked credential, with its account and the access version of the account at the time of the check. */
 export interface Credential {
   readonly version: string | null;
   readonly token: TokenDoc;
@@ -32,9 +32,9 @@ function matches(token: string, stored: TokenDoc, now: number): boolean {
 export const tokenIdOf = (token: string): string | null => tokenPattern.exec(token)?.[1] ?? null;
 
 /**
- * Checks a token under `version`, its account's access version. null for an unknown, malformed, expired or wrong token, which all look the same.
- * `versionOf` is asked for the version only after the secret matched; it answers null while Redis is away, and then nothing is cached. `beforeRead` is called
- * before the database is read for a token that the cache does not prove, and may throw.
+ * Checks a token under the access version of its account. Returns null for an unknown, malformed, expired or wrong token, without saying which. `versionOf` is
+ * called only after the secret matched; it returns null while Redis is unavailable, and then nothing is cached. `beforeRead` is called before the database is
+ * read, which happens if the cache does not confirm the token; it may throw.
  */
 export async function checkToken(
   platform: Platform,
@@ -71,17 +71,17 @@ async function readCredential(
   return { version, token: stored, account };
 }
 
-/** Reads one id's version now. */
+/** Reads the current access version of one id. */
 const versionNow =
   (platform: Platform) =>
   async (id: string): Promise<string | null> =>
     (await platform.versions.read([id]))?.[0] ?? null;
 
-/** The credential behind `token`, checked now; null when there is none. For the gateway, which has no gate. */
+/** Checks `token` and returns its credential, or null if it is not valid. For the gateway, which has no preflight. */
 export const credentialOf = (platform: Platform, token: string): Promise<Credential | null> =>
   checkToken(platform, token, versionNow(platform));
 
-/** An actor for `account` whose versions are `known` or read when first needed. */
+/** Makes an actor for `account`. Its versions come from `known`, or are read when they are needed. */
 export function actorOf(platform: Platform, account: AccountDoc, known: ReadonlyMap<string, string | null>): Actor {
   return {
     account,

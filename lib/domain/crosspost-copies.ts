@@ -12,22 +12,25 @@ import { copyFiles, settleCopies } from './file-copies.ts';
 import { messageOf } from './message-draft.ts';
 import { relay } from './relay.ts';
 
-/** How many followers one job serves: what a crash repeats, and what one insert holds. */
+/** How many followers one job serves. A crash repeats at most these copies, and one insert has at most this many. */
 const chunk = 50;
-/** A chunk older than this was paused, and another worker has taken over (docs/guarantees.md#retries). In milliseconds. */
+/** A chunk older than this is abandoned: it was paused, and another worker may have taken over (docs/guarantees.md#retries). In milliseconds. */
 const chunkLifeMs = 5_000;
-/** What stands after the last follower: no channel has this id. */
+/** The progress mark after the last follower. It is greater than the id of any channel. */
 const afterAllFollowers = '9999999999999999999';
 
 type Face = NonNullable<MessageDoc['face']>;
 
-/** A crosspost under way: the message that owes copies, and the author line that they carry. */
+/** A pending crosspost: the message to copy, and the author that its copies show. */
 interface Crosspost {
   source: MessageDoc;
   face: Face;
 }
 
-/** The message, when it still owes copies and its channel still is an announcement channel; `over` when it owes some that shall not be made. */
+/**
+ * Returns the crosspost of a message; null if no copies are pending; `over` if its channel is deleted or no longer an announcement channel, so that the
+ * remaining copies are not made.
+ */
 async function crosspostOf(platform: WorkerPlatform, messageId: string): Promise<Crosspost | 'over' | null> {
   const filter = { _id: messageId, crosspostAt: trusted({ $exists: true }), deleted: trusted({ $exists: false }) };
   const source: MessageDoc | null = await platform.db.messages.findOne(filter).lean();
@@ -39,7 +42,7 @@ async function crosspostOf(platform: WorkerPlatform, messageId: string): Promise
   return { source, face: { username: name, displayName: `${name} #${channel.name}`, avatarUrl: iconUrl } };
 }
 
-/** The channels among `follows` that take a copy now. Rows of channels that are gone are deleted; a channel that is no text channel now is passed over. */
+/** The target channels of `follows` that get a copy now. Follows of deleted channels are deleted. A channel that is not a text channel now is skipped. */
 async function takersOf(platform: WorkerPlatform, follows: readonly FollowDoc[]): Promise<ChannelDoc[]> {
   const targetIds = follows.map(({ targetId }) => targetId);
   const channels: ChannelDoc[] = await platform.db.channels.find({ _id: trusted({ $in: targetIds }) }).lean();
@@ -72,17 +75,17 @@ function copyFor(platform: WorkerPlatform, { source, face }: Crosspost, target: 
   };
 }
 
-/** Whether anything of a copy can be seen: the files of a message that is being deleted are gone before it is. */
+/** Whether a copy shows anything. It may be empty, because the files of a message that is being deleted are deleted before the message. */
 const shows = ({ content, embeds, attachments }: MessageDraft): boolean => !isBlank(content) || embeds.length > 0 || attachments.length > 0;
 
-/** The copies that are missing among `targets`, made; those that stand are left as they are, also a deleted one's tombstone. */
+/** Makes the copies that are missing among `targets`. Existing copies stay as they are, and so do the tombstones of deleted copies. */
 async function makeCopies(platform: WorkerPlatform, crosspost: Crosspost, targets: readonly ChannelDoc[], began: number): Promise<void> {
   const { messages } = platform.db;
   const { source } = crosspost;
   const channelIds = targets.map(({ _id }) => _id);
   const made = await messages.find({ copyOf: source._id, channelId: trusted({ $in: channelIds }) }, { channelId: 1 }).lean();
   const have = new Set(made.map(({ channelId }) => channelId));
-  // Files belong to an id of their own until the copy has its one.
+  // Files get a temporary message id until the copy has its own.
   const owners = targets
     .filter(({ _id }) => !have.has(_id))
     .map((target) => ({ messageId: platform.ids.next(), channelId: target._id, target }));
@@ -110,15 +113,18 @@ async function makeCopies(platform: WorkerPlatform, crosspost: Crosspost, target
 }
 
 /**
- * Delivers the copies one channel after another, here and not through the queue: 500 drains waiting there at once would hold up everybody's posts. What
- * fails is left to the queue, and to the sweep.
+ * Relays the copies one channel after another, here and not through the queue: hundreds of relay jobs at once would delay all other posts. If a relay fails,
+ * the queue and the sweep take it over.
  */
 async function deliverCopies(platform: WorkerPlatform, targets: readonly ChannelDoc[]): Promise<void> {
   for (const { _id: channelId } of targets)
     await relay(platform, 'channel', channelId).catch(() => platform.nudge('relay-channel', { channelId }));
 }
 
-/** Ends a crosspost: what is passed by the mark needs no tombstones, and what has no mark is not looked at again. */
+/**
+ * Ends a crosspost: moves the progress mark past all followers, deletes the tombstones that are then not needed, and removes both marks, so that no job or
+ * sweep takes the message up again.
+ */
 async function finish(platform: WorkerPlatform, messageId: string): Promise<void> {
   const { messages } = platform.db;
   await messages.updateOne({ _id: messageId, crosspostAt: trusted({ $exists: true }) }, { $set: { crosspostTo: afterAllFollowers } });
@@ -127,10 +133,10 @@ async function finish(platform: WorkerPlatform, messageId: string): Promise<void
 }
 
 /**
- * Makes the next copies of a crossposted message, for at most 50 followers in the order of their ids after both `afterId` and the progress mark, then
- * enqueues the job for the followers after them (docs/behavior/community.md#copies). A repeat, also at the same time or after a crash, leaves one copy in each
- * channel: until the mark has passed the channel, the unique index on (message, channel) refuses a second copy, also where the first was deleted. A message
- * that is gone is skipped. If the channel is no announcement channel any more, the crosspost ends; existing copies stay.
+ * Makes the next copies of a crossposted message, for at most 50 followers in the order of their ids after both `afterId` and the progress mark, then enqueues
+ * the job for the followers after them (docs/behavior/community.md#copies). A repeated run, also a concurrent one or one after a crash, leaves one copy in each
+ * channel: until the mark has passed the channel, the unique index on (message, channel) refuses a second copy, even if the first was deleted. A deleted
+ * message is skipped. If the channel is no longer an announcement channel, the crosspost ends; existing copies stay.
  */
 export async function copyToFollowers(platform: WorkerPlatform, messageId: string, afterId: string): Promise<void> {
   const began = performance.now();
@@ -155,7 +161,7 @@ export async function copyToFollowers(platform: WorkerPlatform, messageId: strin
   if (more) await platform.enqueue('crosspost-message', { messageId, afterId: last.targetId });
 }
 
-/** Moves the progress mark on to `targetId`; it never goes back. */
+/** Moves the progress mark forward to `targetId`, never back, and deletes the tombstones that it has passed. */
 async function passTo(platform: WorkerPlatform, messageId: string, targetId: string): Promise<void> {
   await platform.db.messages.updateOne(
     { _id: messageId, crosspostAt: trusted({ $exists: true }) },

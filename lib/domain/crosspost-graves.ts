@@ -3,8 +3,8 @@ import type { MessageDoc } from '../store/models/message.ts';
 import type { Platform } from '../store/platform.ts';
 
 /**
- * The tombstones that may be removed now. A copy's stays until its crosspost's progress mark has passed the channel: as long as it stands, the unique
- * index on (message, channel) keeps a chunk that is run again from making the deleted copy anew.
+ * Returns the ids of the tombstones that may be removed now. The tombstone of a copy is kept until the progress mark of its crosspost has passed the channel:
+ * until then, the unique index on (message, channel) needs it to refuse the deleted copy when a chunk is run again.
  */
 export async function removableGraves(platform: Platform, graves: readonly MessageDoc[]): Promise<string[]> {
   const sources = [...new Set(graves.flatMap(({ copyOf }) => copyOf ?? []))];
@@ -18,7 +18,10 @@ export async function removableGraves(platform: Platform, graves: readonly Messa
   return graves.filter((grave) => !held(grave)).map((grave) => grave._id);
 }
 
-/** Removes the tombstones of a message's copies that were kept only for its crosspost: called once the progress mark stands at `passed`, or all are done. */
+/**
+ * Removes the tombstones of a message's copies that were kept only for its crosspost, up to the channel `passed`. Called after the progress mark has reached
+ * `passed`, or when the crosspost is over.
+ */
 export async function clearGraves(platform: Platform, messageId: string, passed: string): Promise<void> {
   await platform.db.messages.deleteMany({
     copyOf: messageId,

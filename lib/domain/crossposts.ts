@@ -11,17 +11,17 @@ import { owes } from './owed-events.ts';
 import { inPlace } from './places.ts';
 import { presentMessage } from './present.ts';
 
-/** What stands before the first follower: no channel has this id. */
+/** The progress mark before the first follower: no channel has this id. */
 export const beforeAllFollowers = '0000000000000000000';
 
-/** Asks for the next copies of a message, from its progress mark on. */
+/** Wakes the job that makes the next copies of a message, from its progress mark on. */
 const nudgeCopies = (platform: EnqueuePlatform, { _id: messageId, crosspostTo }: Pick<MessageDoc, '_id' | 'crosspostTo'>): void =>
   platform.nudge('crosspost-message', { messageId, afterId: crosspostTo ?? beforeAllFollowers });
 
 /**
- * Copies a message of an announcement channel to every following channel, once (docs/behavior/community.md#crossposts). One's own message needs Send Messages,
- * anyone else's Manage Messages. One conditional write stores the flag, the mark of the pending copies and the event; a worker makes the copies. `editedAt`
- * stays. Refuses `already_crossposted`, and 400 outside announcement channels and for a copy.
+ * Copies a message of an announcement channel to every following channel, once (docs/behavior/community.md#crossposts). The caller's own message needs Send
+ * Messages or Manage Messages, others need Manage Messages. One conditional write stores the flag, the mark of the pending copies and the event; a worker makes
+ * the copies. `editedAt` stays. Refuses with `already_crossposted`, and with 400 outside announcement channels and for a copy.
  */
 export async function crosspostMessage(platform: ApiPlatform, actor: Actor, channelId: string, messageId: string): Promise<Message> {
   const { channel, permissions } = await inPlace(platform, actor, channelId);
@@ -47,7 +47,7 @@ export async function crosspostMessage(platform: ApiPlatform, actor: Actor, chan
   return presentMessage(platform, updated, actor.account);
 }
 
-/** How long a crosspost may stand still before the sweep nudges it, in milliseconds; and how many one sweep takes. */
+/** How long a crosspost may make no progress before the sweep wakes its job, in milliseconds; and how many crossposts one sweep takes. */
 const sweepAfterMs = 10_000;
 const sweepMax = 100;
 

@@ -9,24 +9,30 @@ import type { Reading } from './codehost/index.ts';
 import { lastOf } from './delivery-log.ts';
 import { managedWebhook } from './webhooks.ts';
 
-/** A delivery as it arrived, read. */
+/** A delivery of a code host, after it was parsed. */
 export interface Arrival {
   event: string;
-  /** How the code host names it; null when it does not, or at too great length: then it is never taken for another. */
+  /** The id that the code host gave it; null if it has none or a too long one. Such a delivery is never treated as a repeat. */
   deliveryId: string | null;
   reading: Reading;
 }
 
 const dropped = { outcome: 'ignored', reason: 'the webhook was already connected' } as const;
 
-/** Frees the id of a delivery that is older than 24 hours, so it posts again (docs/behavior/webhooks.md#repeated-deliveries). Returns whether it did. */
+/**
+ * Frees the id of a delivery that is older than 24 hours, so that a new delivery with this id is posted (docs/behavior/webhooks.md#repeated-deliveries).
+ * Returns whether an id was freed.
+ */
 async function freeOld(platform: Platform, webhookId: string, deliveryId: string): Promise<boolean> {
   const old = trusted({ $lt: new Date(platform.now() - limits.deliveryKeptMs) });
   const filter = { webhookId, deliveryId, at: old, outcome: trusted({ $ne: 'waiting' }) };
   return (await platform.db.deliveries.updateOne(filter, { $unset: { deliveryId: 1 } })).modifiedCount > 0;
 }
 
-/** Stores a delivery; null when it came before, or another connected the webhook: unique indexes decide, however many come at once. */
+/**
+ * Stores a delivery; returns null if it is a repeat. A second `ping` of a webhook is stored as ignored. Unique indexes decide, so this also holds for
+ * concurrent deliveries.
+ */
 async function store(platform: Platform, doc: DeliveryDoc): Promise<DeliveryDoc | null> {
   const { deliveries } = platform.db;
   if (await insertNew(deliveries, doc)) return doc;
@@ -38,7 +44,7 @@ async function store(platform: Platform, doc: DeliveryDoc): Promise<DeliveryDoc 
   return (await insertNew(deliveries, second)) ? second : null;
 }
 
-/** Whether an ignored delivery goes into the log: a webhook that gets very many shows a part of them, so that they cannot fill the database. */
+/** Whether an ignored delivery is added to the log. A webhook that gets very many has only a part of them in its log, so that they cannot fill the database. */
 async function isKept({ gate }: ApiPlatform, webhookId: string): Promise<boolean> {
   const bucket = {
     key: `ignored:${webhookId}`,
@@ -51,8 +57,8 @@ async function isKept({ gate }: ApiPlatform, webhookId: string): Promise<boolean
 
 /**
  * Stores a delivery in one write and wakes the worker that posts it (docs/behavior/webhooks.md#delivery-requests). Returns whether it will be posted. It will
- * not if its kind posts nothing, if the same one came within 24 hours and waits or was posted, or if it is a second `ping`. One that failed is posted when
- * it is sent again.
+ * not if events of its kind post nothing, if it repeats a delivery of the last 24 hours that waits or was posted, or if it is a second `ping`. One that failed
+ * is posted when it is sent again.
  */
 export async function acceptDelivery(
   platform: ApiPlatform,
@@ -74,7 +80,7 @@ export async function acceptDelivery(
     at: new Date(platform.now()),
     recent: true,
   });
-  // What is ignored is nudged for too: the worker keeps the log short.
+  // Wakes the worker for ignored deliveries too, because it trims the log.
   if (stored) platform.nudge('post-deliveries', { webhookId });
   return stored?.outcome === 'waiting';
 }
@@ -88,7 +94,7 @@ const shown = ({ _id, at, event, action, outcome, reason }: DeliveryDoc): Webhoo
   reason,
 });
 
-/** The last 50 deliveries to a webhook whose outcome is known, newest first; one that waits comes when it is posted. Refuses as `managedWebhook`. */
+/** Returns the last 50 deliveries to a webhook, newest first, without those that still wait. Refuses as `managedWebhook` does. */
 export async function listWebhookDeliveries(platform: Platform, actor: Actor, webhookId: string): Promise<WebhookDeliveryPage> {
   const { _id } = await managedWebhook(platform, actor, webhookId);
   const found = await lastOf(platform, _id, 0, limits.webhookDeliveriesListed);

@@ -16,19 +16,22 @@ import { messageOfCreate } from './message-draft.ts';
 import { storeWebhookMessage } from './webhook-posts.ts';
 import { takePlace } from './webhook-window.ts';
 
-/** How long a drain holds its webhook unless it says that it ended, in milliseconds: its process died. */
+/** How long a run holds its webhook if it does not release it, because its process died. In milliseconds. */
 const heldMs = 5_000;
-/** A drain older than this begins nothing more: its webhook may soon be another's. In milliseconds. */
+/** A run older than this starts nothing more, because another run may soon hold its webhook. In milliseconds. */
 const drainMs = 4_000;
-/** When to come again while another holds the webhook or it rests, in milliseconds. */
+/** When to try again while another run holds the webhook or it is paused, in milliseconds. */
 const busyMs = 500;
-/** How often a message is refused before its delivery has failed. */
+/** How often storing a message is tried before its delivery has failed. */
 const triesMax = 5;
 
-/** A webhook that this process drains, until `drainAt`. */
+/** A webhook that this process holds until `drainAt`. */
 type Held = WebhookDoc & { drainAt: Date };
 
-/** Takes a webhook for draining: one conditional update by the database's clock, so that one drain at a time has it. null when another has it, or it rests. */
+/**
+ * Holds a webhook, by one conditional update with the database's clock, so that one run at a time posts its deliveries. Returns null if another run holds it,
+ * or it is paused.
+ */
 async function hold({ db }: Platform, webhookId: string): Promise<Held | null> {
   const free = { $lte: [{ $ifNull: ['$drainAt', new Date(0)] }, '$$NOW'] };
   const held = await db.webhooks.collection.findOneAndUpdate(
@@ -39,27 +42,27 @@ async function hold({ db }: Platform, webhookId: string): Promise<Held | null> {
   return held as unknown as Held | null;
 }
 
-/** Gives a webhook back; it rests for `restMs`, as nothing can be posted before. */
+/** Releases a webhook and pauses it for `restMs`, because nothing can be posted before. */
 async function release({ db }: Platform, { _id, drainAt }: Held, restMs: number): Promise<void> {
   await db.webhooks.collection.updateOne({ _id: _id as never, drainAt }, [{ $set: { drainAt: { $add: ['$$NOW', restMs] } } }], bookkeeping);
 }
 
 const stillThere = async ({ db }: Platform, webhookId: string): Promise<boolean> => (await db.webhooks.exists({ _id: webhookId })) !== null;
 
-/** The delivery whose turn it is. */
+/** The oldest waiting delivery of a webhook. */
 const nextOf = async ({ db }: Platform, webhookId: string): Promise<DeliveryDoc | null> =>
   (await db.deliveries.collection.findOne({ webhookId, recent: true, outcome: 'waiting' } as never, {
     sort: { _id: 1 },
     hint: recentIndex,
   })) as unknown as DeliveryDoc | null;
 
-/** Lets the ids of this process come above the newest message of the channel, whoever's clock made that. */
+/** Makes the next ids of this process greater than the id of the newest message in the channel, even if that was made by a clock that is ahead. */
 async function noteNewest(platform: Platform, { channelId }: WebhookDoc): Promise<void> {
   const newest = await newestIn(platform, channelId);
   if (newest !== null) platform.ids.note(idTimeMs(newest) + 1);
 }
 
-/** Fixes what the message of a delivery will say, before it is stored. null when it was another's. */
+/** Marks a delivery as begun and fixes the content of its message, before the message is stored. Returns null if another run changed the delivery first. */
 async function claim(platform: WorkerPlatform, delivery: DeliveryDoc): Promise<DeliveryDoc | null> {
   const { _id, begun, more } = delivery;
   if (begun) return delivery;
@@ -71,7 +74,7 @@ async function claim(platform: WorkerPlatform, delivery: DeliveryDoc): Promise<D
 
 const embedOf = ({ more, count = 1, facts }: DeliveryDoc): Embed => (more ? moreEvents(count) : renderDelivery(facts as Facts));
 
-/** Ends the wait of a delivery. A mark that a crash takes back is set again: its message stands by then. */
+/** Sets the outcome of a waiting delivery. If a crash of the database undoes this, the next run finds the stored message and sets the outcome again. */
 async function settle(
   { db }: Platform,
   { _id }: DeliveryDoc,
@@ -81,7 +84,11 @@ async function settle(
   await db.deliveries.updateOne({ _id, outcome: 'waiting' }, { $set: set, $unset: { facts: 1, ...unset } }, bookkeeping);
 }
 
-/** Counts a message that was refused; the last time its delivery has failed, holds up no other, and posts if it is sent again. Throws `error` before that. */
+/**
+ * Handles an error of storing a delivery's message. A `Refusal`, or the fifth error of another kind, sets the outcome `failed`: the delivery then holds up no
+ * others, and is posted if it is sent again. Other errors are counted and thrown. If the database is unavailable or the webhook is deleted, `error` is thrown
+ * and not counted.
+ */
 async function refused(platform: WorkerPlatform, delivery: DeliveryDoc, error: unknown): Promise<void> {
   if (isUnavailable(error) || !(await stillThere(platform, delivery.webhookId))) throw error;
   const final = error instanceof Refusal;
@@ -94,19 +101,19 @@ async function refused(platform: WorkerPlatform, delivery: DeliveryDoc, error: u
   await settle(platform, delivery, { outcome: 'failed', reason }, { deliveryId: 1, connects: 1 });
 }
 
-/** The message of a delivery, when it is stored already: the process died that did it. */
+/** The message of a delivery, if a process stored it and died before it set the outcome. */
 const storedOf = async (platform: Platform, { _id, begun, webhookId }: DeliveryDoc): Promise<MessageDoc | null> => {
   const stored = begun ? await messageOfCreate(platform, _id) : null;
   return stored?.authorId === webhookId ? stored : null;
 };
 
-/** What became of a delivery whose message is stored. */
+/** The outcome of a delivery whose message is stored. */
 const postedAs = ({ more }: DeliveryDoc, { _id: messageId }: MessageDoc): Pick<DeliveryDoc, 'outcome' | 'messageId'> => ({
   outcome: more ? 'merged' : 'posted',
   messageId,
 });
 
-/** Posts one delivery when there is a place for it; else answers after how many milliseconds there may be one. */
+/** Posts one delivery if the webhook's rate allows it. Otherwise returns after how many milliseconds it may. */
 async function post(platform: WorkerPlatform, webhook: WebhookDoc, delivery: DeliveryDoc): Promise<number | null> {
   const earlier = await storedOf(platform, delivery);
   if (earlier) {
@@ -135,7 +142,7 @@ async function post(platform: WorkerPlatform, webhook: WebhookDoc, delivery: Del
   return null;
 }
 
-/** Posts what waits, oldest first, until nothing does or there is no place; answers as `postDeliveries`. */
+/** Posts the waiting deliveries, oldest first, until none waits, the rate allows no more, or `goesOn` returns false. Returns what `postDeliveries` does. */
 async function drain(platform: WorkerPlatform, webhook: Held, goesOn: () => boolean): Promise<number | null> {
   await mergeOverflow(platform, webhook._id, goesOn);
   await trimDeliveries(platform, webhook._id, goesOn);
@@ -151,9 +158,9 @@ async function drain(platform: WorkerPlatform, webhook: Held, goesOn: () => bool
 
 /**
  * Posts the deliveries of one webhook in the order of their arrival, each once, at the pace of the webhook's rate (docs/behavior/webhooks.md#order-and-pace).
- * Those that wait beyond the first 100 are merged first. Returns after how many milliseconds to run again, or null if nothing waits. Two runs at once do no
- * harm: one of them holds the webhook. If a paused process continues beside another one, a unique index still lets the message of a delivery be stored only
- * once. The deliveries of a webhook that is gone are deleted.
+ * Deliveries that wait beyond the first 100 are merged first. Returns after how many milliseconds to run again, or null if nothing waits. Concurrent runs do no
+ * harm: only one holds the webhook. If a paused process continues beside another one, a unique index still lets the message of a delivery be stored only once.
+ * The deliveries of a deleted webhook are deleted.
  */
 export async function postDeliveries(platform: WorkerPlatform, webhookId: string): Promise<number | null> {
   const until = performance.now() + drainMs;
@@ -170,18 +177,21 @@ export async function postDeliveries(platform: WorkerPlatform, webhookId: string
     if (await stillThere(platform, webhookId)) throw error;
     await forgetDeliveries(platform, webhookId);
   } finally {
-    // If this is lost, the webhook is free again after its time.
+    // If this fails, the webhook is free again at `drainAt`.
     await release(platform, webhook, restMs ?? 0).catch(() => undefined);
   }
   return restMs;
 }
 
-/** How long a delivery has waited, and its webhook has had no drain, when the sweep takes it up, in milliseconds. */
+/** How long a delivery must have waited, and its webhook must have been free, before the sweep takes it up. In milliseconds. */
 const sweepAfterMs = 2_000;
-/** How many webhooks the sweep drains at once. */
+/** How many webhooks the sweep handles at once. */
 const drainsAtOnce = 4;
 
-/** The webhooks with deliveries that wait for more than 2 s, or whose webhook is gone; without those that a drain holds, or that rest until there is a place. */
+/**
+ * The webhooks, also deleted ones, with deliveries that have waited for more than 2 s. Webhooks that are held or paused, or were so within the last 2 s, are
+ * left out.
+ */
 async function overdueWebhooks({ db, now }: Platform): Promise<string[]> {
   const before = new Date(now() - sweepAfterMs);
   const found = await db.deliveries.collection

@@ -3,10 +3,10 @@ import { bookkeeping, trusted } from '../store/database.ts';
 import { type DeliveryDoc, recentIndex } from '../store/models/delivery.ts';
 import type { Platform } from '../store/platform.ts';
 
-/** How many deliveries one write takes in: far below the time that one operation may take. */
+/** How many deliveries one write changes: few enough that it takes far less time than one operation may take. */
 export const chunk = 250;
 
-/** The deliveries of a webhook that do not wait any more and are kept for its log, newest first, but for the first `skip`. */
+/** The deliveries in the log of a webhook, newest first, without the first `skip`. Waiting deliveries are not in the log. */
 export const lastOf = async ({ db }: Platform, webhookId: string, skip: number, limit: number): Promise<DeliveryDoc[]> =>
   (await db.deliveries.collection
     .find({ webhookId, recent: true, outcome: { $ne: 'waiting' } })
@@ -18,8 +18,8 @@ export const lastOf = async ({ db }: Platform, webhookId: string, skip: number, 
     .toArray()) as unknown as DeliveryDoc[];
 
 /**
- * Keeps the log short: of what came before the last 50 that do not wait, ignored deliveries go, and the others stay until they are 24 hours old, as one of the
- * same id posts once in that time. The connected notice stays for good.
+ * Trims the log of a webhook to the last 50 deliveries that no longer wait. Older ignored deliveries are deleted. Other older ones are kept until they are 24
+ * hours old, because until then a delivery with the same id is a repeat. The connected notice does not expire.
  */
 export async function trimDeliveries(platform: Platform, webhookId: string, goesOn: () => boolean): Promise<void> {
   const { deliveries } = platform.db;
@@ -38,7 +38,7 @@ export async function trimDeliveries(platform: Platform, webhookId: string, goes
   }
 }
 
-/** Deletes the deliveries of a webhook that is gone; what is not recent goes by itself within 24 hours. */
+/** Deletes the deliveries of a deleted webhook. Those that are no longer `recent` expire within 24 hours. */
 export async function forgetDeliveries({ db }: Platform, webhookId: string): Promise<void> {
   const { deliveries } = db;
   await deliveries.deleteMany({ webhookId, connects: true });
@@ -49,7 +49,10 @@ export async function forgetDeliveries({ db }: Platform, webhookId: string): Pro
   }
 }
 
-/** Lets the log of a webhook that is about to be deleted end by itself, whatever dies then. What waits stays: if the webhook is gone, a worker finds that out. */
+/**
+ * Makes the log of a webhook expire before the webhook is deleted, so that a crash leaves nothing behind. Waiting deliveries stay: a worker deletes them when
+ * it finds that the webhook is deleted.
+ */
 export async function expireDeliveries(platform: Platform, webhookId: string): Promise<void> {
   const expiresAt = new Date(platform.now());
   const { deliveries } = platform.db;

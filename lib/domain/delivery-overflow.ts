@@ -9,7 +9,7 @@ const open = { outcome: 'waiting', begun: trusted({ $exists: false }) } as const
 
 type Waiting = Pick<DeliveryDoc, '_id' | 'more' | 'begun'>;
 
-/** What of a webhook waits, oldest first, after `after`. */
+/** The waiting deliveries of a webhook with an id after `after`, oldest first. */
 const waitingOf = async ({ db }: Platform, webhookId: string, after: string, limit: number): Promise<Waiting[]> =>
   (await db.deliveries.collection
     .find({ webhookId, recent: true, outcome: 'waiting', _id: { $gt: after } } as never)
@@ -21,12 +21,12 @@ const waitingOf = async ({ db }: Platform, webhookId: string, after: string, lim
 
 /**
  * Merges the deliveries of a webhook that wait beyond the first 100 into one post, "and N more events", in the place of the first of them
- * (docs/behavior/webhooks.md#overflow). While such a post waits, later deliveries are merged into it. Only marks are written, and N is counted from them when
- * the post is made, so N is right wherever a run was interrupted. The caller must hold the webhook's drain.
+ * (docs/behavior/webhooks.md#overflow). While such a post waits, later deliveries are merged into it. Only marks are written; N is counted from them when the
+ * post is made, so N is right even if a run was interrupted. The caller must hold the webhook.
  */
 export async function mergeOverflow(platform: Platform, webhookId: string, goesOn: () => boolean): Promise<void> {
   const { deliveries } = platform.db;
-  // The first events with one too many, a post of more events whose time has come, and one whose time has not.
+  // Enough to find 101 events, one merged post that has begun, and one that has not.
   const first = await waitingOf(platform, webhookId, '', limits.deliveriesWaiting + 3);
   const events = first.filter(({ more }) => !more);
   const standing = first.find(({ more, begun }) => more && !begun);
@@ -43,6 +43,6 @@ export async function mergeOverflow(platform: Platform, webhookId: string, goesO
   }
 }
 
-/** How many events the post of `carrier` tells of: itself and those that were merged into it. */
+/** How many events the merged post `carrier` stands for: its own, and those that were merged into it. */
 export const countMerged = async ({ db }: Platform, carrier: Pick<DeliveryDoc, '_id'>): Promise<number> =>
   1 + (await db.deliveries.countDocuments({ into: carrier._id }));

@@ -1,6 +1,6 @@
 const unknown = 'Unknown device';
 
-/** What tells a browser, each before those whose names it carries too. */
+/** The patterns of browsers. A browser comes before those whose names its user agent contains too. */
 const browsers: readonly [RegExp, string][] = [
   [/\bEdg(?:A|iOS)?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],
@@ -10,7 +10,7 @@ const browsers: readonly [RegExp, string][] = [
   [/\bVersion\/\S+ (?:Mobile\/\S+ )?Safari\//, 'Safari'],
 ];
 
-/** What tells a system, each before those whose names it carries too. */
+/** The patterns of operating systems. A system comes before those whose names its user agent contains too. */
 const systems: readonly [RegExp, string][] = [
   [/\bWindows\b/, 'Windows'],
   [/\bAndroid\b/, 'Android'],
@@ -24,7 +24,7 @@ const systems: readonly [RegExp, string][] = [
 const nameIn = (userAgent: string, table: readonly [RegExp, string][]): string | undefined =>
   table.find(([pattern]) => pattern.test(userAgent))?.[1];
 
-/** What a `User-Agent` header says in plain words: `Firefox on Windows`, or the name of a program, such as `curl`. At most 64 characters are shown of it. */
+/** Describes a `User-Agent` header in plain words: `Firefox on Windows`, or the name of a program, such as `curl`. The result has at most 64 characters. */
 export function deviceNameOf(userAgent: string): string {
   const text = userAgent.slice(0, 512);
   const browser = nameIn(text, browsers);

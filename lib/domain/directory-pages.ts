@@ -2,7 +2,7 @@ import { limits } from '../base/limits.ts';
 import { folded } from '../base/text.ts';
 import type { DirectoryQuery } from '../contract/discovery.ts';
 
-/** Where a page of Discovery or of the App Directory begins, and how long it is; `last` when nothing after it is served. */
+/** Where a page of Discovery or of the App Directory begins, and how long it is. `last` says that no page after it is served. */
 export interface Page {
   skip: number;
   limit: number;
@@ -15,15 +15,15 @@ export function pageOf({ offset = 0, limit = limits.discoveryPageDefault }: Dire
   return { skip: Math.min(offset, most), limit, last: offset >= most };
 }
 
-/** What is shown of a page for which one more than its length was looked for. */
+/** Cuts the items that were found to the length of the page. The query must have asked for one item more, which shows whether there is a next page. */
 export const cutPage = <T>(found: readonly T[], { limit, last }: Page): { items: T[]; hasMore: boolean } => ({
   items: found.slice(0, limit),
   hasMore: !last && found.length > limit,
 });
 
 /**
- * A filter for documents one of whose `texts`, field paths of what `folded` made, holds `q`: literally, in any case, without the white space around it. Nothing
- * is asked by a blank `q`. An index of bytes and no pattern: no character means anything else than itself.
+ * Matches documents that contain `q` in one of the fields `texts`, whose text was stored through `folded`. `q` is trimmed and matched literally, in any case. A
+ * blank `q` matches all documents. Uses `$indexOfBytes` and no pattern, so no character has a special meaning.
  */
 export function textHolds(q: string | undefined, texts: readonly string[]): { $expr?: object } {
   const wanted = folded(q?.trim() ?? '');

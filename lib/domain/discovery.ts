@@ -15,7 +15,10 @@ import { cutPage, pageOf, textHolds } from './directory-pages.ts';
 import { joinServer } from './joining.ts';
 import { onlineCountsOf } from './online-counts.ts';
 
-/** Tags as they are kept: trimmed, the first of those that are alike in any case; counted and measured after that. */
+/**
+ * Returns tags as they are stored: trimmed, and only the first of those that differ only in case. Refuses a tag that is blank or too long after trimming, and
+ * too many tags after duplicates are removed.
+ */
 function tagsOf(given: readonly string[]): string[] {
   const tags = new Map<string, string>();
   for (const [at, raw] of given.entries()) {
@@ -28,7 +31,7 @@ function tagsOf(given: readonly string[]): string[] {
   return [...tags.values()];
 }
 
-/** What a body sets, as it is kept. */
+/** The settings in a request body, as they are stored. */
 const givenOf = ({ listed, category, description, tags }: DiscoveryInput): Partial<Settings> => ({
   ...(listed === undefined ? {} : { listed }),
   ...(category === undefined ? {} : { category }),
@@ -36,14 +39,14 @@ const givenOf = ({ listed, category, description, tags }: DiscoveryInput): Parti
   ...(tags === undefined ? {} : { tags: tagsOf(tags) }),
 });
 
-/** Refuses settings that a server of these types may not have, in the order of docs/behavior/community.md#listing. */
+/** Refuses settings that this server may not have, in the order of docs/behavior/community.md#listing. */
 function requireListable({ types }: ServerDoc, given: Partial<Settings>, after: Settings): void {
   if (given.listed && isTeamServer(types)) refuse('team_server');
   if (given.listed && !after.community) refuseField('/listed', 'needs a Community server');
   if (after.listed && isBlank(after.description)) refuseField('/description', 'is needed while the server is listed');
 }
 
-/** The fields of the server's document that hold these settings, with what is searched of them. */
+/** The fields of the server's document for these settings, including the search fields. */
 const fieldsOf = ({ listed, category, description, tags }: Partial<Settings>): object => ({
   ...(listed === undefined ? {} : { listed }),
   ...(category === undefined ? {} : { 'discovery.category': category }),
@@ -52,9 +55,9 @@ const fieldsOf = ({ listed, category, description, tags }: Partial<Settings>): o
 });
 
 /**
- * Changes what Discovery shows of a server, and whether it is listed; what is left out stays. Needs Manage Server. Refuses `team_server` to list a staff or
- * developer server, and 400 what is no Community server or has no description. One conditional write over what was looked at: a grant of types, Community turned
- * off, or a description cleared at the same moment counts.
+ * Changes the Discovery settings of a server, and whether it is listed. Missing fields keep their value. Needs Manage Server. Refuses with `team_server` to
+ * list a staff or developer server, and with 400 to list a server without Community or without a description. One conditional write requires what was checked,
+ * so it respects a concurrent grant of types, Community being turned off, or a cleared description.
  */
 export async function setDiscovery(
   platform: EnqueuePlatform,
@@ -84,12 +87,12 @@ export async function setDiscovery(
   }
 }
 
-/** What is searched of a server. */
+/** The fields of a server that are searched. */
 const searched = ['search.name', 'search.description', 'search.tags'];
 
 /**
- * A page of the servers in Discovery, most members first. `q` is looked for literally and in any case in name, description and tags. Servers that have become the
- * platform team's are left out, also before their listing is taken away.
+ * Returns a page of the servers in Discovery, most members first. `q` is matched literally and in any case in name, description and tags. Staff and developer
+ * servers are left out, even if they are still marked as listed.
  */
 export async function listDiscovery(platform: Platform, actor: Actor, query: DiscoveryQuery): Promise<DiscoveryPage> {
   const page = pageOf(query);
@@ -138,12 +141,12 @@ async function itemsOf(platform: Platform, actor: Actor, servers: readonly Serve
   });
 }
 
-/** The one refusal without a code: the same for servers that are not listed and that do not exist (docs/behavior/community.md#joining). */
+/** The only error without a `code`. It is the same for servers that are not listed and for those that do not exist (docs/behavior/community.md#joining). */
 const notListed = (): never => refuse('not_found', { what: 'Discovery listing' }, { codeless: true });
 
 /**
- * Joins the caller to a listed server without an invite, by the rules of `joinServer`, and answers the server in full. People only. 404 without a code comes
- * first, for what is not listed, also for who is in it.
+ * Adds the caller to a listed server without an invite, by the rules of `joinServer`, and returns the full server. People only. A server that is not listed is
+ * refused first, with 404 without a code, also for its members.
  */
 export async function joinByDiscovery(platform: EnqueuePlatform, actor: Actor, serverId: string): Promise<Server> {
   const access = isId(serverId) ? await loadServerNow(platform, serverId) : null;
@@ -153,7 +156,7 @@ export async function joinByDiscovery(platform: EnqueuePlatform, actor: Actor, s
   try {
     return await joinServer(platform, actor, access);
   } catch (error) {
-    if (error instanceof Refusal && error.code === 'not_found') notListed(); // the server went at the same moment
+    if (error instanceof Refusal && error.code === 'not_found') notListed(); // the server was deleted concurrently
     throw error;
   }
 }

@@ -39,14 +39,17 @@ async function insertDm(platform: Platform, dm: DmDoc): Promise<DmDoc> {
   return standing;
 }
 
-/** Makes the DM of two accounts with this id, or answers the one that stands: the pair is unique, whoever opens it when. Checks nothing. */
+/**
+ * Creates the DM of two accounts with this id, or returns the existing one. A unique index allows one DM for each pair, also under concurrent calls. Checks
+ * nothing.
+ */
 export const openPair = (platform: Platform, id: string, two: Two): Promise<DmDoc> => insertDm(platform, newDm(platform, id, two));
 
-/** The DMs of an account, newest activity first: the latest post or, without one, the opening. At most 1,000. */
+/** The DMs of an account, latest activity first. A DM without posts counts by its creation. At most 1,000. */
 export const dmsOf = (platform: Platform, userId: string): Promise<DmDoc[]> =>
   platform.db.dms.find({ userIds: userId }).sort({ activeId: -1 }).limit(limits.dmsListed).lean().exec();
 
-/** DMs as `actor` sees them, in the order given: one query for the accounts that are not cached, one question about who is connected. */
+/** Returns DMs as `actor` sees them, in the given order. Makes one query for the accounts that are not cached, and one lookup of who is connected. */
 export async function showDms(platform: Platform, actor: Actor, dms: readonly DmDoc[]): Promise<DmChannel[]> {
   if (dms.length === 0) return [];
   const others = dms.map(({ userIds: [one, other] }) => (one === actor.id ? other : one));
@@ -67,8 +70,9 @@ function recipientOf(accounts: ReadonlyMap<string, AccountDoc>, connected: Reado
 }
 
 /**
- * Opens the DM of the caller with an account that shares a server, or finds it; one that stands is found also without a shared server. `made`: it was made
- * under `newId`, now or by the call that is taken up again. Refuses 400 for oneself and for an account that is not there, 403 `no_shared_server`.
+ * Returns the DM of the caller with another account, and creates it if they share a server. An existing DM is returned even if they share none. `made`: the DM
+ * was created under `newId`, by this call or by an earlier try of it. Refuses with 400 for the caller's own account and for an unknown one, and with 403
+ * `no_shared_server`.
  */
 export async function openDm(
   platform: Platform,

@@ -16,7 +16,7 @@ import { windows } from './interaction-states.ts';
 
 type Outcome = NonNullable<InteractionDoc['delivery']>;
 
-/** What of a reason is kept, in characters. */
+/** The most characters of a reason that are stored. */
 const reasonChars = 300;
 
 const failed = (reason: string, sent: Pick<Outcome, 'status' | 'ms'> = { status: null, ms: 0 }): Outcome => ({
@@ -27,13 +27,13 @@ const failed = (reason: string, sent: Pick<Outcome, 'status' | 'ms'> = { status:
 });
 
 /**
- * At most 8 answers of endpoints are applied at once in this process, while any number of requests waits for an answer. A burst would otherwise take every
- * database connection from the queues, and fail itself (docs/guarantees.md#p11-bounded-resources). Under overload the newest go first, because the oldest
- * have no time left.
+ * At most 8 answers of endpoints are applied at once in this process. The number of requests that wait for an answer is not limited here. Otherwise a burst
+ * would take every database connection from the queues, and fail itself (docs/guarantees.md#p11-bounded-resources). Under overload the newest go first, because
+ * the oldest have no time left.
  */
 const applyingTurns = createTurns(8, { newestFirst: true });
 
-/** Claims the one request of an interaction; null when it was claimed before, is answered, or its 3 seconds are over. */
+/** Claims an interaction, so that only this worker makes its one request. Returns null if it was claimed before, is answered, or its 3 seconds are over. */
 async function claim(platform: WorkerPlatform, id: string): Promise<(InteractionDoc & { deliveredAt: Date }) | null> {
   const claimed = await platform.db.interactions.collection.findOneAndUpdate(
     { _id: id as never, endpoint: true, state: 'created', deliveredAt: null, $expr: windows.answering },
@@ -47,8 +47,8 @@ const note = (platform: WorkerPlatform, id: string, delivery: Outcome): Promise<
   platform.db.interactions.updateOne({ _id: id }, { $set: { delivery } });
 
 /**
- * Applies the 200 of an endpoint exactly as a callback, and notes the outcome in the same write (docs/behavior/interactions.md#endpoint-answers). The pending
- * events of the interaction are relayed at once: a job would cost a third of the whole use.
+ * Applies the 200 of an endpoint exactly like a callback, and stores the outcome in the same write (docs/behavior/interactions.md#endpoint-answers). The
+ * pending events of the interaction are relayed at once: a job for them would be a third of the total cost of using a command.
  */
 async function apply(
   platform: WorkerPlatform,
@@ -72,24 +72,24 @@ async function apply(
   await relayInteraction(platform, decided.interaction, began);
 }
 
-/** A claimed interaction whose request can be made: nothing but the request is left to do. */
+/** A claimed interaction for which only the request is left to make. */
 interface Ready {
   interaction: InteractionDoc;
   request: Omit<EndpointRequest, 'timeoutMs'>;
-  /** When its 3 seconds are over, by the process' monotonic clock. */
+  /** When its 3 seconds are over, by the monotonic clock of the process. */
   endsAt: number;
-  /** Gives its place among the requests back. */
+  /** Releases its slot among the requests in flight. */
   land: () => void;
 }
 
-/** What a claimed interaction is sent as, and where to, as things stand now; or why it is not sent. */
+/** Builds the request of a claimed interaction from the current state. If it cannot be sent, returns the outcome with the reason. */
 async function prepare(
   platform: WorkerPlatform,
   interaction: InteractionDoc & { deliveredAt: Date },
   askedAt: number,
 ): Promise<Ready | Outcome> {
   const { _id: id, applicationId, serverId, botId, channelId, createdAt, deliveredAt } = interaction;
-  const leftMs = createdAt.getTime() + limits.answerWindowMs - deliveredAt.getTime(); // by the database's clock alone
+  const leftMs = createdAt.getTime() + limits.answerWindowMs - deliveredAt.getTime(); // both by the database's clock
   const endsAt = askedAt + leftMs;
   const access = serverId === null ? null : await loadServerNow(platform, serverId);
   if (serverId !== null && !(access && (await mayView(access, botId, channelId))))
@@ -107,22 +107,22 @@ async function prepare(
   return land ? { interaction, request, endsAt, land } : failed('busy: too many requests of the application wait for their answer');
 }
 
-/** Claims an interaction and prepares its request; null when there is none to make. Rejects while a store is away. */
+/** Claims an interaction and prepares its request. Returns null if there is none to make. Rejects while a store is unavailable. */
 async function take(platform: WorkerPlatform, id: string): Promise<Ready | Outcome | null> {
-  const askedAt = performance.now(); // the database decides after this moment, however late its answer comes
+  const askedAt = performance.now(); // read before the claim, so that `endsAt` is never too late
   const interaction = await claim(platform, id);
   if (!interaction) return null;
   failpoint(platform.config, 'after-endpoint-claim');
   try {
     return await prepare(platform, interaction, askedAt);
   } catch (error) {
-    // Nothing was sent: the claim is given back, for the sweep to try again while there is time.
+    // Nothing was sent, so the claim is removed, and the sweep can try again while there is time.
     await platform.db.interactions.updateOne({ _id: id }, { $set: { deliveredAt: null } });
     throw error;
   }
 }
 
-/** Makes the one request, within what is left of the 3 seconds, and applies the answer, or notes why there is none. */
+/** Makes the one request within the rest of the 3 seconds, and applies the answer or stores why there is none. */
 async function send(platform: WorkerPlatform, { interaction, request, endsAt, land }: Ready): Promise<void> {
   try {
     const timeoutMs = Math.floor(endsAt - performance.now());
@@ -140,9 +140,10 @@ async function send(platform: WorkerPlatform, { interaction, request, endsAt, la
 }
 
 /**
- * Posts an interaction to its application's Interactions Endpoint (docs/behavior/interactions.md#endpoint-requests): at most once, because the claim is
- * written before the request (docs/guarantees.md#p8-endpoint-requests). Without a valid answer the callback route stays open until the time is over. Notes the
- * outcome for the application's owner. Resolves to a function that makes the request, which the caller can run detached, or to null if there is none to make.
+ * Posts an interaction to its application's Interactions Endpoint (docs/behavior/interactions.md#endpoint-requests): at most once, because the claim is written
+ * before the request (docs/guarantees.md#p8-endpoint-requests). Without a valid answer the callback route stays open until the time is over. The outcome is
+ * stored for the application's owner. Resolves to a function that makes the request, which the caller can run detached, or to null if there is no request to
+ * make.
  */
 export async function postInteraction(platform: WorkerPlatform, id: string): Promise<(() => Promise<void>) | null> {
   const taken = await take(platform, id);

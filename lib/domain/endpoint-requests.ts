@@ -12,11 +12,11 @@ export interface EndpointRequest {
   secret: string;
   /** Sent as JSON. */
   payload: object;
-  /** One deadline over name, connection, TLS, headers and body, in milliseconds. */
+  /** One deadline for name lookup, connection, TLS, headers and body together, in milliseconds. */
   timeoutMs: number;
 }
 
-/** How an endpoint replied: with 200 and JSON (`answer`; undefined for an empty body), or not as it must, at a step and for a reason in words. */
+/** The reply of an endpoint: 200 with JSON (`answer`; undefined for an empty body), or a failure, with the step that failed and the reason in words. */
 export type EndpointReply = { status: number | null; ms: number; stages: readonly OutboundStage[] } & (
   | { ok: true; answer: unknown }
   | { ok: false; step: EndpointStep; reason: string }
@@ -24,7 +24,7 @@ export type EndpointReply = { status: number | null; ms: number; stages: readonl
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** The JSON of a body, undefined for an empty one; or what is wrong with it. */
+/** Parses a body as JSON; undefined for an empty body. `fault` says what is wrong with it. */
 function read(body: Buffer): { answer: unknown } | { fault: string } {
   if (body.length === 0) return { answer: undefined };
   try {
@@ -48,7 +48,7 @@ export async function askEndpoint(platform: EnqueuePlatform, { url, secret, payl
     'x-service-signature': signatureOf(secret, timestamp, body),
   };
   const maxBytes = limits.endpointAnswerBytes;
-  // The page that comes with an error is not read: however long it is, or slow, the status is what failed.
+  // The body of an error response is not read, however long or slow it is: its status is the failure.
   const wants: OutboundRequest['wants'] = (head) => head.status === 200;
   const result = await platform.outbound({ url, method: 'POST', headers, body, timeoutMs, maxBytes, wants });
   const { status, ms, stages } = result;

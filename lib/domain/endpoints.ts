@@ -12,7 +12,9 @@ import { askEndpoint, type EndpointReply } from './endpoint-requests.ts';
 const isPong = (answer: unknown): boolean =>
   typeof answer === 'object' && answer !== null && (answer as { type?: unknown }).type === 'pong';
 
-/** A reply to a ping as its owner is shown it: 200 with anything but `{ type: pong }` has failed too. What came after the step that failed is left out. */
+/**
+ * The reply to a ping as the application's owner sees it. A 200 with anything but `{ type: pong }` is a failure too. Steps after the failed one are left out.
+ */
 function testOf(reply: EndpointReply): EndpointTest {
   const { status, ms, stages } = reply;
   const fault = !reply.ok ? reply : isPong(reply.answer) ? null : ({ step: 'body', reason: 'is not {"type":"pong"}' } as const);
@@ -21,7 +23,10 @@ function testOf(reply: EndpointReply): EndpointTest {
   return { ok: fault === null, status, ms, step: fault?.step ?? null, reason: fault?.reason ?? null, steps };
 }
 
-/** Sends a signed ping to `url` and says what became of it. Refuses `secret_unreadable`, `rate_limited` while 3 pings of the application run, `unavailable` while Redis is away. */
+/**
+ * Sends a signed ping to `url` and returns the result. Refuses with `secret_unreadable`, with `rate_limited` while 3 pings of the application are under way,
+ * and with `unavailable` while Redis is unavailable.
+ */
 async function ping(platform: EnqueuePlatform, { _id, signingSecret }: ApplicationDoc, url: string): Promise<EndpointTest> {
   const secret = unseal(platform.config, signingSecret) ?? refuse('secret_unreadable');
   const timeoutMs = limits.answerWindowMs;
@@ -35,7 +40,7 @@ async function ping(platform: EnqueuePlatform, { _id, signingSecret }: Applicati
   }
 }
 
-/** Refuses `endpoint_unverified` unless `url` passes its ping; the error says at which step it failed, with which status and after how long. */
+/** Refuses with `endpoint_unverified` unless `url` passes its ping. The error says which step failed, with which status and after how long. */
 export async function requirePong(platform: EnqueuePlatform, application: ApplicationDoc, url: string): Promise<void> {
   const { ok, step, reason, status, ms } = await ping(platform, application, url);
   if (ok || step === null) return;
@@ -53,7 +58,7 @@ export async function testEndpoint(platform: EnqueuePlatform, actor: Actor, appl
     : ping(platform, application, url);
 }
 
-/** How long after a claim its outcome is known, or never will be, in milliseconds. */
+/** How long after a claim its outcome is stored at the latest, in milliseconds. If it is missing then, it was lost. */
 const outcomeMs = limits.answerWindowMs + 2_000;
 const lost = {
   status: null,
@@ -63,8 +68,8 @@ const lost = {
 } as const;
 
 /**
- * The last 100 interactions that were sent to the endpoint of the caller's application and are not under way any more, newest first; of the last 7 days, as
- * interactions are kept no longer. `before` is the id of a delivery.
+ * Returns a page of the last 100 interactions that were sent to the endpoint of the caller's application and are no longer under way, newest first. They are at
+ * most 7 days old, because interactions are kept no longer. `before` is the id of a delivery.
  */
 export async function listDeliveries(
   platform: Platform,

@@ -6,20 +6,20 @@ import type { InServer } from './access.ts';
 import { addPerson, removeMember } from './membership.ts';
 
 /**
- * Refuses oneself (400), the owner and whoever stands as high as the caller (`role_hierarchy`). Who is not in the server stands below
- * everybody.
+ * Refuses the caller's own account with 400, and the owner and members whose highest role is not below the caller's with `role_hierarchy`. An account that is
+ * not a member is never refused for its role.
  */
 export function requireBelow({ server, member }: InServer, userId: string, target: MemberDoc | null): void {
   if (userId === member.userId) refuse('invalid_request', { reason: 'you cannot remove yourself; leave instead' });
   if (target && rankOf(server, target) >= rankOf(server, member)) refuse('role_hierarchy');
 }
 
-/** How taking somebody out of a server ended. */
+/** The result of removing an account from a server: it was removed (`out`), was not a member (`gone`), or is the owner and stays (`owner`). */
 export type Expelled = 'out' | 'gone' | 'owner';
 
 /**
- * Takes somebody out of a server: `out`, or `gone` for who was not in it. Whoever was handed the server at the same moment is in it again,
- * without roles, and it is `owner`: a server's owner is always in it. Before that `undo` takes back what would keep them out.
+ * Removes an account from a server. If the account became the owner concurrently, it is added again without roles, because the owner is always a member. Before
+ * that, `undo` reverts what would keep it out.
  */
 export async function expel(
   platform: EnqueuePlatform,

@@ -3,7 +3,7 @@ import { trusted } from '../store/database.ts';
 import type { AccountDoc } from '../store/models/account.ts';
 import type { Platform } from '../store/platform.ts';
 
-/** What others see of an account. */
+/** The public profile of an account, without its tag. */
 export const faceOf = (account: AccountDoc): UserFace => ({
   id: account._id,
   username: account.username,
@@ -11,10 +11,10 @@ export const faceOf = (account: AccountDoc): UserFace => ({
   avatarUrl: account.avatarUrl,
 });
 
-/** An account's tag: what the platform granted, else `bot` for bots, else none. */
+/** An account's tag: the one that the platform granted, otherwise `bot` for bots, otherwise null. */
 export const tagOf = (account: AccountDoc): Tag | null => account.tag ?? (account.kind === 'bot' ? 'bot' : null);
 
-/** An account's public profile. */
+/** An account's public profile, with its tag. */
 export const publicUserOf = (account: AccountDoc): PublicUser => ({ ...faceOf(account), tag: tagOf(account) });
 
 /** An account as the author of a message. */
@@ -23,7 +23,7 @@ export function authorOf(account: AccountDoc): Author {
   return tag ? { ...faceOf(account), tag } : faceOf(account);
 }
 
-/** The author shown for an account that is gone. */
+/** The author shown for a deleted account. */
 export const goneAuthor = (id: string): Author => ({ id, username: 'deleted', displayName: 'Deleted account', avatarUrl: null });
 
 interface CachedAccount {
@@ -32,8 +32,9 @@ interface CachedAccount {
 }
 
 /**
- * The accounts of these ids, by id; unknown ones are left out. `known` are at hand already, such as the actor's. One round trip to Redis when all others
- * are cached under their versions, else one query more; none when `knownVersions` has them all: those that the same request has read already.
+ * Returns the accounts with these ids, by id; unknown ones are left out. `known` are accounts that the caller already has, such as the actor's. The others take
+ * one round trip to Redis if all are cached under their versions, and one query more if not. The round trip is saved if `knownVersions`, which the same request
+ * has read before, has all their versions.
  */
 export async function accountsOf(
   platform: Platform,

@@ -17,8 +17,8 @@ function copyOf(platform: FilesPlatform, source: FileDoc, owner: FileOwner, now:
 }
 
 /**
- * Gives copies of an image that was converted while they were made its final form. What they would have been converted from stays their mark, so that the job
- * deletes it when nobody waits for it any more.
+ * Gives copies of an image its final form, if it was converted while they were made. Their `original` becomes the blob that is not served, so that their
+ * conversion job deletes it when no file waits for it any more.
  */
 async function followSource(platform: FilesPlatform, source: FileDoc, copies: readonly FileDoc[]): Promise<void> {
   const { blob, filename, contentType, size, width, height } = source;
@@ -33,8 +33,9 @@ async function followSource(platform: FilesPlatform, source: FileDoc, copies: re
 }
 
 /**
- * Copies the files of `source` for other messages that are about to be made: files of their own that share the bytes. Answers the attachments for each message,
- * by its id; one whose source went meanwhile is left out. Until `settleCopies` their fate is open. Two reads and one insert, however many targets.
+ * Copies the files of `source` for other messages that are about to be stored. The copies are documents of their own that share the blobs. Returns the
+ * attachments for each message, by its id; files whose source was deleted meanwhile are left out. The copies are undecided (`openAt`) until `settleCopies`.
+ * Makes two reads and one insert for any number of targets, and more writes only if an image still waits or a source was deleted.
  */
 export async function copyFiles(
   platform: FilesPlatform,
@@ -51,7 +52,7 @@ export async function copyFiles(
   const all = pairs.flatMap(({ copies }) => copies);
   if (all.length === 0) return new Map();
   await files.collection.insertMany(all as never[]);
-  // A source that gave up its blob before these stood may have taken it along.
+  // If a source was deleted before the copies were inserted, its blob may be deleted too: its copies are dropped.
   const still = new Map((await files.find(these).lean()).map((one) => [one._id, one as FileDoc]));
   const lost = pairs.filter(({ one }) => !still.has(one._id)).flatMap(({ copies }) => copies);
   await dropFiles(
@@ -74,13 +75,13 @@ export async function copyFiles(
   return attachments;
 }
 
-/** Decides about the copied files of these messages once they are made: what stands keeps them, what does not stand loses them. */
+/** Decides about the copied files of these messages after the messages were stored: a message that exists keeps its files, others lose them. */
 export async function settleCopies(platform: FilesPlatform, messageIds: readonly string[]): Promise<void> {
   if (messageIds.length === 0) return;
   const open: FileDoc[] = await platform.db.files
     .find({ messageId: trusted({ $in: messageIds }), openAt: trusted({ $exists: true }) })
     .lean();
-  // One that was opened after it was made is being deleted: that delete decides.
+  // If `openAt` was set again after the copy was made, its message is being deleted: that delete decides.
   await decideFiles(
     platform,
     open.filter(({ openAt, createdAt }) => openAt?.getTime() === createdAt.getTime()),

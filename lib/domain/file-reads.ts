@@ -2,10 +2,13 @@ import { refuse } from '../base/errors.ts';
 import type { FileDoc } from '../store/models/file.ts';
 import type { Platform } from '../store/platform.ts';
 
-/** After how many seconds to ask again for an image that is being converted. */
+/** `Retry-After` for an image that is being converted, in seconds. */
 const retryAfterSecs = 2;
 
-/** The file of `key`. 404 if `key` is unknown or the file is being deleted; 503 during its image's conversion (docs/behavior/messages.md#images). */
+/**
+ * Returns the file of `key`. Refuses with 404 if `key` is unknown or the file is being deleted, and with 503 while its image is being converted
+ * (docs/behavior/messages.md#images).
+ */
 export async function servedFile(platform: Platform, key: string): Promise<FileDoc> {
   const file: FileDoc | null = /^[0-9a-f]{32}$/.test(key) ? await platform.db.files.findOne({ key }).lean() : null;
   if (!file || file.state === 'freed') return refuse('not_found', { what: 'file' });
@@ -15,7 +18,7 @@ export async function servedFile(platform: Platform, key: string): Promise<FileD
 
 /**
  * Whether a browser may show a file of this type inline: raster images, audio and video. All others are downloads (docs/behavior/messages.md#serving-files),
- * also types of audio or video in XML, because browsers make a document of any such type.
+ * also audio and video types in XML, because browsers open any XML type as a document.
  */
 export const shownInline = ({ contentType }: Pick<FileDoc, 'contentType'>): boolean =>
   /^(?:image\/(?:png|jpeg|webp|avif|tiff|gif)|video\/[\w.-]+|audio\/[\w.-]+)$/.test(contentType);

@@ -6,15 +6,15 @@ import type { FilesPlatform } from '../store/platform.ts';
 import { shownPictures } from './shown-pictures.ts';
 import { releaseStorage } from './storage.ts';
 
-/** Blobs deleted at once, files dropped in one round, and messages looked at by one sweep. */
+/** How many blobs are deleted at once, how many files of a channel are dropped in one round, and how many files the sweep reads in one round. */
 const deletesAtOnce = 8;
 const batch = 200;
 const sweepMessages = 500;
 
-/** After how long a file whose fate is open is looked at, in milliseconds: no upload lasts that long (a request has 120 s). */
+/** How long a file is undecided (`openAt`) before the sweep decides about it, in milliseconds. No upload takes that long, because a request has 120 s. */
 const openMs = 15 * 60_000;
 
-/** The blobs among `names` that no file holds any more: neither to serve nor to be converted from. */
+/** The blobs among `names` that no file uses any more, neither to serve it nor to convert it. */
 export async function unheld({ db }: FilesPlatform, names: readonly string[]): Promise<string[]> {
   const [holding, converting]: FileDoc[][] = await Promise.all([
     db.files.find({ blob: trusted({ $in: names }), state: trusted({ $ne: 'freed' as const }) }).lean(),
@@ -27,8 +27,8 @@ export async function unheld({ db }: FilesPlatform, names: readonly string[]): P
 const blobsOf = ({ blob, original }: Pick<FileDoc, 'blob' | 'original'>): string[] => (original ? [blob, original] : [blob]);
 
 /**
- * Deletes the blobs of those among `files` that were taken, as their fate was open for too long, while their blobs were still being written; answers their
- * ids.
+ * Deletes the blobs of those `files` that the sweep dropped while their blobs were still being written, because they were undecided for too long. Returns the
+ * ids of these files.
  */
 export async function dropLateBlobs(platform: FilesPlatform, files: readonly FileDoc[]): Promise<string[]> {
   const ids = files.map(({ _id }) => _id);
@@ -40,10 +40,10 @@ export async function dropLateBlobs(platform: FilesPlatform, files: readonly Fil
 }
 
 /**
- * Deletes files: each gives up its blob first, then the blob goes unless another file holds it, then the document. As a blob is judged only after it was given
- * up, and a copy looks for its source only after it stands, no order of events loses the bytes of a copy or leaves bytes that nobody holds. What a crash
- * leaves is a document, which the sweep finds. Deleting again changes nothing. With `open` only those whose fate is still open, so that none goes of which a
- * message came to say that it has it.
+ * Deletes files in three steps: marks the file as `freed`, deletes its blob unless another file uses it, then deletes the document. A blob is checked only
+ * after its file was freed, and a copy checks its source only after the copy was inserted. So in no order of events a copy loses its bytes, or bytes stay that
+ * no file uses. A crash leaves a document, which the sweep finds. Deleting again changes nothing. With `open`, only files that are still undecided are deleted,
+ * so that a file stays if its message claimed it meanwhile.
  */
 export async function dropFiles(platform: FilesPlatform, fileIds: readonly string[], which: 'all' | 'open' = 'all'): Promise<void> {
   if (fileIds.length === 0) return;
@@ -58,16 +58,16 @@ export async function dropFiles(platform: FilesPlatform, fileIds: readonly strin
   };
   await Promise.all(Array.from({ length: deletesAtOnce }, deleteNext));
   for (const file of freed) await releaseStorage(platform, file);
-  // One that a worker may be converting stands until that ends: the worker may yet write its blob, and then deletes both.
+  // The document of a file that a worker may be converting stays until the conversion ends: the worker may still write its blob, and then deletes both.
   await files.deleteMany({ ...these, state: 'freed', begun: trusted({ $in: [null, 0] }) } as object);
 }
 
-/** Says that the fate of a message's files is open, because it is about to be deleted. Called before the delete, so that none is forgotten. */
+/** Marks the files of a message as undecided. Called before the message is deleted, so that a crash leaves no file behind. */
 export async function openFiles(platform: FilesPlatform, messageId: string): Promise<void> {
   await platform.db.files.updateMany({ messageId }, { $set: { openAt: new Date(platform.now()) } });
 }
 
-/** Says that these files have their message, unless their fate was opened again since. */
+/** Marks these files as decided, unless they were marked as undecided again since they were read. */
 async function closeFiles({ db }: FilesPlatform, files: readonly FileDoc[]): Promise<void> {
   for (const [moment, same] of groupBy(files, ({ openAt }) => openAt?.getTime() ?? 0)) {
     const ids = same.map(({ _id }) => _id);
@@ -76,8 +76,8 @@ async function closeFiles({ db }: FilesPlatform, files: readonly FileDoc[]): Pro
 }
 
 /**
- * Decides about files whose fate is open: one that its message holds, or that is shown as a picture, stays; any other is deleted. `files` are as they were read
- * before this looks at the messages.
+ * Decides about undecided files (`openAt`): a file that its message has as an attachment, or that is shown as an avatar or icon, stays; any other is deleted.
+ * `files` must be read before the call, because this reads the messages.
  */
 export async function decideFiles(platform: FilesPlatform, files: readonly FileDoc[]): Promise<void> {
   if (files.length === 0) return;
@@ -96,12 +96,12 @@ export async function decideFiles(platform: FilesPlatform, files: readonly FileD
   );
 }
 
-/** Decides about the files of a message whose fate is open: after its delete, and from the sweep. Running it again changes nothing. */
+/** Decides about the undecided files of a message after its delete. Running it again changes nothing. */
 export async function settleFiles(platform: FilesPlatform, messageId: string): Promise<void> {
   await decideFiles(platform, await platform.db.files.find({ messageId, openAt: trusted({ $exists: true }) }).lean());
 }
 
-/** Deletes every file of a channel that is gone, some at a time. Running it again goes on where it ended. `goingOn` is told before each batch. */
+/** Deletes all files of a deleted channel in batches. A repeated run continues where the last one ended. `goingOn` is called before each batch. */
 export async function removeChannelFiles(platform: FilesPlatform, channelId: string, goingOn?: () => Promise<unknown>): Promise<void> {
   for (;;) {
     await goingOn?.();
@@ -114,12 +114,12 @@ export async function removeChannelFiles(platform: FilesPlatform, channelId: str
   }
 }
 
-/** Deletes the local files on this machine that nobody wrote to for 15 minutes: those of processes that died. */
+/** Deletes the local files on this machine that nothing has written to for 15 minutes: they belong to processes that died. */
 export const sweepLocalFiles = (platform: FilesPlatform): Promise<void> => platform.blobs.sweepTemp(openMs);
 
 /**
- * Decides about the files whose fate has been open for 15 minutes: what a process left that died between a file and its message, or between a delete and its
- * files. Younger ones may belong to an upload that goes on. Deletes the local files of dead processes too.
+ * Decides about the files that have been undecided for 15 minutes. A process left them that died between storing a file and its message, or between deleting a
+ * message and its files. Younger ones may belong to a running upload. Also deletes the local files of dead processes.
  */
 export async function sweepFiles(platform: FilesPlatform): Promise<void> {
   const before = new Date(platform.now() - openMs);

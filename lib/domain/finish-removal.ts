@@ -12,33 +12,36 @@ import { dropApplication, dropChannel, dropServer, forgetRemoval } from './remov
 import { goneFrom } from './server-events.ts';
 import { removeWebhooksOf } from './webhooks.ts';
 
-/** When the last pass comes, in milliseconds after the deletion: what was being posted then has landed, or never will. */
+/** When the last pass runs, in milliseconds after the deletion. By then, every post that was under way is stored or has failed. */
 const lastPassMs = 60_000;
-/** How long a pass may be silent before the sweep takes it for dead, in milliseconds. */
+/** How long a pass may report no progress (`goingOn`) before the sweep takes it for dead, in milliseconds. */
 const silentMs = 10_000;
-/** Channels or threads emptied in one round. */
+/** How many channels or threads are read in one round. */
 const batch = 100;
 
-/** One of the two or more passes over what is left. */
+/** One pass over what a deletion left behind. There are two or more. */
 interface Pass {
-  /** Says that it goes on, so that the sweep begins no other beside it. */
+  /** Reports that the pass is still running, so that the sweep does not start another one. */
   goingOn: () => Promise<unknown>;
-  /** Whether it is the last. Until then the documents of threads, and of a server's channels, stay: they say where a late post may have landed. */
+  /**
+   * Whether it is the last pass. Only that one deletes the documents of threads and of a server's channels: until then they show where a late post may be
+   * stored.
+   */
   last: boolean;
 }
 
-/** The event that says a channel is gone: always the same one, so it is delivered once however often this runs. */
+/** The CHANNEL_DELETE of a channel. Its id is always the same, so it is delivered once, however often this runs. */
 const goneEvent = ({ serverId, overwrites }: RemovalInServer, id: string): PlacedEvent =>
   placedEvent(serverPlace(serverId), `gone-${id}`, 'CHANNEL_DELETE', { id, serverId }, { channelId: id, overwrites });
 
-/** Tells that these are gone to who could view them, once in all passes. Nothing is told when the server is gone too. */
+/** Appends CHANNEL_DELETE for these channels, for those who could view them, once in all passes. Not used when the whole server is deleted. */
 async function tellGone(platform: WorkerPlatform, removal: RemovalInServer, ids: readonly string[], { last }: Pass): Promise<void> {
   const events = ids.map((id) => goneEvent(removal, id));
   await platform.confirm(await appendInOrder(platform, events));
   if (last) await settleAllMarks(platform, events);
 }
 
-/** Deletes what stands in a channel that is gone: its messages and their files, who follows it and whom it follows, its webhooks, how far people have read. */
+/** Deletes the contents of a deleted channel: its messages and their files, the follows from and to it, its webhooks and its read positions. */
 async function emptyChannel(platform: WorkerPlatform, channelId: string, { goingOn }: Pass): Promise<void> {
   await deleteMessages(platform, channelId, goingOn);
   failpoint(platform.config, 'during-removal');
@@ -48,7 +51,9 @@ async function emptyChannel(platform: WorkerPlatform, channelId: string, { going
   await platform.db.reads.deleteMany({ channelId });
 }
 
-/** Empties the channels that `within` finds, some at a time, and deletes them in the last pass. Each round is handed to `done`. */
+/**
+ * Empties the channels that `within` matches, in batches, and deletes them in the last pass. `done` is called with the ids of each batch before it is emptied.
+ */
 async function emptyAll(
   platform: WorkerPlatform,
   within: { serverId: string; parentId?: string; kind?: 'thread' },
@@ -76,7 +81,7 @@ async function finishChannel(platform: WorkerPlatform, removal: RemovalInServer,
   await dropChannel(platform, removal);
   await tellGone(platform, removal, [_id], pass);
   await emptyChannel(platform, _id, pass);
-  // Threads only: a channel that is put into a category at the moment it goes keeps what is in it.
+  // Threads only: a channel that is moved into a category while the category is being deleted keeps its contents.
   await emptyAll(platform, { serverId, parentId: _id, kind: 'thread' }, pass, (ids) => tellGone(platform, removal, ids, pass));
 }
 
@@ -87,7 +92,7 @@ async function finishServer(platform: WorkerPlatform, { serverId }: RemovalInSer
   await removeChannelFiles(platform, serverId, pass.goingOn); // its icon
 }
 
-/** Takes the bot of an application that is gone out of its servers, one after another, and what else the application leaves. */
+/** Removes the bot of a deleted application from its servers, one after another, and deletes the commands and the icon of the application. */
 async function finishApplication(platform: WorkerPlatform, removal: RemovalDoc, { goingOn }: Pass): Promise<void> {
   const { _id, userIds = [] } = removal;
   await dropApplication(platform, removal);
@@ -101,19 +106,22 @@ async function finishApplication(platform: WorkerPlatform, removal: RemovalDoc, 
   await removeChannelFiles(platform, _id, goingOn); // its icon
 }
 
-/** Takes a role that is gone off the members who had it. That is no news: nobody is shown with it since its ROLE_DELETE, which tells of them all. */
+/**
+ * In the last pass, removes a deleted role from its members. Sends no event: ROLE_DELETE was the event for all of them, and no member is shown with the role
+ * since then.
+ */
 async function finishRole({ db }: WorkerPlatform, { _id, serverId }: RemovalInServer, { last }: Pass): Promise<void> {
   if (!last || (await db.servers.exists({ _id: serverId, 'roles.id': _id }))) return;
   await db.members.updateMany({ serverId, roles: _id }, { $pull: { roles: _id } });
 }
 
-/** What is done in one pass for each kind of removal inside a server. */
+/** What one pass does for each kind of removal inside a server. */
 const passes = { server: finishServer, channel: finishChannel, role: finishRole };
 
-/** How many of those who were in a server are told at once. */
+/** How many former members of a server are notified in one batch. */
 const toldAtOnce = 50;
 
-/** Tells those who were in a server that it is gone, each once however often this runs. */
+/** Notifies the former members of a deleted server that it is deleted. Each is notified once, however often this runs. */
 async function finishMembers(platform: WorkerPlatform, removal: RemovalInServer, goingOn: Pass['goingOn']): Promise<void> {
   const { serverId, userIds = [] } = removal;
   const events = userIds.map((userId) => goneFrom(`gone-${serverId}-${userId}`, serverId, userId));
@@ -127,8 +135,8 @@ async function finishMembers(platform: WorkerPlatform, removal: RemovalInServer,
 }
 
 /**
- * Makes one pass over what a deletion leaves behind; a minute after it comes the last one, for posts that were under way. Answers how many milliseconds are
- * left until then, or null when all is done. A pass that died, or runs twice at once, is made again without harm: everything here can be.
+ * Runs one pass over what a deletion leaves behind. The last pass runs a minute after the deletion, for posts that were under way. Returns how many
+ * milliseconds are left until then, or null if all is done. Everything here can be repeated, so a pass that died or runs twice at once does no harm.
  */
 export async function finishRemoval(platform: WorkerPlatform, removalId: string): Promise<number | null> {
   const { removals } = platform.db;

@@ -16,14 +16,17 @@ const followerOf = ({ targetId, serverId, createdAt }: FollowDoc): Follower => (
   createdAt: createdAt.toISOString(),
 });
 
-/** An announcement channel that the caller may view, with what the caller may do there; 400 for any other kind. */
+/** Returns the caller's permissions in an announcement channel that the caller may view. Refuses with 400 for any other kind. */
 async function sourceFor(platform: Platform, actor: Actor, channelId: string): Promise<number> {
   const { channel, permissions } = await inPlace(platform, actor, channelId);
   if (channel?.kind !== 'announcement') refuse('invalid_request', { reason: 'only announcement channels can be followed' });
   return permissions;
 }
 
-/** The text channel that is to follow. One that does not exist and one that the caller may not know of are 400 alike, as its id stands in a body. */
+/**
+ * Returns the text channel that is to follow. A channel that does not exist and one that the caller cannot view are both refused with 400, because the id comes
+ * from the body.
+ */
 async function targetFor(platform: Platform, actor: Actor, channelId: string): Promise<InChannel> {
   const place = await inChannel(platform, actor, channelId).catch((error: unknown) => {
     if (!(error instanceof Refusal)) throw error;
@@ -34,15 +37,15 @@ async function targetFor(platform: Platform, actor: Actor, channelId: string): P
   return place;
 }
 
-/** What following gave, and whether this call made it. */
+/** The result of following a channel. `made` tells whether this call created it. */
 export interface FollowResult {
   made: boolean;
   follower: Follower;
 }
 
 /**
- * Lets a text channel follow an announcement channel that the caller can view (docs/behavior/community.md#followers). Needs Manage Webhooks in the target. A
- * target that follows already stays as it is. Refuses 400 for other kinds and for a target that the caller cannot view, and `too_many_followers`.
+ * Makes a text channel follow an announcement channel that the caller can view (docs/behavior/community.md#followers). Needs Manage Webhooks in the target. A
+ * target that already follows stays as it is. Refuses with 400 for other kinds and for a target that the caller cannot view, and with `too_many_followers`.
  */
 export async function followChannel(
   platform: Platform,
@@ -73,7 +76,7 @@ export async function followChannel(
   return { made, follower: followerOf(follow) };
 }
 
-/** A channel deleted at the moment it was followed, or followed another, leaves no row behind. */
+/** Deletes a new follow again, and refuses it, if the source or the target was deleted concurrently. */
 async function settleFollow(platform: Platform, { _id, sourceId, targetId }: FollowDoc): Promise<void> {
   const standing = await platform.db.channels.find({ _id: trusted({ $in: [sourceId, targetId] }) }, { _id: 1 }).lean();
   if (standing.length === 2) return;
@@ -82,7 +85,7 @@ async function settleFollow(platform: Platform, { _id, sourceId, targetId }: Fol
   refuseField('/channelId', 'is not a channel that you can see');
 }
 
-/** Which of these targets the caller may know of: those where the caller has Manage Webhooks. Three queries, however many there are. */
+/** The follows whose targets the caller may know of: those in which the caller has Manage Webhooks. Makes three queries for any number of follows. */
 async function manageable(platform: Platform, actor: Actor, follows: readonly FollowDoc[]): Promise<FollowDoc[]> {
   const { db } = platform;
   const memberIds = [...new Set(follows.map(({ serverId }) => `${serverId}:${actor.id}`))];
@@ -103,8 +106,8 @@ async function manageable(platform: Platform, actor: Actor, follows: readonly Fo
 }
 
 /**
- * The followers of an announcement channel that the caller can view, oldest first. Who has Manage Webhooks there sees all; others only the targets in
- * which they have it, as ids of foreign channels are nothing that one may know of.
+ * Returns the followers of an announcement channel that the caller can view, oldest first. A caller with Manage Webhooks in it sees all. Others see only the
+ * targets in which they have Manage Webhooks, because they must not learn the ids of other channels.
  */
 export async function listFollowers(platform: Platform, actor: Actor, sourceId: string): Promise<Follower[]> {
   const permissions = await sourceFor(platform, actor, sourceId);
@@ -113,7 +116,10 @@ export async function listFollowers(platform: Platform, actor: Actor, sourceId: 
   return shown.map(followerOf);
 }
 
-/** Ends a following. Needs Manage Webhooks in the target; the source need not be visible any more. 404 when the target does not follow. */
+/**
+ * Makes a target stop following. Needs Manage Webhooks in the target; the caller need not be able to view the source. Refuses with 404 if the target does not
+ * follow.
+ */
 export async function unfollowChannel(platform: Platform, actor: Actor, sourceId: string, targetId: string): Promise<void> {
   const { server } = await inChannel(platform, actor, targetId, 'Manage Webhooks');
   const { deletedCount } = await platform.db.follows.deleteOne({ _id: `${sourceId}:${targetId}` });
@@ -122,7 +128,7 @@ export async function unfollowChannel(platform: Platform, actor: Actor, sourceId
   await writeAudit(platform, actor, { serverId: server._id, action: 'follow_delete', targetId, changes });
 }
 
-/** Ends all followings of a channel that is gone, as source and as target. */
+/** Deletes all follows of a deleted channel, as source and as target. */
 export async function removeFollowsOf(platform: Platform, channelId: string): Promise<void> {
   await platform.db.follows.deleteMany({ sourceId: channelId });
   await platform.db.follows.deleteMany({ targetId: channelId });

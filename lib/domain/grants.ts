@@ -10,7 +10,7 @@ import { tagOf } from './faces.ts';
 import { alsoOwes, owes } from './owed-events.ts';
 import { ensureSystemAccount } from './system-account.ts';
 
-/** What a grant came to: whose it is, what was held before and what is held now. Both are alike when nothing changed. */
+/** The result of a grant: the account or server, the value before and the value after. Both are equal if nothing changed. */
 export interface Grant<T> {
   readonly id: string;
   readonly name: string;
@@ -20,7 +20,7 @@ export interface Grant<T> {
 
 /**
  * Replaces the types of a server; an empty list removes all. Each type is kept once, in the order of docs/behavior/servers.md#server-types. A staff or
- * developer server leaves Discovery. The actor in the audit log is the system account. 404 for an unknown server.
+ * developer server is removed from Discovery. The actor in the audit log is the system account. 404 for an unknown server.
  */
 export async function grantServerTypes(
   platform: Platform,
@@ -33,7 +33,7 @@ export async function grantServerTypes(
   const { servers } = platform.db;
   const differs = { $or: [{ types: trusted({ $ne: after }) }, ...(isTeams ? [{ listed: true }] : [])] };
   const update = { $set: set, ...owes(platform, { name: 'SERVER_UPDATE' }) };
-  // Also where nothing changes: whoever repeats a grant whose nodes did not hear of it makes them hear now.
+  // Bumps the access versions even if nothing changes: a repeated grant reaches gateway nodes that missed the first one.
   const changed = await platform.versions.changing({ servers: [serverId] }, () =>
     servers.findOneAndUpdate({ _id: serverId, ...differs }, update, { returnDocument: 'before' }).lean(),
   );
@@ -47,7 +47,7 @@ export async function grantServerTypes(
   return { id: serverId, name: server.name, before: server.types, after, unlisted: 'listed' in changes };
 }
 
-/** The account `id` when a grant may change it: 404 when there is none, 400 for the platform's own. */
+/** Returns the account `id` if a grant may change it. Refuses with 404 if it does not exist, and with 400 for the platform's own. */
 async function grantee(platform: Platform, id: string): Promise<AccountDoc> {
   const account = await platform.db.accounts.findOne({ _id: id }).lean();
   if (!account) return refuse('not_found', { what: 'account' });
@@ -55,14 +55,14 @@ async function grantee(platform: Platform, id: string): Promise<AccountDoc> {
   return account;
 }
 
-/** Sets `set` on an account that matches `held`, on every node at once. Answers the account as it was before, and whether it matched. */
+/** Applies `set` to an account if it matches `held`. All nodes see it at once. Returns the account as it was before, and whether it matched. */
 async function changeAccount(
   platform: Platform,
   id: string,
   held: Pick<Partial<AccountDoc>, 'tag'>,
   set: Pick<Partial<AccountDoc>, 'tag' | 'earlyAccess'>,
 ): Promise<{ before: AccountDoc; made: boolean }> {
-  // Everyone sees the tag. The workers' sweep finds the event: an operator's process enqueues nothing.
+  // The tag is public, so its change needs an event. An operator's process enqueues nothing, so the workers' sweep finds the event.
   const owed = 'tag' in set ? alsoOwes(platform, { name: 'USER_UPDATE' }) : {};
   const before = (await platform.versions.changing({ accounts: [id] }, () =>
     platform.db.accounts.collection.findOneAndUpdate({ _id: id as never, ...held }, [{ $set: { ...set, ...owed } }], {
@@ -72,7 +72,7 @@ async function changeAccount(
   return before ? { before, made: true } : { before: await grantee(platform, id), made: false };
 }
 
-/** Gives an account `tag`, or takes away that very tag and no other. */
+/** Gives an account `tag`. With `undo`, removes `tag` if the account has it, and no other. */
 async function changeTag(platform: Platform, id: string, tag: AccountDoc['tag'], undo: boolean): Promise<Grant<Tag | null>> {
   const { before, made } = await changeAccount(platform, id, undo ? { tag } : {}, { tag: undo ? null : tag });
   const after = made ? { ...before, tag: undo ? null : tag } : before;

@@ -24,7 +24,7 @@ function moderatorsOnly({ _id, roles }: ServerDoc, makerId: string): Overwrite[]
   ];
 }
 
-/** Makes a text channel for `field` that nobody sees yet, and that holds its place among the server's 500; null when there is none. */
+/** Creates a hidden text channel (`heldAt`) for `field`. It already counts towards the server's 500 channels. Returns null if they are used up. */
 export async function holdChannel(
   platform: EnqueuePlatform,
   actor: Actor,
@@ -40,12 +40,12 @@ export async function holdChannel(
   return inserted.end === 'full' ? null : inserted.doc;
 }
 
-/** Takes channels away that are held back still. */
+/** Deletes those of these channels that are still hidden. */
 export async function dropHeld({ db }: EnqueuePlatform, ids: readonly string[]): Promise<void> {
   await db.channels.deleteMany({ _id: trusted({ $in: [...ids] }), heldAt: trusted({ $exists: true }) });
 }
 
-/** Shows a channel that is held back, last in its server, with the event it then owes. Called inside `versions.changing` of the server. */
+/** Makes a hidden channel visible, last in its server, and adds CHANNEL_CREATE to its outbox. Called inside `versions.changing` of the server. */
 export async function showChannel(platform: EnqueuePlatform, { _id, serverId }: Pick<ChannelDoc, '_id' | 'serverId'>): Promise<void> {
   const position = await nextPosition(platform, serverId);
   const owed = { ob: [{ id: platform.ids.next(), name: 'CHANNEL_CREATE' }], obAt: new Date(platform.now()) };
@@ -56,16 +56,16 @@ export async function showChannel(platform: EnqueuePlatform, { _id, serverId }: 
   platform.nudge('relay-server', { serverId });
 }
 
-/** How long a channel may be held back before the sweep decides about it: three times what who made it may take, in milliseconds. */
+/** How long a channel may be hidden before the sweep decides about it, in milliseconds: three times `choosingMs`. */
 const heldMaxMs = 30_000;
-/** How long may pass between the making of channels and the write that chooses them, in milliseconds. */
+/** How long may pass between creating channels and the write that chooses them, in milliseconds. */
 export const choosingMs = 10_000;
-/** How many one sweep decides about. */
+/** How many channels one sweep decides about. */
 const sweepMax = 100;
 
 /**
- * Decides about channels that a process left held back when it died: those that their server has chosen are shown, the others go. Both or none of two that
- * were made together, as one write has chosen both.
+ * Decides about channels that stayed hidden because their process died: those that their server has chosen are shown, the others are deleted. Of two channels
+ * that were created together, both are shown or neither, because one write chooses both.
  */
 export async function sweepHeld(platform: EnqueuePlatform): Promise<void> {
   const { channels, servers } = platform.db;

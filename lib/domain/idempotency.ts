@@ -6,27 +6,27 @@ import type { IdempotencyDoc } from '../store/models/interaction.ts';
 import type { Platform } from '../store/platform.ts';
 import { seal, sha256, unseal } from '../store/seal.ts';
 
-/** An answer that was, or will be, given to a create. */
+/** The answer to a create request, kept to be given again. */
 export interface KeptAnswer {
   status: number;
   body: string;
 }
 
-/** A create under an Idempotency-Key. */
+/** A create request with an Idempotency-Key. */
 export interface KeyedCreate {
   caller: string;
-  /** Method and path, holes filled in: the same key on another route is another key. */
+  /** Method and path, with the path parameters filled in. The same key on another route counts as another key. */
   route: string;
   key: string;
-  /** The body's fields; "another body" compares these. */
+  /** The body's fields. Two bodies are the same if these are equal. */
   body: unknown;
-  /** The id the resource shall have if this is the first call. */
+  /** The id that the resource gets if this is the first call. */
   newId: string;
-  /** Whether answers hold a secret: they are kept encrypted. */
+  /** Whether the answer holds a secret. Such answers are stored encrypted. */
   secret: boolean;
 }
 
-/** A body with its keys in order, so that two orders of the same fields are the same body. */
+/** A body with sorted keys, so that the same fields in another order are the same body. */
 function canonical(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(canonical);
   if (value === null || typeof value !== 'object') return value;
@@ -37,10 +37,10 @@ function canonical(value: unknown): unknown {
   );
 }
 
-/** The claim's key. Hashed: a path may hold a secret, such as an interaction's token, and that stands in no store. */
+/** The id of the claim. It is a hash, because a path may hold a secret, such as an interaction token, which must not be stored. */
 const claimOf = ({ caller, route, key }: KeyedCreate): string => sha256(`${caller}:${route}:${key}`);
 
-/** Marks the claims of calls that failed in this process: whoever repeats such a call need not wait for the 30 s of a dead process. */
+/** The cache key that marks the claim of a call that failed in this process. A repeated call then need not wait 30 s, as it must after a process died. */
 const failedCall = (holder: string): string => `failed-call:${holder}`;
 
 async function claim(platform: Platform, create: KeyedCreate, holder: string): Promise<{ resourceId: string } | KeptAnswer> {
@@ -71,7 +71,7 @@ async function claim(platform: Platform, create: KeyedCreate, holder: string): P
   if (bodyHash !== fresh.bodyHash) return refuse('idempotency_conflict', { reason: 'was already used with a different body' });
   const body = answer?.sealed ? unseal(platform.config, answer.body) : answer?.body;
   if (answer && typeof body === 'string') return { status: answer.status, body };
-  // An answer that no key decrypts is lost: the call is run again, with the same id, as after a crash.
+  // An answer that no key decrypts is lost. The call then runs again with the same id, as after a crash.
   if (answer || now - held.claimedAt.getTime() >= limits.idempotencyTakeoverMs || platform.cache.has(failedCall(held.holder))) {
     const { modifiedCount } = await platform.db.idempotency.updateOne(
       { _id, holder: held.holder },
@@ -83,9 +83,9 @@ async function claim(platform: Platform, create: KeyedCreate, holder: string): P
 }
 
 /**
- * Runs `create` once for its key: the same caller, route and key get the first answer again for 10 minutes (docs/behavior/requests.md#idempotency). `run` gets
- * the id of the resource. After a crash it runs again with the same id, so it must accept an existing resource of that id as its own.
- * Refuses `idempotency_conflict` for another body, or while the first call runs.
+ * Runs `create` once for its key. For 10 minutes the same caller, route and key get the first answer again (docs/behavior/requests.md#idempotency). `run` gets
+ * the id of the resource. After a crash it runs again with the same id, so it must accept an existing resource of that id as its own. Refuses with
+ * `idempotency_conflict` if the body differs or the first call still runs.
  */
 export async function runOnce(platform: Platform, create: KeyedCreate, run: (id: string) => Promise<KeptAnswer>): Promise<KeptAnswer> {
   const holder = randomUUID();
@@ -98,7 +98,7 @@ export async function runOnce(platform: Platform, create: KeyedCreate, run: (id:
     await platform.db.idempotency.updateOne(mine, { $set: { answer: { status: answer.status, body, sealed: create.secret } } });
     return answer;
   } catch (error) {
-    // A refusal stored nothing: the key is free again. Any other fault may have stored something: the same id must be used, by whoever comes next.
+    // A refusal stored nothing, so the key is released. Any other error may have stored something, so the next call must use the same id.
     if (isUnavailable(error) || !(error instanceof Error && error.name.startsWith('Refusal'))) {
       platform.cache.set(failedCall(holder), {});
       await platform.db.idempotency.updateOne(mine, { $set: { claimedAt: new Date(0) } }).catch(() => undefined);

@@ -9,8 +9,8 @@ import { dropFiles, unheld } from './files.ts';
 import { nudgeConversions } from './image-queue.ts';
 
 /**
- * What an image became. `webp`: it stands converted at the path asked for; `kept`: it moves, and stays as it is; `plain`: it cannot be shown as an image,
- * `why` for the log. `size` in bytes and the sides in pixels are those of the file as it will be served.
+ * The result of a conversion. `webp`: converted, at the path that was asked for. `kept`: animated, stays as uploaded. `plain`: cannot be shown as an image;
+ * `why` is for the log. `size` (bytes), `width` and `height` (pixels) are those of the file that will be served.
  */
 export type ConvertedImage =
   | { outcome: 'webp'; size: number; width: number; height: number }
@@ -18,24 +18,24 @@ export type ConvertedImage =
   | { outcome: 'plain'; why: string; size: number };
 
 /**
- * Converts the local image `from` to a new local file `to`, which is there afterwards only for `webp`; `from` is deleted in any case. With `side`, in pixels, it
- * becomes the square of that side that its middle fills, the first picture of one that moves. Rejects only for what is no fault of the image, and may be tried
- * again.
+ * Converts the local image `from` to a new local file `to`, which exists afterwards only for `webp`. `from` is always deleted. With `side`, in pixels, the
+ * result is a square of that side, cropped from the center; of an animated image it shows the first frame. Rejects only for errors that the image did not
+ * cause, so the call can be repeated.
  */
 export type EncodeImage = (from: string, to: string, side?: number) => Promise<ConvertedImage>;
 
-/** A file with the mark that its conversion is not at its end. */
+/** A file whose conversion is not complete: it still has `original`. */
 type Marked = FileDoc & { original: string };
 
 const waiting = { state: 'waiting', original: trusted({ $exists: true }) } as const;
 
 /**
- * Converts the image of one file to its final form: WebP, or as it was uploaded (docs/behavior/messages.md#images). Then its message shows it, and the blob
- * that is no longer needed is deleted. Repeated and concurrent runs change nothing. Rejects if the blob store or the encoder is away; the file keeps waiting.
+ * Converts the image of one file to its final form: WebP, or as uploaded (docs/behavior/messages.md#images). Then updates its message and deletes the blob that
+ * is no longer needed. Repeated and concurrent runs change nothing. Rejects if the blob store or the encoder is unavailable; the file then keeps waiting.
  */
 export async function convertImage(platform: WorkerPlatform, fileId: string, encode: EncodeImage): Promise<void> {
   const { files } = platform.db;
-  // A count that a crash of the database takes back is one too low: one more try.
+  // If a crash of the database loses this increment, the image gets one more attempt.
   const file: FileDoc | null = await files
     .findOneAndUpdate({ _id: fileId, ...waiting }, { $inc: { begun: 1 } }, { ...bookkeeping, returnDocument: 'after' })
     .lean();
@@ -44,7 +44,7 @@ export async function convertImage(platform: WorkerPlatform, fileId: string, enc
   if (left?.original !== undefined) await finish(platform, left as Marked);
 }
 
-/** Answers the file in its final form; null when another worker was first, or the file was deleted: what was made in vain is not left behind. */
+/** Returns the file in its final form, or null if another worker was first or the file was deleted. A WebP that is then not needed is deleted. */
 async function convert(platform: WorkerPlatform, file: Marked, encode: EncodeImage): Promise<FileDoc | null> {
   const { files } = platform.db;
   try {
@@ -56,13 +56,16 @@ async function convert(platform: WorkerPlatform, file: Marked, encode: EncodeIma
     failpoint(platform.config, 'after-image-stored');
     return done;
   } catch (error) {
-    // One that was deleted keeps its count until the next run: its WebP may have been written all the same.
+    // A deleted file keeps its count until the next run, because its WebP may have been written nevertheless.
     await files.updateOne({ _id: file._id, ...waiting, begun: trusted({ $gt: 0 }) }, { $inc: { begun: -1 } }, bookkeeping);
     throw error;
   }
 }
 
-/** The image of `file`, its WebP in the blob store. One that ended its worker too often is not tried again. Rejects when its upload is not there. */
+/**
+ * Converts the image of `file` and puts the WebP into the blob store. After 5 attempts that ended their worker (`imageAttempts`) the image is not tried again.
+ * Rejects if the uploaded blob is missing.
+ */
 async function imageOf({ blobs, config }: WorkerPlatform, file: Marked, encode: EncodeImage): Promise<ConvertedImage> {
   if ((file.begun ?? 0) > limits.imageAttempts) return { outcome: 'plain', why: 'it ends its worker', size: file.size };
   const from = await blobs.fetch(file.original);
@@ -75,7 +78,7 @@ async function imageOf({ blobs, config }: WorkerPlatform, file: Marked, encode: 
   return image;
 }
 
-/** The fields of a file whose image is done. What stays as uploaded changes the names of its two blobs: `original` is then the one that goes. */
+/** The fields of a converted file. If the image stays as uploaded, its two blobs swap names: `original` is then the unused one, to be deleted. */
 function finalForm({ blob, original, filename, uploadedAs }: Marked, image: ConvertedImage): Partial<FileDoc> {
   const { size } = image;
   const [width, height] = image.outcome === 'plain' ? [null, null] : [image.width, image.height];
@@ -85,14 +88,14 @@ function finalForm({ blob, original, filename, uploadedAs }: Marked, image: Conv
   return { state: 'stored', size, width, height, contentType, ...uploaded };
 }
 
-/** Deletes a blob unless a file, such as a copy, holds it. */
+/** Deletes a blob unless a file, such as a copy, still uses it. */
 async function deleteUnheld(platform: WorkerPlatform, name: string): Promise<void> {
   for (const unused of await unheld(platform, [name])) await platform.blobs.delete(unused);
 }
 
 /**
- * What follows once a file has its final form, its mark being `original`: the message shows it, the blob that is not served goes, and the mark last. A file
- * that was deleted meanwhile goes once no worker writes its blob any more: each run ends one, its own or one that died.
+ * Completes a file in its final form: updates the message, deletes the unused blob, and removes `original` last. A file that was deleted meanwhile (`freed`) is
+ * dropped once no worker can still write its blob: each run decrements `begun` once, for itself or for a worker that died.
  */
 async function finish(platform: WorkerPlatform, file: Marked): Promise<void> {
   const { files } = platform.db;
@@ -107,11 +110,14 @@ async function finish(platform: WorkerPlatform, file: Marked): Promise<void> {
   await files.updateOne({ _id, state, original }, { $unset: { original: 1 } }, bookkeeping);
 }
 
-/** How old a file is when the sweep takes it, in milliseconds; and how many one sweep takes. */
+/** The age from which the sweep takes a file, in milliseconds, and how many files one sweep takes. */
 const sweepAfterMs = 30_000;
 const sweepMax = 200;
 
-/** Nudges the images that wait for more than 30 s, and those of which a blob is still to be deleted: their job was lost, or the blob store was away. */
+/**
+ * Enqueues the conversion again for images that have waited for more than 30 s, and for files with a blob still to be deleted: their job was lost, or the blob
+ * store was unavailable.
+ */
 export async function sweepImages(platform: EnqueuePlatform): Promise<void> {
   const before = new Date(platform.now() - sweepAfterMs);
   const left = await platform.db.files
@@ -119,7 +125,7 @@ export async function sweepImages(platform: EnqueuePlatform): Promise<void> {
     .sort({ createdAt: 1 })
     .limit(sweepMax)
     .lean();
-  // What is on the queue already keeps its place there.
+  // A file that is still on the queue keeps its position there.
   const isLost = async ({ _id: fileId }: FileDoc): Promise<boolean> => !(await platform.isQueued('convert-image', { fileId }));
   const lost = await Promise.all((left as FileDoc[]).map(async (file) => ((await isLost(file)) ? [file] : [])));
   await nudgeConversions(platform, lost.flat());

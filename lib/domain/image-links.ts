@@ -8,11 +8,11 @@ const pathOf = (key: Buffer, url: string): string => `/images/${imageSignatureOf
 
 const ownFile = /^\/files\/[0-9a-f]{32}\/[\w.~!*'()%-]+$/;
 
-/** The address from which clients load the image at `url`: the image proxy (docs/security.md#image-proxy), or `url` itself for a file of ours. */
+/** The URL from which clients load the image at `url`: the image proxy (docs/security.md#image-proxy), or `url` itself for one of Parlance's own files. */
 export const imageLink = (config: Config, url: string): string =>
   url.startsWith(config.baseUrl) && ownFile.test(url.slice(config.baseUrl.length)) ? url : config.baseUrl + pathOf(config.APP_KEY, url);
 
-/** The address of the image that a path of the image proxy names; null for a path that we made under no key. Takes as long for a wrong path as for a right one. */
+/** The URL of the image that a path of the image proxy names, or null if none of our keys signed the path. A wrong path takes as long as a right one. */
 export function imageAddressOf(config: Config, path: string): string | null {
   const [, , , encoded = ''] = path.split('/');
   const url = Buffer.from(encoded, 'base64url').toString();
@@ -20,7 +20,7 @@ export function imageAddressOf(config: Config, path: string): string | null {
   return matches.includes(true) ? url : null;
 }
 
-/** An embed as it is shown: with an address on our own origin beside that of each image. */
+/** An embed as it is shown: each image gets a second URL, on our own origin. */
 export function showEmbed(config: Config, embed: Embed): ShownEmbed {
   const { author, image, thumbnail } = embed;
   const shown = (url: string): { url: string; proxyUrl: string } => ({ url, proxyUrl: imageLink(config, url) });

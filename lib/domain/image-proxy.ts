@@ -6,31 +6,31 @@ import { magicBytes, sniffImage } from '../base/magic.ts';
 import type { Outbound, OutboundResult } from '../store/outbound.ts';
 import type { ApiPlatform } from '../store/platform.ts';
 
-/** An image of a stranger's host: its bytes as they came, and the type that its first bytes say. */
+/** An image from another host: its bytes as received, and the content type found in its first bytes. */
 export interface ProxiedImage {
   readonly contentType: string;
   readonly bytes: Buffer;
 }
 
 /**
- * The image at an address, for `caller`, such as a client's address. Refuses `not_found` for whatever gives no image, and `unavailable` when the fetch could not
- * begin within 10 s or too many wait.
+ * Fetches the image at `url` for `caller`, such as a client address. Refuses with `not_found` if there is no image, and with `unavailable` if the fetch could
+ * not begin within 10 s or too many requests wait.
  */
 export type ImageProxy = (url: string, caller: string) => Promise<ProxiedImage>;
 
-/** What stands in the cache for an address that gave no image, and for an origin that could not be reached. */
+/** The cache entry of a URL that gave no image, and of an origin that could not be reached. */
 const nothing: ProxiedImage = { contentType: '', bytes: Buffer.alloc(0) };
 
-/** What an entry of the cache takes besides its image and its key, in bytes. */
+/** The size of a cache entry besides its image and its key, in bytes. */
 const entryBytes = 256;
 
-/** The type of an image that every browser shows; undefined for any other. Never SVG, which can hold more than an image. */
+/** The content type of an image that every browser shows; undefined for anything else. Never SVG, which can contain more than an image. */
 function typeOf(head: Buffer): string | undefined {
   const format = sniffImage(head);
   return format === null || format === 'tiff' ? undefined : `image/${format}`;
 }
 
-/** Says of each piece of a body whether reading can end: as soon as the beginning is here and is no image's. */
+/** Returns the check that ends reading a body as soon as its first bytes have arrived and are not those of an image. */
 function createBouncer(): (piece: Buffer) => boolean {
   let head = Buffer.alloc(0);
   return (piece) => {
@@ -40,7 +40,7 @@ function createBouncer(): (piece: Buffer) => boolean {
   };
 }
 
-/** Asks for an image as nobody in particular: no cookie, no referrer, nothing of who wants it. */
+/** Requests an image anonymously: without cookies, referrer or anything else about the reader. */
 const ask = (outbound: Outbound, url: string): Promise<OutboundResult> =>
   outbound({
     url,
@@ -53,16 +53,19 @@ const ask = (outbound: Outbound, url: string): Promise<OutboundResult> =>
     enough: createBouncer(),
   });
 
-/** Whether the very host that the address names could not be reached. Where a redirect led says nothing of it, nor does one slow answer. */
+/**
+ * Whether the host of the URL itself could not be reached. A failure after a redirect does not count, because it says nothing about that host; nor does a
+ * timeout.
+ */
 const isDead = (result: OutboundResult): boolean =>
   !result.ok && ['dns', 'connect', 'tls'].includes(result.step) && result.stages.filter(({ step }) => step === 'url').length === 1;
 
 const originOf = (url: string): string => `origin ${URL.canParse(url) ? new URL(url).origin : url}`;
 
 /**
- * Makes the image proxy of one process (docs/security.md#image-proxy). It fetches from public addresses only, at most 8 MiB and 5 s an image, 16 images at
- * once. These are shared fairly between callers and between hosts, so a slow host delays only its own images. Requests for one image at the same time fetch
- * it once. Images of up to 2 MiB are cached for an hour, 64 MiB in all. Failures, and hosts that cannot be reached, are not tried again within a minute.
+ * Makes the image proxy of one process (docs/security.md#image-proxy). It fetches from public addresses only: at most 8 MiB and 5 s per image, 16 images at
+ * once. These slots are shared fairly between callers and between hosts, so a slow host delays only its own images. Simultaneous requests for one image fetch
+ * it once. Images of up to 2 MiB are cached for an hour, 64 MiB in total. Failures and unreachable hosts are not tried again for a minute.
  */
 export function createImageProxy(platform: Pick<ApiPlatform, 'outbound' | 'log' | 'now'>): ImageProxy {
   const known = new LRUCache<string, ProxiedImage>({
@@ -70,7 +73,7 @@ export function createImageProxy(platform: Pick<ApiPlatform, 'outbound' | 'log' 
     maxEntrySize: limits.imageProxyCachedBytes,
     sizeCalculation: ({ bytes }, key) => bytes.length + key.length + entryBytes,
     ttl: limits.imageProxyCachedMs,
-    ttlResolution: 0, // the time is asked for each time, so that a clock that is set forward counts at once
+    ttlResolution: 0, // reads the time on every lookup, so that setting the clock forward takes effect at once
     perf: { now: () => platform.now() },
   });
   const underWay = new Map<string, Promise<ProxiedImage>>();
@@ -97,7 +100,7 @@ export function createImageProxy(platform: Pick<ApiPlatform, 'outbound' | 'log' 
       known.set(url, image);
       return image;
     }
-    platform.log.debug({ step: result.ok ? 'image' : result.step, ms: result.ms }, 'no image'); // where it went is content, which logs never hold
+    platform.log.debug({ step: result.ok ? 'image' : result.step, ms: result.ms }, 'no image'); // the URL is content, which is never logged
     if (isDead(result)) miss(originOf(url));
     return miss(url);
   };

@@ -3,13 +3,13 @@ import { limits } from '../base/limits.ts';
 import type { FileDoc } from '../store/models/file.ts';
 import type { EnqueuePlatform } from '../store/platform.ts';
 
-/** After how many seconds to try again what was refused. */
+/** After how many seconds a refused upload may be tried again. */
 const retrySecs = 10;
 
 /**
- * Reserves the conversion of one account's images, so that the images of all accounts take turns by their megapixels, and answers their priorities on the
- * queue. Refuses `images_waiting` when too many megapixels of the account would wait; while very many images wait in all, when any of the account would.
- * While Redis is away nothing is reserved, as nothing can be put on the queue.
+ * Reserves queue priorities for the conversion of one account's images, so that accounts share the encoder fairly by megapixels. Refuses with `images_waiting`
+ * if more than 1,000 megapixels of the account would wait or, while 5,000 or more conversions wait in total, if the account has any waiting. An account with
+ * nothing waiting is never refused. Returns no priorities while Redis is unavailable, because nothing can be enqueued then.
  */
 export async function reserveConversions(platform: EnqueuePlatform, accountId: string, megapixels: readonly number[]): Promise<number[]> {
   if (megapixels.length === 0) return [];
@@ -24,7 +24,7 @@ export async function reserveConversions(platform: EnqueuePlatform, accountId: s
   throw newRefusal('images_waiting', { limit: limits.imageMegapixelsWaiting, seconds: retrySecs }, { retryAfter: retrySecs });
 }
 
-/** Asks for the conversion of stored images; their number and size was checked when they were uploaded. Never fails: the sweep asks again. */
+/** Enqueues the conversion of stored images. Their number and size were checked at upload. Never fails: the sweep enqueues lost ones again. */
 export async function nudgeConversions(platform: EnqueuePlatform, files: readonly FileDoc[]): Promise<void> {
   for (const { _id: fileId, accountId, channelId, megapixels = 1 } of files) {
     const ask = { queue: 'media', accountId: accountId ?? channelId, costs: [megapixels] } as const;

@@ -17,15 +17,15 @@ import { requireRoom } from './owed-events.ts';
 import { dmPermissions, type Place } from './places.ts';
 import { presentMessage } from './present.ts';
 
-/** What the path of a callback route names. */
+/** The parameters in the path of a callback route. */
 export interface InteractionKey {
   id: string;
   token: string;
 }
 
-/** Refuses (404) a token that does not belong to the id, without a read of the database. An interaction of that id need not exist. */
+/** Refuses a token that does not belong to the id (404), without reading the database. It does not check whether the interaction exists. */
 export function checkInteractionKey({ config }: Pick<Platform, 'config'>, { id, token }: InteractionKey): void {
-  // The token is compared for any id, so that the time taken tells nothing about which interactions there are.
+  // The token is compared for any id, so that the response time does not reveal which interactions exist.
   const isRight = isInteractionToken(config, id, token);
   if (!isRight || !isId(id)) refuse('not_found', { what: 'interaction' });
 }
@@ -37,8 +37,8 @@ export async function openInteraction(platform: Platform, key: InteractionKey): 
 }
 
 /**
- * The channel of an answer, with the bot's permissions there. Send Messages is not needed, because a person asked
- * (docs/behavior/interactions.md#answer-credential). 404 if the channel or the bot is gone, or the bot left the server.
+ * The channel of an answer, with the bot's permissions in it. The bot needs View Channel but not Send Messages, because a person asked
+ * (docs/behavior/interactions.md#answer-credential). 404 if the channel or the bot no longer exists, or the bot has left the server.
  */
 export async function stageOf(platform: Platform, { serverId, channelId, botId }: InteractionDoc): Promise<Place> {
   const [home, accounts] = await Promise.all([homeOfChannel(platform, channelId), accountsOf(platform, [botId])]);
@@ -52,7 +52,7 @@ export async function stageOf(platform: Platform, { serverId, channelId, botId }
   return { channelId, serverId, permissions, access, channel, dm: null };
 }
 
-/** The message of an answer, not stored yet. Refuses 400 for one that shows nothing, 404 when the channel is gone. */
+/** Makes the message of an answer without storing it. Refuses a message that shows nothing (400) and a channel that no longer exists (404). */
 async function compose(platform: Platform, interaction: InteractionDoc, input: FollowupInput, createId: string): Promise<MessageDraft> {
   const draft = checkDraft({ content: input.content ?? '', embeds: input.embeds ?? [] });
   const { botId: authorId, userId, command } = interaction;
@@ -60,7 +60,10 @@ async function compose(platform: Platform, interaction: InteractionDoc, input: F
   return composeMessage(platform, { createId, place: await stageOf(platform, interaction), authorId, ...draft, interaction: line });
 }
 
-/** An ephemeral answer as it is shown, and the event that takes it to the person. It is stored in the interaction until then, and nowhere after. */
+/**
+ * Makes an ephemeral answer: the message as shown, and the outbox entry that delivers it to the person. It is never stored as a message; the interaction holds
+ * it only in that entry.
+ */
 async function ephemeral(platform: EnqueuePlatform, draft: MessageDraft): Promise<{ shown: Message; entry: OutboxEntry }> {
   const message = messageOf(draft, await platform.messageId());
   const shown = { ...(await presentMessage(platform, message, null)), ephemeral: true };
@@ -68,7 +71,7 @@ async function ephemeral(platform: EnqueuePlatform, draft: MessageDraft): Promis
   return { shown, entry: { id: platform.ids.next(), name: 'MESSAGE_CREATE', data } };
 }
 
-/** Stores the message of a decided answer, if it is not yet, and takes it off the interaction. Doing it again changes nothing. */
+/** Stores the message of a decided answer, unless it is stored already, and removes it from the interaction. Can be repeated. */
 export async function finishAnswer(platform: EnqueuePlatform, { _id, answer }: InteractionDoc): Promise<MessageDoc | null> {
   if (!answer) return null;
   const stored = await storeMessage(platform, answer);
@@ -76,17 +79,17 @@ export async function finishAnswer(platform: EnqueuePlatform, { _id, answer }: I
   return stored;
 }
 
-/** A first answer that was decided, and stands nowhere but in its interaction yet. */
+/** A first answer that is decided but so far stored only in its interaction. */
 export interface Decided {
-  /** As it stands since, with what it owes. */
+  /** The interaction after the transition, with its pending events. */
   interaction: InteractionDoc;
-  /** The message, null for a defer. */
+  /** The message; null for a defer. */
   message: MessageDraft | null;
-  /** What the person is shown of a hidden one. */
+  /** The message as shown, if the answer is ephemeral; else null. */
   hidden: Message | null;
 }
 
-/** Decides the first real answer out of the state that `interaction` has; null when the move was lost. */
+/** Makes `message` the answer, coming from the state that `interaction` has (`created` or `deferred`). Null if the transition failed. */
 async function decideMessage(
   platform: EnqueuePlatform,
   interaction: InteractionDoc,
@@ -108,16 +111,19 @@ async function decideMessage(
   return { interaction: moved, message, hidden: secret?.shown ?? null };
 }
 
-/** Stores the message of a decided answer, and answers it as it is shown to who gave it. A worker delivers the rest. */
+/** Stores the message of a decided answer and returns it as its sender sees it. A worker relays the events. */
 async function conclude(platform: EnqueuePlatform, { interaction, hidden }: Decided, message: MessageDraft): Promise<Message> {
   const stored = await finishAnswer(platform, interaction);
   platform.nudge('relay-interaction', { interactionId: interaction._id });
-  // It may be deleted by now: whoever answered is told what was posted.
+  // The message may be deleted by now. The caller still gets what was posted.
   if (!stored) return hidden ?? refuse('not_found', { what: 'message' });
   return presentMessage(platform, stored.deleted ? messageOf(message, stored._id) : stored, null);
 }
 
-/** Refuses by the current state: `already_answered` at any time if answered or deferred, else expired (docs/behavior/interactions.md#states). */
+/**
+ * Refuses with `already_answered` if the interaction is answered or deferred, however old it is; else with `interaction_expired`
+ * (docs/behavior/interactions.md#states).
+ */
 async function refuseLost(platform: EnqueuePlatform, interaction: InteractionDoc): Promise<never> {
   await expireLazily(platform, interaction);
   const { state } = await readInteraction(platform, interaction._id);
@@ -125,9 +131,9 @@ async function refuseLost(platform: EnqueuePlatform, interaction: InteractionDoc
 }
 
 /**
- * The first answer to an interaction (docs/behavior/interactions.md#first-answer). `message` posts one and returns it; `defer` gives 15 minutes and returns
- * null. An ephemeral message is shown to the person only and not stored as a message. Refuses `already_answered`, `interaction_expired`, 404 for a wrong id
- * or token and for a channel that is gone, and 400 for a bad body, which does not consume the answer. `newId` names the create.
+ * Gives the first answer to an interaction (docs/behavior/interactions.md#first-answer). `message` posts a message and returns it; `defer` gives 15 minutes and
+ * returns null. An ephemeral message is shown to the person only and not stored as a message. Refuses with `already_answered` or `interaction_expired`. A wrong
+ * id or token, or a channel that no longer exists, is 404. An invalid body is 400 and does not consume the answer. `newId` identifies the create request.
  */
 export async function answerInteraction(
   platform: EnqueuePlatform,
@@ -144,8 +150,8 @@ export async function answerInteraction(
 }
 
 /**
- * Decides that `answer` is the first one of `interaction`, as it stood when it was read; refuses as `answerInteraction`, whoever brings it. `also` is written
- * with it: fields of the interaction, as expressions of a pipeline.
+ * Makes `answer` the first answer of `interaction`, which was just read. Refuses as `answerInteraction` does. `also` holds fields of the interaction that are
+ * written in the same update, as pipeline expressions.
  */
 export async function decideAnswer(
   platform: EnqueuePlatform,
@@ -167,7 +173,7 @@ export async function decideAnswer(
   return (await decideMessage(platform, interaction, message, answer.ephemeral === true, also)) ?? refuseLost(platform, interaction);
 }
 
-/** The answer that an earlier run of the same create has given; null when another has. */
+/** The answer that an earlier run of the same create request gave; null if another request gave it. */
 async function ownAnswer(platform: EnqueuePlatform, interaction: InteractionDoc, createId: string): Promise<Message | null> {
   const isOwn = interaction.answer?.createId === createId;
   const standing = isOwn ? await finishAnswer(platform, interaction) : await messageOfCreate(platform, createId);
@@ -175,9 +181,9 @@ async function ownAnswer(platform: EnqueuePlatform, interaction: InteractionDoc,
 }
 
 /**
- * A follow-up (docs/behavior/interactions.md#follow-ups). The first after a defer is the answer; its `ephemeral` defaults to that of the defer. Any other is
- * one more message. Refuses `rate_limited`, `not_answered` before any answer, `interaction_expired` after 15 minutes or if there never was an answer, and
- * otherwise as a callback does.
+ * Posts a follow-up (docs/behavior/interactions.md#follow-ups). The first one after a defer becomes the answer; its `ephemeral` defaults to that of the defer.
+ * Any other is an additional message. Refuses with `rate_limited`, with `not_answered` before any answer, with `interaction_expired` after 15 minutes or if
+ * there never was an answer, and otherwise as a callback does.
  */
 export async function followUp(
   platform: ApiPlatform,
@@ -199,7 +205,10 @@ export async function followUp(
   return furtherMessage(platform, interaction, message, answer.ephemeral === true);
 }
 
-/** A message beside the answer. Refuses `interaction_expired` when the 15 minutes ended meanwhile, `unavailable` while 50 hidden ones wait for a worker. */
+/**
+ * Posts a message in addition to the answer. Refuses with `interaction_expired` if the 15 minutes have ended meanwhile, and with `unavailable` while the outbox
+ * holds 50 events, such as ephemeral messages that wait for a worker.
+ */
 async function furtherMessage(
   platform: EnqueuePlatform,
   interaction: InteractionDoc,

@@ -3,12 +3,12 @@ import type { InteractionDoc } from '../store/models/interaction.ts';
 import type { ApiPlatform } from '../store/platform.ts';
 import type { Bucket, Verdict } from '../store/throttle.ts';
 
-/** Says on the answer what a bucket decided. Refuses `rate_limited`. */
+/** Writes a bucket's decision to the response headers. Refuses with `rate_limited`. */
 export type TellRate = (bucketName: string, verdict: Verdict) => void;
 
 /**
- * Counts a follow-up, or a change of the original, in two buckets: 5 at once and one more each second for the interaction, and for its application as many as a
- * caller has. The first answer is not counted. Refuses `rate_limited`. Counts nothing while RATE_LIMIT is off.
+ * Counts a follow-up, or a change of the original, in two buckets. The bucket of the interaction allows 5 at once and one more each second; that of the
+ * application allows the rate of a caller (`RATE_LIMIT`). The first answer is not counted. Refuses with `rate_limited`. Counts nothing while RATE_LIMIT is off.
  */
 export async function countFollowUp(
   { config, gate }: ApiPlatform,

@@ -9,12 +9,12 @@ import { isDuring, settleState, windows } from './interaction-states.ts';
 import { applyEdit, buryMessage, messageIn } from './messages.ts';
 import { presentMessage } from './present.ts';
 
-/** What a change of an original names, and what is told how its buckets decided. */
+/** The path parameters of a change of the original, and the callback that reports rate limits. */
 export type OriginalKey = InteractionKey & { tellRate: TellRate };
 
 /**
- * The first answer of an interaction, within its 15 minutes (docs/behavior/interactions.md#the-original). Refuses `rate_limited`, `not_answered` if there is
- * none, `interaction_expired`, and 404 for an answer that was ephemeral or is deleted.
+ * The first answer of an interaction, within its 15 minutes (docs/behavior/interactions.md#the-original). Refuses with `rate_limited`, with `not_answered` if
+ * there is none, or with `interaction_expired`. An answer that was ephemeral or is deleted is 404.
  */
 async function originalOf(platform: ApiPlatform, key: OriginalKey): Promise<{ interaction: InteractionDoc; message: MessageDoc }> {
   const opened = await openInteraction(platform, key);
@@ -27,13 +27,15 @@ async function originalOf(platform: ApiPlatform, key: OriginalKey): Promise<{ in
   return { interaction, message: await messageIn(platform, interaction.channelId, messageId) };
 }
 
-/** Edits the first answer as a message is edited. Refuses as `originalOf`, 404 when the channel is gone, 400 when nothing would be left. */
+/**
+ * Edits the first answer as a message is edited. Refuses as `originalOf` does, with 404 if the channel no longer exists, and with 400 if nothing would be left.
+ */
 export async function editOriginal(platform: ApiPlatform, input: OriginalKey & { edit: MessageEdit }): Promise<Message> {
   const { interaction, message } = await originalOf(platform, input);
   return presentMessage(platform, await applyEdit(platform, await stageOf(platform, interaction), message, input.edit), null);
 }
 
-/** Deletes the first answer. Refuses as `originalOf`; a second time is 404. */
+/** Deletes the first answer. Refuses as `originalOf` does; a second delete is 404. */
 export async function deleteOriginal(platform: ApiPlatform, key: OriginalKey): Promise<void> {
   const { interaction, message } = await originalOf(platform, key);
   await stageOf(platform, interaction);

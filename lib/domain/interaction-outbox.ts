@@ -13,13 +13,13 @@ import { type PlacedEvent, placedEvent } from './placed-events.ts';
 
 type Timed = InteractionDoc & { left: number };
 
-/** The interaction that `filter` names, and how many of its 3 seconds are left by the database's clock, in milliseconds; null when there is none. */
+/** The interaction that `filter` matches, with the milliseconds left of its 3 seconds by the database's clock (`left`); null if there is none. */
 async function readTimed(platform: WorkerPlatform, filter: object): Promise<Timed | null> {
   const found = await platform.db.interactions.collection.aggregate([{ $match: filter }, { $set: { left: windows.left } }]).toArray();
   return (found[0] as unknown as Timed | undefined) ?? null;
 }
 
-/** The interaction as the bot gets it, but for its token, which is added when it is sent. */
+/** The interaction as the bot gets it, without its token, which the sender adds. */
 export async function payloadOf(platform: Platform, interaction: InteractionDoc): Promise<LoggedData<'INTERACTION_CREATE'>> {
   const { _id: id, applicationId, channelId, serverId, userId, userRoles: roles, command, options } = interaction;
   const account = (await accountsOf(platform, [userId])).get(userId);
@@ -31,7 +31,7 @@ export async function payloadOf(platform: Platform, interaction: InteractionDoc)
 type InteractionEvent = 'INTERACTION_CREATE' | 'INTERACTION_UPDATE' | 'MESSAGE_CREATE';
 type Render = (platform: WorkerPlatform, interaction: InteractionDoc, entry: OutboxEntry) => Promise<PlacedEvent[]>;
 
-/** For the bot's newest session. One that is offline, or may not see the channel any more, gets nothing: the interaction will expire. */
+/** The event for the bot's newest session. A bot that is offline, or can no longer view the channel, gets nothing; the interaction then expires. */
 const toBot: Render = async (platform, interaction, { id }) => {
   const { botId, channelId, serverId, state } = interaction;
   if (state !== 'created') return [];
@@ -42,7 +42,7 @@ const toBot: Render = async (platform, interaction, { id }) => {
   return [placedEvent(accountPlace(botId), id, 'INTERACTION_CREATE', await payloadOf(platform, interaction), { onlySession })];
 };
 
-/** For the person, and nobody else: the interaction's state, or an ephemeral answer, as the entry holds it. */
+/** The event for the person only: the new state, or an ephemeral answer, as stored in the entry. */
 const toPerson =
   <N extends InteractionEvent>(name: N): Render =>
   async (_platform, { userId }, { id, data }) => [placedEvent(accountPlace(userId), id, name, data as LoggedData<N>)];
@@ -53,7 +53,7 @@ const render: Record<InteractionEvent, Render> = {
   MESSAGE_CREATE: toPerson('MESSAGE_CREATE'),
 };
 
-/** The pending events of an interaction. The message of a decided answer is stored first. */
+/** The pending events of an interaction. Stores the message of a decided answer first. */
 async function pendingOf(platform: WorkerPlatform, interaction: InteractionDoc): Promise<PendingEvents> {
   const { _id, answer, ob: entries = [] } = interaction;
   const stored = answer ? await storeMessage(platform, answer) : null;
@@ -71,12 +71,15 @@ async function pendingOf(platform: WorkerPlatform, interaction: InteractionDoc):
   };
 }
 
-/** Relays the pending events of an interaction that was read after `began`, by the process' monotonic clock. Doing it twice, or two at once, relays nothing twice. */
+/**
+ * Relays the pending events of an interaction. `began` is a moment before it was read, by the process' monotonic clock. Repeated and concurrent calls relay
+ * nothing twice.
+ */
 export async function relayInteraction(platform: WorkerPlatform, interaction: InteractionDoc, began: number): Promise<void> {
   await (await relayBatch(platform, await pendingOf(platform, interaction), began))?.acknowledged;
 }
 
-/** Ends an interaction whose time is over, and relays that. False when it was answered, was ended already, or has time left. */
+/** Expires an interaction whose 3 seconds are over, and relays that. False if it was answered or expired before, or has time left. */
 export async function expireInteraction(platform: WorkerPlatform, interaction: InteractionDoc): Promise<boolean> {
   const began = performance.now();
   const expired = await moveToExpired(platform, interaction);
@@ -84,11 +87,11 @@ export async function expireInteraction(platform: WorkerPlatform, interaction: I
   return expired !== null;
 }
 
-/** The pending events of an interaction. A bot that would get it too late does not, as it could do nothing but fail. */
+/** Reads the pending events of an interaction. A late interaction is expired instead of sent to the bot, which could no longer answer it. */
 async function* read(platform: WorkerPlatform, id: string): AsyncGenerator<PendingEvents, void> {
   const found = await readTimed(platform, { _id: id });
   if (!found?.ob?.length) return;
-  // Answered or ended by another between the two, it is relayed by who did that.
+  // Null if another process answered or expired it since the read; that process relays the events.
   const isLate = found.state === 'created' && found.left === 0;
   const interaction = isLate ? await moveToExpired(platform, found) : found;
   if (interaction) yield await pendingOf(platform, interaction);
@@ -97,7 +100,7 @@ async function* read(platform: WorkerPlatform, id: string): AsyncGenerator<Pendi
 /** How many interactions one sweep takes. */
 const sweepMax = 500;
 
-/** An answer whose message is not stored yet always has a pending event, so it is among these. */
+/** Finds interactions with overdue events. An answer whose message is not stored yet always has a pending event, so it is found too. */
 async function overdue({ db }: WorkerPlatform, before: Date): Promise<string[]> {
   const found = await db.interactions
     .find({ obAt: trusted({ $lte: before }) }, { _id: 1 })
@@ -107,10 +110,10 @@ async function overdue({ db }: WorkerPlatform, before: Date): Promise<string[]> 
   return found.map(({ _id }) => _id);
 }
 
-/** The interactions. */
+/** The outbox of interactions. */
 export const interactionOutbox: OutboxSource = { read, overdue, sweptAtOnce: 8 };
 
-/** Ends the interaction if its time is over. Answers how many milliseconds it has left when it is too early, else null: there is nothing more to do. */
+/** Expires the interaction if its 3 seconds are over. Returns the milliseconds that are left if it is too early, else null. */
 export async function expireUnanswered(platform: WorkerPlatform, id: string): Promise<number | null> {
   const found = await readTimed(platform, { _id: id, state: 'created' });
   if (found?.left === 0) await expireInteraction(platform, found);

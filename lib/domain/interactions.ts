@@ -14,13 +14,16 @@ import { settleState } from './interaction-states.ts';
 import { parseOptions } from './option-parsing.ts';
 import { inPlace, type Place } from './places.ts';
 
-/** `referenceFault` in a DM: there are its two, no roles and no channels. */
+/** `referenceFault` for a DM, which has two users and no roles or channels. */
 function faultInDm({ dm }: Place, { type, value }: OptionValue): string | null {
   if (type === 'user') return dm?.userIds.includes(String(value)) ? null : 'is not one of the two in this direct message';
   return type === 'role' || type === 'channel' ? `cannot be a ${type} in a direct message` : null;
 }
 
-/** Why an option's user, role or channel cannot be used here, or null. The person must see the channel (docs/behavior/interactions.md#option-types). */
+/**
+ * Why an option's user, role or channel cannot be used here; null if it can. The person must be able to view the channel
+ * (docs/behavior/interactions.md#option-types).
+ */
 async function referenceFault(place: Place, actor: Actor, option: OptionValue): Promise<string | null> {
   const { access } = place;
   if (!access) return faultInDm(place, option);
@@ -32,7 +35,7 @@ async function referenceFault(place: Place, actor: Actor, option: OptionValue): 
   return null;
 }
 
-/** The options of a use, parsed and checked. Refuses `invalid_options` with an error for each option that is wrong. */
+/** Parses and checks the options of a use. Refuses with `invalid_options`, with an error for each wrong option. */
 async function readOptions(place: Place, actor: Actor, options: readonly CommandOption[], given: InvokeInput): Promise<OptionValue[]> {
   if (given.text !== undefined && given.options !== undefined) refuseField('/options', 'cannot be sent together with text');
   const { values, errors } = parseOptions(options, given);
@@ -48,8 +51,8 @@ async function readOptions(place: Place, actor: Actor, options: readonly Command
 }
 
 /**
- * Refuses `bot_offline` unless the bot has an endpoint or a connected session. Refuses 503 `unavailable` while Redis is away, and while so many uses wait for
- * a worker that one more would only expire (docs/guarantees.md#p11-bounded-resources).
+ * Refuses with `bot_offline` unless the bot has an endpoint or a connected session. Refuses with 503 `unavailable` while Redis is unavailable, and while 250
+ * uses wait for a worker, because one more would only expire (docs/guarantees.md#p11-bounded-resources).
  */
 async function requireReachable(platform: ApiPlatform, { botId, interactionsEndpointUrl }: ApplicationDoc): Promise<void> {
   const queue = interactionsEndpointUrl === null ? 'interactions' : 'endpoints';
@@ -60,8 +63,8 @@ async function requireReachable(platform: ApiPlatform, { botId, interactionsEndp
 }
 
 /**
- * Stores an interaction with its pending event. Its time begins by the database's clock, so the write is a pipeline, and every value from outside is wrapped
- * in `$literal` (docs/guarantees.md#literal-values). An existing interaction of the same id stays as it is.
+ * Stores an interaction with its pending event. `createdAt` is set by the database's clock, so the write is a pipeline, and every value from outside is wrapped
+ * in `$literal` (docs/guarantees.md#literal-values). An existing interaction with the same id is not changed.
  */
 async function storeInteraction(
   platform: ApiPlatform,
@@ -78,7 +81,7 @@ async function storeInteraction(
   return stored as unknown as InteractionDoc;
 }
 
-/** What a person sends to use a command. `id` is the interaction's. */
+/** The request of a person to use a command. `id` is the interaction's id. */
 export interface UseOfCommand {
   id: string;
   channelId: string;
@@ -87,8 +90,8 @@ export interface UseOfCommand {
 }
 
 /**
- * Uses a slash command (docs/behavior/interactions.md#using-a-command). Needs what a post there needs: View Channel and Send Messages, or in a DM a common
- * server. Refuses `invalid_options`, `bot_offline` and `unavailable` before anything is stored, so the bot gets nothing of a refused use.
+ * Uses a slash command (docs/behavior/interactions.md#using-a-command). The caller needs the same as for a post: View Channel and Send Messages, or in a DM a
+ * common server. Refuses with `invalid_options`, `bot_offline` or `unavailable` before anything is stored, so the bot receives nothing of a refused use.
  */
 export async function useCommand(platform: ApiPlatform, actor: Actor, { id, channelId, commandId, given }: UseOfCommand): Promise<Invoked> {
   const place = await inPlace(platform, actor, channelId, 'Send Messages');

@@ -15,20 +15,22 @@ import { joinServer } from './joining.ts';
 const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 
 /**
- * The code of the invite that a create makes: ten letters and digits, derived from the create's id, so that one taken up after a crash
- * makes no second.
+ * The code of an invite: ten letters and digits, derived from the id of the create request, so that a request repeated after a crash makes no second invite.
  */
 const codeOf = (key: Buffer, id: string): string =>
   [...createHmac('sha256', key).update(`invite:${id}`).digest().subarray(0, 10)].map((byte) => alphabet[byte % alphabet.length]).join('');
 
-/** In a developer server every invite works once and for an hour, older ones too (docs/behavior/servers.md#invite-rules). */
+/**
+ * In a developer server every invite works once and for an hour, even if it was created before the server became one (docs/behavior/servers.md#invite-rules).
+ */
 const asInDeveloperServer = (now: number): object[] => [
   { uses: 0 },
   { createdAt: { $gt: new Date(now - limits.developerInviteMaxAgeSecs * 1000) } },
 ];
 
 /**
- * Filters of the driver, whose operators are all ours: invites that still let someone into their server, and those that never will again.
+ * Filters for the driver; none of their operators comes from outside. `usable` matches invites that still admit someone; `dead` matches those that never will
+ * again.
  */
 const usable = (now: number, { types }: ServerDoc) => ({
   $and: [
@@ -50,8 +52,8 @@ const inviteOf = ({ _id, serverId, maxAgeSecs, maxUses, uses, expiresAt, created
 });
 
 /**
- * Checks who may make invites, and returns their bounds (docs/behavior/servers.md#invite-rules). In a staff server only members with Manage Server may, in a
- * developer server only the owner and Administrators.
+ * Checks that the caller may create invites, and returns the limits of the invite (docs/behavior/servers.md#invite-rules). In a staff server only members with
+ * Manage Server may, in a developer server only the owner and Administrators.
  */
 function invitesOf({ server, permissions }: InServer, input: InviteInput): { maxAgeSecs: number; maxUses: number } {
   const { maxAgeSecs = 86_400, maxUses = 0 } = input;
@@ -72,8 +74,8 @@ function requireWithin(path: string, value: number, most: number): void {
 }
 
 /**
- * Makes an invite; any member may, but for the rules of staff and developer servers, which clamp what is out of range. Refuses
- * `too_many_invites` at 1,000 live ones.
+ * Creates an invite. Any member may, except in staff and developer servers. Refuses a value out of range with 400, but a developer server adjusts it instead.
+ * Refuses with `too_many_invites` if the server has 1,000 usable invites.
  */
 export async function createInvite(platform: Platform, actor: Actor, serverId: string, input: InviteInput, newId: string): Promise<Invite> {
   const place = await inServer(platform, actor, serverId);
@@ -102,7 +104,7 @@ export async function createInvite(platform: Platform, actor: Actor, serverId: s
   return inviteOf(inserted.doc);
 }
 
-/** A server's live invites, oldest first. Needs Manage Server. */
+/** A server's usable invites, oldest first. Needs Manage Server. */
 export async function listInvites(platform: Platform, actor: Actor, serverId: string): Promise<Invite[]> {
   const { server } = await inServer(platform, actor, serverId, 'Manage Server');
   const filter = { serverId, ...usable(platform.now(), server) };
@@ -110,14 +112,14 @@ export async function listInvites(platform: Platform, actor: Actor, serverId: st
   return (found as unknown as InviteDoc[]).map(inviteOf);
 }
 
-/** The server that an invite leads to; 404 when there is none. */
+/** The server of an invite; 404 if there is no such invite or server. */
 async function serverOfInvite(platform: Platform, code: string): Promise<ServerAccess> {
   const found = await platform.db.invites.findOne({ _id: code }, { serverId: 1 }).lean();
   const access = found && (await loadServerNow(platform, found.serverId));
   return access ?? refuse('not_found', { what: 'invite' });
 }
 
-/** An invite that still lets someone in, or that `joiner` has a use of; 404 otherwise. */
+/** An invite that still admits someone, or that `joiner` already holds a use of; 404 otherwise. */
 async function usableInvite(
   platform: Platform,
   code: string,
@@ -130,21 +132,21 @@ async function usableInvite(
   return invite ?? refuse('not_found', { what: 'invite' });
 }
 
-/** What anyone who holds the code may see; 404 for a used-up or expired one. */
+/** The preview of an invite, for anyone who has the code. 404 for a used-up or expired invite. */
 export async function previewInvite(platform: Platform, code: string): Promise<InvitePreview> {
   const access = await serverOfInvite(platform, code);
   const invite = await usableInvite(platform, code, access);
   const { _id: id, name, iconUrl } = access.server;
-  // Members come and go without a new version of the server's access data.
+  // Joins and leaves do not change the version of the cached server, so the count is read from the database.
   const { memberCount = 0 } = (await platform.db.servers.findOne({ _id: id }, { memberCount: 1 }).lean()) ?? {};
   return { code, server: { id, name, iconUrl, memberCount }, expiresAt: invite.expiresAt?.toISOString() ?? null };
 }
 
-/** Deletes an invite. Needs Manage Server in its server; 404 for who is not in it. */
+/** Deletes an invite. Needs Manage Server in its server; 404 for a caller who is not a member. */
 export async function deleteInvite(platform: Platform, actor: Actor, code: string): Promise<void> {
   const invite = (await platform.db.invites.findOne({ _id: code }).lean()) ?? refuse('not_found', { what: 'invite' });
   const { serverId } = invite;
-  // Whoever is not in the server learns nothing of it, not even that the code is good.
+  // A caller who is not in the server must not learn that the code exists.
   const access = await loadServerNow(platform, serverId);
   if (!(access && (await ownMember(platform, actor, access.server._id)))) refuse('not_found', { what: 'invite' });
   await inServer(platform, actor, serverId, 'Manage Server');
@@ -154,8 +156,8 @@ export async function deleteInvite(platform: Platform, actor: Actor, code: strin
 }
 
 /**
- * Joins the caller to the invite's server by the rules of `joinServer`; who is in already only gets the server, whether the invite is used up or not, and uses
- * nothing up. For others 404 comes first, for a used-up or expired invite.
+ * Joins the caller to the invite's server by the rules of `joinServer`. A caller who is already a member gets the server even if the invite is used up, and
+ * consumes no use. For others a used-up or expired invite is 404, before any other check.
  */
 export async function joinByInvite(platform: EnqueuePlatform, actor: Actor, code: string): Promise<Server> {
   const access = await serverOfInvite(platform, code);
@@ -163,13 +165,13 @@ export async function joinByInvite(platform: EnqueuePlatform, actor: Actor, code
   return joinServer(platform, actor, access, (add) => useInvite(platform, { code, userId: actor.id, server: access.server }, add));
 }
 
-/** How often a request looks whether another one of the same person joined, and after how long it gives up, in milliseconds. */
+/** How often a request checks whether another request of the same person has joined, and after how long it gives up, in milliseconds. */
 const lookEveryMs = 20;
 const waitMs = 5_000;
-/** After how long the use of a request that died may be taken over by the same person, in milliseconds. */
+/** After how long the same person may take over the use of a request that died, in milliseconds. */
 const abandonedMs = 10_000;
 
-/** Who uses which invite. */
+/** A person who joins by an invite. */
 interface Use {
   code: string;
   userId: string;
@@ -177,8 +179,8 @@ interface Use {
 }
 
 /**
- * Takes a use for a person by one conditional update, which no race passes: a use is left, and the person has none. Or takes over the one that a request of
- * theirs left when it died. False when neither was possible.
+ * Takes a use of the invite for a person, if one is left and the person holds none. One conditional update decides, so concurrent requests cannot exceed the
+ * limit. Otherwise takes over the use that a dead request of the same person left. False if neither was possible.
  */
 async function takeUse(platform: Platform, { code, userId, server }: Use, at: Date): Promise<boolean> {
   const invites = platform.db.invites.collection;
@@ -193,8 +195,8 @@ async function takeUse(platform: Platform, { code, userId, server }: Use, at: Da
 }
 
 /**
- * Takes a use, then makes the membership; gives the use back when that made none. A person has at most one use at any time: further requests of theirs wait
- * until the first one is done, so that they keep no use from others. 404 when no use is left.
+ * Takes a use, then calls `add` to create the membership; gives the use back if `add` created none. A person holds at most one use at any time: their other
+ * requests wait until the first is done, so that they take no use from others. 404 if no use is left.
  */
 async function useInvite(platform: Platform, use: Use, add: () => Promise<boolean>): Promise<void> {
   const { code, userId, server } = use;

@@ -13,14 +13,17 @@ export interface JoinedServer {
   channels: ChannelDoc[];
 }
 
-/** A part of the servers that an account is in: those after the id `after`, at most so many, with at most so many channels in all. 0 is no limit. */
+/**
+ * A page of the servers that an account is in: those after the id `after`, at most `servers` of them, with at most `channels` channels in total. 0 means no
+ * limit.
+ */
 export interface JoinedPage {
   after: string;
   servers: number;
   channels: number;
 }
 
-/** The servers of a page, and the id that the next page comes after; null on the last page. */
+/** The servers of a page, and the id to continue after; null on the last page. */
 export interface Joined<S extends JoinedServer = JoinedServer> {
   joined: S[];
   next: string | null;
@@ -29,8 +32,8 @@ export interface Joined<S extends JoinedServer = JoinedServer> {
 const oneMore = (limit: number): number => (limit === 0 ? 0 : limit + 1);
 
 /**
- * The servers that an account is in, oldest first, in three queries. A page ends before the server whose channels exceed its limit, so that limit must be at
- * least `channelsPerServer`.
+ * The servers that an account is in, oldest first, in three queries. A page ends before the server whose channels would exceed the limit, so that limit must be
+ * at least `channelsPerServer`.
  */
 export async function joinedServers(platform: Platform, userId: string, page: JoinedPage): Promise<Joined> {
   const { members, servers, channels } = platform.db;
@@ -63,14 +66,14 @@ export async function joinedServers(platform: Platform, userId: string, page: Jo
   return { joined, next: cut < ids.length || found.length > ids.length ? (ids[cut - 1] ?? null) : null };
 }
 
-/** A server that an account is in, with the threads of its visible channels that are not archived, newest activity first, at most 1,000. */
+/** A server that an account is in, with the active (not archived) threads of its visible channels: at most 1,000, latest activity first. */
 export interface FullServer extends JoinedServer {
   threads: ChannelDoc[];
 }
 
 /**
- * Adds the threads to the servers of a page, in one query. A page with more than 1,000 in all ends before the server where that is exceeded, unless this server
- * alone has 1,000.
+ * Adds the threads to the servers of a page, in one query. If they are more than 1,000 in total, the page ends before the server that exceeds this, or after it
+ * if that server alone has 1,000.
  */
 export async function withThreads({ db }: Platform, { joined, next }: Joined): Promise<Joined<FullServer>> {
   const most = limits.threadsListed;

@@ -6,14 +6,16 @@ import { type Actor, ownMember, type ServerAccess } from './access.ts';
 import { addPerson, isFull } from './membership.ts';
 import { serverNow } from './servers.ts';
 
-/** Makes the membership by `add`, which answers false for who came in meanwhile, and does around it what a way in asks for. */
+/**
+ * Wraps the creation of a membership with the steps that a way to join needs, such as taking a use of an invite. It must call `add`, which creates the
+ * membership and returns false if the person is already a member.
+ */
 export type Entering = (add: () => Promise<boolean>) => Promise<unknown>;
 
 /**
- * Adds a person to a server by the rules that invites and Discovery share, and returns the server in full (docs/behavior/servers.md#joining).
- * For a member it only returns the server and does not run `enter`. Refuses, in this order, `banned`, `invites_paused`, `too_many_servers`.
- * What these checks read may change until `add` runs, which makes the final check of the ban and the cap. 404 `invite` if the server is
- * deleted at the same moment.
+ * Adds a person to a server by the rules that invites and Discovery share, and returns the full server (docs/behavior/servers.md#joining). For a member it only
+ * returns the server and does not run `enter`. Refuses, in this order, with `banned`, `invites_paused` or `too_many_servers`. These values may change until
+ * `add` runs, which makes the final check of the ban and the cap. 404 `invite` if the server is deleted at the same moment.
  */
 export async function joinServer(
   platform: EnqueuePlatform,

@@ -11,7 +11,7 @@ export interface Undecryptable {
   id: string;
 }
 
-/** How far a rotation has come in one collection. */
+/** The progress of a rotation in one collection: documents read (`walked`) and encrypted again (`done`). */
 export interface RotationProgress {
   what: string;
   walked: number;
@@ -25,7 +25,7 @@ interface Place {
   only: object;
 }
 
-/** Every place of the database that holds encrypted text. */
+/** Every field of the database that holds encrypted text. */
 const placesOf = ({ db }: Platform): Place[] => [
   { what: 'signing secret of application', model: db.applications, field: 'signingSecret', only: {} },
   { what: 'token of webhook', model: db.webhooks, field: 'token', only: {} },
@@ -36,8 +36,9 @@ const valueAt = (doc: unknown, field: string): string =>
   field.split('.').reduce((value: unknown, name) => (value as Record<string, unknown>)[name], doc) as string;
 
 /**
- * Encrypts every secret under the current key that an old key encrypted, in batches by id, and notes that the current key is the only one in use. Does nothing
- * to what is under the current key already, so an interrupted rotation is finished by the next. Answers how many were encrypted, and those that no key decrypts.
+ * Encrypts every secret that is under an old key again, under the current key, in batches by id. Then notes that only the current key is in use. Skips secrets
+ * that are under the current key already, so running it again completes an interrupted rotation. Returns how many secrets were encrypted, and those that no key
+ * decrypts.
  */
 export async function rotateKey(
   platform: Platform,
@@ -65,7 +66,7 @@ export async function rotateKey(
           undecryptable.push({ what, id: String(doc._id) });
           return [];
         }
-        // Not over a secret that was reset meanwhile.
+        // The filter has the old value, so that a secret that was reset meanwhile is not overwritten.
         return [{ updateOne: { filter: { _id: doc._id, [field]: sealed }, update: { $set: { [field]: seal(config.APP_KEY, text) } } } }];
       });
       if (writes.length > 0) done += (await model.collection.bulkWrite(writes, { ordered: false })).modifiedCount;

@@ -11,7 +11,7 @@ import { openSession } from './accounts.ts';
 import { faceOf } from './faces.ts';
 import type { Client } from './sessions.ts';
 
-/** Makes a code that logs the caller in once, within 15 minutes; only its hash is stored. Of a person's codes the latest five count: the oldest gives way. */
+/** Makes a code that logs the caller in once, within 15 minutes. Only its hash is stored. A person has at most five codes: a new one replaces the oldest. */
 export async function makeLoginCode(platform: Platform, actor: Actor): Promise<LoginCode> {
   const { loginCodes } = platform.db;
   const code = newSecret();
@@ -26,13 +26,13 @@ export async function makeLoginCode(platform: Platform, actor: Actor): Promise<L
 
 const hint = 'This login link has expired or was already used';
 
-/** What finds a code that still works. */
+/** The filter for a code that still works. */
 const liveCode = (platform: Platform, code: string) => ({ _id: sha256(code), expiresAt: trusted({ $gt: new Date(platform.now()) }) });
 
 const personOf = async ({ db }: Platform, found: { accountId: string } | null): Promise<AccountDoc> =>
   (found && (await db.accounts.findOne({ _id: found.accountId, kind: 'person' }).lean())) || refuse('unauthorized', { hint });
 
-/** Says whom a code logs in, and leaves it as it is, so that a page can ask first. Refuses 401 as `logInByCode`. */
+/** Returns whom a code logs in without using it up, so that a page can ask first. Refuses with 401 as `logInByCode` does. */
 export async function previewLoginCode(platform: Platform, code: string): Promise<LoginCodePreview> {
   const found = await platform.db.loginCodes.findOne(liveCode(platform, code)).lean();
   const account = await personOf(platform, found);
@@ -40,8 +40,8 @@ export async function previewLoginCode(platform: Platform, code: string): Promis
 }
 
 /**
- * Uses a code up and opens a session of whose it is, one of its own. Refuses 401, alike for a code that never was, was used or is too old. One conditional
- * delete: of those who use it at the same moment one gets in.
+ * Uses up a code and opens a new session for its person. Refuses with 401, which is the same for an unknown, a used and an expired code. One conditional delete
+ * decides, so only one of several simultaneous requests succeeds.
  */
 export async function logInByCode(platform: Platform, code: string, client: Client): Promise<Session> {
   const used = await platform.db.loginCodes.findOneAndDelete(liveCode(platform, code)).lean();

@@ -5,14 +5,15 @@ import { type Actor, homeOfChannel } from './access.ts';
 import { actorOf } from './credentials.ts';
 
 /**
- * Runs a call that writes a server's roles, members, channels, overwrites, webhooks, threads, invites or settings. Permissions are checked before the write, so
- * another call may change them in between. Two rules hold for such races:
- * - No update is lost, and no cap exceeded: the filter of each update says what was checked (`rolesVersion`, `ownerId`, the overwrites, the member's roles).
- * - Once a call is answered, no write that was checked before it takes effect: every call is noted as in flight before it checks anything, `run` gets an actor
- *   whose access versions are read after that, and the answer waits until all calls in flight have ended. So a call either sees the change or ends before
- *   the change is answered.
- * The second rule does not hold without Redis, for a call that lasts longer than 2.5 s (times STORE_PATIENCE), and for messages, reactions, pins and joins, which
- * are not noted. A call with an unknown outcome stays in flight until its entry expires.
+ * Runs a request that writes a server's roles, members, channels, overwrites, webhooks, threads, invites or settings. Permissions are checked before the write,
+ * so another request may change them in between. Two rules hold for such races:
+ * - No update is lost, and no cap is exceeded: the filter of each update contains what was checked (`rolesVersion`, `ownerId`, the overwrites, the member's
+ *   roles).
+ * - Once a request is answered, no write that was checked before it takes effect. Every request is registered as in flight before it checks anything, and `run`
+ *   gets an actor whose access versions are read after that. The answer then waits until all other requests in flight have ended. So another request either
+ *   sees the change or ends before the change is answered.
+ * The second rule does not hold without Redis, for a request that lasts longer than 2.5 s (times STORE_PATIENCE), and for messages, reactions, pins and joins,
+ * which are not registered. A request with an unknown outcome stays in flight until its entry expires.
  */
 export async function manageServer<T>(
   platform: EnqueuePlatform,

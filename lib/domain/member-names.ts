@@ -5,11 +5,11 @@ import type { AccountDoc } from '../store/models/account.ts';
 import { type MemberDoc, renamedMembersIndex } from '../store/models/server.ts';
 import type { Platform } from '../store/platform.ts';
 
-/** How many members one sweep names, and how long after a join or rename it looks, in milliseconds. */
+/** How many members one sweep updates, and how long it waits after a join or rename, in milliseconds. */
 const namedMost = 1_000;
 const quietMs = 5_000;
 
-/** The id that a member has from the start where a database was made before members had names. */
+/** The `renameId` of members stored before members had names. It sorts before every id, so the sweep takes these members first. */
 const firstRenameId = '0';
 
 const searchOf = ({ username, displayName }: Pick<AccountDoc, 'username' | 'displayName'>): NonNullable<MemberDoc['search']> => ({
@@ -17,7 +17,9 @@ const searchOf = ({ username, displayName }: Pick<AccountDoc, 'username' | 'disp
   displayName: folded(displayName),
 });
 
-/** Writes what a search compares of these members, unless another rename came since they were read. One whose account is gone is found by no name. */
+/**
+ * Writes the names that a search compares, except for members that were renamed again since they were read. A member whose account no longer exists gets none.
+ */
 async function writeNames(platform: Platform, members: readonly Pick<MemberDoc, '_id' | 'userId' | 'renameId'>[]): Promise<void> {
   if (members.length === 0) return;
   const userIds = [...new Set(members.map((one) => one.userId))];
@@ -33,7 +35,7 @@ async function writeNames(platform: Platform, members: readonly Pick<MemberDoc, 
   );
 }
 
-/** Writes the names of a member that was just added. */
+/** Writes the names of a newly added member. */
 export const nameMember = (platform: Platform, { _id, userId, renameId }: MemberDoc): Promise<void> =>
   writeNames(platform, [{ _id, userId, ...(renameId === undefined ? {} : { renameId }) }]);
 
@@ -42,8 +44,8 @@ const markRenamed = async ({ db, ids }: Platform, userId: string): Promise<void>
 };
 
 /**
- * Runs `rename`, which changes the names of an account, and writes the names of its members. The mark before it lets a sweep finish what a crash interrupts;
- * the mark after it makes another rename at the same moment write nothing older.
+ * Runs `rename`, which changes the names of an account, and then updates its members. Sets `renameId` before, so that a sweep can finish after a crash; and
+ * again after, so that a concurrent rename cannot write names that it read before this one.
  */
 export async function renaming<T>(platform: Platform, userId: string, rename: () => Promise<T>): Promise<T> {
   await markRenamed(platform, userId);
@@ -54,7 +56,7 @@ export async function renaming<T>(platform: Platform, userId: string, rename: ()
   return result;
 }
 
-/** Writes the names of members that a join or a rename left unnamed. */
+/** Writes the names of members whose join or rename did not. */
 export async function nameMarkedMembers(platform: Platform): Promise<void> {
   const due = idOf(platform.now() - quietMs, 0, 0);
   const marked = await platform.db.members
@@ -66,7 +68,7 @@ export async function nameMarkedMembers(platform: Platform): Promise<void> {
   await writeNames(platform, marked);
 }
 
-/** Marks the members of a database that was made before members had names. Reads all members once. */
+/** Marks the members that were stored before members had names. Reads all members once. */
 export async function markUnnamedMembers({ db }: Platform): Promise<void> {
   const unnamed = { search: trusted({ $exists: false }), renameId: trusted({ $exists: false }) };
   await db.members.updateMany(unnamed, { $set: { renameId: firstRenameId } });

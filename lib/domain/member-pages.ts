@@ -13,27 +13,27 @@ import { accountsOf } from './faces.ts';
 import { memberOf, membersOf } from './members.ts';
 import { connectedOf } from './presence.ts';
 
-/** A page of a list as JSON, and the id that the next page comes after; null on the last page. */
+/** A page of a list as JSON, and the id to continue after; null on the last page. */
 export interface ListPage {
   json: Buffer;
   next: string | null;
 }
 
-/** One member of a cached page as JSON, with what it was made from. Null: the account is gone. */
+/** One member of a cached page as JSON, with the version and connection state that it was made from. `json` is null if the account no longer exists. */
 interface CachedRow {
   version: string;
   isConnected: boolean;
   json: string | null;
 }
 
-/** A page of members under one access version of their server. `listVersion`: of who is in the server, and with which roles. */
+/** A page of members under one access version of their server. `listVersion` is the version of the member list: who is in the server, and with which roles. */
 interface CachedPage extends ListPage, CachedAnswer {
   listVersion: string;
   members: readonly MemberRules[];
   rows: readonly CachedRow[];
 }
 
-/** What a cached page takes beside its text, for each of its members and as a whole, in bytes. */
+/** The memory of a cached page besides its text, in bytes: for each row, and for the page. */
 const [rowBytes, pageBytes] = [512, 1024];
 
 const bytesOf = (rows: readonly CachedRow[]): Buffer => Buffer.from(`[${rows.flatMap(({ json }) => json ?? []).join()}]`);
@@ -44,7 +44,7 @@ const sliceOf = <T>(found: readonly T[], limit: number, idOf: (one: T) => string
   return { page, next: found.length > limit && last ? idOf(last) : null };
 };
 
-/** The rows of `members` as they are now; those whose account and connection did not change since `known` are taken from there. */
+/** The current rows of `members`. Rows whose account version and connection have not changed are taken from `known`. */
 async function rowsOf(
   platform: Platform,
   server: ServerDoc,
@@ -82,8 +82,8 @@ const findPage = async ({ db }: Platform, serverId: string, after: string, limit
   );
 
 /**
- * A page by user id. Who is in it is cached under the versions of the server and of its member list; each row is checked against the version of its account and
- * whether it is connected, in two trips to Redis, so an answer is never older than the request.
+ * A page in the order of user ids. Its members are cached under the versions of the server and of its member list. Each row is checked against the version of
+ * its account and whether it is connected, so an answer is never older than the request. For a cached page this takes two round trips to Redis.
  */
 async function pageById(platform: Platform, { access, server }: InServer, after: string, limit: number): Promise<ListPage> {
   const key = `members:${server._id}:${access.version}:${after}:${limit}`;
@@ -98,7 +98,7 @@ async function pageById(platform: Platform, { access, server }: InServer, after:
   const rows = await rowsOf(platform, server, members, versions, cached?.rows);
   if (cached && rows === cached.rows) return cached;
   const json = bytesOf(rows);
-  // The text is there twice, in rows and in whole.
+  // The text is held twice: in the rows, counted with two bytes per character, and in `json`.
   const fresh: CachedPage = { listVersion, members, rows, next, json, sizeBytes: json.length * 3 + rows.length * rowBytes + pageBytes };
   if (platform.redisUp()) platform.answers.set(key, fresh);
   return fresh;
@@ -106,7 +106,7 @@ async function pageById(platform: Platform, { access, server }: InServer, after:
 
 const toPage = (shown: readonly Member[], next: string | null): ListPage => ({ json: Buffer.from(JSON.stringify(shown)), next });
 
-/** A member whose name matches, by the name that matched. */
+/** A member that a search found, with the name that matched. */
 interface Match {
   name: string;
   userId: string;
@@ -114,7 +114,7 @@ interface Match {
 
 const byName = (a: Match, b: Match): number => (a.name === b.name ? (a.userId < b.userId ? -1 : 1) : a.name < b.name ? -1 : 1);
 
-/** The first `most` members whose name of one kind begins with `prefix`, in the order of that name; read from its index alone. */
+/** The first `most` members whose username or display name begins with `prefix`, in the order of that name. Read through the index of that name. */
 async function matchesOf({ db }: Platform, serverId: string, prefix: string, kind: 'username' | 'displayName', most: number) {
   const field = `search.${kind}` as const;
   const found = await db.members
@@ -127,8 +127,8 @@ async function matchesOf({ db }: Platform, serverId: string, prefix: string, kin
 }
 
 /**
- * A page of the members whose username or display name begins with `query`, by that name, so that an exact match comes first. Of each kind of name at most
- * 1,000 are looked at, however many match. Refuses an `after` that is not among them.
+ * A page of the members whose username or display name begins with `query`, in the order of that name, so that an exact match comes first. At most 1,000
+ * matches of each kind of name are read. Refuses an `after` that is not among them.
  */
 async function pageByName(platform: Platform, { server }: InServer, query: string, limit: number, after?: string): Promise<ListPage> {
   const most = after === undefined ? Math.min(limit + 1, limits.membersSearched) : limits.membersSearched;
@@ -155,8 +155,7 @@ async function pageByName(platform: Platform, { server }: InServer, query: strin
 }
 
 /**
- * A page of a server's members: in the order of their ids, or of the names that `query` matches. Without any parameter it is the first 1,000; with `after` or
- * `query` alone a page holds 100.
+ * A page of a server's members, in the order of their ids, or with `query` of the matching names. `limit` defaults to 1,000, or to 100 with `after` or `query`.
  */
 export async function listMembers(
   platform: Platform,

@@ -15,7 +15,7 @@ import { connectedOf, seenStatusOf } from './presence.ts';
 import { positionOf } from './roles.ts';
 import { roleIdsOf } from './server-view.ts';
 
-/** Accounts asked about in one call to the store. */
+/** How many accounts one call to the store reads. */
 const batch = 1_000;
 
 /** A member as others see it: offline unless connected, and offline if invisible (docs/behavior/accounts.md#presence). */
@@ -29,7 +29,7 @@ export function memberOf(server: ServerDoc, member: MemberRules, account: Accoun
   };
 }
 
-/** Members as others see them, in their order; those whose account is gone are left out. */
+/** Members as others see them, in the given order, without those whose account no longer exists. */
 export async function membersOf(platform: Platform, server: ServerDoc, members: readonly MemberRules[]): Promise<Member[]> {
   const shown: Member[] = [];
   for (let start = 0; start < members.length; start += batch) {
@@ -44,7 +44,7 @@ export async function membersOf(platform: Platform, server: ServerDoc, members: 
   return shown;
 }
 
-/** The member `userId` of a server; 404 for who is not in it. */
+/** The member `userId` of a server; 404 if there is none. */
 async function memberIn({ access }: InServer, userId: string): Promise<MemberDoc> {
   return (isId(userId) ? await access.member(userId) : null) ?? refuse('not_found', { what: 'member' });
 }
@@ -56,7 +56,7 @@ export async function getMember(platform: Platform, actor: Actor, serverId: stri
   return shown ?? refuse('not_found', { what: 'member' });
 }
 
-/** Requires a role below the caller's highest. 400 for `@everyone` and for a bot's own role (docs/behavior/servers.md#member-roles). */
+/** Requires the role to be below the caller's highest. `@everyone` and a bot's own role are 400 (docs/behavior/servers.md#member-roles). */
 function requireAssignable({ server, member }: InServer, roleId: string): void {
   const position = positionOf(server, roleId);
   const role = server.roles[position] as RoleDoc;
@@ -65,7 +65,7 @@ function requireAssignable({ server, member }: InServer, roleId: string): void {
   if (position >= rankOf(server, member)) refuse('role_hierarchy');
 }
 
-/** Gives a member a role, or takes it; repeating it changes nothing. Needs Manage Roles. */
+/** Gives a member a role, or takes it away. Repeating it changes nothing. Needs Manage Roles. */
 export async function setMemberRole(
   platform: EnqueuePlatform,
   actor: Actor,
@@ -85,8 +85,8 @@ export async function setMemberRole(
 }
 
 /**
- * Kicks a member whose highest role is below the caller's; a person gets a notice. Needs Kick Members. Refuses oneself (400), the owner and
- * equals (`role_hierarchy`).
+ * Kicks a member whose highest role is below the caller's. A person is notified; a bot is not. Needs Kick Members. Refuses the caller themselves (400), and the
+ * owner and members not below the caller (`role_hierarchy`).
  */
 export async function kickMember(platform: EnqueuePlatform, actor: Actor, serverId: string, userId: string): Promise<void> {
   const place = await inServer(platform, actor, serverId, 'Kick Members');
@@ -106,7 +106,7 @@ export async function kickMember(platform: EnqueuePlatform, actor: Actor, server
   refuse('not_found', { what: 'member' });
 }
 
-/** Takes the caller out of a server. Refuses the owner (400), who hands it over or deletes it. */
+/** Removes the caller from a server. Refuses the owner (400), who must transfer or delete the server first. */
 export async function leaveServer(platform: EnqueuePlatform, actor: Actor, serverId: string): Promise<void> {
   const { server } = await inServer(platform, actor, serverId);
   const end = server.ownerId === actor.id ? 'owner' : await expel(platform, serverId, actor.id);

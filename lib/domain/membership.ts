@@ -13,12 +13,12 @@ import { nameMember } from './member-names.ts';
 import { eachOwes, owes, requireRoom, withRoom } from './owed-events.ts';
 import { recountMarked } from './recounts.ts';
 
-/** The data of a pending SERVER_CREATE: from which number on the server's events are for the member; null when that could not be read. */
+/** The data of a pending SERVER_CREATE: the number in the server's log from which the member gets events; null if it could not be read. */
 export interface Joined {
   from: number | null;
 }
 
-/** A new member without roles, with the pending events of its joining. Its names are yet to be written. */
+/** A new member without roles, with the pending events of the join. Its names are written later. */
 export const newMember = async (platform: Platform, serverId: string, userId: string, bot: boolean): Promise<MemberDoc> => ({
   _id: `${serverId}:${userId}`,
   serverId,
@@ -34,13 +34,19 @@ export const newMember = async (platform: Platform, serverId: string, userId: st
   obAt: new Date(platform.now()),
 });
 
-/** What an update of a server adds for members that came, or went: the count at once, and its mark, so that it is right in the end whatever dies between. */
+/**
+ * The update of a server when a member came or went: it changes the count at once and marks it for a recount, which corrects the count if a process dies in
+ * between.
+ */
 const counting = (platform: Platform, came: 1 | -1): { $inc: object; $set: object } => ({
   $inc: { memberCount: came },
   $set: { recountAt: new Date(platform.now()) },
 });
 
-/** Counts a new member. Undoes the membership, and takes a bot's own role away, when the server went, or the account was banned, at the same moment: 404 `what`, or `banned`. */
+/**
+ * Completes a join: counts the member and writes its names. If the server was deleted or the account banned at the same moment, it removes the member again,
+ * with a bot's own role, and refuses with 404 `what` or `banned`.
+ */
 export async function settleJoin(platform: EnqueuePlatform, member: MemberDoc, what: string): Promise<void> {
   const { _id, serverId } = member;
   const { matchedCount } = await platform.db.servers.updateOne({ _id: serverId }, counting(platform, 1));
@@ -54,11 +60,11 @@ export async function settleJoin(platform: EnqueuePlatform, member: MemberDoc, w
   refuse('not_found', { what });
 }
 
-/** Whether a person is in 100 servers. Says so before anything is used up; the slot of the membership is what holds. */
+/** Whether a person is in 100 servers. This early check avoids using up anything, such as an invite; the slot of the membership enforces the limit. */
 export const isFull = async (platform: Platform, userId: string): Promise<boolean> =>
   (await platform.db.members.countDocuments({ userId, slot: trusted({ $gte: 0 }) })) >= limits.serversPerPerson;
 
-/** Puts a person into a server; false for who is in it already. Refuses `too_many_servers`. Called inside `versions.changing` of the membership. */
+/** Adds a person to a server; false if they are a member already. Refuses with `too_many_servers`. Call it inside `versions.changing` of the membership. */
 export async function addPerson(platform: EnqueuePlatform, serverId: string, userId: string): Promise<boolean> {
   const member = await newMember(platform, serverId, userId, false);
   const { end } = await insertInSlot(platform.db.members, { userId }, limits.serversPerPerson, member);
@@ -68,17 +74,17 @@ export async function addPerson(platform: EnqueuePlatform, serverId: string, use
   return true;
 }
 
-/** The data of a pending MEMBER_REMOVE: whose membership ends, when that membership began, and when its removal began. */
+/** The data of a pending MEMBER_REMOVE: whose membership ends, when it began (`joinedAt`), and when its removal began (`at`). */
 export interface Departing {
   userId: string;
   joinedAt: Date;
   at: Date;
 }
 
-/** Whether an entry of a server's outbox is about a membership that ends. */
+/** Whether an entry of a server's outbox announces the end of a membership. */
 export const isDeparture = ({ name }: OutboxEntry): boolean => traitsOf(name).audience === 'members' && traitsOf(name).life === 'ends';
 
-/** The event of a membership's end: always the same for one membership, so that it is sent once, whoever ends it and however often. */
+/** The event for the end of a membership. One membership always gets the same entry, so the event is sent once, however many removals run. */
 const departureOf = ({ serverId, userId, joinedAt }: MemberDoc, at: Date): OutboxEntry => ({
   id: `left-${serverId}-${userId}-${joinedAt.getTime()}`,
   name: 'MEMBER_REMOVE',
@@ -86,9 +92,10 @@ const departureOf = ({ serverId, userId, joinedAt }: MemberDoc, at: Date): Outbo
 });
 
 /**
- * Takes an account out of a server, with its own role if it is a bot (docs/behavior/servers.md#bot-role). False if it is not a member. The remaining members
- * and the account get the event even after a crash: the server's outbox holds it before the membership is deleted, and a worker relays it only after that. The
- * membership is deleted first, so it ends at once. Refuses `unavailable` for a server with `most` pending events.
+ * Removes an account from a server, with its own role if it is a bot (docs/behavior/servers.md#bot-role). False if it is not a member. The remaining members
+ * and the account get the event even after a crash: the entry is added to the server's outbox before the membership is deleted, and a worker relays it only
+ * after that. The membership is deleted before the count and the role are updated, so access ends at once. Refuses with `unavailable` if the server has `most`
+ * pending events.
  */
 export async function removeMember(
   platform: EnqueuePlatform,
@@ -104,10 +111,10 @@ export async function removeMember(
   const now = new Date(platform.now());
   const entry = departureOf(standing, now);
   const owed = { $addToSet: { ob: entry }, $min: { obAt: now } };
-  // Through the driver, which stores the entry as it is: the same one twice must be one.
+  // Through the driver, which stores the entry unchanged, so that `$addToSet` does not add it twice.
   const server = servers.collection;
   const room = most === limits.eventsOwed ? withRoom : {};
-  // A bot takes its own role along, which is a change of the rules.
+  // Removing a bot also removes its own role, which changes the access rules of the server.
   const rules = standing.bot ? { servers: [serverId] } : {};
   const removed = await platform.versions.changing({ ...rules, members: [[serverId, userId]] }, async () => {
     const { matchedCount } = await server.updateOne({ _id: serverId as never, ...room }, owed);
@@ -116,7 +123,7 @@ export async function removeMember(
     const member = await members.findOneAndDelete({ _id, joinedAt: standing.joinedAt }).lean();
     failpoint(platform.config, 'after-departure');
     if (!member) return false;
-    // A worker may have dropped the news while the membership took its time to go: then it stands again.
+    // A worker may have dropped the entry before the membership was deleted, so it is added again.
     await server.updateOne({ _id: serverId as never }, { ...counting(platform, -1), ...owed } as never);
     if (member.bot) {
       await countServers(platform, [userId], -1);
@@ -128,7 +135,7 @@ export async function removeMember(
   return removed;
 }
 
-/** Removes a bot's own role, from the server and from what its channels say about it. */
+/** Removes a bot's own role from the server, and the overwrites for the role and the bot from its channels. */
 async function dropBotRole(platform: Platform, serverId: string, botId: string): Promise<void> {
   const { servers } = platform.db;
   const own = (await servers.findOne({ _id: serverId }).lean())?.roles.filter((role) => role.botId === botId) ?? [];
@@ -138,14 +145,17 @@ async function dropBotRole(platform: Platform, serverId: string, botId: string):
       {
         $pull: { roles: { id } },
         $inc: { rolesVersion: 1 },
-        // Wherever it stood when it went: another may have moved it meanwhile.
+        // `shifted` begins at position 1, because another request may have moved the role before it was removed.
         ...owes(platform, { name: 'ROLE_DELETE', data: { roleId: id }, shifted: { from: 1 } }),
       },
     );
   await forgetOverwrites(platform, serverId, [botId, ...own.map((role) => role.id)]);
 }
 
-/** Takes roles that are gone, or a bot that is, out of the overwrites of a server; who could view its channels with them is told. */
+/**
+ * Removes the overwrites of deleted roles, or of a bot that left, from the channels of a server. The events keep the old overwrites, so that everyone who could
+ * view a channel with them is notified.
+ */
 export async function forgetOverwrites(platform: Platform, serverId: string, ids: readonly string[]): Promise<void> {
   const gone = { $in: ['$$one.id', { $literal: ids }] };
   const overwrites = { $filter: { input: '$overwrites', as: 'one', cond: { $not: [gone] } } };
@@ -154,8 +164,8 @@ export async function forgetOverwrites(platform: Platform, serverId: string, ids
 }
 
 /**
- * Gives a member a role, or takes it, with the event that it then owes: `changed`, `same` when that changed nothing, `gone` for who is not in the server.
- * Refuses `unavailable` for a member that owes 1,000 events.
+ * Gives a member a role, or takes it away, and adds the event to the outbox. Returns `changed`; `same` if nothing changed; `gone` if there is no such member.
+ * Refuses with `unavailable` if the member has 1,000 pending events.
  */
 export async function changeMemberRole(
   platform: EnqueuePlatform,
@@ -178,7 +188,7 @@ export async function changeMemberRole(
   return 'changed';
 }
 
-/** Counts the members of servers where some came or went and it is quiet now. */
+/** Recounts the members of servers where members came or went and nothing has changed for a second. */
 export const recountMembers = (platform: Platform): Promise<void> =>
   recountMarked(
     platform,

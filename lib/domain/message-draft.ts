@@ -15,7 +15,7 @@ import { previewMark } from './preview-links.ts';
 import { nudgePreviews } from './preview-queue.ts';
 import { wakeThread } from './thread-activity.ts';
 
-/** Everything of an embed that is shown as text: what counts towards its whole. */
+/** All texts of an embed that are shown. They count towards its total length. */
 const textsOf = ({ title, description, author, footer, fields = [] }: Embed): string[] =>
   [title, description, author?.name, footer?.text, ...fields.flatMap(({ name, value }) => [name, value])].filter(
     (text) => text !== undefined,
@@ -23,7 +23,7 @@ const textsOf = ({ title, description, author, footer, fields = [] }: Embed): st
 
 const embedChars = (embed: Embed): number => textsOf(embed).reduce((sum, text) => sum + lengthOf(text), 0);
 
-/** Whether an embed would show nothing: no text that can be seen, no image and no time. */
+/** Whether an embed would show nothing: no visible text, no image and no timestamp. */
 const showsNothing = (embed: Embed): boolean => !embed.image && !embed.thumbnail && !embed.timestamp && textsOf(embed).every(isBlank);
 
 const knownField = ({ name, value, inline }: NonNullable<Embed['fields']>[number]) => ({
@@ -32,7 +32,7 @@ const knownField = ({ name, value, inline }: NonNullable<Embed['fields']>[number
   inline: inline ?? false,
 });
 
-/** An embed with the fields that the contract knows and no others: what a caller adds is never stored. */
+/** The embed with known fields only. Other fields that a caller sends are never stored. */
 function knownEmbed(embed: Embed): Embed {
   const { title, description, url, color, timestamp, author, footer, image, thumbnail, fields } = embed;
   const known = {
@@ -54,7 +54,7 @@ function knownEmbed(embed: Embed): Embed {
   return Object.fromEntries(Object.entries(known).filter(([, value]) => value !== undefined)) as Embed;
 }
 
-/** A moment as it is stored: in UTC with milliseconds, however it was written. */
+/** A timestamp as it is stored: in UTC with milliseconds. */
 function momentAt(path: string, timestamp: string): string {
   const moment = new Date(timestamp);
   return Number.isNaN(moment.getTime()) ? refuseField(path, 'is no moment') : moment.toISOString();
@@ -80,21 +80,24 @@ export function checkDraft(input: { content?: string; embeds?: Embed[]; files?: 
   return { content, embeds };
 }
 
-/** The mentions of a content, as stored (docs/behavior/messages.md#mentions). */
+/** The mentions in the content of a message, as stored (docs/behavior/messages.md#mentions). */
 export interface Mentions {
   mentions: string[];
   mentionRoles: string[];
   mentionEveryone: boolean;
 }
 
-/** Whether anybody is mentioned: unread mentions are looked for among such messages. */
+/** Whether anybody is mentioned. Unread mentions are searched among such messages only. */
 export const mentionsAny = ({ mentions, mentionRoles, mentionEveryone }: Mentions): boolean =>
   mentionEveryone || mentions.length > 0 || mentionRoles.length > 0;
 
-/** What of a place decides who is mentioned. */
+/** The parts of a `Place` that decide who is mentioned. */
 export type MentionPlace = Pick<Place, 'access' | 'dm' | 'permissions'>;
 
-/** Those of `ids` who can be mentioned in a place: the members of its server, or the two of a DM. Whether any other account exists is nobody's business. */
+/**
+ * Those of `ids` who can be mentioned in a channel: the members of its server, or the two users of a DM. Other accounts are left out, so that a mention does
+ * not reveal whether they exist.
+ */
 async function mentionable(platform: Platform, { access, dm }: MentionPlace, ids: readonly string[]): Promise<string[]> {
   const members = await access?.members(ids);
   const here = ids.filter((id) => (members ? members.has(id) : dm?.userIds.includes(id)));
@@ -103,9 +106,9 @@ async function mentionable(platform: Platform, { access, dm }: MentionPlace, ids
 }
 
 /**
- * Resolves the mentions of `content` in `place`, whose permissions are the author's: people and roles of the server, or the two of a DM, each once;
- * `@everyone`, `@here` and the role `@everyone` count only with Mention Everyone, and never stand among the roles. `replyPing` is the author whom a reply pings
- * besides.
+ * Resolves the mentions of `content`: people and roles of the server, or the two users of a DM, each once. The permissions in `place` are the author's.
+ * `@everyone`, `@here` and the role `@everyone` count only with Mention Everyone, and are never among the roles. `replyPing` is the author of the message
+ * replied to, if the reply pings them; they are added to the mentions.
  */
 export async function resolveMentions(platform: Platform, content: string, place: MentionPlace, replyPing?: string): Promise<Mentions> {
   const besides = replyPing === undefined ? [] : [replyPing];
@@ -122,9 +125,9 @@ export async function resolveMentions(platform: Platform, content: string, place
   };
 }
 
-/** What a message is made of. */
+/** The parts of a message. */
 export interface Composition {
-  /** Where it is posted; its permissions are the author's and decide about `@everyone`. */
+  /** Where it is posted. Its permissions are the author's; they decide whether `@everyone` counts. */
   place: Place;
   authorId: string;
   content: string;
@@ -135,11 +138,11 @@ export interface Composition {
   /** Whether the reply pings its author. Default true; replying to oneself never pings. */
   mentionReply?: boolean;
   interaction?: MessageDoc['interaction'];
-  /** Names the create, when it may be run again. */
+  /** The id of the create request, if the request may be repeated. */
   createId?: string | undefined;
 }
 
-/** A message ready to be stored, its mentions resolved. */
+/** Makes a message that is ready to be stored, with its mentions resolved. */
 export async function composeMessage(platform: Platform, parts: Composition): Promise<MessageDraft> {
   const { place } = parts;
   const answered = parts.replyTo ?? null;
@@ -165,21 +168,21 @@ export async function composeMessage(platform: Platform, parts: Composition): Pr
   };
 }
 
-/** A request that makes a message. */
+/** A request that creates a message. */
 export interface Create {
-  /** Names it: the same again when it is run again. */
+  /** Its id, which stays the same when the request is repeated. */
   id: string;
-  /** Whether it may be run again: it came with an Idempotency-Key. */
+  /** Whether it may be repeated: it has an Idempotency-Key. */
   isRepeatable: boolean;
 }
 
-/** What the message of a create keeps of it: nothing unless it may be run again. */
+/** The `createId` that a message stores: only if its request may be repeated. */
 export const createIdOf = ({ id, isRepeatable }: Create): { createId?: string } => (isRepeatable ? { createId: id } : {});
 
-/** A draft as the message of an id. */
+/** The message that `draft` becomes under the id `_id`. */
 export const messageOf = (draft: MessageDraft, _id: string): MessageDoc => ({ ...draft, _id, createdAt: new Date(idTimeMs(_id)) });
 
-/** The message that a create of this id made, also in an earlier run; null when there is none. */
+/** The message that the create request `createId` made, also in an earlier run; null if there is none. */
 export const messageOfCreate = ({ db }: Platform, createId: string): Promise<MessageDoc | null> =>
   db.messages.findOne({ createId }).lean().exec();
 
@@ -187,13 +190,13 @@ export const messageOfCreate = ({ db }: Platform, createId: string): Promise<Mes
 export interface StoreOptions {
   /** Echoed in MESSAGE_CREATE. */
   nonce?: string | undefined;
-  /** Is told the id before the insert. Must be short: readers of the channel wait for it. */
+  /** Called with the id before the insert. It must be fast, because readers of the channel wait until the insert has ended. */
   prepare?: ((messageId: string) => Promise<unknown>) | undefined;
 }
 
 /**
- * Stores a message together with its pending MESSAGE_CREATE, then wakes the channel's relay. Its id is taken immediately before the insert. When its create has
- * stored a message before, that one is answered as it is now: a create that is run again after a crash makes nothing twice.
+ * Stores a message together with its pending MESSAGE_CREATE, then wakes the channel's relay. Its id is taken immediately before the insert. If the same create
+ * request has stored a message before, it returns that message as it is now, so a request repeated after a crash makes no second message.
  */
 export async function storeMessage(
   platform: EnqueuePlatform,

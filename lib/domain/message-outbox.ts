@@ -13,7 +13,7 @@ import { presentMessages } from './present.ts';
 import { askRecount } from './thread-activity.ts';
 import { type KnownMessages, remember, takeTold } from './told-messages.ts';
 
-/** How many documents one batch takes, and how many events: those of one document go in one. */
+/** How many documents, and how many events, one batch takes. The events of one document are never split. */
 const batchDocuments = 100;
 const batchEvents = 1_000;
 
@@ -24,7 +24,7 @@ type Render<N extends MessageEvent> = (message: MessageDoc, entry: OutboxEntry, 
 const reaction: Render<'REACTION_ADD'> = ({ _id: messageId, channelId, serverId, ob }, { data }, shown) =>
   shown || isAnnounced(ob) ? { channelId, messageId, serverId, ...(data as { userId: string; emoji: string }) } : null;
 
-/** The payload of each event of a message, shown as it is now; null for what says nothing of a message that is gone. */
+/** The payload of each event of a message, with the current message; null for an event that is not sent because the message is deleted. */
 const render: { [N in MessageEvent]: Render<N> } = {
   MESSAGE_CREATE: ({ serverId }, { nonce }, shown) =>
     shown ? { ...shown, ...(serverId ? { serverId } : {}), ...(nonce === undefined ? {} : { nonce }) } : null,
@@ -35,7 +35,10 @@ const render: { [N in MessageEvent]: Render<N> } = {
   PINS_UPDATE: ({ channelId, serverId }) => ({ channelId, serverId }),
 };
 
-/** The events of `messages`, in their order, for each of `places`. A message deleted before it was announced is never announced, nor what was done with it. */
+/**
+ * The events of `messages`, in their order, for each of `places`. A message that was deleted before its MESSAGE_CREATE was relayed is never announced, and
+ * neither are its edits and reactions.
+ */
 async function eventsOf(platform: WorkerPlatform, messages: readonly MessageDoc[], places: readonly string[]): Promise<PlacedEvent[]> {
   const alive = messages.filter((message) => !message.deleted);
   const shown = new Map((await presentMessages(platform, alive, null)).map((one) => [one.id, one]));
@@ -50,7 +53,7 @@ async function eventsOf(platform: WorkerPlatform, messages: readonly MessageDoc[
   );
 }
 
-/** As many of `found` as one batch takes, at least one. */
+/** The first messages of `found` that fit into one batch, at least one. */
 function oneBatch(found: readonly MessageDoc[]): readonly MessageDoc[] {
   let pending = 0;
   const end = found.findIndex(({ ob = [] }, at) => {
@@ -61,8 +64,8 @@ function oneBatch(found: readonly MessageDoc[]): readonly MessageDoc[] {
 }
 
 /**
- * Makes up for a post or a delete that could not note it in Redis, or died before: ahead of its event, as who begins a session after that learns of it here.
- * `noted` is the newest message that is noted there.
+ * Corrects the newest message in Redis, if a post or a delete could not note it there or its process died before. `noted` is the newest message noted so far.
+ * Runs before the event is appended, because a session that starts after the event learns of the message from Redis only.
  */
 async function noteNewest(
   { messageOrder: { newest } }: WorkerPlatform,
@@ -82,13 +85,13 @@ interface RelayedMessages {
   messages: readonly MessageDoc[];
 }
 
-/** Makes up for what a post or a delete may have left undone when its process died. */
+/** Repairs what a post or a delete may have left incomplete when its process died. */
 async function repair({ platform, channelId, messages }: RelayedMessages): Promise<void> {
   if (messages[0]?.serverId === null) await settleDm(platform, channelId);
   if (messages[0]?.thread && messages.some(({ ob }) => hasBirthOrEnd(ob))) await askRecount(platform, channelId, bookkeeping);
 }
 
-/** Takes relayed events off their documents; a tombstone without pending events goes. */
+/** Removes relayed events from their documents, and deletes relayed tombstones, except those that a running crosspost still needs. */
 async function acknowledge(batches: RelayedMessages[]): Promise<void> {
   const { platform } = batches[0] as RelayedMessages;
   await Promise.all(batches.map(repair));
@@ -96,13 +99,13 @@ async function acknowledge(batches: RelayedMessages[]): Promise<void> {
   const eventIds = messages.flatMap(({ ob = [] }) => ob.map(({ id }) => id));
   const tombstones = messages.filter((message) => message.deleted);
   const removable = tombstones.length ? await removableGraves(platform, tombstones) : [];
-  // First: as long as a tombstone has pending events it is found again, whatever dies here. It gets no more once it is one.
+  // Tombstones are deleted first. If the process dies here, their pending events let the relay find them again. A tombstone gets no further events.
   if (removable.length) await platform.db.messages.deleteMany({ _id: trusted({ $in: removable }), deleted: true });
   const $in = messages.map(({ _id }) => _id as never);
   await platform.db.messages.collection.updateMany({ _id: { $in } }, settled(eventIds), bookkeeping);
 }
 
-/** Reads the messages with pending events, the oldest first. */
+/** Reads the messages with pending events, oldest first. */
 async function lookUp(platform: WorkerPlatform, channelId: string, relayed: ReadonlySet<string>): Promise<KnownMessages> {
   const horizon = await platform.messageOrder.horizon(channelId);
   const found = (await platform.db.messages.collection
@@ -120,8 +123,9 @@ async function lookUp(platform: WorkerPlatform, channelId: string, relayed: Read
 }
 
 /**
- * The pending events of a channel's messages, oldest message first. Messages from the oldest id in flight on wait until that insert has ended, which wakes
- * the relay again: so they are relayed in the order of their ids. Who follows the channel looks them up only when it was not told of every insert.
+ * The pending events of a channel's messages, oldest message first. Messages from the oldest id in flight on wait until that insert has ended, which wakes the
+ * relay again, so they are relayed in the order of their ids. A worker that stays with the channel (`following`) reads the database only if the wakes did not
+ * report every insert.
  */
 async function* read(
   platform: WorkerPlatform,
@@ -150,10 +154,10 @@ async function* read(
   }
 }
 
-/** How many messages one look of the sweep takes in: far below the time that one operation may take. */
+/** How many messages one query of the sweep reads, so that it stays far below the time limit of an operation. */
 const sweepDocuments = 10_000;
 
-/** The channels with overdue events. However many messages wait, each look is a short one. */
+/** The channels with overdue events. Each query is short, however many messages wait. */
 async function overdue({ db }: WorkerPlatform, $lt: Date): Promise<string[]> {
   const channelIds = new Set<string>();
   for (let $gte = new Date(0); ; ) {
@@ -169,5 +173,5 @@ async function overdue({ db }: WorkerPlatform, $lt: Date): Promise<string[]> {
   }
 }
 
-/** The messages of a channel. */
+/** The outbox of the messages of a channel. */
 export const messageOutbox: OutboxSource = { read, overdue, sweptAtOnce: 4 };

@@ -10,7 +10,10 @@ import type { Actor } from './access.ts';
 import { inPlace } from './places.ts';
 import { presentMessages } from './present.ts';
 
-/** What the last page of a channel showed: no id below `below` is given out or in flight any more, and whose messages it held. */
+/**
+ * The last page that was read of a channel. Every id below `below` is settled: none is given out or in flight any more. `authorIds` are the authors of its
+ * messages.
+ */
 interface LastPage {
   readonly below: string;
   readonly authorIds: readonly string[];
@@ -19,17 +22,17 @@ interface LastPage {
 const lastPageOf = (platform: Platform, channelId: string): LastPage | undefined =>
   platform.cache.get(`page:${channelId}`) as LastPage | undefined;
 
-/** What a list of messages reads beside its preflight. */
+/** What a list of messages reads while its preflight runs. */
 export interface PageAhead {
-  /** The accounts whose versions the preflight reads too: the page will probably show them. */
+  /** The accounts whose versions the preflight reads too, because the page will probably show them. */
   readonly authorIds: readonly string[];
   /** The messages of the page, newest first; null when they can only be read after the preflight. */
   readonly found: Promise<MessageDoc[]> | null;
 }
 
-/** What a list of messages begins with: what the preflight answered, and what was read beside it. */
+/** The start of a list of messages: the result of the preflight, and what was read beside it. */
 export interface PageStart {
-  /** Null while Redis is away. */
+  /** Null while Redis is unavailable. */
   readonly horizon: Horizon | null;
   /** The access versions that the preflight read, by id. */
   readonly versions: ReadonlyMap<string, string | null>;
@@ -56,9 +59,9 @@ const findMessages = async (
 };
 
 /**
- * Begins to list messages beside the preflight. `query` is not checked yet. The messages are read at once where they are certain to be the same after the
- * preflight: on a page before an id that lies below what was settled when this process last read the channel. The caller's rights are checked before anything of it
- * is answered.
+ * Starts to list messages while the preflight runs. `query` is not validated yet. The messages are read at once if they are certain to be the same after the
+ * preflight: on a page before an id that was settled when this process last read the channel. The caller's permissions are checked before any of it is
+ * returned.
  */
 export function readPageAhead(platform: Platform, channelId: string, query: Record<string, unknown>, mayRead: boolean): PageAhead {
   const last = lastPageOf(platform, channelId);
@@ -67,7 +70,7 @@ export function readPageAhead(platform: Platform, channelId: string, query: Reco
   const isSettled = last !== undefined && isId(before) && before <= last.below && after === undefined;
   const found =
     mayRead && isSettled && limit > 0 && limit <= limits.pageMax ? findMessages(platform, channelId, { $lt: before }, true, limit) : null;
-  found?.catch(() => undefined); // thrown where it is waited for
+  found?.catch(() => undefined); // thrown where it is awaited
   return { authorIds: last?.authorIds ?? [], found };
 }
 
@@ -83,8 +86,8 @@ async function readPage(platform: ApiPlatform, channelId: string, page: MessageP
 }
 
 /**
- * A page of messages, oldest first: the newest, those before an id, or those after one, both exclusive (docs/behavior/messages.md#listing). Needs View
- * Channel. A message that is missing at the newest end has a higher id than the page, so a reader that goes on with `after` misses nothing (`MessageOrder`).
+ * A page of messages, oldest first: the newest, those before an id, or those after one, both exclusive (docs/behavior/messages.md#listing). Needs View Channel.
+ * A message that is missing at the newest end has a higher id than the page, so a reader who continues with `after` misses nothing (`MessageOrder`).
  */
 export async function listMessages(
   platform: ApiPlatform,

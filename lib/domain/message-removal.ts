@@ -1,10 +1,10 @@
 import { trusted } from '../store/database.ts';
 import type { Platform } from '../store/platform.ts';
 
-/** Messages deleted in one operation: far below the time that one operation may take. */
+/** How many messages one operation deletes, so that it stays far below the time limit of an operation. */
 const batch = 2_000;
 
-/** Deletes every message of a channel that is gone. `goingOn` is told before each batch. */
+/** Deletes every message of a deleted channel. Calls `goingOn` before each batch. */
 export async function deleteMessages(platform: Platform, channelId: string, goingOn: () => Promise<unknown>): Promise<void> {
   const { messages } = platform.db;
   for (;;) {

@@ -34,7 +34,7 @@ import { uncountMessage } from './thread-activity.ts';
 
 const alive = { deleted: trusted({ $exists: false }) };
 
-/** The message `messageId` of `channelId`; 404 if unknown, deleted or of another channel (docs/behavior/messages.md#channels-that-hold-messages). */
+/** The message `messageId` of `channelId`; 404 if it is unknown, deleted or in another channel (docs/behavior/messages.md#channels-that-hold-messages). */
 export async function messageIn(platform: Platform, channelId: string, messageId: string): Promise<MessageDoc> {
   const found = isId(messageId) ? await platform.db.messages.findOne({ _id: messageId, channelId, ...alive }).lean() : null;
   return (found as MessageDoc | null) ?? refuse('not_found', { what: 'message' });
@@ -46,15 +46,15 @@ export async function getMessage(platform: ApiPlatform, actor: Actor, channelId:
   return presentMessage(platform, await messageIn(platform, channelId, messageId), actor.account);
 }
 
-/** Refuses embeds from people instead of dropping them: only bots may send them (docs/behavior/messages.md#posting). */
+/** Refuses embeds from people instead of dropping them, because only bots may send them (docs/behavior/messages.md#posting). */
 function requireBotForEmbeds(actor: Actor, embeds: readonly unknown[] | undefined): void {
   if (!actor.bot && embeds?.length) refuseField('/embeds', 'can be sent by bots only');
 }
 
 /**
- * Posts a message (docs/behavior/messages.md#posting). Needs View Channel and Send Messages, and Attach Files for `files`. One write stores the message and
- * its event. The message gets its id when it is stored; `create` names the post until then. Refuses 400 if there is nothing to show, for embeds of people,
- * and for a `replyTo` that is not of this channel. `slowmode` is checked last, so a refused post begins no cooldown, but before any file is stored.
+ * Posts a message (docs/behavior/messages.md#posting). Needs View Channel and Send Messages, and Attach Files for `files`. One write stores the message and its
+ * event. The message gets its id when it is stored; until then `create` identifies the post. Refuses with 400 if there is nothing to show, if a person sends
+ * embeds, or if `replyTo` is not in this channel. Slow mode is checked last, so a refused post starts no cooldown, but before any file is stored.
  */
 export async function postMessage(
   platform: ApiPlatform,
@@ -87,15 +87,15 @@ export async function postMessage(
   return input.nonce === undefined ? shown : { ...shown, nonce: input.nonce };
 }
 
-/** The message that a post replies to; 400 if it is not of this channel (docs/behavior/messages.md#replies). */
+/** The message that a post replies to; 400 if it is not in this channel (docs/behavior/messages.md#replies). */
 async function originalIn(platform: Platform, channelId: string, replyTo: string): Promise<MessageDoc> {
   const found = await platform.db.messages.findOne({ _id: replyTo, channelId, ...alive }).lean();
   return (found as MessageDoc | null) ?? refuseField('/replyTo', 'is not a message of this channel');
 }
 
 /**
- * Edits the caller's own message (docs/behavior/messages.md#editing). Missing fields stay; `embeds` replace the rich ones. Mentions follow the new content
- * and ping nobody again. Refuses `not_author`, and 400 if nothing would be left. An empty edit changes nothing.
+ * Edits the caller's own message (docs/behavior/messages.md#editing). Missing fields stay as they are; `embeds` replace the rich embeds. Mentions follow the
+ * new content but notify nobody again. Refuses with `not_author`, and with 400 if nothing would be left. An empty edit changes nothing.
  */
 export async function editMessage(
   platform: ApiPlatform,
@@ -112,7 +112,7 @@ export async function editMessage(
   return presentMessage(platform, edited, actor.account);
 }
 
-/** Writes an edit that was allowed. The filter holds what the check saw, so that two edits at once cannot leave nothing together. */
+/** Writes an edit that was allowed. The filter contains what was checked, so that two concurrent edits cannot together leave an empty message. */
 export async function applyEdit(platform: ApiPlatform, place: MentionPlace, message: MessageDoc, edit: MessageEdit): Promise<MessageDoc> {
   const { embeds: given } = edit;
   const content = edit.content === undefined ? undefined : wellFormed(edit.content);
@@ -146,14 +146,15 @@ export async function applyEdit(platform: ApiPlatform, place: MentionPlace, mess
   platform.nudge('relay-channel', { channelId: message.channelId });
   if (updated && previews.set.previewsAt) await nudgePreviews(platform, updated as unknown as MessageDoc);
   if (updated) return updated as unknown as MessageDoc;
-  // Another edit or a delete came between: look again and judge anew.
+  // Another edit or a delete came in between: read the message and check again.
   const again = await messageIn(platform, message.channelId, message._id);
   return applyEdit(platform, place, again, edit);
 }
 
 /**
- * Refuses a post that brings files before its body is read, as `postMessage` would: 404, 403 without View Channel or Send Messages, and `slowmode` unless it is
- * `keyed`, as the post that it repeats may have taken the turn. Answers what to ask before the first file is taken in: it refuses without Attach Files.
+ * Checks a post with files before its body is read, and refuses it as `postMessage` would: with 404, with 403 without View Channel or Send Messages, and with
+ * `slowmode`. With an Idempotency-Key (`keyed`) slow mode is not checked, because the post that it repeats may have started the cooldown. Returns a check to
+ * call before the first file is received, which refuses without Attach Files.
  */
 export async function admitPost(platform: ApiPlatform, actor: Actor, channelId: string, keyed: boolean): Promise<() => void> {
   const place = await inPlace(platform, actor, channelId, 'Send Messages');
@@ -161,7 +162,9 @@ export async function admitPost(platform: ApiPlatform, actor: Actor, channelId: 
   return () => require(place.permissions, 'Attach Files');
 }
 
-/** Deletes a message: one's own, or anyone's with Manage Messages (docs/behavior/messages.md#deleting). Needs no Send Messages. A second delete is 404. */
+/**
+ * Deletes the caller's own message, or anyone's with Manage Messages (docs/behavior/messages.md#deleting). Does not need Send Messages. A second delete is 404.
+ */
 export async function deleteMessage(platform: ApiPlatform, actor: Actor, channelId: string, messageId: string): Promise<void> {
   const place = await inPlace(platform, actor, channelId);
   const message = await messageIn(platform, channelId, messageId);
@@ -173,13 +176,13 @@ export async function deleteMessage(platform: ApiPlatform, actor: Actor, channel
     await writeAudit(platform, actor, { serverId: place.serverId, action: 'message_delete', targetId: message._id });
 }
 
-/** What a tombstone does not keep. */
+/** The update that removes from a tombstone what it does not keep. */
 const emptied = {
   $set: { deleted: true, content: '', embeds: [], attachments: [], mentions: [], mentionRoles: [] },
   $unset: { reactions: 1, previews: 1, previewsAt: 1, pinnedAt: 1, pinSlot: 1, crosspostAt: 1, face: 1, pings: 1, replyPing: 1 },
 } as const;
 
-/** Turns a message into a tombstone that holds nothing but its ids and the events it owes; false when it was gone already. Its pin goes too. */
+/** Turns a message into a tombstone, which keeps only its ids and pending events, and removes its pin. False if it was deleted before. */
 export async function buryMessage(platform: FilesPlatform, message: MessageDoc): Promise<boolean> {
   const gone = { id: platform.ids.next(), name: 'MESSAGE_DELETE' as const };
   const entries = message.pinnedAt ? [gone, { id: platform.ids.next(), name: 'PINS_UPDATE' as const }] : [gone];

@@ -14,7 +14,7 @@ import { accountsOf } from './faces.ts';
 import { composeMessage, storeMessage } from './message-draft.ts';
 import { ensureSystemAccount, systemAccount } from './system-account.ts';
 
-/** How long a removal may take, in milliseconds: an older notice of somebody who is still a member tells of one that never happened. */
+/** How long a removal may take, in milliseconds. An older notice whose person is still a member is about a removal that never happened. */
 const removalMs = 10_000;
 /** How many notices one sweep takes. */
 const sweepMax = 100;
@@ -24,13 +24,13 @@ const texts: Record<NoticeKind, (server: string) => string> = {
   ban: (server) => `You were banned from **${server}**.`,
 };
 
-/** What a notice says. Names and reasons are shown as they were written: they format, link and ping nothing. */
+/** The text of a notice. Names and reasons are shown literally: they format, link and mention nothing. */
 function contentOf({ kind, serverName, reason }: NoticeDoc): string {
   const text = texts[kind](escapeMarkup(serverName));
   return reason === null ? text : `${text}\nReason: ${escapeMarkup(reason)}`;
 }
 
-/** The notice of a removal from `server` that is about to happen. One of a bot is posted to nobody, but finishes its ban. */
+/** The notice of a removal from `server` that is about to happen. The notice for a bot is posted to nobody, but lets a worker complete its ban. */
 export const noticeOf = (
   platform: Platform,
   { kind, userId, server, reason = null }: { kind: NoticeKind; userId: string; server: ServerDoc; reason?: string | null },
@@ -45,8 +45,8 @@ export const noticeOf = (
 });
 
 /**
- * Runs `remove`, which answers whether it removed a member, so that the notice is posted exactly when it did, whatever process dies when:
- * the notice is written first, and a worker posts it. Answers what `remove` did.
+ * Runs `remove`, which returns whether it removed a member, and posts the notice exactly if it did, even if a process dies at any point: the notice is stored
+ * first, and a worker posts it. Returns the result of `remove`.
  */
 export async function announceRemoval(platform: EnqueuePlatform, notice: NoticeDoc, remove: () => Promise<boolean>): Promise<boolean> {
   const { notices } = platform.db;
@@ -58,16 +58,15 @@ export async function announceRemoval(platform: EnqueuePlatform, notice: NoticeD
     return false;
   }
   failpoint(platform.config, 'after-removal');
-  // A sweep may have dropped it while the removal took its time: then it stands again.
+  // A sweep may have deleted the notice while the removal ran, so it is stored again.
   await notices.collection.replaceOne({ _id: _id as never }, { ...notice, removed: true }, { upsert: true });
   platform.nudge('send-notice', { noticeId: _id });
   return true;
 }
 
 /**
- * Posts a notice as a DM of the system account, then takes it off the list. The unique index on the message's `noticeId` makes it one
- * message, however often and however many at once this runs. Answers in how many milliseconds to try again when it is not known yet whether
- * the removal happened.
+ * Posts a notice as a DM of the system account, then deletes it. The unique index on the message's `noticeId` makes it one message, even if this runs
+ * repeatedly or concurrently. If it is not known yet whether the removal happened, returns after how many milliseconds to try again; else null.
  */
 export async function sendNotice(platform: EnqueuePlatform, noticeId: string): Promise<number | null> {
   const { notices } = platform.db;
@@ -87,14 +86,14 @@ export async function sendNotice(platform: EnqueuePlatform, noticeId: string): P
   return null;
 }
 
-/** Whether a removal of which nobody said so has happened: they are out, and a ban that there was to be stands. */
+/** Whether a removal that is not marked as done has happened: the person is not a member and, for a ban, the ban exists. */
 async function happened({ db }: Platform, { kind, serverId, userId }: NoticeDoc): Promise<boolean> {
   const _id = `${serverId}:${userId}`;
   const [member, ban] = await Promise.all([db.members.exists({ _id }), db.bans.exists({ _id })]);
   return member === null && (kind === 'kick' || ban !== null);
 }
 
-/** Ends the membership of one whose ban stands, as the process died that was about to; false when there is no such ban. */
+/** Removes the member if their ban exists, because the process that should have done so died. False if there is no such ban. */
 async function finishBan(platform: EnqueuePlatform, { kind, serverId, userId }: NoticeDoc): Promise<boolean> {
   const _id = `${serverId}:${userId}`;
   if (kind !== 'ban' || !(await platform.db.bans.exists({ _id }))) return false;
@@ -104,7 +103,7 @@ async function finishBan(platform: EnqueuePlatform, { kind, serverId, userId }: 
 async function postNotice(platform: EnqueuePlatform, notice: NoticeDoc): Promise<void> {
   const dm = await systemDmOf(platform, notice.userId);
   if (!dm) return;
-  platform.ids.note(idTimeMs(dm.activeId) + 1); // above all that stands in the DM, whoever's clock made that
+  platform.ids.note(idTimeMs(dm.activeId) + 1); // the message's id must be above all ids of the DM, whichever clock made them
   const place = { channelId: dm._id, serverId: null, permissions: 0, access: null, channel: null, dm };
   const parts = { place, authorId: systemAccount._id, content: contentOf(notice), embeds: [] };
   const message = { ...(await composeMessage(platform, parts)), noticeId: notice._id };
@@ -115,7 +114,7 @@ async function postNotice(platform: EnqueuePlatform, notice: NoticeDoc): Promise
   }
 }
 
-/** The DM of the system account with a person, made when it does not stand; null for a bot, and when the person is gone. */
+/** The DM of the system account with a person, created if it does not exist; null for a bot, and if the account no longer exists. */
 async function systemDmOf(platform: Platform, userId: string): Promise<DmDoc | null> {
   const standing = await findDm(platform, systemAccount._id, userId);
   if (standing) return standing;
@@ -123,10 +122,7 @@ async function systemDmOf(platform: Platform, userId: string): Promise<DmDoc | n
   return person?.kind === 'person' ? openPair(platform, platform.ids.next(), [await ensureSystemAccount(platform), person]) : null;
 }
 
-/**
- * Sends the notices whose job was lost: those older than 10 s. One that fails does not hold up the others; the first fault is thrown at the
- * end.
- */
+/** Sends the notices whose job was lost: those older than 10 s. A failed one does not delay the others; the first error is thrown at the end. */
 export async function sweepNotices(platform: EnqueuePlatform): Promise<void> {
   const before = new Date(platform.now() - removalMs);
   const waiting = await platform.db.notices

@@ -1,18 +1,18 @@
 import { trusted } from '../store/database.ts';
 import type { Platform } from '../store/platform.ts';
 
-/** Accounts asked about in one query. */
+/** How many accounts one query reads. */
 const batch = 1_000;
-/** How old counts may be before they are made anew, in milliseconds; and never more often than a tenth of the time goes into it. */
+/** How old counts may be before they are refreshed, in milliseconds. Counting never takes more than about a tenth of the time. */
 const freshMs = 1_000;
-/** How old counts may be while new ones are made, in milliseconds; past that a reader waits for those. */
+/** How old counts may be while new ones are computed, in milliseconds; older if counting is slow. After that readers wait for the new ones. */
 const staleMs = 10_000;
 
-/** The online counts of every server, as one process keeps them. */
+/** The online counts of all servers, as one process caches them. */
 interface Counts {
-  /** Those made last; null until there are any. */
+  /** The last counts; null until there are any. */
   made: { at: number; took: number; byServer: ReadonlyMap<string, number> } | null;
-  /** The making that is under way. */
+  /** The count in progress. */
   making: Promise<ReadonlyMap<string, number>> | null;
 }
 
@@ -31,7 +31,7 @@ async function addTo(byServer: Map<string, number>, { db }: Platform, accountIds
   for (const { _id, online } of found) byServer.set(_id, (byServer.get(_id) ?? 0) + online);
 }
 
-/** Counts who is online, for every server at once: it costs by who is connected, not by how many servers or members there are. */
+/** Counts who is online, for every server at once. The cost depends on how many accounts are connected, not on how many servers or members there are. */
 async function count(platform: Platform): Promise<ReadonlyMap<string, number>> {
   const byServer = new Map<string, number>();
   const connected = await platform.connectedNow().catch(() => new Set<string>());
@@ -40,7 +40,7 @@ async function count(platform: Platform): Promise<ReadonlyMap<string, number>> {
   return byServer;
 }
 
-/** The making that is under way, or a new one. */
+/** The count in progress, or a new one. */
 function make(platform: Platform, counts: Counts): Promise<ReadonlyMap<string, number>> {
   const making = async (): Promise<ReadonlyMap<string, number>> => {
     const began = performance.now();
@@ -56,7 +56,7 @@ function make(platform: Platform, counts: Counts): Promise<ReadonlyMap<string, n
   return counts.making;
 }
 
-/** The counts as they stand, at most some seconds old. Nobody is online while Redis is away. */
+/** The current counts, at most some seconds old. While Redis is unavailable nobody counts as online. */
 async function countsNow(platform: Platform): Promise<ReadonlyMap<string, number>> {
   const counts: Counts = kept.get(platform.db) ?? { made: null, making: null };
   kept.set(platform.db, counts);
@@ -71,8 +71,8 @@ async function countsNow(platform: Platform): Promise<ReadonlyMap<string, number
 }
 
 /**
- * How many members of each of these servers are connected and not invisible, by server id (docs/behavior/community.md#online-counts). The counts can be some
- * seconds old: a process keeps those of all servers that long, so a page costs no query.
+ * How many members of each server are connected and not invisible, by server id (docs/behavior/community.md#online-counts). The counts may be some seconds old:
+ * each process caches those of all servers, so a page costs no query.
  */
 export async function onlineCountsOf(platform: Platform, serverIds: readonly string[]): Promise<Map<string, number>> {
   const counts = await countsNow(platform);

@@ -6,18 +6,18 @@ import type { CommandOption, InvokeInput, OptionType } from '../contract/command
 import type { OptionValue } from '../contract/interaction.ts';
 
 /**
- * Options as they were filled in: the right ones parsed in the command's order, and what is wrong with the others, one entry for each by its name (`/text`
- * for text that no option takes).
+ * The result of parsing: the valid options in the command's order, and the errors of the others, one for each option name (`/text` for text that belongs to no
+ * option).
  */
 export interface ParsedOptions {
   values: OptionValue[];
   errors: FieldError[];
 }
 
-/** An option's value as it came: text that a person typed, or a value of a JSON body. */
+/** The raw value of an option: text that a person typed, or a value of a JSON body. */
 type Given = { typed: string } | { sent: string | number | boolean };
 
-/** Why a value is not one, as a message. */
+/** Why a value is invalid, as an error message. */
 class Fault {
   readonly message: string;
   constructor(message: string) {
@@ -33,16 +33,16 @@ const textOf = (given: Given): string | null => ('typed' in given ? given.typed 
 /** The number in `given`: a JSON number, or typed text of the form `pattern`; NaN for anything else. */
 function numberOf(given: Given, pattern: RegExp): number {
   const number = 'sent' in given ? given.sent : pattern.test(given.typed) ? Number(given.typed) : null;
-  return typeof number === 'number' ? number + 0 : Number.NaN; // + 0 makes -0 a plain 0
+  return typeof number === 'number' ? number + 0 : Number.NaN; // + 0 turns -0 into 0
 }
 
-/** The id in a mention (`<@id>`, `<@&id>`); where values are sent one by one, the bare id too. */
+/** The id in a mention (`<@id>`, `<@&id>`). In a JSON body it may also be the bare id. */
 function idOf(given: Given, mention: RegExp): string | undefined {
   const text = textOf(given) ?? '';
   return 'sent' in given && isId(text) ? text : mention.exec(text)?.[1];
 }
 
-/** One reader for each type of docs/behavior/interactions.md#option-types. */
+/** A parser for each type of docs/behavior/interactions.md#option-types. */
 const readers: Record<OptionType, (given: Given) => string | number | boolean | Fault> = {
   string(given) {
     const text = textOf(given);
@@ -74,10 +74,10 @@ const readers: Record<OptionType, (given: Given) => string | number | boolean | 
   },
 };
 
-/** Names that stand before a colon, at the start or after white space: the only places where an option can begin. */
+/** Names before a colon, at the start of the text or after white space. An option can begin only there. */
 const heads = /(?<!\S)([a-z0-9_-]{1,32}):/g;
 
-/** Splits text at known option names only: the text before the first, then each name with its value (docs/behavior/interactions.md#options). */
+/** Splits text at known option names only: the text before the first name, then each name with its value (docs/behavior/interactions.md#options). */
 function split(options: readonly CommandOption[], text: string): { before: string; parts: { name: string; value: string }[] } {
   const known = new Set(options.map((option) => option.name));
   const marks = [...text.matchAll(heads)].filter((mark) => known.has(mark[1] as string));
@@ -102,8 +102,8 @@ function readTyped(options: readonly CommandOption[], whole: string): { parts: {
 }
 
 /**
- * Reads the options of a slash command (docs/behavior/interactions.md#options): from `text` as a person types it, or from `options` one by one. Without
- * either there are none. Pure: the caller checks whether users, roles and channels exist. Never throws.
+ * Parses the options of a slash command (docs/behavior/interactions.md#options), from `text` as a person types it or from the list `options`. Without either
+ * there are no options. Pure: the caller checks whether users, roles and channels exist. Never throws.
  */
 export function parseOptions(options: readonly CommandOption[], input: InvokeInput): ParsedOptions {
   const { parts, errors } = input.options
@@ -125,7 +125,7 @@ export function parseOptions(options: readonly CommandOption[], input: InvokeInp
     seen.add(name);
   }
   for (const { name, required } of options) if (required && !seen.has(name)) errors.push({ path: name, message: 'is required' });
-  // A name given thousands of times is told once.
+  // A name that is given thousands of times gets one error.
   const told = new Map(errors.map((error) => [error.path, error]));
   return { values: options.flatMap(({ name }) => found.get(name) ?? []), errors: [...told.values()] };
 }

@@ -6,61 +6,62 @@ import type { WorkerPlatform } from '../store/platform.ts';
 import type { Following } from '../store/queue.ts';
 import { appendInOrder, type PlacedEvent, settleAllMarks } from './placed-events.ts';
 
-/** A batch of pending events, in order, and what takes them out of their outbox once they are in the log. */
+/** A batch of pending events, in order. `acknowledge` removes them from their outbox once they are in the log. */
 export interface PendingEvents {
   events: readonly PlacedEvent[];
-  /** An event that goes to no log. */
+  /** An event that is published without being stored in a log. */
   broadcast?: Broadcast;
-  /** Their outbox entries, where the next batch may be read before these are acknowledged. */
+  /** The ids of their outbox entries, if the next batch may be read before these are acknowledged. */
   entryIds?: readonly string[];
-  /** What `acknowledge` needs to know of the batch; it may be called for several batches at once. */
+  /** The data that `acknowledge` needs about this batch. It may be called for several batches at once. */
   batch?: unknown;
   acknowledge: (batches: never[]) => Promise<void>;
 }
 
-/** Documents with pending events. */
+/** A kind of documents with pending events. */
 export interface OutboxSource {
-  /** The pending events of one key, oldest first, but for the outbox entries `relayed`, which are about to be acknowledged. */
+  /** The pending events of one key, oldest first, without the entries `relayed`, which are about to be acknowledged. */
   read(platform: WorkerPlatform, key: string, relayed: ReadonlySet<string>, following?: Following): AsyncGenerator<PendingEvents, void>;
   /** Keys with events that have been pending since before `before`. */
   overdue(platform: WorkerPlatform, before: Date): Promise<string[]>;
-  /** How many keys the sweep relays at once: the jobs keep most of the machine. */
+  /** How many keys the sweep relays at once. It is small, so that the jobs keep most of the capacity. */
   sweptAtOnce: number;
 }
 
-/** A batch older than this was paused: another worker may have taken over. In milliseconds. */
+/** The maximum age of a batch, in milliseconds. If the process was paused for longer, another worker may have taken over. */
 const batchLifeMs = 5_000;
 
-/** A batch that was appended, and its acknowledgement, which is under way. */
+/** A batch that was appended, and its pending acknowledgement. */
 export interface Begun {
   appended: readonly Appended[];
   acknowledged: Promise<void>;
 }
 
 /**
- * Appends a batch to the log. `began` is a moment before it was read, by the process' monotonic clock: a batch that was paused since is left to whoever took over;
- * null then. Rejects when the epoch of `during` is over.
+ * Appends a batch to the log. `began` is a moment before the batch was read, by the process' monotonic clock. If the process was paused since, it returns null
+ * and leaves the batch to the worker that took over. Rejects if the epoch of `during` is over.
  */
 export async function relayBatch(platform: WorkerPlatform, pending: PendingEvents, began: number, during?: During): Promise<Begun | null> {
   const { events, broadcast, batch } = pending;
   if (performance.now() - began > batchLifeMs) return null;
   const appended = await appendInOrder(platform, events, during);
   if (broadcast) await platform.broadcast(broadcast);
-  // Ahead of later events: the marks keep back a worker that read these before and appends them late, and a crash of the database that takes this back.
+  // The marks stay for a while after the acknowledgement. They prevent a second append by a worker that read these events before and was paused, or after a
+  // crash of the database undoes the acknowledgement. Marks that Redis lost are set again first, before later events of the key may be appended.
   const acknowledged = platform.acknowledge(appended, batch as never, pending.acknowledge).then(() => settleAllMarks(platform, events));
-  acknowledged.catch(() => undefined); // handled where it is waited for
+  acknowledged.catch(() => undefined); // handled where it is awaited
   return { appended, acknowledged };
 }
 
-/** The entries that are sent: of those that show a thing as it is now, the last of a kind and thing. */
+/** The entries to send. Of several events that show the current state of the same thing (`coalesce`), only the last is sent. */
 export function entriesToSend(entries: readonly OutboxEntry[]): Set<OutboxEntry> {
   const shown = ({ name, data }: OutboxEntry): string => `${name} ${JSON.stringify(data ?? null)}`;
   const last = new Map(entries.map((entry) => [shown(entry), entry]));
   return new Set(entries.filter((entry) => !traitsOf(entry.name).coalesce || last.get(shown(entry)) === entry));
 }
 
-/** Whether something with these pending events is known to its recipients: it is not yet while the event that makes it known is pending. */
+/** Whether recipients know of the document with these pending events. They do not while the event that announces it is pending. */
 export const isAnnounced = (entries: readonly OutboxEntry[] = []): boolean => !entries.some(({ name }) => traitsOf(name).life === 'begins');
 
-/** Whether one of these events says that a thing begins or ends. */
+/** Whether one of these events announces the creation or the end of something. */
 export const hasBirthOrEnd = (entries: readonly OutboxEntry[] = []): boolean => entries.some(({ name }) => traitsOf(name).life);

@@ -13,12 +13,13 @@ import { channelOf } from './server-view.ts';
 type Bits = Pick<Overwrite, 'allow' | 'deny'>;
 
 const nothing: Bits = { allow: 0, deny: 0 };
-/** How often a change is judged again because the channel's overwrites changed meanwhile. */
+/** How often a change is checked again because the overwrites of the channel changed meanwhile. */
 const triesMax = 20;
 
 /**
- * The channel of an overwrite for `targetId`, a role or member below the caller's highest; `@everyone` is below all. Needs Manage Roles. 404 for what is
- * neither, 403 `role_hierarchy`, 400 in a thread, which uses its channel's. `standing` is what the channel changes for it now.
+ * The channel of an overwrite for `targetId`, a role or member below the caller's highest role; `@everyone` is below all. `standing` is the current overwrite.
+ * Needs Manage Roles. 404 for an id that is neither a role nor a member, 403 `role_hierarchy` for one that is not below the caller, 400 in a thread, which uses
+ * the overwrites of its channel.
  */
 async function placeOf(
   platform: Platform,
@@ -26,7 +27,7 @@ async function placeOf(
   channelId: string,
   targetId: string,
 ): Promise<InChannel & { standing: Overwrite | undefined }> {
-  // From the database, not from the cache: the write is made over exactly what is judged here.
+  // Reads the database and not the cache, because the write applies only to exactly what is checked here.
   const place = await inChannel(platform, { ...actor, version: null, versionOf: () => Promise.resolve(null) }, channelId, 'Manage Roles');
   const { channel } = place;
   if (channel.kind === 'thread') refuse('invalid_request', { reason: 'a thread uses the permission overwrites of its parent channel' });
@@ -35,7 +36,7 @@ async function placeOf(
   return { ...place, standing };
 }
 
-/** Refuses a target that is no role or member (404, unless it is `known`), or not below the caller's highest role. */
+/** Refuses a target that is neither a role nor a member (404, unless it is `known`) or that is not below the caller's highest role (`role_hierarchy`). */
 async function requireTargetBelow({ access, server, member }: InServer, targetId: string, known = false): Promise<void> {
   const position = server.roles.findIndex((role) => role.id === targetId);
   const target = position < 0 && isId(targetId) ? await access.member(targetId) : null;
@@ -45,8 +46,8 @@ async function requireTargetBelow({ access, server, member }: InServer, targetId
 }
 
 /**
- * The overwrites of a new channel, by the rules of setting them one by one: needs Manage Roles, only bits that the caller has, targets below their highest role,
- * each once.
+ * Checks the overwrites of a new channel by the rules for setting one: needs Manage Roles, only bits that the caller has, only targets below their highest
+ * role, and each target once.
  */
 export async function checkNewOverwrites(place: InServer, overwrites: readonly Overwrite[]): Promise<Overwrite[]> {
   if (overwrites.length > 0) require(place.permissions, 'Manage Roles');
@@ -62,16 +63,16 @@ export async function checkNewOverwrites(place: InServer, overwrites: readonly O
 }
 
 /**
- * Every bit that `now` changes must be the caller's, in the server or in this channel: taking a denial away gives as much as allowing does, and who
- * denies a bit to `@everyone`, and so to themselves, can take that back.
+ * Requires the caller to have every bit that `now` changes, in the server or in this channel. Removing a denial grants as much as allowing does, so it needs
+ * the bit too. The permissions in the server count so that a caller who denied a bit to `@everyone`, and so to themselves, can undo that.
  */
 function requireOwnBits({ server, member, permissions }: InChannel, before: Bits, now: Bits): void {
   requireGrantable(permissions | permissionsOf(server, member), (before.allow ^ now.allow) | (before.deny ^ now.deny));
 }
 
 /**
- * The overwrites without `targetId`'s, and with `added`: one update, which is made only while those of the target and those that decide what the caller may do
- * are as they were judged; null when they changed meanwhile.
+ * Replaces the overwrite of `targetId` by `added`. One update, made only if the target's overwrite and those that determine the caller's permissions are still
+ * as they were checked; null if they have changed.
  */
 async function replaceOverwrite(
   platform: EnqueuePlatform,
@@ -102,9 +103,9 @@ async function replaceOverwrite(
 }
 
 /**
- * Changes what a channel changes for `targetId` to `bits`, null to take it away. The rule "only bits that the caller has" is judged on the overwrites as they are
- * read, and what was judged is the filter of the write: when another changed it meanwhile it is judged again, so nobody undoes bits that they lack. `changes` is null when
- * there are none.
+ * Sets the overwrite for `targetId` to `bits`, or removes it for null. The rule "only bits that the caller has" is checked on the overwrites that were read,
+ * and these are in the filter of the write. If another request changed them meanwhile, the check runs again, so nobody changes bits that they lack. `changes`
+ * is null if nothing changed.
  */
 async function changeOverwrite(
   platform: EnqueuePlatform,
@@ -130,7 +131,10 @@ async function changeOverwrite(
   return refuse('unavailable');
 }
 
-/** Sets what a channel changes for a role or member (docs/behavior/servers.md#overwrites). Refuses `missing_permission` for bits that the caller lacks. */
+/**
+ * Sets the overwrite of a channel for a role or member (docs/behavior/servers.md#overwrites). Refuses with `missing_permission` if the caller lacks a changed
+ * bit.
+ */
 export async function setOverwrite(
   platform: EnqueuePlatform,
   actor: Actor,
@@ -148,7 +152,7 @@ export async function setOverwrite(
   return channelOf(channel);
 }
 
-/** Removes what a channel changes for a role or member; nothing happens when that is nothing. */
+/** Removes the overwrite of a channel for a role or member. Changes nothing if there is none. */
 export async function deleteOverwrite(platform: EnqueuePlatform, actor: Actor, channelId: string, targetId: string): Promise<void> {
   const { channel, changes, serverId } = await changeOverwrite(platform, actor, channelId, targetId, null);
   if (changes) await writeAudit(platform, actor, { serverId, action: 'overwrite_delete', targetId, changes, channel });

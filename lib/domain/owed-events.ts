@@ -5,18 +5,18 @@ import { trusted } from '../store/database.ts';
 import { alsoOwing, type OutboxEntry, outboxEnd, owing } from '../store/models/outbox.ts';
 import type { Platform } from '../store/platform.ts';
 
-/** Matches a document that has room for one event more. */
+/** Matches a document whose outbox has room for one more event. */
 export const withRoom = { [outboxEnd]: trusted({ $exists: false }) };
 
 /**
- * Refuses `unavailable` for a change to a document with `most` pending events, 1,000 by default, so that a document does not grow without end while no worker
- * relays them (docs/guarantees.md#p11-bounded-resources). Called when a change found no room.
+ * Refuses with `unavailable` if a document has `most` pending events (default 1,000), so that the outbox does not grow without bound while no worker relays
+ * (docs/guarantees.md#p11-bounded-resources). Called after an update that found no room.
  */
 export function requireRoom(owed: number, most: number = limits.eventsOwed): void {
   if (owed >= most) refuse('unavailable', undefined, { retryAfter: 5 });
 }
 
-/** What an update adds to a document so that it owes this event from now on: `{ $push, $min }`. */
+/** The update that adds an event to the outbox of a document: `{ $push, $min }`. */
 export const owes = (platform: Platform, event: Omit<OutboxEntry, 'id'>): ReturnType<typeof owing> =>
   owing([{ id: platform.ids.next(), ...event }], new Date(platform.now()));
 
@@ -27,10 +27,10 @@ interface PipelineEvent {
   was?: object;
 }
 
-/** `owes` for the `$set` of an update pipeline; one event takes the place of another as in `alsoOwing`. */
+/** `owes` for the `$set` of an update pipeline. An event may replace a pending one, as in `alsoOwing`. */
 export const alsoOwes = (platform: Platform, event: PipelineEvent): ReturnType<typeof alsoOwing> =>
   alsoOwing({ id: platform.ids.next(), ...event }, new Date(platform.now()));
 
-/** `alsoOwes` for an update of many documents: each owes an event of its own. */
+/** `alsoOwes` for an update of many documents: each gets an event with its own id. */
 export const eachOwes = (platform: Platform, event: PipelineEvent): ReturnType<typeof alsoOwing> =>
   alsoOwing({ id: { $concat: [platform.ids.next(), '-', '$_id'] }, ...event }, new Date(platform.now()));

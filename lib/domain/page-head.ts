@@ -1,7 +1,7 @@
 import { TextDecoder } from 'node:util';
 import { Parser } from 'htmlparser2';
 
-/** What the head of a page says about it, as it was written: names of `meta` in small letters, the first of each. */
+/** The title and the `meta` values in the head of a page, unchanged. Names in `metas` are lowercase; each has its first value that is not blank. */
 export interface PageHead {
   title: string;
   metas: ReadonlyMap<string, string>;
@@ -9,45 +9,45 @@ export interface PageHead {
 
 /** Reads the head of a page piece by piece. */
 export interface HeadReader {
-  /** Takes the next bytes; true once the head is over. */
+  /** Takes the next bytes. Returns true once the head has ended. */
   write(piece: Uint8Array): boolean;
-  /** What the head said. The page need not be over. */
+  /** Returns what was read. May be called before the page has ended. */
   end(): PageHead;
 }
 
-/** How many bytes are looked at for the name of the character set, as browsers do. */
+/** The name of the character set is searched in this many bytes at the start of the page, as in browsers. */
 const sniffBytes = 1_024;
-/** Deeper than this nothing of a head stands; a page nested without end would take the parser seconds. */
+/** The parser stops at this depth of nested elements. A real head is never that deep, and endless nesting would keep the parser busy for seconds. */
 const deepest = 64;
-/** A title longer than this is not read on, in UTF-16 units. */
+/** No more text is added to a title of this length, in UTF-16 units. */
 const titleUnits = 4_096;
 
 const charsetIn = (text: string): string | undefined => /charset\s*=\s*["']?\s*([\w:.+-]+)/i.exec(text)?.[1];
 
-/** The decoder of a page: by its byte order mark, else the header, else its `meta`, else UTF-8. Bytes that do not fit become U+FFFD. */
+/** The decoder of a page: by its byte order mark, else the Content-Type header, else its `meta`, else UTF-8. Invalid bytes become U+FFFD. */
 function decoderFor(start: Uint8Array, contentType: string): TextDecoder {
   const [first, second] = start;
   if (first === 0xfe && second === 0xff) return new TextDecoder('utf-16be');
   if (first === 0xff && second === 0xfe) return new TextDecoder('utf-16le');
   if (first === 0xef && second === 0xbb && start[2] === 0xbf) return new TextDecoder();
   const inMeta = charsetIn(/<meta[^>]{0,500}charset[^>]{0,500}/i.exec(Buffer.from(start).toString('latin1'))?.[0] ?? '');
-  // A `meta` that could be read at all is not in UTF-16, whatever it says.
+  // The `meta` was found in single-byte text, so the page is not in UTF-16, even if the `meta` says so.
   const named = [charsetIn(contentType), inMeta && /^utf-16/i.test(inMeta) ? 'utf-8' : inMeta];
   for (const name of named) {
     try {
       if (name) return new TextDecoder(name);
-    } catch {} // no such character set: the next one counts
+    } catch {} // unknown character set: try the next name
   }
   return new TextDecoder();
 }
 
-/** Parses markup until `</head>` or `<body>`; entities are decoded. What is broken is read as far as it goes. */
+/** Parses markup until `</head>` or `<body>` and decodes entities. Broken markup is parsed as far as possible. */
 function headParser(): { parser: Parser; head: PageHead; over: () => boolean } {
   const metas = new Map<string, string>();
   const head = { title: '', metas };
   let titles = 0;
   let inTitle = false;
-  let inside = 0; // svg in a head has titles of its own
+  let inside = 0; // depth inside `<svg>`, which may have a `<title>` of its own
   let depth = 0;
   let over = false;
   const stop = (): void => {

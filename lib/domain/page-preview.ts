@@ -3,11 +3,11 @@ import { plainText } from '../base/plain-text.ts';
 import type { Embed } from '../contract/message.ts';
 import type { PageHead } from './page-head.ts';
 
-/** The first of these that the page gives, not blank. */
+/** The value of the first of these `meta` names that the page has. */
 const firstOf = ({ metas }: PageHead, ...names: readonly string[]): string | undefined =>
   names.map((name) => metas.get(name)).find((text) => text !== undefined);
 
-/** An image's address as an embed takes it: absolute, http or https, no user info; undefined for any other. */
+/** The absolute URL of an image if an embed may have it: http or https, without user info, at most 2,048 characters. Else undefined. */
 function imageUrl(address: string | undefined, base: string): string | undefined {
   if (address === undefined || !URL.canParse(address.trim(), base)) return undefined;
   const url = new URL(address.trim(), base);
@@ -16,8 +16,8 @@ function imageUrl(address: string | undefined, base: string): string | undefined
 }
 
 /**
- * The preview of a page: what Open Graph, a twitter card, the title or the description say, in this order. `link` is the message's own, so that a page cannot
- * pass for another; `base` is where the page was found at the end. null when there is neither title nor description.
+ * Makes the preview of a page from its Open Graph fields, else its Twitter card fields, else its title and description. `link` is the link in the message, so
+ * that a page cannot be shown under another address. `base` is the page's URL after redirects. Null when there is neither title nor description.
  */
 export function pagePreview(head: PageHead, link: string, base: string): Embed | null {
   const title = plainText(firstOf(head, 'og:title', 'twitter:title') ?? head.title, limits.embedTitleChars);

@@ -16,15 +16,15 @@ import { alsoOwes, owes, requireRoom, withRoom } from './owed-events.ts';
 import { fileUrl } from './present.ts';
 import { keyOfPicture } from './shown-pictures.ts';
 
-/** Where an address of a picture stands. */
+/** A database field that holds the URL of a picture. */
 interface Spot {
-  /** The address now; undefined when whom it shows is gone. */
+  /** The current URL; undefined when the account, server or application does not exist. */
   read(): Promise<string | null | undefined>;
-  /** Puts `to` in the place of `from`; false when something else stands there by now. */
+  /** Replaces `from` with `to`; false when the field no longer holds `from`. */
   write(from: string | null, to: string | null): Promise<boolean>;
 }
 
-/** The avatar of an account; a change of it puts USER_UPDATE into its outbox. */
+/** The avatar of an account. A change puts USER_UPDATE into the account's outbox. */
 const avatarOf = (platform: EnqueuePlatform, _id: string): Spot => ({
   read: async () => (await platform.db.accounts.findOne({ _id }, { avatarUrl: 1 }).lean())?.avatarUrl,
   async write(avatarUrl, to) {
@@ -44,7 +44,7 @@ const applicationIconOf = ({ db }: EnqueuePlatform, _id: string): Spot => ({
   write: async (iconUrl, to) => (await db.applications.updateOne({ _id, iconUrl }, { $set: { iconUrl: to } })).matchedCount === 1,
 });
 
-/** The icon of a server; a change of it owes SERVER_UPDATE. */
+/** The icon of a server. A change puts SERVER_UPDATE into the server's outbox. */
 const serverIconOf = (platform: EnqueuePlatform, _id: string): Spot => ({
   async read() {
     const found = await platform.db.servers.findOne({ _id }, { iconUrl: 1, ob: 1 }).lean();
@@ -63,9 +63,9 @@ const serverIconOf = (platform: EnqueuePlatform, _id: string): Spot => ({
 });
 
 /**
- * Shows `to` in place of what is shown; answers that, or undefined when whom it shows is gone. The file that was shown goes: its fate is
- * open before it is shown no more, so that whatever dies in between, the sweep decides about it. Of those who write at once each takes away
- * the file that it replaced.
+ * Sets the field to `to` and deletes the file that it showed before. Returns the previous URL, or undefined when the account, server or application does not
+ * exist. The previous file gets `openAt` before the field changes: if a process dies in between, the sweep decides whether the file stays. Of concurrent calls,
+ * each deletes the file that it replaced.
  */
 async function swap(platform: FilesPlatform, spot: Spot, to: string | null): Promise<string | null | undefined> {
   for (;;) {
@@ -78,12 +78,12 @@ async function swap(platform: FilesPlatform, spot: Spot, to: string | null): Pro
     failpoint(platform.config, 'after-picture-open');
     const written = await spot.write(from, to);
     if (written) failpoint(platform.config, 'after-picture-shown');
-    if (old) await decideFiles(platform, [old]); // also when another was faster: it may still be shown elsewhere
+    if (old) await decideFiles(platform, [old]); // also when another call was faster; a file that is still shown stays
     if (written) return from;
   }
 }
 
-/** The document of a picture that arrives now, waiting for its conversion; its fate is open. */
+/** The document of a picture that was just received. It waits for its conversion, and `openAt` says that it is not decided yet whether the picture stays. */
 function documentOf(platform: FilesPlatform, accountId: string, subjectId: string, filename: string, file: ReceivedFile): FileDoc {
   const { contentType, size, megapixels } = file;
   const now = new Date(platform.now());
@@ -109,7 +109,7 @@ function documentOf(platform: FilesPlatform, accountId: string, subjectId: strin
   };
 }
 
-/** Stores a picture as a square WebP and gives its address to `show`. When that fails, nothing of it is left. */
+/** Stores a picture as a square WebP and passes its URL to `show`. If this fails, the picture is deleted. */
 async function keepPicture(
   platform: FilesPlatform,
   actor: Actor,
@@ -125,13 +125,13 @@ async function keepPicture(
   try {
     await storeBlobs(platform, [doc], [file]);
     const [ready = doc] = await converted(platform, [doc]);
-    // It went with whom it was to show.
+    // The account, server or application was deleted meanwhile, and its files with it.
     if (ready.state === 'freed') refuse('not_found', { what: 'account, server or application' });
     if (ready.state === 'waiting') refuse('unavailable', undefined, { retryAfter: limits.imageWaitMs / 1000 });
     if (ready.contentType !== 'image/webp') refuse('invalid_request', { reason: 'the image cannot be decoded' });
     await show(url);
   } catch (error) {
-    // With the database away it is not known whether it is shown: the sweep will see.
+    // While the database is unavailable it is not known whether the picture is shown. The sweep decides later.
     const unsure = isUnavailable(error) && (error as Error).name !== 'BlobsUnavailable';
     if (!unsure) await discard(platform, doc);
     throw error;
@@ -140,27 +140,27 @@ async function keepPicture(
   return { url };
 }
 
-/** Deletes a picture that is not shown. */
+/** Deletes a picture unless it is shown. */
 const discard = (platform: FilesPlatform, doc: FileDoc): Promise<void> =>
   dropLateBlobs(platform, [doc])
     .then(() => decideFiles(platform, [doc]))
     .catch((error: unknown) => platform.log.warn({ err: error }, 'a picture could not be removed; the sweep will remove it'));
 
 /**
- * Gives the caller an avatar. Refuses what is no image of the declared type and what cannot be decoded (400); `unavailable` when no worker
- * is done in 10 s.
+ * Sets the caller's avatar. Refuses 400 if the file is not an image of the declared type or cannot be decoded, and `unavailable` if no worker converts it in 10
+ * s.
  */
 export const setAvatar = (platform: FilesPlatform, actor: Actor, file: ReceivedFile): Promise<Picture> =>
   keepPicture(platform, actor, actor.id, 'avatar.webp', file, async (url) => {
     if ((await swap(platform, avatarOf(platform, actor.id), url)) === undefined) refuse('not_found', { what: 'account' });
   });
 
-/** Takes the caller's avatar away; where there is none, nothing changes. */
+/** Removes the caller's avatar, if there is one. */
 export async function clearAvatar(platform: FilesPlatform, actor: Actor): Promise<void> {
   await swap(platform, avatarOf(platform, actor.id), null);
 }
 
-/** Shows `url` as the icon of a server, which leaves an audit entry; null for none. */
+/** Sets the icon of a server to `url`, null for none, and writes an audit entry if that changes it. */
 async function showServerIcon(platform: FilesPlatform, actor: Actor, serverId: string, url: string | null): Promise<void> {
   const from = await swap(platform, serverIconOf(platform, serverId), url);
   if (from === undefined) return refuse('not_found', { what: 'server' });
@@ -168,11 +168,11 @@ async function showServerIcon(platform: FilesPlatform, actor: Actor, serverId: s
     await writeAudit(platform, actor, { serverId, action: 'server_update', targetId: serverId, changes: { iconUrl: { from, to: url } } });
 }
 
-/** Refuses who may not change the icon of a server: it needs Manage Server. */
+/** Checks that the caller may change the icon of a server. Needs Manage Server. */
 export const admitServerIcon = (platform: FilesPlatform, actor: Actor, serverId: string): Promise<unknown> =>
   inServer(platform, actor, serverId, 'Manage Server');
 
-/** Gives a server an icon. Needs Manage Server; refuses as `setAvatar` does. */
+/** Sets the icon of a server. Needs Manage Server. Refuses as `setAvatar`. */
 export async function setServerIcon(platform: FilesPlatform, actor: Actor, serverId: string, file: ReceivedFile): Promise<Picture> {
   await admitServerIcon(platform, actor, serverId);
   return keepPicture(platform, actor, serverId, 'icon.webp', file, (url) =>
@@ -183,15 +183,14 @@ export async function setServerIcon(platform: FilesPlatform, actor: Actor, serve
   );
 }
 
-/** Takes a server's icon away. Needs Manage Server. */
+/** Removes the icon of a server. Needs Manage Server. */
 export async function clearServerIcon(platform: FilesPlatform, actor: Actor, serverId: string): Promise<void> {
   await admitServerIcon(platform, actor, serverId);
   await showServerIcon(platform, actor, serverId, null);
 }
 
 /**
- * Shows `url` as the icon of an application and the avatar of its bot; once more when the icon was changed again meanwhile, so that the
- * last one stays.
+ * Sets the icon of an application and the avatar of its bot to `url`. If the icon changes meanwhile, sets the avatar again, so that both show the last icon.
  */
 async function showApplicationIcon(platform: FilesPlatform, id: string, botId: string, url: string | null): Promise<void> {
   const icon = applicationIconOf(platform, id);
@@ -203,13 +202,13 @@ async function showApplicationIcon(platform: FilesPlatform, id: string, botId: s
   }
 }
 
-/** Gives an application an icon, which becomes its bot's avatar; its owner only. Refuses as `setAvatar` does. */
+/** Sets the icon of an application, which is also its bot's avatar. Owner only. Refuses as `setAvatar`. */
 export async function setApplicationIcon(platform: FilesPlatform, actor: Actor, id: string, file: ReceivedFile): Promise<Picture> {
   const { _id, botId } = await ownApplication(platform, actor, id);
   return keepPicture(platform, actor, _id, 'icon.webp', file, (url) => showApplicationIcon(platform, _id, botId, url));
 }
 
-/** Takes an application's icon and its bot's avatar away; its owner only. */
+/** Removes the icon of an application and its bot's avatar. Owner only. */
 export async function clearApplicationIcon(platform: FilesPlatform, actor: Actor, id: string): Promise<void> {
   const { _id, botId } = await ownApplication(platform, actor, id);
   await showApplicationIcon(platform, _id, botId, null);

@@ -27,10 +27,10 @@ async function inPinnable(platform: Platform, actor: Actor, channelId: string): 
   return place;
 }
 
-/** What a pin or its end owes. */
+/** The update that puts PINS_UPDATE into the message's outbox. */
 const owed = (platform: Platform) => owes(platform, { name: 'PINS_UPDATE' });
 
-/** After a change: wakes the drain, and leaves an entry in the server's audit log. */
+/** After a change: wakes the relay and writes an entry to the server's audit log. */
 async function tell(
   platform: ApiPlatform,
   actor: Actor,
@@ -43,8 +43,9 @@ async function tell(
 }
 
 /**
- * Takes a free place among the channel's pins; the unique index on the places is the cap of 50. False when another took that place or changed the message
- * meanwhile. Refuses `too_many_pins` when none is free. Later than every pin that stands, so that the order of pins is that of their answers.
+ * Pins a message in a free slot of the channel. The unique index on the slots enforces the cap of 50. Returns false when another request took that slot or
+ * changed the message meanwhile. Refuses `too_many_pins` when no slot is free. `pinnedAt` is later than that of every other pin, so that pins sort in the order
+ * in which their requests were answered.
  */
 async function takeSlot(platform: Platform, message: MessageDoc): Promise<boolean> {
   const { messages } = platform.db;
@@ -64,7 +65,7 @@ async function takeSlot(platform: Platform, message: MessageDoc): Promise<boolea
   }
 }
 
-/** Pins a message (docs/behavior/messages.md#pins). A pinned one keeps its place. Refuses `too_many_pins` for the 51st of a channel. */
+/** Pins a message (docs/behavior/messages.md#pins). One that is pinned already stays as it is. Refuses `too_many_pins` for the 51st pin of a channel. */
 export async function pinMessage(platform: ApiPlatform, actor: Actor, channelId: string, messageId: string): Promise<void> {
   const place = await inPinnable(platform, actor, channelId);
   for (;;) {
@@ -75,7 +76,7 @@ export async function pinMessage(platform: ApiPlatform, actor: Actor, channelId:
   }
 }
 
-/** Unpins a message; one that is not pinned stays so. Its place is free at once. */
+/** Unpins a message and frees its slot at once. One that is not pinned stays as it is. */
 export async function unpinMessage(platform: ApiPlatform, actor: Actor, channelId: string, messageId: string): Promise<void> {
   const place = await inPinnable(platform, actor, channelId);
   const message = await messageIn(platform, channelId, messageId);

@@ -7,12 +7,12 @@ import { accountPlace, serverPlace } from '../store/log/keys.ts';
 import type { WorkerPlatform } from '../store/platform.ts';
 import { homeOfChannel } from './access.ts';
 
-/** An event to be appended, and the place whose log it goes to. */
+/** An event to append, and the `place` whose log it goes to: a server or an account. */
 export interface PlacedEvent extends Append {
   place: string;
 }
 
-/** An event with its payload. The id makes it be appended once. */
+/** Makes an event with its payload. It is appended once for each `id`. */
 export const placedEvent = <N extends EventName>(
   place: string,
   id: string,
@@ -21,7 +21,7 @@ export const placedEvent = <N extends EventName>(
   visibility: Visibility = {},
 ): PlacedEvent => ({ place, id, name, payload: JSON.stringify(data), ...visibility });
 
-/** The places that events of a channel go to: its server's, or the two participants' of a DM; none when it is gone. */
+/** The places whose logs get the events of a channel: its server, or both participants of a DM. Empty for a DM that is gone. */
 export async function placesOfChannel(
   platform: WorkerPlatform,
   { channelId, serverId }: { channelId: string; serverId: string | null },
@@ -32,8 +32,8 @@ export async function placesOfChannel(
 }
 
 /**
- * Appends events in their order, each once however often it is called; answers what `confirm` takes before they are acknowledged. Rejects while Redis is away, and
- * when the epoch of `during` is over; some of them may be appended then.
+ * Appends events in their order, each once however often it is called. Returns what `confirm` needs before they are acknowledged. Rejects while Redis is
+ * unavailable, and when the epoch of `during` has ended; some events may have been appended by then.
  */
 export async function appendInOrder({ append }: WorkerPlatform, events: readonly PlacedEvent[], during?: During): Promise<Appended[]> {
   const appended: Appended[] = [];
@@ -52,7 +52,7 @@ export async function appendInOrder({ append }: WorkerPlatform, events: readonly
   return appended;
 }
 
-/** Sees to the marks of events that are no longer in an outbox (`settleMarks`). Never rejects. */
+/** Calls `settleMarks` for events that are no longer in an outbox, so that a paused worker cannot append them again. Never rejects. */
 export async function settleAllMarks({ settleMarks }: WorkerPlatform, events: readonly PlacedEvent[]): Promise<void> {
   const settleIn = ([place, some]: [string, PlacedEvent[]]): Promise<void> =>
     settleMarks(

@@ -6,12 +6,12 @@ import type { Platform } from '../store/platform.ts';
 import { type Actor, homeOfChannel, inChannelOf, require, type ServerAccess } from './access.ts';
 import { stillShare } from './shared-servers.ts';
 
-/** Where messages live, as the caller may see it: a channel of a server, or a DM of the caller's. */
+/** A channel of a server or a DM of the caller, and the caller's permissions there. */
 export interface Place {
   readonly channelId: string;
   /** null in a DM. */
   readonly serverId: string | null;
-  /** What the caller may do there. */
+  /** The caller's permissions there, as bits. */
   readonly permissions: number;
   /** The server's access data; null in a DM. */
   readonly access: ServerAccess | null;
@@ -31,9 +31,9 @@ function requireMessages({ kind }: ChannelDoc): void {
 }
 
 /**
- * The one load-and-check call for all that concerns messages: `channelId` with View Channel and the permissions `needed`. 404 for a DM of others and for who
- * is outside the server, 403 inside it, 400 for a category or voice channel. In a DM both may do the same; Send Messages there needs a server that the two
- * share now (`no_shared_server`), all else does not.
+ * Loads the channel or DM `channelId` and checks View Channel and the permissions `needed`. Everything about messages uses this function. Refuses 404 for a DM
+ * of others and for a caller who is not in the server, 403 for missing permissions, and 400 for a category or voice channel. Both participants of a DM have the
+ * same permissions. Send Messages in a DM needs a server that both are in now (`no_shared_server`); nothing else does.
  */
 export async function inPlace(platform: Platform, actor: Actor, channelId: string, ...needed: Permission[]): Promise<Place> {
   const place = await inAnyPlace(platform, actor, channelId, ...needed);
@@ -41,7 +41,7 @@ export async function inPlace(platform: Platform, actor: Actor, channelId: strin
   return place;
 }
 
-/** `inPlace` that takes categories and voice channels too. */
+/** Like `inPlace`, but accepts categories and voice channels too. */
 export async function inAnyPlace(platform: Platform, actor: Actor, channelId: string, ...needed: Permission[]): Promise<Place> {
   const home = await homeOfChannel(platform, channelId);
   if (home?.dm) {

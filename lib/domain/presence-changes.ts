@@ -7,22 +7,25 @@ import type { WorkerPlatform } from '../store/platform.ts';
 import { accountsOf } from './faces.ts';
 import { seenStatusOf } from './presence.ts';
 
-/** How many presences one batch looks at, and how many are published at once. */
+/** How many presences one batch reads, and how many are published at once. */
 const batchPresences = 100;
 const publishedAtOnce = 32;
-/** How long a worker keeps the turn after its last look, in milliseconds; a batch older than half of it was paused, and another may have taken over. */
+/**
+ * How long a worker holds the lock after taking it, in milliseconds. A batch that has run for more than half of it was paused, and another worker may have the
+ * lock.
+ */
 const turnMs = 3_000;
 
 type Presence = EventData<'PRESENCE_UPDATE'>;
 
-/** An account that is due, and how it is seen now. */
+/** An account whose presence is due, and its current presence as others see it. */
 interface Looked {
   due: DuePresence;
   presence: Presence;
   isBot: boolean;
 }
 
-/** The memberships of people, who are in 100 servers at most, by one query, and those of each bot, of which 5,000 are looked at. */
+/** The memberships of these accounts: one query for all people, who are in at most 100 servers each, and one query for each bot, which reads at most 5,000. */
 async function membershipsOf({ db }: WorkerPlatform, changed: readonly Looked[]): Promise<{ userId: string; serverId: string }[]> {
   const shown = { _id: 0, userId: 1, serverId: 1 } as const;
   const people = changed.filter(({ isBot }) => !isBot).map(({ due }) => due.accountId);
@@ -32,7 +35,7 @@ async function membershipsOf({ db }: WorkerPlatform, changed: readonly Looked[])
   return found;
 }
 
-/** The servers of each of these accounts that have 1,000 members at most: bots there receive its presence without watching it. */
+/** For each of these accounts, its servers with at most 1,000 members. Bots in such a server receive the account's presence without watching it. */
 async function smallServersOf(platform: WorkerPlatform, changed: readonly Looked[]): Promise<ReadonlyMap<string, string[]>> {
   if (changed.length === 0) return new Map();
   const memberships = await membershipsOf(platform, changed);
@@ -55,7 +58,7 @@ async function look(platform: WorkerPlatform, batch: readonly DuePresence[]): Pr
   });
 }
 
-/** Looks at presences that are due, and publishes those that differ from what was published last. */
+/** Reads the presences that are due, and publishes those that differ from the one published last. */
 async function publishBatch(platform: WorkerPlatform, batch: readonly DuePresence[]): Promise<void> {
   const began = performance.now();
   const looked = await look(platform, batch);
@@ -69,9 +72,9 @@ async function publishBatch(platform: WorkerPlatform, batch: readonly DuePresenc
 }
 
 /**
- * Publishes the presence of every account whose presence changed: it connected or disconnected, also with the node that held it, or has another status or custom
- * status. One worker at a time does it; two at once publish nothing twice. What changes and changes back between two looks is not published. Rejects while Redis or
- * the database is away; what is due stays so.
+ * Publishes the presence of every account whose presence changed: it connected or disconnected, its gateway node died, or its status or custom status changed.
+ * One worker at a time does this; two at once publish nothing twice. A change that is undone before a worker reads it is not published. Rejects while Redis or
+ * the database is unavailable; due presences stay due.
  */
 export async function publishPresences(platform: WorkerPlatform): Promise<void> {
   if (!(await platform.presences.takeTurn(turnMs))) return;

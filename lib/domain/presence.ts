@@ -7,7 +7,7 @@ import type { ApiPlatform, Platform } from '../store/platform.ts';
 import type { Actor } from './access.ts';
 import { meOf } from './accounts.ts';
 
-/** Which of the accounts are connected now, by one query; none while Redis is away (docs/behavior/accounts.md#presence). */
+/** Which of the accounts are connected now, read in one call; none while Redis is unavailable (docs/behavior/accounts.md#presence). */
 export async function connectedOf(platform: Platform, ids: readonly string[]): Promise<Set<string>> {
   try {
     const live = await platform.connected(ids);
@@ -22,8 +22,8 @@ export const seenStatusOf = ({ status }: AccountDoc, connected: boolean): SeenSt
   connected && status !== 'invisible' ? status : 'offline';
 
 /**
- * Which of these accounts `accountId` may see the presence of: those that share one of the servers `serverIds` with it, and those it has a DM with. `serverIds` are
- * servers that it is in. Two queries at most.
+ * The accounts among `ids` whose presence `accountId` may see: those in one of the servers `serverIds`, and those that have a DM with it. `accountId` must be
+ * in all of `serverIds`. Two queries at most.
  */
 export async function presencesVisibleTo(
   { db }: Platform,
@@ -44,8 +44,8 @@ export async function presencesVisibleTo(
 
 /**
  * Sets the status that others see while the account is connected, and its custom status (docs/behavior/accounts.md#presence). Missing fields stay; null and ""
- * clear. It survives restarts. Returns what was chosen. It is published within about a second. Refuses `unavailable` while Redis is away: then it is stored,
- * and published when it is sent again.
+ * clear the custom status. Both survive restarts. Others get the change within about a second. Returns the own account. Refuses `unavailable` while Redis is
+ * unavailable: the change is stored then, but only published when it is sent again.
  */
 export async function setPresence(platform: ApiPlatform, actor: Actor, { status, customStatus }: PresencePatch): Promise<Me> {
   const set = {

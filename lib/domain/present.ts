@@ -29,7 +29,7 @@ const previewOf = (original: MessageDoc, accounts: Accounts): ReplyPreview => ({
   hasAttachments: original.attachments.length > 0,
 });
 
-/** The address of a file. Whoever knows its key can read the file (docs/behavior/messages.md#serving-files). */
+/** The URL of a file. Whoever knows its key can read the file (docs/behavior/messages.md#serving-files). */
 export const fileUrl = (baseUrl: string, { key, filename }: Pick<StoredAttachment, 'key' | 'filename'>): string =>
   `${baseUrl}/files/${key}/${encodeURIComponent(filename)}`;
 
@@ -49,7 +49,7 @@ const reactionOf = ({ emoji, users }: StoredReaction, viewerId: string | null): 
   me: viewerId !== null && users.includes(viewerId),
 });
 
-/** What presenting needs beside the message itself. */
+/** What `present` needs besides the message. */
 interface Surroundings {
   config: Platform['config'];
   viewerId: string | null;
@@ -81,13 +81,13 @@ function present(message: MessageDoc, { config, viewerId, accounts, originals }:
   };
 }
 
-/** For whom messages are shown: `viewer` is who reads them, whose own reactions are marked; null for an event. */
+/** The account that reads the messages, whose own reactions are marked; null for an event. */
 export type Viewer = AccountDoc | null;
 
 /**
  * Messages as `viewer` sees them, in the order given (docs/behavior/messages.md#the-message). Authors and reply previews are current
- * (docs/behavior/messages.md#replies). Needs one more query for replies, and one for accounts that are not cached. `versions` are access versions that this
- * request has read already.
+ * (docs/behavior/messages.md#replies). Takes one query for the originals of replies and one for accounts that are not cached. `versions` are access versions
+ * that this request has read already.
  */
 export async function presentMessages(
   platform: Platform,

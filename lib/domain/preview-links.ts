@@ -3,7 +3,7 @@ import { linksOf } from '../base/markup.ts';
 import type { Embed } from '../contract/message.ts';
 import type { MessageDoc } from '../store/models/message.ts';
 
-/** What a page is known by: the link without the part after `#`; null when it is no URL. */
+/** The page that a link leads to: its URL without the part after `#`. Null when the link is not a URL. */
 function pageOf(link: string): string | null {
   if (!URL.canParse(link)) return null;
   const url = new URL(link);
@@ -12,7 +12,7 @@ function pageOf(link: string): string | null {
 }
 
 /**
- * The links of a content that get a preview, in the form of URLs: the first five pages that are linked outside `<…>` and code, each once, in order
+ * The links in `content` that get a preview, as normalized URLs: those of the first five pages that are linked outside `<…>` and code, each page once, in order
  * (docs/behavior/messages.md#link-previews). A preview has its link as `url`.
  */
 export function previewLinks(content: string): string[] {
@@ -24,11 +24,11 @@ export function previewLinks(content: string): string[] {
   return [...links.values()].slice(0, limits.previewsPerMessage);
 }
 
-/** The mark of a new message whose links are to be looked at; nothing when it has none. */
+/** The `previewsAt` mark of a new message that has links to preview; empty when it has none. */
 export const previewMark = (content: string, now: Date): Pick<MessageDoc, 'previewsAt'> =>
   previewLinks(content).length ? { previewsAt: now } : {};
 
-/** The previews of `links` among those that stand, in the order of the links. */
+/** The previews of `links` that exist already, in the order of the links. */
 export const standingPreviews = (previews: readonly Embed[] | undefined, links: readonly string[]): Embed[] =>
   links.flatMap((link) => previews?.find(({ url }) => url === link) ?? []);
 

@@ -13,18 +13,18 @@ import { pagePreview } from './page-preview.ts';
 import { previewLinks, standingPreviews } from './preview-links.ts';
 import { nudgePreviewsAgain, previewsAccountOf } from './preview-queue.ts';
 
-/** How long what a link gave is used again by this process, and nothing when it gave nothing, in milliseconds. */
+/** How long this process reuses the preview of a link, and for how long it does not retry a link that gave none, in milliseconds. */
 const keptMs = 5 * 60_000;
 const missedMs = 30_000;
 
-/** How many links of one host are looked at together. */
+/** How many links of one host are fetched at once. */
 const perHost = 4;
 
-/** After how long to come again when an account has as many messages under way as it gets, in milliseconds. */
+/** When to run a job again if there was no free slot for its account, in milliseconds. */
 const busyMs = 1_000;
 const noSlot = new Error('no free slot');
 
-/** What this process knows of links, by the client that fetched them. */
+/** The previews that this process has fetched, and the limits on its fetches. Each `Outbound` has one. */
 interface Known {
   pages: LRUCache<string, Promise<Embed | null>>;
   turns: Turns;
@@ -46,7 +46,7 @@ function knownOf(outbound: Outbound): Known {
 
 const isPage = (contentType: string | undefined): boolean => /^\s*(text\/html|application\/xhtml\+xml)\s*(;|$)/i.test(contentType ?? '');
 
-/** The preview of one link, or null (docs/behavior/messages.md#link-previews): public addresses only, 512 KiB, HTML, 3 redirects. */
+/** Fetches the preview of one link, or null (docs/behavior/messages.md#link-previews): public addresses only, at most 512 KiB of HTML and 3 redirects. */
 async function lookAt({ outbound, log }: WorkerPlatform, link: string, timeoutMs: number): Promise<Embed | null> {
   if (timeoutMs <= 0) return null;
   let reader: HeadReader | undefined;
@@ -65,11 +65,11 @@ async function lookAt({ outbound, log }: WorkerPlatform, link: string, timeoutMs
     enough: (piece) => reader?.write(piece) ?? true,
   });
   if (result.ok && reader) return pagePreview(reader.end(), link, result.url);
-  if (!result.ok) log.debug({ step: result.step, ms: result.ms }, 'no preview'); // where it went is content, which logs never hold
+  if (!result.ok) log.debug({ step: result.step, ms: result.ms }, 'no preview'); // without the URL: it is message content, which is never logged
   return null;
 }
 
-/** The preview of a link, looked at once for all messages of this process that name it within minutes; 3 s in all, the wait for its host's turn included. */
+/** The preview of a link. Messages of this process with the same link share one fetch for 5 minutes. It takes 3 s at most, including the wait for its host. */
 async function previewOf(platform: WorkerPlatform, link: string): Promise<Embed | null> {
   const { pages, turns } = knownOf(platform.outbound);
   const known = pages.get(link);
@@ -83,10 +83,10 @@ async function previewOf(platform: WorkerPlatform, link: string): Promise<Embed 
 }
 
 /**
- * Fetches the missing previews of a message's links and adds them in one write (docs/behavior/messages.md#link-previews). The write holds only while the
+ * Fetches the missing previews of a message's links and adds them in one write (docs/behavior/messages.md#link-previews). The write applies only while the
  * message has this content: a later edit or delete wins. `editedAt` stays. Links that fail are not tried again, so the mark is removed in any case. Repeated
- * and concurrent runs change nothing more. An account gets at most half of the slots of this process, so slow pages delay only its own messages. Returns
- * after how many milliseconds to run again if no slot was free, else null. Rejects while the database is away.
+ * and concurrent runs change nothing more. An account gets at most half of the slots of this process, so slow pages delay only its own messages. Returns after
+ * how many milliseconds to run again if no slot was free, else null. Rejects while the database is unavailable.
  */
 export async function fetchPreviews(platform: WorkerPlatform, messageId: string): Promise<number | null> {
   const { messages } = platform.db;
@@ -122,12 +122,12 @@ async function addPreviews(platform: WorkerPlatform, message: MessageDoc, links:
   if (modifiedCount === 1 && changed) platform.nudge('relay-channel', { channelId });
 }
 
-/** How old a mark is when the sweep asks again, in milliseconds: its job was lost, or its worker died. */
+/** The age of a mark at which the sweep enqueues its job again, in milliseconds: the job was lost, or its worker died. */
 const sweepAfterMs = 10_000;
 /** How many messages one sweep takes. */
 const sweepMax = 100;
 
-/** Asks again for the previews of messages whose mark is older than 10 s, the oldest first. */
+/** Enqueues again the preview jobs of messages whose mark is older than 10 s, oldest first. */
 export async function sweepPreviews(platform: WorkerPlatform): Promise<void> {
   const before = new Date(platform.now() - sweepAfterMs);
   const overdue = await platform.db.messages

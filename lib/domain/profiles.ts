@@ -24,14 +24,17 @@ const earned: Record<Badge, (person: AccountDoc, servers: readonly ServerDoc[]) 
 const badgesOf = (account: AccountDoc, servers: readonly ServerDoc[]): Badge[] =>
   account.kind === 'person' ? badges.filter((badge) => earned[badge](account, servers)) : [];
 
-/** The servers that two accounts are both in, with the account's own membership, and for a person all servers that it is in. */
+/**
+ * `mutual`: the servers that both the account and the caller are in. `servers`: for a person all servers that it is in, for a bot the mutual ones. `memberOf`:
+ * the account's membership.
+ */
 interface Common {
   mutual: readonly ServerDoc[];
   servers: readonly ServerDoc[];
   memberOf: (serverId: string) => MemberDoc | undefined;
 }
 
-/** Reads them from the servers of the one that is in fewer: a person is in 100 at most, a bot in any number. */
+/** Starts from the servers of whichever is in fewer: a person is in at most 100, a bot in any number. */
 async function inCommon({ db }: Platform, account: AccountDoc, callerId: string): Promise<Common> {
   const isBot = account.kind === 'bot';
   const [fewer, other] = isBot ? [callerId, account._id] : [account._id, callerId];
@@ -52,8 +55,8 @@ async function inCommon({ db }: Platform, account: AccountDoc, callerId: string)
 }
 
 /**
- * The profile of oneself, or of an account that shares a server or has a DM with the caller; 404 for all others and for what is no account. With a `serverId`
- * that both are in, also since when the account is. Its status is as others see it.
+ * The profile of the caller, or of an account that shares a server or has a DM with the caller. 404 for all other ids. With a `serverId` of a server that both
+ * are in, it says when the account joined that server. The status is the one that others see.
  */
 export async function getProfile(platform: Platform, actor: Actor, userId: string, { serverId }: ProfileQuery): Promise<Profile> {
   const account = isId(userId) ? (await accountsOf(platform, [userId], [actor.account])).get(userId) : undefined;

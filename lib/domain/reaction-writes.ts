@@ -11,11 +11,11 @@ export interface Reaction {
   emoji: string;
 }
 
-// Expressions on a stored message. What comes from outside stands in `$literal` there.
+// Aggregation expressions on a stored message. Values from a request are wrapped in `$literal`.
 const standing = { $ifNull: ['$reactions', []] };
 const literal = (value: string) => ({ $literal: value });
 const isOf = ({ identity }: Reaction) => ({ $eq: ['$$one.identity', literal(identity)] });
-/** `field` of the emoji's own entry; missing where nobody reacted with it. */
+/** `field` of this emoji's entry; missing if nobody reacted with it. */
 const fieldOf = (reaction: Reaction, field: 'emoji' | 'users') => ({
   $arrayElemAt: [
     { $map: { input: { $filter: { input: standing, as: 'one', cond: isOf(reaction) } }, as: 'one', in: `$$one.${field}` } },
@@ -24,7 +24,7 @@ const fieldOf = (reaction: Reaction, field: 'emoji' | 'users') => ({
 });
 const usersOf = (reaction: Reaction) => ({ $ifNull: [fieldOf(reaction, 'users'), []] });
 const usersInAll = { $sum: { $map: { input: standing, as: 'one', in: { $size: '$$one.users' } } } };
-/** All entries, that of the emoji with `users` instead of its own. */
+/** All entries, with `users` in the entry of this emoji. */
 const withUsers = (reaction: Reaction, users: object) => ({
   $map: {
     input: standing,
@@ -34,7 +34,7 @@ const withUsers = (reaction: Reaction, users: object) => ({
 });
 const messageOf = ({ channelId, messageId }: Reaction) => ({ _id: messageId, channelId, deleted: { $exists: false } });
 
-/** The event of a reaction; it names the emoji as the message shows it. */
+/** The update that puts the event of a reaction into the message's outbox. The event has the emoji in the form that the message shows. */
 const reactionNews = (platform: Platform, name: 'REACTION_ADD' | 'REACTION_REMOVE', reaction: Reaction) => {
   const emoji = { $ifNull: [fieldOf(reaction, 'emoji'), literal(reaction.emoji)] };
   return alsoOwes(platform, { name, data: { userId: literal(reaction.userId), emoji } });
@@ -42,7 +42,8 @@ const reactionNews = (platform: Platform, name: 'REACTION_ADD' | 'REACTION_REMOV
 
 /**
  * Adds a reaction if every rule allows it; false if one does not, or if the reaction exists. One conditional update checks the rules and writes the entry and
- * the event, so no race exceeds a cap and no event is sent without its reaction (docs/behavior/messages.md#reactions). `mayAdd`: also as a new emoji.
+ * the event, so no race exceeds a cap and no event is sent without its reaction (docs/behavior/messages.md#reactions). `mayAdd`: whether the emoji may be new
+ * on the message.
  */
 export async function writeReaction(platform: Platform, reaction: Reaction, mayAdd: boolean): Promise<boolean> {
   const { identity, emoji, userId } = reaction;
@@ -64,7 +65,7 @@ export async function writeReaction(platform: Platform, reaction: Reaction, mayA
   return modifiedCount === 1;
 }
 
-/** Takes a reaction away, and its emoji with the last of them; false when it was not there. */
+/** Removes a reaction, and its emoji's entry with the last user; false when there is no such reaction, or the message has no room for another pending event. */
 export async function eraseReaction(platform: Platform, reaction: Reaction): Promise<boolean> {
   const { identity, userId } = reaction;
   const others = { $filter: { input: '$$one.users', as: 'user', cond: { $ne: ['$$user', literal(userId)] } } };
@@ -79,23 +80,25 @@ export async function eraseReaction(platform: Platform, reaction: Reaction): Pro
   return modifiedCount === 1;
 }
 
-/** What the rules about a reaction see of its message. */
+/** The state of a message that the rules for a reaction check. */
 export interface Seen {
-  /** How many different emoji stand there. */
+  /** How many different emoji the message has. */
   emojis: number;
-  /** How many reactions there are in all. */
+  /** How many reactions the message has in all. */
   inAll: number;
-  /** Whether nobody reacted with this one. */
+  /** Whether nobody reacted with this emoji. */
   isNew: boolean;
-  /** Whether the caller did. */
+  /** Whether the caller reacted with this emoji. */
   mine: boolean;
-  /** How many events the message owes. */
+  /** How many pending events the message has. */
   owed: number;
-  /** Who did, oldest first, the first 100. */
+  /** The first 100 accounts that reacted with this emoji, oldest first. */
   users: string[];
 }
 
-/** How a reaction stands, without reading all who reacted; null when the message is not there, deleted, or in another channel. */
+/**
+ * The state of a message for one reaction, with at most 100 of those who reacted. Null when the message does not exist, is deleted, or is in another channel.
+ */
 export async function seeReaction(platform: Platform, reaction: Reaction): Promise<Seen | null> {
   const all = usersOf(reaction);
   const seen = {

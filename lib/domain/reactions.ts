@@ -11,7 +11,7 @@ import { requireRoom } from './owed-events.ts';
 import { inPlace, type Place } from './places.ts';
 import { eraseReaction, type Reaction, type Seen, seeReaction, writeReaction } from './reaction-writes.ts';
 
-/** Where a request reacts and with what: 404 and 403 as for every message, 400 for what is no emoji. The message itself is not looked at. */
+/** Checks the channel and the emoji of a request: 404 and 403 as for every message, 400 for text that is not an emoji. Does not read the message. */
 async function reactionAt(
   platform: Platform,
   actor: Actor,
@@ -29,7 +29,9 @@ async function reactionAt(
 const see = async (platform: Platform, reaction: Reaction): Promise<Seen> =>
   (await seeReaction(platform, reaction)) ?? refuse('not_found', { what: 'message' });
 
-/** Refuses a reaction that was not written, by the rule that stands in its way; none may be left when others changed the message meanwhile. */
+/**
+ * Refuses a reaction that was not written, by the rule that forbids it. Returns if no rule forbids it any more, because others changed the message meanwhile.
+ */
 function refuseReaction({ emojis, inAll, isNew }: Seen, permissions: number): void {
   if (isNew) require(permissions, 'Add Reactions');
   if (isNew && emojis >= limits.reactionsPerMessage)
@@ -38,8 +40,8 @@ function refuseReaction({ emojis, inAll, isNew }: Seen, permissions: number): vo
 }
 
 /**
- * Reacts to a message (docs/behavior/messages.md#reactions). Joining an emoji that is on it needs View Channel; a new one also needs Add Reactions. A repeat
- * changes nothing. Refuses `too_many_reactions` for the 21st different emoji, and past 10,000 reactions in all.
+ * Adds the caller's reaction to a message (docs/behavior/messages.md#reactions). An emoji that is on the message already needs View Channel; a new one also
+ * needs Add Reactions. A repeat changes nothing. Refuses `too_many_reactions` for the 21st different emoji, and past 10,000 reactions in all.
  */
 export async function addReaction(platform: ApiPlatform, actor: Actor, channelId: string, messageId: string, text: string): Promise<void> {
   const { place, reaction } = await reactionAt(platform, actor, channelId, messageId, text);
@@ -53,7 +55,7 @@ export async function addReaction(platform: ApiPlatform, actor: Actor, channelId
   platform.nudge('relay-channel', { channelId });
 }
 
-/** Takes the caller's reaction back; one that is not there stays so. The last one takes the emoji with it. Needs View Channel. */
+/** Removes the caller's reaction, if there is one. The last reaction with an emoji removes the emoji. Needs View Channel. */
 export async function removeReaction(
   platform: ApiPlatform,
   actor: Actor,

@@ -7,13 +7,13 @@ import type { Platform } from '../store/platform.ts';
 import { dmsOf } from './dms.ts';
 import { type JoinedServer, joinedServers } from './joined-servers.ts';
 
-/** Where an account has something to read. */
+/** A channel, thread or DM that an account can read, and how far it has read there. */
 export interface ReadPlace {
   channelId: string;
   readMessageId: string | null;
-  /** What counts as unread when nothing was ever read: ids above this, made since the account joined; all of them in a DM. */
+  /** Without a read mark, messages with ids above this are unread: those since the account joined the server, or all of a DM. */
   since: string;
-  /** The account's roles there, whose mentions are theirs. */
+  /** The account's roles in the server. A mention of one of them mentions the account. */
   roleIds: readonly string[];
   /** null in a server. */
   dm: DmDoc | null;
@@ -66,13 +66,13 @@ async function inServers({ db }: Platform, servers: readonly JoinedServer[], mar
 
 const inDms = (dms: readonly DmDoc[]): Found[] => dms.map((dm) => ({ channelId: dm._id, since: '', roleIds: [], dm }));
 
-/** How new a place is as far as is known without looking for its newest message: decides which stay when there are too many. */
+/** The newest id that is known of a channel without querying its newest message. Decides which channels stay when there are too many. */
 const noveltyOf = ({ channelId, dm }: Found, marks: Marks): string => {
   const known = [channelId, marks.get(channelId) ?? '', dm?.activeId ?? ''];
   return known.reduce((newest, one) => (one > newest ? one : newest));
 };
 
-/** Where the account has something to read, at most 1,000 places: those made, read or active last when there are more. */
+/** The channels, threads and DMs that the account can read, at most 1,000. If there are more, those that were created, read or active last. */
 export async function readPlaces(platform: Platform, userId: string, { servers, dms }: Readable): Promise<ReadPlace[]> {
   const marks: Marks = new Map(await marksOf(platform, { userId }));
   const channels = await inServers(platform, servers, [...marks.keys()]);

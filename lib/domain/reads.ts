@@ -14,16 +14,16 @@ import { appendInOrder, placedEvent } from './placed-events.ts';
 import { inPlace } from './places.ts';
 import { allReadable, type Readable, type ReadPlace, readPlaces } from './read-places.ts';
 
-/** How far an id may lie ahead of this process' clock: clocks of nodes differ, and a mark never goes back. */
+/** How far an id may be ahead of this process's clock, in milliseconds. Clocks of nodes differ, and a mark never goes back. */
 const aheadMs = 60_000;
 
 /**
  * Marks a channel, thread or DM as read up to a message (docs/behavior/messages.md#read-marks). The mark never goes back. The message may be deleted. Needs
- * View Channel. Refuses an id of the future (400), because such a mark could never be undone.
+ * View Channel. Refuses an id that is more than 60 s in the future (400), because such a mark could never be undone.
  */
 export async function markRead(platform: EnqueuePlatform, actor: Actor, channelId: string, messageId: string): Promise<void> {
   await inPlace(platform, actor, channelId);
-  const nowMs = Math.max(platform.now(), platform.ids.lastMs()); // after a clock was set back, ids go on where they were
+  const nowMs = Math.max(platform.now(), platform.ids.lastMs()); // when the clock was set back, ids continue from the last one
   if (idTimeMs(messageId) > nowMs + aheadMs) refuseField('/messageId', 'is of the future');
   if (await raiseMark(platform, actor.id, channelId, messageId)) platform.nudge('announce-read', { channelId, userId: actor.id });
 }
@@ -35,13 +35,13 @@ async function raiseMark({ db }: Platform, userId: string, channelId: string, me
   return modifiedCount + upsertedCount > 0;
 }
 
-/** Marks of own posts that are being written in this process; past `mostOwnMarks` a post waits for its mark. */
+/** Writes of read marks for own posts that are under way in this process. While there are more than `mostOwnMarks`, a post waits for its mark. */
 const ownMarks = new Set<Promise<void>>();
 const mostOwnMarks = 32;
 
 /**
- * Marks a channel as read up to a message that its reader posts. The post does not wait for it; the reader's open pages learn it from the message itself. A
- * failure is only logged: the next mark makes up for it.
+ * Marks a channel as read up to a message that its reader has just posted. The post does not wait for the write, unless too many are under way. The reader's
+ * other sessions learn of it from the message itself. A failure is only logged, because the next mark replaces this one.
  */
 export function markOwnPost(platform: Platform, { authorId, channelId, _id }: MessageDoc): Promise<void> {
   const writing: Promise<void> = raiseMark(platform, authorId, channelId, _id)
@@ -52,14 +52,14 @@ export function markOwnPost(platform: Platform, { authorId, channelId, _id }: Me
   return ownMarks.size > mostOwnMarks ? writing : Promise.resolve();
 }
 
-/** Waits for the marks of own posts that are being written, as before a process ends. */
+/** Waits until the marks of own posts are written, for example before the process ends. */
 export const ownMarksWritten = (): Promise<unknown> => Promise.all(ownMarks);
 
-/** Sends `READ_UPDATE` with the mark as it is now to the open pages of the person. */
+/** Sends `READ_UPDATE` with the current mark to the person's sessions. */
 export async function announceRead(platform: WorkerPlatform, { channelId, userId }: { channelId: string; userId: string }): Promise<void> {
   const mark = await platform.db.reads.findOne({ _id: `${userId}:${channelId}` }, { messageId: 1 }).lean();
   if (!mark) return;
-  // Of the mark, so that one is sent once however often this runs.
+  // The event id is made from the mark, so that each mark is sent once however often this runs.
   const eventId = `read-${channelId}-${mark.messageId}`;
   const data: EventData<'READ_UPDATE'> = { channelId, messageId: mark.messageId };
   await appendInOrder(platform, [placedEvent(accountPlace(userId), eventId, 'READ_UPDATE', data)]);
@@ -69,7 +69,10 @@ export async function announceRead(platform: WorkerPlatform, { channelId, userId
 /** How many channels are looked up in the database at once. */
 const channelsAtOnce = 4;
 
-/** The newest message of each place, in order; null where there is none. Asks the database only for channels whose newest message is not known yet. */
+/**
+ * The id of the newest message of each of `places`, in order; null where there is none. Queries the database only for channels whose newest message Redis does
+ * not know.
+ */
 async function newestOf(platform: EnqueuePlatform, places: readonly ReadPlace[]): Promise<(string | null)[]> {
   const known = await platform.messageOrder.newest.read(places.map(({ channelId }) => channelId));
   const newest = places.map(({ dm }, at) => (dm ? dm.lastMessageId : known[at]));
@@ -83,18 +86,18 @@ async function newestOf(platform: EnqueuePlatform, places: readonly ReadPlace[])
   return newest.map((id) => id ?? null);
 }
 
-/** Where the person has unread messages: those after `after`. */
+/** A channel with unread messages: those with ids above `after`. */
 interface UnreadPlace {
   place: ReadPlace;
   after: string;
 }
 
-/** How many channels one query looks through for mentions: an index can be read in the order of ids for about as many. */
+/** How many channels one query searches for mentions. The database can read an index in the order of ids for about as many. */
 const channelsPerQuery = 200;
 
 /**
- * How many unread messages of others mention the person, by channel, each up to 99. Looks at the newest 1,000 unread messages that mention anybody in each 200
- * channels.
+ * How many unread messages of others mention the person, by channel, each up to 99. For each 200 channels it reads the newest 1,000 unread messages that
+ * mention anybody.
  */
 async function countMentions(platform: Platform, userId: string, unread: readonly UnreadPlace[]): Promise<Map<string, number>> {
   const counts = new Map<string, number>();

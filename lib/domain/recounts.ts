@@ -2,17 +2,18 @@ import { forEachAtOnce } from '../base/at-once.ts';
 import type { Collections } from '../store/database.ts';
 import type { Platform } from '../store/platform.ts';
 
-/** How long nothing came or went before something is counted, in milliseconds. */
+/** A count starts when nothing was added or removed for this long, in milliseconds. */
 const quietMs = 1_000;
 /** How many counts one sweep makes. */
 const countsMost = 100;
-/** How long one count may take, in milliseconds, and when one that failed is tried again. */
+/** How long one count may take, and when a failed one is tried again, in milliseconds. */
 const countMs = 1_500;
 const countAgainMs = 60_000;
 
 /**
- * Counts anew what the documents of `collection` keep as `field`, where `recountAt` says that something came or went and it is quiet now. One where more comes
- * meanwhile keeps its mark for the next sweep; one that cannot be counted holds up no other. The first fault is thrown at the end.
+ * Counts what the documents of `collection` store as `field` again, where `recountAt` says that something was added or removed, and that was at least a second
+ * ago. If more is added or removed during the count, the mark stays for the next sweep. A failed count does not stop the others. The first error is thrown at
+ * the end.
  */
 export async function recountMarked(
   platform: Platform,

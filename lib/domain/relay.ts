@@ -17,9 +17,9 @@ export type OutboxName = keyof typeof sources;
 const relayedMost = 500;
 
 /**
- * Appends the pending events of one key to the log, batch by batch, until there are none (docs/delivery.md#relay). Answers what is left to do: their
- * acknowledgement, beside which the key may be relayed again. Running it twice, or two at once, appends nothing twice: every event has its mark. Rejects while
- * Redis or the database is away; the events stay pending. `following`: of a worker that stays with the key.
+ * Appends the pending events of one key to the log, batch by batch, until there are none (docs/delivery.md#relay). Returns a function that waits for their
+ * acknowledgement; the key may be relayed again meanwhile. Repeated and concurrent runs append nothing twice, because Redis has a mark for each event. Rejects
+ * while Redis or the database is unavailable; the events stay pending. `following`: the state of a worker that stays with the key.
  */
 export async function beginRelay(
   platform: WorkerPlatform,
@@ -65,7 +65,7 @@ const sweepAfterMs = 2_000;
 export const overdueKeys = (platform: WorkerPlatform, outbox: OutboxName): Promise<string[]> =>
   sources[outbox].overdue(platform, new Date(platform.now() - sweepAfterMs));
 
-/** Relays, without the queue, what has been pending for too long in one outbox. */
+/** Relays the overdue events of one outbox directly, without the queue. */
 export async function sweepOutbox(platform: WorkerPlatform, outbox: OutboxName): Promise<void> {
   const { sweptAtOnce }: OutboxSource = sources[outbox];
   await forEachAtOnce(await overdueKeys(platform, outbox), sweptAtOnce, (key) => relay(platform, outbox, key));

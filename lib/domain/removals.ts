@@ -10,10 +10,10 @@ import { countServers } from './app-directory.ts';
 import { type Departing, isDeparture } from './membership.ts';
 import { eachOwes } from './owed-events.ts';
 
-/** How long after a deletion the sweep looks whether its job goes on, in milliseconds. */
+/** How long after a deletion the sweep checks whether its job is running, in milliseconds. */
 const sweepAfterMs = 2_000;
 
-/** Writes down that something goes, before it does: whatever dies after this, it goes to the end. */
+/** Stores a removal before anything is deleted, so that it is completed whichever process dies after this. */
 async function intend<T extends Omit<RemovalDoc, 'at' | 'nextAt'>>(platform: Platform, removal: T): Promise<T & RemovalDoc> {
   const now = platform.now();
   const full = { ...removal, at: new Date(now), nextAt: new Date(now + sweepAfterMs) };
@@ -28,8 +28,8 @@ export async function unchooseChannel({ db }: Platform, serverId: string, channe
 }
 
 /**
- * Deletes a channel's document, which hides it and its threads at once, and takes the channels of a category out of it; false when it was gone. Doing it again
- * finishes what was begun.
+ * Deletes a channel's document, which hides it and its threads at once, and moves the channels of a category out of it. Returns false when the channel was
+ * deleted already. A repeated call completes an earlier one.
  */
 export async function dropChannel(platform: EnqueuePlatform, { _id, serverId }: RemovalInServer): Promise<boolean> {
   const { channels } = platform.db;
@@ -46,8 +46,8 @@ export async function dropChannel(platform: EnqueuePlatform, { _id, serverId }: 
 }
 
 /**
- * Removes a channel or thread; false when it was gone already. Nobody can see it or its threads from then on; the job `finish-removal` tells who could, and
- * deletes what is left of it.
+ * Removes a channel or thread; false when it was deleted already. From then on nobody can see it or its threads. The job `finish-removal` sends the event to
+ * those who could, and deletes what is left of it.
  */
 export async function removeChannel(platform: EnqueuePlatform, access: ServerAccess, channel: ChannelDoc): Promise<boolean> {
   const { _id, serverId } = channel;
@@ -59,8 +59,8 @@ export async function removeChannel(platform: EnqueuePlatform, access: ServerAcc
 }
 
 /**
- * Writes down that a role goes. Its members keep its id for a minute, in which it counts for nothing: who had it is how the nodes of the gateway know whom it
- * hides channels from. Then a pass of the removal takes it off them, if it is gone.
+ * Stores the removal of a role before the role is deleted. Its members keep its id for a minute without effect: gateway nodes need it to compute who can no
+ * longer see which channels. Then the last pass of the removal takes the id off them, if the role is deleted.
  */
 export async function intendRole(platform: Platform, serverId: string, roleId: string): Promise<void> {
   await intend(platform, { _id: roleId, kind: 'role', serverId, ownerId: null, overwrites: [] });
@@ -69,7 +69,9 @@ export async function intendRole(platform: Platform, serverId: string, roleId: s
 /** How many memberships end in one round. */
 const membersAtOnce = 1_000;
 
-/** Ends all memberships of a server that is gone, some at a time, and has those who were in it told, with `others`, who had just left and do not know yet. */
+/**
+ * Ends all memberships of a deleted server in rounds, and has these accounts and `others` informed. `others` left just before and have not been informed yet.
+ */
 async function dropMembers(platform: EnqueuePlatform, serverId: string, others: readonly string[]): Promise<void> {
   const { members } = platform.db;
   for (let round = 0; ; round++) {
@@ -91,8 +93,8 @@ async function dropMembers(platform: EnqueuePlatform, serverId: string, others: 
 }
 
 /**
- * Deletes a server's document, which hides it at once, and ends its memberships, so that they count for nobody any more. `kept` when it is not its owner's any
- * more who deleted it, `gone` when it was deleted before.
+ * Deletes a server's document, which hides it at once, and ends its memberships, so that they no longer count for anybody. Returns `kept` when the server has
+ * another owner by now than the one who deleted it, and `gone` when it was deleted before.
  */
 export async function dropServer(platform: EnqueuePlatform, { _id, ownerId }: RemovalDoc): Promise<'dropped' | 'gone' | 'kept'> {
   const { servers } = platform.db;
@@ -105,7 +107,7 @@ export async function dropServer(platform: EnqueuePlatform, { _id, ownerId }: Re
   return dropped ? 'dropped' : 'gone';
 }
 
-/** Removes a server of `ownerId`; false when it was gone, or is another's by now. The job `finish-removal` deletes what is left of it. */
+/** Removes a server of `ownerId`; false when it was deleted already or has another owner by now. The job `finish-removal` deletes what is left of it. */
 export async function removeServer(platform: EnqueuePlatform, serverId: string, ownerId: string): Promise<boolean> {
   const removal = await intend(platform, { _id: serverId, kind: 'server', serverId, ownerId, overwrites: [] });
   const end = await dropServer(platform, removal);
@@ -115,7 +117,8 @@ export async function removeServer(platform: EnqueuePlatform, serverId: string, 
 }
 
 /**
- * Deletes an application with its bot: the bot's token and account first, so that it can neither act nor be added any more. False when it was gone.
+ * Deletes an application with its bot: the bot's token and account first, so that it can no longer act or be added. False when the application was deleted
+ * already.
  */
 export async function dropApplication({ db, versions }: Platform, { _id, ownerId, userIds = [] }: RemovalDoc): Promise<boolean> {
   const bot = { $in: userIds };
@@ -127,7 +130,7 @@ export async function dropApplication({ db, versions }: Platform, { _id, ownerId
   return deletedCount === 1;
 }
 
-/** Removes an application; false when it was gone. The job `finish-removal` takes its bot out of its servers. */
+/** Removes an application; false when it was deleted already. The job `finish-removal` removes its bot from its servers. */
 export async function removeApplication(platform: EnqueuePlatform, { _id, ownerId, botId }: ApplicationDoc): Promise<boolean> {
   const removal = await intend(platform, { _id, kind: 'application', serverId: null, ownerId, overwrites: [], userIds: [botId] });
   const gone = await dropApplication(platform, removal);
@@ -135,7 +138,7 @@ export async function removeApplication(platform: EnqueuePlatform, { _id, ownerI
   return gone;
 }
 
-/** Takes a removal off the list, unless it was written again meanwhile. */
+/** Deletes a removal's document, unless the removal was stored again meanwhile. */
 export async function forgetRemoval(platform: Platform, { _id, ownerId, at }: RemovalDoc): Promise<void> {
   await platform.db.removals.deleteOne({ _id, ownerId, at });
 }

@@ -13,11 +13,11 @@ import { owes, requireRoom, withRoom } from './owed-events.ts';
 import { intendRole } from './removals.ts';
 import { rolesOf } from './server-view.ts';
 
-/** The server as it stands in the database, with the caller's place among its roles: what a change of roles is decided on. */
+/** The server as it is in the database, with the caller's membership, rank and permissions. Changes of roles are checked against it. */
 interface Standing {
   server: ServerDoc;
   member: MemberDoc;
-  /** The position of the caller's highest role. */
+  /** The position of the caller's highest role; infinite for the owner. */
   rank: number;
   bits: number;
 }
@@ -34,7 +34,9 @@ async function standingOf(platform: Platform, actor: Actor, serverId: string): P
   return { server, member, rank: rankOf(server, member), bits };
 }
 
-/** Roles as they shall stand, with what that changes of one of them and where it shifts others; nothing is written when it changes nothing. */
+/**
+ * The new roles of a server, what differs in the role that changes, and the positions at which other roles move. Nothing is written when `changes` is empty.
+ */
 interface Change {
   roles: RoleDoc[];
   changes: Changes;
@@ -42,8 +44,9 @@ interface Change {
 }
 
 /**
- * Writes the roles that `change` makes of those that stand, over exactly those, with the event that the server then owes: when others changed them meanwhile
- * it is asked again, so hierarchy and order hold whatever happens at the same moment. Answers the server with its roles as they stand now.
+ * Replaces the roles of a server by what `change` returns, and puts the event into the server's outbox. The write applies only if the roles are still those
+ * that `change` was given; otherwise `change` is called again with the new ones. So hierarchy and order hold under concurrent changes. Returns the server with
+ * its new roles.
  */
 async function changeRoles(
   platform: Platform,
@@ -68,7 +71,7 @@ async function changeRoles(
   }
 }
 
-/** What a role allows before it changes or goes. */
+/** The permissions of a role before it is changed or deleted. */
 const wasOf = ({ roles }: ServerDoc, roleId: string): Pick<OutboxEntry, 'was'> => {
   const role = roles.find(({ id }) => id === roleId);
   return role ? { was: { role: { id: roleId, permissions: role.permissions } } } : {};
@@ -87,15 +90,15 @@ const shown = (server: ServerDoc, roleId: string): Role =>
 export const listRoles = async (platform: Platform, actor: Actor, serverId: string): Promise<Role[]> =>
   rolesOf((await inServer(platform, actor, serverId)).server);
 
-/** Where a role goes that is asked to stand at `position`; the owner's wish is cut to `top`. Refuses `role_hierarchy` from `bound` on. */
+/** The position that a role gets if `position` is requested. For the owner it is limited to `top`. Refuses `role_hierarchy` from `bound` on. */
 function placeAt(position: number, top: number, bound: number): number {
   const place = Math.min(position, bound === Number.POSITIVE_INFINITY ? top : position);
   return place >= bound ? refuse('role_hierarchy') : place;
 }
 
 /**
- * Makes a role at position 1, or at `position`, below the caller's highest. Needs Manage Roles and every bit it hands out. Refuses `too_many_roles`:
- * the cap is a condition of the one write.
+ * Creates a role at position 1, or at `position`, below the caller's highest. Needs Manage Roles and every permission that the role gives. Refuses
+ * `too_many_roles`: the cap is a condition of the one write.
  */
 export async function createRole(
   platform: EnqueuePlatform,
@@ -130,7 +133,7 @@ async function insertRole(platform: Platform, actor: Actor, serverId: string, ro
     const position = placeAt(wanted, server.roles.length, rank + 1);
     if (rank === 0) refuse('role_hierarchy');
     if (server.roles.length > limits.rolesPerServer) refuse('too_many_roles', { limit: limits.rolesPerServer });
-    // At the bottom no other change of the roles matters; anywhere else the order must be the one that was looked at.
+    // For position 1, concurrent changes of the roles do not matter. For any other, the order must still be the one that was checked.
     const unchanged = position === 1 ? {} : { rolesVersion: server.rolesVersion };
     const told = owes(platform, { name: 'ROLE_CREATE', data: { roleId: role.id }, shifted: { from: position } });
     const after = await platform.db.servers
@@ -146,8 +149,8 @@ async function insertRole(platform: Platform, actor: Actor, serverId: string, ro
 }
 
 /**
- * Changes a role below the caller's highest; what is left out stays. Needs Manage Roles and every bit that changes. Of `@everyone` only the permissions
- * change, of a bot's own role not the name. `position` moves it there and shifts the others.
+ * Changes a role below the caller's highest; missing fields stay. Needs Manage Roles and every permission that changes. For `@everyone` only the permissions
+ * can change, and a bot's own role keeps its name. `position` moves the role there and shifts the others.
  */
 export async function updateRole(
   platform: EnqueuePlatform,
@@ -188,7 +191,7 @@ export async function updateRole(
   return shown(server, roleId);
 }
 
-/** Refuses to change anything but the permissions of `@everyone`. */
+/** Refuses changes of `@everyone` other than to its permissions. */
 function requireEveryoneField(patch: RolePatch, changes: Changes): void {
   const field = Object.keys(changes).find((name) => name !== 'permissions') ?? (patch.position === undefined ? undefined : 'position');
   if (field !== undefined) refuseField(`/${field}`, 'cannot be changed of @everyone');

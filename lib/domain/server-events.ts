@@ -12,16 +12,16 @@ import { entriesToSend } from './outbox-source.ts';
 import { type PlacedEvent, placedEvent } from './placed-events.ts';
 import { rolesOf, summaryOf } from './server-view.ts';
 
-/** How long a removal may take, in milliseconds: an older one whose membership is still there never happened. */
+/** How long the removal of a member may take, in milliseconds. If the membership still exists after that, the removal never happened. */
 const removalMs = 10_000;
 
-/** Events to relay now, and the ids of the outbox entries that they complete. The others wait for a membership to end. */
+/** Events to relay now, and the ids of the outbox entries that they complete. The other entries wait for a membership to end. */
 export interface Rendered {
   events: PlacedEvent[];
   done: string[];
 }
 
-/** An event about a member. In a server of more than 1,000 members only those get it whom it concerns. */
+/** An event about a member. In a server with more than 1,000 members, only those whom it concerns receive it. */
 const memberEvent = <N extends 'MEMBER_ADD' | 'MEMBER_UPDATE' | 'MEMBER_REMOVE'>(
   server: ServerDoc,
   id: string,
@@ -31,16 +31,16 @@ const memberEvent = <N extends 'MEMBER_ADD' | 'MEMBER_UPDATE' | 'MEMBER_REMOVE'>
 ): PlacedEvent =>
   placedEvent(serverPlace(server._id), id, name, data, {
     member,
-    // Who came or went gets SERVER_CREATE or SERVER_DELETE.
+    // The account that joined or left gets SERVER_CREATE or SERVER_DELETE.
     ...(traitsOf(name).life ? { exceptAccount: member } : {}),
     ...(server.memberCount > limits.smallServerMembers ? { concernedOnly: true } : {}),
   });
 
-/** The event for an account that is no longer in a server: always the same one for one end, so it is relayed once. */
+/** The event for an account that is no longer in a server. `id` must be the same for each call about one removal, so that the event is relayed once. */
 export const goneFrom = (id: string, serverId: string, userId: string): PlacedEvent =>
   placedEvent(accountPlace(userId), id, 'SERVER_DELETE', { id: serverId });
 
-/** Which of the memberships that are to end have not ended, by id, and when each began. */
+/** The memberships among `departing` that still exist: when each began, in milliseconds, by account id. */
 async function standingOf({ db }: Platform, serverId: string, departing: readonly Departing[]): Promise<Map<string, number>> {
   if (departing.length === 0) return new Map();
   const ids = departing.map(({ userId }) => `${serverId}:${userId}`);
@@ -48,15 +48,15 @@ async function standingOf({ db }: Platform, serverId: string, departing: readonl
   return new Map(found.map(({ userId, joinedAt }) => [userId, joinedAt.getTime()]));
 }
 
-/** The role that an entry is about, named by its id or by its bot's; undefined when it is gone, and for what is about no role. */
+/** The role that an outbox entry is about, found by its id or its bot's. Undefined when the role is gone, or the entry is not about a role. */
 function roleIn({ roles }: ServerDoc, { data }: OutboxEntry): RoleDoc | undefined {
   const { roleId, botId } = (data ?? {}) as { roleId?: string; botId?: string };
   return roles.find((role) => (roleId === undefined ? role.botId === botId : role.id === roleId));
 }
 
 /**
- * The events of roles whose position changed because others were made, moved or deleted: one for each role, under the id of the last such change. None
- * for a role with a later event of its own, which shows its position.
+ * The events of roles whose position changed because others were created, moved or deleted: one for each role, with an id made from that of the last such
+ * change. None for a role with a later event of its own, which has its position.
  */
 function shiftedRoleEvents(server: ServerDoc): PlacedEvent[] {
   const { _id: serverId, ob = [] } = server;
@@ -71,7 +71,10 @@ function shiftedRoleEvents(server: ServerDoc): PlacedEvent[] {
   });
 }
 
-/** The members who handed the server over, and its owner now: `isOwner` of each changed, which every member sees. Under the id of the last such change. */
+/**
+ * MEMBER_UPDATE for the previous owners of a transferred server and for its current one, because `isOwner` changed, which every member sees. The ids are made
+ * from that of the last transfer.
+ */
 async function ownerEvents(platform: Platform, server: ServerDoc): Promise<PlacedEvent[]> {
   const { _id: serverId, ownerId, ob = [] } = server;
   const handed = ob.filter(({ was }) => was?.owner !== undefined);
@@ -91,10 +94,10 @@ interface ServerContext {
   standing: ReadonlyMap<string, number>;
 }
 
-/** The events that an entry comes to; null while it waits. */
+/** Returns the events of an outbox entry; null if it has to wait. */
 type RenderServer = (context: ServerContext, entry: OutboxEntry) => PlacedEvent[] | null;
 
-/** The event of a role; none when it is gone. A bot knows its own new role from the server that it has just joined. */
+/** The event of a role; none when the role is gone. A bot does not receive the ROLE_CREATE of its own role: it gets the role with the server that it joins. */
 const roleEvent =
   (name: 'ROLE_CREATE' | 'ROLE_UPDATE'): RenderServer =>
   ({ server }, entry) => {
@@ -106,7 +109,7 @@ const roleEvent =
   };
 
 const renderServer: Partial<Record<EventName, RenderServer>> = {
-  /** Waits while the membership may yet end. If it does not end, nothing is sent. */
+  /** Waits as long as the membership may still end. If it does not end, nothing is sent. */
   MEMBER_REMOVE({ platform, server, standing }, { id, data }) {
     const { userId, joinedAt, at } = data as Departing;
     const serverId = server._id;
@@ -121,7 +124,7 @@ const renderServer: Partial<Record<EventName, RenderServer>> = {
   SERVER_UPDATE: ({ server }, { id }) => [placedEvent(serverPlace(server._id), id, 'SERVER_UPDATE', summaryOf(server))],
 };
 
-/** The pending events of a server's own document, in their order. Read `server` before its members: these events come before theirs. */
+/** The pending events of a server's own document, in order. Read `server` before its members: these events come before theirs. */
 export async function renderServerEvents(platform: Platform, server: ServerDoc): Promise<Rendered> {
   const { _id: serverId, ob = [] } = server;
   const departing = ob.filter(isDeparture).map(({ data }) => data as Departing);
@@ -141,7 +144,7 @@ export async function renderServerEvents(platform: Platform, server: ServerDoc):
 type RenderMember = (server: ServerDoc, member: Member, entry: OutboxEntry) => PlacedEvent;
 
 const renderMember: Partial<Record<EventName, RenderMember>> = {
-  /** The gateway node shows the server as it is then, as this member sees it. */
+  /** When the event is sent, the gateway node adds the server as this member sees it. */
   SERVER_CREATE({ _id: id }, { user }, entry) {
     const { from } = entry.data as Joined;
     return placedEvent(accountPlace(user.id), entry.id, 'SERVER_CREATE', { id }, from === null ? {} : { serverNumber: from });
@@ -150,7 +153,7 @@ const renderMember: Partial<Record<EventName, RenderMember>> = {
   MEMBER_UPDATE: (server, member, { id }) => memberEvent(server, id, 'MEMBER_UPDATE', member.user.id, { serverId: server._id, member }),
 };
 
-/** The pending events of these members, each shown as it is now. There are none of an account that is gone. */
+/** The pending events of these members, each with the member's current state. None for an account that is gone. */
 export async function renderMemberEvents(platform: Platform, server: ServerDoc, members: readonly MemberDoc[]): Promise<Rendered> {
   const shown = new Map((await membersOf(platform, server, members)).map((one) => [one.user.id, one]));
   const events = members.flatMap(({ userId, ob = [] }) => {
@@ -161,7 +164,10 @@ export async function renderMemberEvents(platform: Platform, server: ServerDoc, 
   return { events, done: members.flatMap(({ ob = [] }) => ob.map(({ id }) => id)) };
 }
 
-/** The order of the events of one batch: who left, then who joined, so that a server is known before anything else is sent of it. */
+/**
+ * The order of the events of one batch: ends of memberships, then SERVER_CREATE, then all others. So an account knows a server before it gets other events of
+ * it.
+ */
 const rank = ({ name }: PlacedEvent): number => (traitsOf(name).life === 'ends' ? 0 : ownMembershipIn(name) ? 1 : 2);
 
 /** Events of a server and of its members in the order in which they are relayed. */

@@ -16,7 +16,7 @@ const batchDocuments = 100;
 
 type ChannelEvent = 'CHANNEL_CREATE' | 'CHANNEL_UPDATE';
 
-/** The pending events of `channels`, which show each as it is now. */
+/** The pending events of `channels`, each with the channel's current state. */
 const channelEvents = (channels: readonly ChannelDoc[]): PlacedEvent[] =>
   channels.flatMap((channel) => {
     const { _id: channelId, serverId, ob = [] } = channel;
@@ -38,8 +38,8 @@ async function pendingIn<T>(collection: WorkerPlatform['db']['channels']['collec
 const idsIn = (documents: readonly (ChannelDoc | MemberDoc)[]): string[] => documents.flatMap(({ ob }) => (ob ?? []).map(({ id }) => id));
 
 /**
- * Takes relayed events off the server, its members and its channels. Where members came or went the count is marked first: when a process died before it
- * counted them, nothing else would say so.
+ * Removes relayed events from the outboxes of the server, its members and its channels. If members joined or left, it first marks their number for a recount:
+ * the process that should have counted them may have died.
  */
 async function acknowledge(
   { db, now }: WorkerPlatform,
@@ -64,8 +64,8 @@ async function acknowledge(
 }
 
 /**
- * The pending events of a server, then of its members, then of its channels. Where a batch ends the next one begins, in the order of `obAt`: what was
- * acknowledged lies dead in the index until the database cleans up.
+ * The pending events of a server, then of its members, then of its channels. Each batch continues at the `obAt` where the last one ended: index entries of
+ * acknowledged events stay until the database cleans up, and would be read again.
  */
 async function* read(platform: WorkerPlatform, serverId: string): AsyncGenerator<PendingEvents, void> {
   const { db } = platform;
@@ -89,7 +89,7 @@ async function* read(platform: WorkerPlatform, serverId: string): AsyncGenerator
   }
 }
 
-/** The servers with overdue events, or whose members or channels have some. */
+/** The ids of servers that have overdue events, or whose members or channels have some. */
 async function overdue({ db }: WorkerPlatform, $lt: Date): Promise<string[]> {
   const late = { obAt: trusted({ $lt }) };
   const found = await Promise.all([
@@ -100,5 +100,5 @@ async function overdue({ db }: WorkerPlatform, $lt: Date): Promise<string[]> {
   return [...new Set(found.flat())];
 }
 
-/** The servers, each with its members and channels. */
+/** The outboxes of servers, each with those of its members and channels. */
 export const serverOutbox: OutboxSource = { read, overdue, sweptAtOnce: 1 };

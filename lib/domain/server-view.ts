@@ -53,7 +53,7 @@ export const summaryOf = ({ _id, name, iconUrl, types, community, listed }: Serv
   listed,
 });
 
-/** The threads of these channels that are not archived, as they stand now, newest activity first, at most 1,000. */
+/** The threads of these channels that are not archived, read from the database, newest activity first, at most 1,000. */
 async function activeThreads({ db }: Platform, serverId: string, parents: readonly ChannelDoc[]): Promise<ChannelDoc[]> {
   return db.channels
     .find({ serverId, archiveAt: trusted({ $exists: true }), parentId: trusted({ $in: parents.map((one) => one._id) }) })

@@ -16,7 +16,7 @@ import { owes, requireRoom, withRoom } from './owed-events.ts';
 import { removeServer } from './removals.ts';
 import { serverOf, summaryOf } from './server-view.ts';
 
-/** The server as `userId` sees it now, read under its present version. 404 when it is gone or the account is not in it. */
+/** The server as `userId` sees it now; its access version is read again. 404 when it is gone or the account is not in it. */
 export async function serverNow(platform: Platform, serverId: string, userId: string): Promise<Server> {
   const access = await loadServerNow(platform, serverId);
   const member = access && (await access.member(userId));
@@ -24,8 +24,8 @@ export async function serverNow(platform: Platform, serverId: string, userId: st
 }
 
 /**
- * Makes a server of the caller with `@everyone` and a text channel `general`; people only. Refuses `too_many_servers`. The membership comes last: until
- * then nobody can see the server, so one that was begun in a process that died shows nowhere.
+ * Creates a server that the caller owns, with `@everyone` and a text channel `general`; people only. Refuses `too_many_servers`. The membership is stored last:
+ * nobody can see the server before, so one that is incomplete because its process died is never shown.
  */
 export async function createServer(platform: EnqueuePlatform, actor: Actor, input: ServerInput, newId: string): Promise<Server> {
   const { db } = platform;
@@ -61,7 +61,7 @@ export async function createServer(platform: EnqueuePlatform, actor: Actor, inpu
   return serverNow(platform, newId, actor.id);
 }
 
-/** A page of the caller's servers, oldest first, and the id that the next one comes after: a person is in 100 at most, a bot in any number. */
+/** A page of the caller's servers, oldest first, and the `after` of the next page, or null. A person is in at most 100 servers, a bot in any number. */
 export async function listServers(
   platform: Platform,
   actor: Actor,
@@ -87,8 +87,8 @@ export async function getServer(platform: Platform, actor: Actor, serverId: stri
 }
 
 /**
- * Changes a server: `name` and `invitesPaused` with Manage Server, `ownerId` by the owner only, to a person who is in the server (400 otherwise).
- * What is left out stays.
+ * Changes a server: `name` and `invitesPaused` with Manage Server, `ownerId` by the owner only, to a person who is in the server (400 otherwise). Missing
+ * fields stay.
  */
 export async function updateServer(platform: EnqueuePlatform, actor: Actor, serverId: string, patch: ServerPatch): Promise<Server> {
   const { server } = await inServer(platform, actor, serverId, 'Manage Server');
@@ -126,14 +126,14 @@ export async function updateServer(platform: EnqueuePlatform, actor: Actor, serv
   return serverNow(platform, serverId, actor.id);
 }
 
-/** Whoever became owner may have left at the same moment: then the server goes back, as it always has an owner who is in it. */
+/** Refuses 400 and makes `ownerId` the owner again if the new owner left at the same moment: a server's owner must be in it. */
 async function returnIfGone(platform: Platform, serverId: string, heirId: string | undefined, ownerId: string): Promise<void> {
   if (heirId === undefined || (await platform.db.members.exists({ _id: `${serverId}:${heirId}` }))) return;
-  await platform.db.servers.updateOne({ _id: serverId, ownerId: heirId }, { $set: { ownerId } }); // nothing of it is told before this change ends
+  await platform.db.servers.updateOne({ _id: serverId, ownerId: heirId }, { $set: { ownerId } }); // the relay is woken only after this
   refuseField('/ownerId', 'is not a person in this server');
 }
 
-/** Deletes a server with all that is in it; the owner only. Nothing of it can be seen from then on; a job takes away what it leaves behind. */
+/** Deletes a server with everything in it; owner only. From then on nobody can see any of it. A job deletes what is left. */
 export async function deleteServer(platform: EnqueuePlatform, actor: Actor, serverId: string): Promise<void> {
   const { server } = await inServer(platform, actor, serverId);
   if (server.ownerId !== actor.id) refuse('not_owner');

@@ -10,16 +10,16 @@ import { newToken, sessionLifeMs } from './credentials.ts';
 import { deviceNameOf } from './device-name.ts';
 import { hashPassword, isPassword, takeHashTurn } from './passwords.ts';
 
-/** Where a request comes from: the address as limits count it, and its `User-Agent` header. */
+/** The sender of a request: the address that rate limits count, and the `User-Agent` header. */
 export interface Client {
   address: string;
   userAgent: string;
 }
 
-/** How often making room for a session is tried, which others may take meanwhile. */
+/** How often to try to make room for a session. Concurrent logins may take the room. */
 const triesMax = 20;
 
-/** Runs `write`, which takes sessions of an account away, so that every node knows of it at once. */
+/** Runs `write`, which deletes sessions of an account, so that every node notices at once. */
 const ending = <T>(platform: Platform, accountId: string, write: () => Promise<T>): Promise<T> =>
   platform.versions.changing({ accounts: [accountId], credentials: true }, write);
 
@@ -33,8 +33,8 @@ const endOldest = (platform: Platform, accountId: string): Promise<unknown> =>
   );
 
 /**
- * Opens a session of a person and answers its token, good for 90 days. Of 50 sessions the one that was unused for longest ends. Refuses `unauthorized` when the
- * password was changed since `account` was read: such a change ends all sessions.
+ * Creates a session of a person and returns its token, which is valid for 90 days. A person has at most 50 sessions: a new one ends the one that was unused for
+ * longest. Refuses `unauthorized` when the password was changed since `account` was read, because such a change ends all sessions.
  */
 export async function createSession(platform: Platform, account: AccountDoc, { address, userAgent }: Client): Promise<string> {
   const { tokens, accounts } = platform.db;
@@ -63,7 +63,7 @@ export async function createSession(platform: Platform, account: AccountDoc, { a
   return refuse('unauthorized', { hint: 'The password was changed a moment ago. Use the new password' });
 }
 
-/** Notes that a session is used, at most every five minutes. Never waits and never fails. */
+/** Records the use of a session, at most every five minutes. Does not wait for the write and never fails. */
 export function noteSessionUse(platform: Platform, token: TokenDoc, address: string): void {
   const now = platform.now();
   const before = new Date(now - limits.sessionUseNotedMs);
@@ -76,7 +76,7 @@ export function noteSessionUse(platform: Platform, token: TokenDoc, address: str
     .catch((error: unknown) => platform.log.debug({ err: error }, 'could not note the use of a session'));
 }
 
-/** The caller's sessions that have not ended, last used first; `tokenId` is the one that asks. */
+/** The caller's sessions that have not ended, last used first. `tokenId` is the session of this request. */
 export async function listSessions(platform: Platform, actor: Actor, tokenId: string | null): Promise<OwnSession[]> {
   const found = await platform.db.tokens
     .find({ accountId: actor.id, kind: 'session', expiresAt: trusted({ $gt: new Date(platform.now()) }) })
@@ -100,18 +100,18 @@ export async function endSession(platform: Platform, actor: Actor, tokenId: stri
   return deletedCount > 0;
 }
 
-/** What ends with all other sessions: also codes that would log in anew. */
+/** Deletes the other sessions of an account, and its login codes, which could open new ones. */
 async function deleteOthers({ db }: Platform, accountId: string, tokenId: string | null): Promise<void> {
   await db.loginCodes.deleteMany({ accountId });
   await db.tokens.deleteMany({ accountId, kind: 'session', ...(tokenId !== null && { _id: trusted({ $ne: tokenId }) }) });
 }
 
-/** Ends all of the caller's sessions but the one of `tokenId`, on every node at once, and what login codes there are. */
+/** Ends all of the caller's sessions but the one of `tokenId`, on every node at once, and deletes the caller's login codes. */
 export const endOtherSessions = (platform: Platform, actor: Actor, tokenId: string | null): Promise<void> =>
   ending(platform, actor.id, () => deleteOthers(platform, actor.id, tokenId));
 
 /**
- * Changes the caller's password and ends all other sessions, on every node at once. Refuses `invalid_request` for a wrong current password, and as
+ * Changes the caller's password and ends all other sessions, on every node at once. Refuses `invalid_request` for a wrong current password. Also refuses as
  * `takeHashTurn`.
  */
 export async function changePassword(

@@ -3,8 +3,8 @@ import type { Platform } from '../store/platform.ts';
 import { accountsOf } from './faces.ts';
 
 /**
- * Whether two accounts are in a server together now, in one query: the memberships of `fewer` are looked up by the other's ids. Give the one that is in
- * fewer servers first: a person is in 100 at most, a bot in any number.
+ * Whether two accounts are in a common server now, in one query: for each server of `fewer` it looks up the membership of `other`. Pass the account that is in
+ * fewer servers as `fewer`: a person is in at most 100, a bot in any number.
  */
 async function sharesServer({ db }: Platform, fewer: string, other: string): Promise<boolean> {
   const shared = await db.members.collection
@@ -20,8 +20,8 @@ async function sharesServer({ db }: Platform, fewer: string, other: string): Pro
 }
 
 /**
- * Whether both participants of a DM are in a common server now, which posting there needs (docs/behavior/accounts.md#direct-messages). A deleted account shares
- * none, also while a job still takes it out of its servers.
+ * Whether both participants of a DM are in a common server now, which posting in it needs (docs/behavior/accounts.md#direct-messages). Always false for a
+ * deleted account, even while a job still removes it from its servers.
  */
 export async function stillShare(platform: Platform, { userIds: [one, other], bots }: Pick<DmDoc, 'userIds' | 'bots'>): Promise<boolean> {
   const [accounts, shared] = await Promise.all([

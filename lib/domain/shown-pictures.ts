@@ -2,12 +2,12 @@ import { trusted } from '../store/database.ts';
 import type { FileDoc } from '../store/models/file.ts';
 import type { Platform } from '../store/platform.ts';
 
-/** The key of the file that the address of a picture of ours names; null for another address, and for none. */
+/** The key of the file in the URL of an uploaded picture; null for other URLs and for null. */
 export const keyOfPicture = (url: string | null): string | null => /\/files\/([0-9a-f]{32})\/[^/]*$/.exec(url ?? '')?.[1] ?? null;
 
 /**
- * The ids of those among `files` that are shown as an avatar or icon now. The account, server or application that shows one has the id that
- * the file names; an application and its bot share theirs, and may share the file.
+ * The ids of those among `files` that are shown as an avatar or icon now. `messageId` of a picture is the id of the account, server or application that may
+ * show it. An application and its bot have the same id, and may show the same file.
  */
 export async function shownPictures({ db }: Platform, files: readonly FileDoc[]): Promise<string[]> {
   const pictures = files.filter(({ picture }) => picture);

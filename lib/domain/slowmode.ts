@@ -6,7 +6,7 @@ import type { TurnDoc } from '../store/models/turn.ts';
 import type { Platform } from '../store/platform.ts';
 import type { Place } from './places.ts';
 
-/** The caller's cooldown there in milliseconds; 0 if the caller skips slow mode, if it is off, and in DMs (docs/behavior/messages.md#slow-mode). */
+/** The caller's cooldown in a channel, in milliseconds. 0 if the caller skips slow mode, if it is off, and in DMs (docs/behavior/messages.md#slow-mode). */
 function spacingMs({ channel, permissions }: Place): number {
   if (holds(permissions, 'Manage Messages') || holds(permissions, 'Manage Channels')) return 0;
   return (channel?.slowmodeSecs ?? 0) * 1000;
@@ -14,21 +14,21 @@ function spacingMs({ channel, permissions }: Place): number {
 
 const turnId = ({ channelId }: Place, userId: string): string => `${channelId}:${userId}`;
 
-/** The last turn of an account in a channel, with how many milliseconds are left until the next by the database's clock; null when there is none. */
+/** The last cooldown of an account in a channel, and how many milliseconds of it are left by the database's clock; null when there is none. */
 async function lastTurn(platform: Platform, id: string, spacing: number): Promise<(TurnDoc & { left: number }) | null> {
-  // A turn taken at this very moment may lie after this command's own `$$NOW`.
+  // A cooldown that begins at this very moment may have a later time than this command's `$$NOW`.
   const left = { $min: [spacing, { $subtract: [{ $add: ['$at', spacing] }, '$$NOW'] }] };
   const [found] = await platform.db.turns.collection.aggregate([{ $match: { _id: id } }, { $set: { left } }]).toArray();
   return (found ?? null) as (TurnDoc & { left: number }) | null;
 }
 
-/** Refuses `slowmode` with whole seconds, rounded up: after so many the next post passes. */
+/** Refuses `slowmode` with the seconds that are left, rounded up, so that a post after that time passes. */
 function refuseEarly(leftMs: number): void {
   const seconds = Math.ceil(leftMs / 1000);
   if (seconds > 0) refuse('slowmode', { seconds }, { retryAfter: seconds });
 }
 
-/** Refuses `slowmode` when the caller's turn has not come. It only looks: for what is dear to read before the turn is taken, such as files. */
+/** Refuses `slowmode` if the caller's cooldown has not passed. Begins no cooldown: this is for a check before expensive work, such as reading files. */
 export async function requireTurn(platform: Platform, place: Place, userId: string): Promise<void> {
   const spacing = spacingMs(place);
   if (spacing === 0) return;
@@ -37,8 +37,8 @@ export async function requireTurn(platform: Platform, place: Place, userId: stri
 }
 
 /**
- * Begins the cooldown of the caller, person or bot, for the create `createId` (docs/behavior/messages.md#slow-mode). Called last, just before the message is
- * stored. One conditional update decides, by the database's clock. A create that is repeated after a crash keeps its cooldown. Refuses `slowmode` if the last
+ * Begins the cooldown of the caller, person or bot, for the create `createId` (docs/behavior/messages.md#slow-mode). Called after all checks but those of
+ * files. One conditional update decides, by the database's clock. A create that is repeated after a crash keeps its cooldown. Refuses `slowmode` if the last
  * cooldown has not passed, or if another post wins the race.
  */
 export async function takeTurn(platform: Platform, place: Place, userId: string, createId: string): Promise<void> {
@@ -53,7 +53,7 @@ export async function takeTurn(platform: Platform, place: Place, userId: string,
     if (await turns.collection.findOneAndUpdate({ _id: _id as never, $expr: come }, [{ $set: mine }])) return;
     const turn = await lastTurn(platform, _id, spacing);
     if (turn) {
-      // Taken by this message before, or its message stands already and its author posted once more since: it asks for no second turn.
+      // An earlier run of this create began the cooldown, or its message exists and the author has posted again since. It needs no second cooldown.
       if (turn.createId === createId || (await messages.exists({ createId }))) return;
       refuseEarly(turn.left);
     } else await insertNew(turns, { _id, at: new Date(0), createId: '', expiresAt: new Date(platform.now() + keptMs) });

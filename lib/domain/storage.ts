@@ -5,7 +5,7 @@ import type { FilesPlatform } from '../store/platform.ts';
 
 const bytesPerMib = 1024 * 1024;
 
-/** Adds `bytes` to what an account or server keeps, by one conditional write; false when that would be more than `limitMib`, 0 being no limit. */
+/** Adds `bytes` to the storage that an account or server uses, in one conditional write; false when that would exceed `limitMib`. 0 is no limit. */
 async function add({ db }: FilesPlatform, owner: 'accounts' | 'servers', _id: string, bytes: number, limitMib: number): Promise<boolean> {
   const most = limitMib === 0 ? Number.MAX_SAFE_INTEGER : limitMib * bytesPerMib - bytes;
   if (most < 0) return false;
@@ -19,8 +19,8 @@ const giveBack = async ({ db }: FilesPlatform, owner: 'accounts' | 'servers', _i
 };
 
 /**
- * Counts files of one upload, by the size that they were uploaded with, towards what their account and their server keep. Refuses `storage_full` when that would
- * be more than STORAGE_PER_ACCOUNT_MIB or STORAGE_PER_SERVER_MIB. Called before the files' documents stand; their removal gives the bytes back.
+ * Adds the files of one upload, by their uploaded size, to the storage that their account and their server use. Refuses `storage_full` when that would exceed
+ * STORAGE_PER_ACCOUNT_MIB or STORAGE_PER_SERVER_MIB. Called before the files' documents are inserted; deleting the files gives the bytes back.
  */
 export async function chargeStorage(platform: FilesPlatform, docs: readonly FileDoc[]): Promise<void> {
   const [charge] = docs.flatMap((doc) => doc.charge ?? []);
@@ -36,8 +36,8 @@ export async function chargeStorage(platform: FilesPlatform, docs: readonly File
 }
 
 /**
- * What follows when a file gives up its blob: a copy that still holds the blob takes over the charge; when there is none, the account and the server get the
- * bytes back. One write takes the charge off the file, so it is given back once, however many remove the file at once.
+ * Releases the storage of a file that has given up its blob: another file that uses the blob takes over the charge. If there is none, the account and the
+ * server get the bytes back. One write takes the charge off the file, so concurrent deletions give it back once.
  */
 export async function releaseStorage(platform: FilesPlatform, file: FileDoc): Promise<void> {
   if (!file.charge) return;

@@ -8,9 +8,9 @@ import { readsIn } from './reads.ts';
 import { showServer } from './server-view.ts';
 
 /**
- * A page of all that a client needs when it starts: the caller's servers in full, oldest first, how far the caller has read in their channels, and, on the first
- * page, the caller's DMs. A page holds at most 100 servers with 1,000 channels and 1,000 threads, or one server with more threads. At most 14 queries
- * however many servers and channels there are, and one for each channel whose newest message Redis does not know.
+ * A page of all that a client needs when it starts: the caller's servers in full, oldest first, how far the caller has read in their channels, and, on the
+ * first page, the caller's DMs. A page holds at most 100 servers with 1,000 channels and 1,000 threads, or one server with more threads. It takes at most 14
+ * queries however many servers and channels there are, and one for each channel whose newest message Redis does not know.
  */
 export async function getSync(platform: EnqueuePlatform, actor: Actor, { after = '' }: SyncPage): Promise<Sync> {
   const page = { after, servers: limits.serversPerPerson, channels: limits.channelsSynced };

@@ -3,7 +3,7 @@ import { insertNew } from '../store/insert.ts';
 import type { AccountDoc } from '../store/models/account.ts';
 import type { Platform } from '../store/platform.ts';
 
-/** The account that the platform itself speaks as. It is no person: nobody can log in as it, or register its username. */
+/** The account of the platform itself. Nobody can log in as it or register its username. */
 export const systemAccount: AccountDoc = {
   _id: '0000000000000000001',
   kind: 'system',
@@ -18,7 +18,7 @@ export const systemAccount: AccountDoc = {
   createdAt: new Date(idEpochMs),
 };
 
-/** Makes the system account unless it stands, whoever needs it first. */
+/** Creates the system account if it does not exist. Called by whoever needs the account first. */
 export async function ensureSystemAccount({ db }: Platform): Promise<AccountDoc> {
   await insertNew(db.accounts, systemAccount);
   return systemAccount;

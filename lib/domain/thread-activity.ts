@@ -7,25 +7,28 @@ import { recountMarked } from './recounts.ts';
 
 const minuteMs = 60_000;
 
-/** When a thread hides that was last active at `at`. */
+/** When a thread that was last active at `at` is archived. */
 export const archiveAtOf = (at: Date, minutes: number): Date => new Date(at.getTime() + minutes * minuteMs);
 
-/** The stage of an update pipeline that sets a thread's clock by what it holds then; an archived thread has none. */
+/** An update pipeline stage that computes a thread's `archiveAt` from its other fields. An archived thread has none. */
 export const clockStage = {
   $set: {
     archiveAt: { $cond: ['$archived', '$$REMOVE', { $add: ['$lastActivityAt', { $multiply: ['$autoArchiveMinutes', minuteMs] }] }] },
   },
 } as const;
 
-/** The channel as it stands now: what posts change in a thread is not in the cached access data. null when it went meanwhile. */
+/**
+ * The channel as it is now. A thread is read from the database, because cached access data do not have what posts change in it. Null when it was deleted
+ * meanwhile.
+ */
 export async function channelNow(platform: Platform, channel: ChannelDoc): Promise<ChannelDoc | null> {
   if (channel.kind !== 'thread') return channel;
   return platform.db.channels.findOne({ _id: channel._id }).lean();
 }
 
 /**
- * Counts a message that is about to be stored, restarts its thread's clock and unarchives the thread, in one write (docs/behavior/messages.md#archiving).
- * Only this and `archived: false` of a PATCH unarchive a thread. If the message is then not stored, the recount corrects the number.
+ * Counts a message that is about to be stored, restarts its thread's clock and unarchives the thread, in one write (docs/behavior/messages.md#archiving). Only
+ * this and a PATCH with `archived: false` unarchive a thread. If the message is then not stored, the recount corrects the number.
  */
 export async function wakeThread(platform: EnqueuePlatform, { channelId, serverId }: MessageDraft): Promise<void> {
   const now = new Date(platform.now());
@@ -46,7 +49,7 @@ export async function wakeThread(platform: EnqueuePlatform, { channelId, serverI
   if (before?.archived && serverId !== null) platform.nudge('relay-server', { serverId });
 }
 
-/** Counts a message that went out of its thread. */
+/** Takes a removed message off its thread's count. */
 export async function uncountMessage(platform: Platform, threadId: string): Promise<void> {
   const messageCount = { $max: [0, { $subtract: ['$messageCount', 1] }] };
   await platform.db.channels.collection.updateOne({ _id: threadId as never, kind: 'thread' }, [
@@ -55,8 +58,8 @@ export async function uncountMessage(platform: Platform, threadId: string): Prom
 }
 
 /**
- * Has a thread's messages counted again once it is quiet. The drain asks for it when it takes the events of messages that came or went: whatever died or was
- * late between a message and its count, the number is right in the end.
+ * Requests a recount of a thread's messages once the thread is quiet. The relay does this when it acknowledges events of created and deleted messages. So the
+ * number is right in the end, even if a process died or was late between a message and its count.
  */
 export async function askRecount(platform: Platform, threadId: string, options: object = {}): Promise<void> {
   await platform.db.channels.collection.updateOne(
@@ -66,7 +69,7 @@ export async function askRecount(platform: Platform, threadId: string, options: 
   );
 }
 
-/** Counts the messages of threads that were active and are quiet now. */
+/** Recounts the messages of threads that were active and are quiet now. */
 export const recountThreads = (platform: Platform): Promise<void> =>
   recountMarked(
     platform,
@@ -76,12 +79,12 @@ export const recountThreads = (platform: Platform): Promise<void> =>
       await platform.db.messages.countDocuments({ channelId, deleted: trusted({ $exists: false }) }, { maxTimeMS }),
   );
 
-/** How many threads one write archives: far below the time that one operation may take. */
+/** How many threads one write archives. It takes far less time than one operation may. */
 const archivedAtOnce = 1_000;
 
 /**
- * Archives every thread whose time has come; answers how many. The write looks at the time again, so a thread that was posted in at the same moment stays,
- * and two sweeps at once archive each thread once.
+ * Archives every thread whose `archiveAt` has passed, and returns how many. The write checks the time again, so a thread with a post at the same moment stays
+ * open, and concurrent sweeps archive each thread once.
  */
 export async function archiveThreads(platform: EnqueuePlatform): Promise<number> {
   const { collection } = platform.db.channels;
@@ -89,7 +92,7 @@ export async function archiveThreads(platform: EnqueuePlatform): Promise<number>
   for (let archived = 0; ; ) {
     const now = new Date(platform.now());
     const due = { archiveAt: { $lte: now } };
-    // From where the last round ended: what it took out of the index lies there, dead, until the database cleans up.
+    // Starts where the last round ended: index entries that were removed stay until the database cleans up, and would be read again.
     const found = await collection
       .find({ archiveAt: { $gte: from, $lte: now } }, { projection: { serverId: 1, archiveAt: 1 } })
       .sort({ archiveAt: 1 })

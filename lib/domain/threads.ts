@@ -14,13 +14,13 @@ import { archiveAtOf } from './thread-activity.ts';
 /** After how many minutes a thread is archived if neither it nor its channel says so (docs/behavior/messages.md#threads). */
 const archiveMinutesDefault = 1_440;
 
-/** The channel that threads are under; 400 for a thread and a DM, as for what holds no messages. */
+/** The channel, if it can have threads. 400 for threads and DMs, and for kinds other than text and announcement. */
 function parentOf({ channel }: Place): ChannelDoc {
   const holds = channel?.kind === 'text' || channel?.kind === 'announcement';
   return holds ? channel : refuse('invalid_request', { reason: 'threads can only be created in text and announcement channels' });
 }
 
-/** Refuses `rate_limited` when a person made 10 threads in this channel within a minute, or 60 were made in the server; only while RATE_LIMIT is on. */
+/** Refuses `rate_limited` when the caller created 10 threads in this channel within a minute, or 60 were created in the server. Only while RATE_LIMIT is on. */
 async function requireRate(platform: ApiPlatform, actor: Actor, channelId: string, serverId: string): Promise<void> {
   if (platform.config.RATE_LIMIT === null) return;
   const buckets: [key: string, perMinute: number][] = [
@@ -36,9 +36,9 @@ async function requireRate(platform: ApiPlatform, actor: Actor, channelId: strin
 }
 
 /**
- * Makes a thread, optionally from one of the channel's messages (docs/behavior/messages.md#threads). Needs Send Messages. Refuses 400 for a message of another
- * channel and for a channel that holds no threads, `thread_exists` for a second thread of a message, `rate_limited` for too many. One write stores its document
- * and the pending event.
+ * Creates a thread, optionally from one of the channel's messages (docs/behavior/messages.md#threads). Needs Send Messages. Refuses 400 for a message of
+ * another channel and for a channel that cannot have threads, `thread_exists` for a second thread of a message, `rate_limited` for too many. One write stores
+ * its document and the pending event.
  */
 export async function createThread(
   platform: ApiPlatform,
@@ -73,7 +73,7 @@ export async function createThread(
   };
   if (!(await insertNew(channels, thread))) return channelOf((await own()) ?? refuse('thread_exists'));
   if (!(await channels.exists({ _id: channelId }))) {
-    // Its channel went at the same moment.
+    // The channel was deleted at the same moment.
     await channels.deleteOne({ _id: newId });
     refuse('not_found', { what: 'channel' });
   }
@@ -81,7 +81,7 @@ export async function createThread(
   return channelOf(thread);
 }
 
-/** The threads of a channel, newest activity first, archived ones too, at most 1,000. Needs View Channel. */
+/** The threads of a channel, newest activity first, including archived ones, at most 1,000. Needs View Channel. */
 export async function listThreads(platform: Platform, actor: Actor, channelId: string): Promise<Channel[]> {
   parentOf(await inPlace(platform, actor, channelId));
   const found = await platform.db.channels

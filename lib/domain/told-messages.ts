@@ -2,14 +2,17 @@ import { type ChannelHorizon, readEndedWrite } from '../store/horizon.ts';
 import type { MessageDoc } from '../store/models/message.ts';
 import type { Following } from '../store/queue.ts';
 
-/** Messages of a channel with pending events, the oldest first, as of a horizon; null while Redis is away. `isAll`: whether there are no others. */
+/**
+ * Messages of a channel with pending events, oldest first, and the horizon that they were read with: null while Redis is unavailable. `isAll`: whether there
+ * are no others.
+ */
 export interface KnownMessages {
   horizon: ChannelHorizon | null;
   messages: readonly MessageDoc[];
   isAll: boolean;
 }
 
-/** What a worker that stays with a channel remembers: of the inserts that have ended, `ended` in number, all messages are relayed, or held. */
+/** What a worker that stays with a channel remembers for its next run. Of the first `ended` inserts, all messages are relayed but those in `held`. */
 interface Remembered {
   ended: number;
   held: readonly MessageDoc[];
@@ -17,14 +20,14 @@ interface Remembered {
   at: number;
 }
 
-/** How many messages are held for the next run. */
+/** The most messages that are held for the next run. */
 const heldMost = 100;
-/** What is older was followed by a pause of the process: others may have relayed the messages since. In milliseconds. */
+/** How long the next run may use them, in milliseconds. After that, the process must have been paused, and others may have relayed the messages. */
 const rememberedMs = 5_000;
 
 /**
- * The messages that are to be relayed by what the wakes told, without a look at the database. Null when something may be missing: the database is to be asked
- * then. The ends of inserts are counted, so a wake that was lost, or an insert whose process died before its end, is seen as a jump of the count.
+ * The messages to relay, as known from the data of the wakes, without a database query. Null when a message may be missing: the caller must then query the
+ * database. Ended inserts are counted, so a lost wake, or an insert whose process died before its end, shows as a gap in the count.
  */
 export function takeTold(following: Following): KnownMessages | null {
   const { remembered } = following as { remembered: Remembered | null };
@@ -43,7 +46,7 @@ export function takeTold(following: Following): KnownMessages | null {
   return { horizon, messages: [...messages.values()].sort((a, b) => (a._id < b._id ? -1 : 1)), isAll: true };
 }
 
-/** Remembers, for the next run, the messages that wait for an older insert; the first `relayed` of those known were relayed. */
+/** Remembers the messages that wait for an older insert, for the next run. The first `relayed` of `messages` are relayed. */
 export function remember(following: Following, { horizon, messages }: KnownMessages, relayed: number): void {
   const held = messages.slice(relayed);
   if (horizon && held.length <= heldMost) following.remembered = { ended: horizon.ended, held, at: performance.now() } satisfies Remembered;

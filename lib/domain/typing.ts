@@ -7,7 +7,7 @@ import { type Actor, homeOfChannel } from './access.ts';
 import { appendInOrder, placedEvent, placesOfChannel, settleAllMarks } from './placed-events.ts';
 import { inPlace } from './places.ts';
 
-/** One call of the typing route: who, where, and an id whose time is when. */
+/** One call of the typing route. The time in `typingId` is the time of the call. */
 export interface Typing {
   channelId: string;
   userId: string;
@@ -15,23 +15,23 @@ export interface Typing {
 }
 
 /**
- * Sends TYPING_START to a channel (docs/behavior/messages.md#typing). Needs Send Messages. Nothing is stored or guaranteed: while Redis is away nobody
- * receives it. `typingId` comes from the clock of message ids, so it shows which posts came later.
+ * Sends TYPING_START to a channel (docs/behavior/messages.md#typing). Needs Send Messages. Nothing is stored or guaranteed: while Redis is unavailable nobody
+ * receives it. `typingId` comes from the clock of message ids, so messages with higher ids were posted later.
  */
 export async function startTyping(platform: ApiPlatform, actor: Actor, channelId: string, typingId: string): Promise<void> {
   await inPlace(platform, actor, channelId, 'Send Messages');
   platform.nudge('announce-typing', { channelId, userId: actor.id, typingId });
 }
 
-/** Whether a call of the typing route no longer says anything: it is older than the indicator lasts, or the typed message has come. */
+/** Whether a call of the typing route is outdated: it is older than the indicator lasts, or the account has posted in the channel since. */
 async function isOver(platform: WorkerPlatform, { channelId, userId, typingId }: Typing): Promise<boolean> {
   if (platform.now() - idTimeMs(typingId) > limits.typingMs) return true;
   return (await platform.db.messages.exists({ channelId, _id: trusted({ $gt: typingId }), authorId: userId })) !== null;
 }
 
 /**
- * Announces `TYPING_START` to who may view the channel, but not to the account itself. Its `at` is when the call was made: a message of that
- * account with a later id ends it, whichever arrives first. Running it again announces nothing twice.
+ * Sends `TYPING_START` to those who may view the channel, except the account itself. `at` is the time of the call: a message of that account with a later id
+ * ends the indicator, whichever arrives first. A repeated run sends nothing twice.
  */
 export async function announceTyping(platform: WorkerPlatform, typing: Typing): Promise<void> {
   const { channelId, userId, typingId } = typing;

@@ -8,10 +8,10 @@ import { isAnnounced } from './outbox-source.ts';
 import { type PlacedEvent, placedEvent } from './placed-events.ts';
 import { channelOf } from './server-view.ts';
 
-/** What a change did to who views a channel: it became visible, or hidden, or they saw it before and still, or neither. */
+/** What a change did to an account's view of a channel: it became visible (`shown`) or hidden, or it stayed visible (`seen`) or hidden (`unseen`). */
 export type ViewChange = 'shown' | 'hidden' | 'seen' | 'unseen';
 
-/** The rules of a server as they were before. */
+/** The permission rules of a server before a change. */
 function rulesBefore(server: ServerRules, { roles = [], owner }: Before): ServerRules {
   const were = new Map(roles.map((role) => [role.id, role]));
   const standing = server.roles.map((role) => were.get(role.id) ?? role);
@@ -19,7 +19,10 @@ function rulesBefore(server: ServerRules, { roles = [], owner }: Before): Server
   return { _id: server._id, ownerId: owner ?? server.ownerId, roles: [...standing, ...gone] };
 }
 
-/** What became of `member`'s view of a channel that has `overwrites` now, since `before`; `was` is the member as it was, when that changed too. */
+/**
+ * How `member`'s view of a channel changed. `overwrites` are the channel's current ones, and `before` the old rules. `was` is the old member, if it changed
+ * too.
+ */
 export function viewChangeOf(
   server: ServerRules,
   member: MemberRules,
@@ -33,7 +36,10 @@ export function viewChangeOf(
   return then ? 'hidden' : 'unseen';
 }
 
-/** What the pending changes of a server did to its rules: the oldest state of each; null when nobody's view can depend on it. */
+/**
+ * The rules of a server before its pending changes: for each changed role and the owner, the oldest state. Null when the changes cannot affect who views a
+ * channel.
+ */
 function rulesChanged(server: ServerDoc): Before | null {
   const roles = new Map<string, { id: string; permissions: number }>();
   let owner: string | undefined;
@@ -50,12 +56,12 @@ function rulesChanged(server: ServerDoc): Before | null {
   return { ...(differing.length > 0 ? { roles: differing } : {}), ...(owner === undefined ? {} : { owner }) };
 }
 
-/** The overwrites that a channel had before its pending changes; undefined when none changed them, or nobody knows the channel yet. */
+/** The overwrites that a channel had before its pending changes; undefined when no change affects them, or the channel has not been announced yet. */
 function overwritesBefore({ ob = [] }: Pick<ChannelDoc, 'ob'>): readonly Overwrite[] | undefined {
   return !isAnnounced(ob) ? undefined : ob.find(({ was }) => was?.overwrites)?.was?.overwrites;
 }
 
-/** A member as it was before the pending changes of its roles; null when there are none. */
+/** A member before the pending changes of its roles; null when there are none. */
 function memberBefore(member: MemberDoc): MemberRules | null {
   const changes = (member.ob ?? []).flatMap(({ was }) => was?.given ?? []);
   if (changes.length === 0) return null;
@@ -66,10 +72,13 @@ function memberBefore(member: MemberDoc): MemberRules | null {
   return { userId: member.userId, roles: [...roles] };
 }
 
-/** The id of the last pending event of a document: events that are derived from all of them are named after it. */
+/** The id of a document's last pending event, or ''. Events that are derived from all its pending events have ids made from this one. */
 const lastOf = (ob: readonly OutboxEntry[] = []): string => ob.at(-1)?.id ?? '';
 
-/** The directions in which somebody's view may have turned: by bits that a role or an overwrite gives now and did not give then, and the other way round. */
+/**
+ * Whether somebody may have gained the channel (`shown`), and whether somebody may have lost it (`hidden`). Compares the bits that roles and overwrites give
+ * now with those that they gave before.
+ */
 function possibleViewChanges(
   server: ServerRules,
   overwrites: readonly Overwrite[],
@@ -83,15 +92,16 @@ function possibleViewChanges(
   };
   const turns = (ow ?? []).concat(overwrites).map(({ id }) => (ow ? leaning(overwrites, id) - leaning(ow, id) : 0));
   const bits = roles.map((was) => [server.roles.find(({ id }) => id === was.id)?.permissions ?? 0, was.permissions] as const);
-  // A role that is gone takes along what its overwrite denied, which the channel's own event shows.
+  // When a role is deleted, what its overwrite denied goes too. The channel's own event shows that.
   const shown = owner !== undefined || turns.some((turn) => turn > 0) || bits.some(([now, then]) => (now & ~then & looks) !== 0);
   const hidden = owner !== undefined || turns.some((turn) => turn < 0) || bits.some(([now, then]) => (then & ~now & looks) !== 0);
   return { shown, hidden };
 }
 
 /**
- * The events of a channel whose viewers may have changed since `before`: CHANNEL_CREATE for who gained it, CHANNEL_DELETE for who lost it, and, when it has pending
- * events of its own, CHANNEL_UPDATE for all others who see it. Its threads come and go with it. `cause` names the change where the channel has none pending.
+ * The events of a channel whose viewers may have changed since `before`: CHANNEL_CREATE for those who gained it, CHANNEL_DELETE for those who lost it, and, if
+ * it has pending events of its own, CHANNEL_UPDATE for all others who see it. They apply to its threads too. If the channel has no pending events, the event
+ * ids are made from `cause`.
  */
 function viewChangeEventsOf(
   server: ServerRules,
@@ -113,7 +123,7 @@ function viewChangeEventsOf(
   return events;
 }
 
-/** The events for an account whose own roles changed: the channels that it gained and lost by that. */
+/** The events for an account whose own roles changed: the channels that it gained and lost. */
 function ownViewChangeEvents(
   { server }: ServerAccess,
   member: MemberDoc,
@@ -140,13 +150,16 @@ interface Owing {
   channels: readonly ChannelDoc[];
 }
 
-/** All events that are sent because channels became visible or hidden, in order. Nothing else is sent of the channels `covered`. */
+/** All events that are sent because channels became visible or hidden, in order. The channels in `covered` get no other events. */
 export interface ViewChanges {
   events: PlacedEvent[];
   covered: ReadonlySet<string>;
 }
 
-/** Finds out who gained or lost channels by the pending events of a server. Events of channels that nobody knows yet, and of threads, are sent as usual. */
+/**
+ * Makes the events for those who gained or lost channels by the pending events of a server. Events of threads, and of channels that are not announced yet, are
+ * sent as usual.
+ */
 export async function viewChangesIn(access: ServerAccess, { server, members, channels }: Owing): Promise<ViewChanges> {
   const rules = rulesChanged(server);
   const events: PlacedEvent[] = [];

@@ -28,7 +28,7 @@ async function stageOf(platform: Platform, { _id, channelId, serverId }: Webhook
 
 /** What a webhook posts. */
 export interface WebhookMessage {
-  /** Names the create, when it may be run again: storing it again under the same one makes nothing twice. */
+  /** The id of a create that may be repeated. A repeat with the same id stores no second message. */
   createId?: string;
   content: string;
   embeds: Embed[];
@@ -36,7 +36,7 @@ export interface WebhookMessage {
   mentions: boolean;
 }
 
-/** A composed message that mentions nobody, whatever its content says. */
+/** Removes the mentions from a composed message, whatever its content says. */
 const silent = ({ pings: _pings, ...message }: MessageDraft): MessageDraft => ({
   ...message,
   mentions: [],
@@ -45,9 +45,9 @@ const silent = ({ pings: _pings, ...message }: MessageDraft): MessageDraft => ({
 });
 
 /**
- * Stores a message of a webhook under its current name, with the pending event (docs/behavior/webhooks.md#webhook-messages). Afterward it looks for the
- * webhook again: if it was deleted meanwhile, the message is removed. So every acknowledged message was stored while the webhook existed, and none appears
- * after the DELETE is answered. Refuses 404 then, and if its channel is gone.
+ * Stores a message of a webhook under its current name, with the pending event (docs/behavior/webhooks.md#webhook-messages). Afterward it reads the webhook
+ * again: if it was deleted meanwhile, the message is removed and the post refused with 404. So every acknowledged message was stored while the webhook existed,
+ * and none appears after the DELETE is answered. Also refuses 404 if the webhook's channel is gone.
  */
 export async function storeWebhookMessage(
   platform: FilesPlatform,
@@ -70,7 +70,7 @@ export interface DirectPost {
   token: string;
   input: WebhookPost;
   create: Create;
-  /** Is told what the webhook's window says; refuses `rate_limited` when it has no place. */
+  /** Called with the rate limit's verdict, which it puts into the headers of the response. Refuses `rate_limited` if the post is not allowed. */
   tell: (verdict: Verdict) => void;
 }
 
@@ -84,7 +84,7 @@ export async function postByWebhook(platform: FilesPlatform, { id, token, input,
   await stageOf(platform, webhook);
   const draft = checkDraft({ content: input.content ?? '', embeds: input.embeds ?? [] });
   const verdict = await askPlace(platform, webhook._id, 'direct');
-  // A create taken up again after a crash has its place already: its message stands.
+  // The message of a create that is repeated after a crash exists and was counted already. It must not be refused now.
   if (verdict.allowed || !(await messageOfCreate(platform, create.id))) tell(verdict);
   const stored = await storeWebhookMessage(platform, webhook, { ...createIdOf(create), ...draft, mentions: true });
   return presentMessage(platform, stored, null);

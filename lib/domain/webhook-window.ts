@@ -3,24 +3,24 @@ import { limits } from '../base/limits.ts';
 import type { Platform } from '../store/platform.ts';
 import type { Verdict } from '../store/throttle.ts';
 
-/** Who posts by a webhook: whoever has its URL, or a delivery of a code host. */
+/** Who posts by a webhook: somebody with its URL, or a delivery of a code host. */
 export type PostedBy = 'direct' | 'delivery';
 
-/** The most posts that deliveries take of a webhook's 5 in 5 seconds, so that direct posts are not starved (docs/guarantees.md#priorities). */
+/** The most posts that deliveries may make of a webhook's 5 in 5 seconds, so that direct posts are not starved (docs/guarantees.md#priorities). */
 const deliveryPlaces = limits.webhookPosts - 1;
 
-/** The windows that a post counts in: the times of the last posts, oldest first, and how many there may be. */
+/** The windows that a post counts in. `field` holds the times of the last posts, oldest first. `places` is how many posts the window allows. */
 const windowsOf = (by: PostedBy) => [
   { field: 'posts' as const, places: limits.webhookPosts },
   ...(by === 'delivery' ? [{ field: 'deliveryPosts' as const, places: deliveryPlaces }] : []),
 ];
 
-/** The moments from which on a window has room again: when the oldest of as many times as it has places is past. */
+/** When a window allows the next post: 5 seconds after the oldest of its last `places` posts. */
 const opensAt = ({ field, places }: ReturnType<typeof windowsOf>[number]) => ({
   $add: [{ $ifNull: [{ $arrayElemAt: [`$${field}`, -places] }, new Date(0)] }, limits.webhookWindowMs],
 });
 
-/** The time of a post: now, or that of the post before where its command began later than this one, so that times never go back. */
+/** The time of a post: `$$NOW`, or the time of the post before it if that is later, so that times never go back. */
 const postedAt = { $max: ['$$NOW', { $ifNull: [{ $arrayElemAt: ['$posts', -1] }, new Date(0)] }] };
 
 interface Looked {
@@ -29,7 +29,7 @@ interface Looked {
   opensAt: Date;
 }
 
-/** How a webhook's windows stand, by the database's clock; 404 when it is gone. */
+/** The state of a webhook's windows, by the database's clock; 404 when the webhook is gone. */
 async function look({ db }: Platform, webhookId: string, by: PostedBy): Promise<Looked> {
   const set = { now: '$$NOW', opensAt: { $max: windowsOf(by).map(opensAt) } };
   const [found] = await db.webhooks.collection
@@ -38,7 +38,7 @@ async function look({ db }: Platform, webhookId: string, by: PostedBy): Promise<
   return (found as unknown as Looked | undefined) ?? refuse('not_found', { what: 'webhook' });
 }
 
-/** What the answer says of a window: how many places are left, when all are free again, and how long to wait for one. */
+/** The verdict for the response: how many posts are left, when all are free again, and how long to wait for the next one. */
 function verdictOf({ posts, now, opensAt: opens }: Looked, allowed: boolean): Verdict {
   const since = now.getTime() - limits.webhookWindowMs;
   const held = posts.filter((at) => at.getTime() > since);
@@ -53,9 +53,9 @@ function verdictOf({ posts, now, opensAt: opens }: Looked, allowed: boolean): Ve
 }
 
 /**
- * Asks for one of a webhook's 5 posts in 5 seconds (docs/behavior/webhooks.md#rate): at any moment the last 5 seconds have at most 5 posts. One conditional
- * update of the webhook's document decides, by the database's clock, so it is exact under any number of nodes and while Redis is away. A refused post does not
- * count. Deliveries use at most 4 of the 5. 404 if the webhook is gone.
+ * Takes one of a webhook's 5 posts in 5 seconds, if one is left (docs/behavior/webhooks.md#rate): any 5 seconds have at most 5 posts. One conditional update of
+ * the webhook's document decides, by the database's clock, so the limit is exact with any number of nodes and while Redis is unavailable. A refused post does
+ * not count. Deliveries use at most 4 of the 5. 404 if the webhook is gone.
  */
 export async function askPlace(platform: Platform, webhookId: string, by: PostedBy): Promise<Verdict> {
   const windows = windowsOf(by);
@@ -77,7 +77,7 @@ export async function askPlace(platform: Platform, webhookId: string, by: Posted
   }
 }
 
-/** `askPlace` for who comes again later: null when a place was taken, else after how many milliseconds to come. */
+/** Like `askPlace`, for callers that retry later. Returns null when the post is allowed, else how many milliseconds to wait. */
 export async function takePlace(platform: Platform, webhookId: string, by: PostedBy): Promise<number | null> {
   const { allowed, retryAfterSecs } = await askPlace(platform, webhookId, by);
   return allowed ? null : Math.ceil(retryAfterSecs * 1000);

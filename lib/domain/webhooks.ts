@@ -12,7 +12,7 @@ import { changesOf, writeAudit } from './audit.ts';
 import { expireDeliveries, forgetDeliveries } from './delivery-log.ts';
 import { inAnyPlace } from './places.ts';
 
-/** A webhook as those may see it who manage it: with its secrets. */
+/** A webhook with its token and URL, for those who may manage it. Both are null if the token cannot be decrypted. */
 function webhookOf(platform: Platform, doc: WebhookDoc): Webhook {
   const token = unseal(platform.config, doc.token);
   return token === null ? { ...shownOf(doc), token, url: null } : withToken(platform, doc, token);
@@ -41,11 +41,11 @@ async function hostFor(platform: Platform, actor: Actor, channelId: string): Pro
   return channel;
 }
 
-/** What an audit entry says of a webhook that came or went; never its token. */
+/** What an audit entry says about a webhook that was created or deleted; never its token. */
 const audited = ({ name, channelId }: Pick<WebhookDoc, 'name' | 'channelId'>) => ({ name, channelId });
 const nothing = { name: null, channelId: null };
 
-/** Replaces a webhook's token. Refuses 404 for one that is deleted meanwhile. */
+/** Replaces a webhook's token. Refuses 404 if the webhook was deleted meanwhile. */
 async function giveToken(platform: Platform, id: string): Promise<NewWebhook> {
   const token = newSecret();
   const set = { token: seal(platform.config.APP_KEY, token), tokenHash: sha256(token) };
@@ -56,7 +56,7 @@ async function giveToken(platform: Platform, id: string): Promise<NewWebhook> {
 }
 
 /**
- * Makes a webhook in a text or announcement channel. Needs Manage Webhooks there. Refuses `too_many_webhooks` for the 16th of a channel, and 400 for channels
+ * Creates a webhook in a text or announcement channel. Needs Manage Webhooks there. Refuses `too_many_webhooks` for the 16th of a channel, and 400 for channels
  * of other kinds.
  */
 export async function createWebhook(
@@ -82,7 +82,7 @@ export async function createWebhook(
   };
   const inserted = await insertInSlot(db.webhooks, { channelId }, limits.webhooksPerChannel, fresh);
   if (inserted.end === 'full') return refuse('too_many_webhooks', { limit: limits.webhooksPerChannel });
-  // A channel deleted at this moment leaves no webhook behind.
+  // If the channel was deleted at the same moment, the webhook is deleted too.
   if (!(await db.channels.exists({ _id: channelId }))) {
     await db.webhooks.deleteOne({ _id: newId });
     refuse('not_found', { what: 'channel' });
@@ -90,12 +90,12 @@ export async function createWebhook(
   const changes = changesOf<object>(nothing, audited(inserted.doc));
   await writeAudit(platform, actor, { id: newId, serverId, action: 'webhook_create', targetId: newId, changes });
   if (inserted.end === 'made') return withToken(platform, inserted.doc, token);
-  // Made before a crash: its token stands, unless it cannot be decrypted.
+  // An earlier run made the webhook before a crash. It keeps its token, unless the token cannot be decrypted.
   const stored = unseal(config, inserted.doc.token);
   return stored === null ? giveToken(platform, newId) : withToken(platform, inserted.doc, stored);
 }
 
-/** The webhooks of a channel with their URLs, oldest first. Needs Manage Webhooks there. Refuses 400 for channels that have none. */
+/** The webhooks of a channel with their URLs, oldest first. Needs Manage Webhooks there. Refuses 400 for channels that cannot have webhooks. */
 export async function listWebhooks(platform: Platform, actor: Actor, channelId: string): Promise<Webhook[]> {
   await hostFor(platform, actor, channelId);
   const found: WebhookDoc[] = await platform.db.webhooks.find({ channelId }).lean();
@@ -103,7 +103,7 @@ export async function listWebhooks(platform: Platform, actor: Actor, channelId: 
 }
 
 /**
- * A webhook that the caller may manage. 404 for who is outside its server, as for one that does not exist; 403 without View Channel or Manage Webhooks in its
+ * A webhook that the caller may manage. 404 if it does not exist or the caller is not in its server; 403 without View Channel or Manage Webhooks in its
  * channel.
  */
 export async function managedWebhook(platform: Platform, actor: Actor, id: string): Promise<WebhookDoc> {
@@ -122,7 +122,7 @@ export async function managedWebhook(platform: Platform, actor: Actor, id: strin
 export const getWebhook = async (platform: Platform, actor: Actor, id: string): Promise<Webhook> =>
   webhookOf(platform, await managedWebhook(platform, actor, id));
 
-/** Renames a webhook; what it posted keeps the name it was posted under. Its URL stays. Refuses as `managedWebhook`. */
+/** Renames a webhook. Its earlier messages keep the old name, and its URL stays. Refuses as `managedWebhook`. */
 export async function renameWebhook(platform: Platform, actor: Actor, id: string, patch: WebhookPatch): Promise<Webhook> {
   const standing = await managedWebhook(platform, actor, id);
   if (patch.name === undefined) return webhookOf(platform, standing);
@@ -137,9 +137,7 @@ export async function renameWebhook(platform: Platform, actor: Actor, id: string
   return webhookOf(platform, { ...before, ...set });
 }
 
-/**
- * Gives a webhook a new token, and so a new URL; the old URL posts nothing any more. Also for a token that cannot be decrypted. Refuses as `managedWebhook`.
- */
+/** Gives a webhook a new token, and so a new URL. The old URL stops working. Also possible when the token cannot be decrypted. Refuses as `managedWebhook`. */
 export async function resetWebhookToken(platform: Platform, actor: Actor, id: string): Promise<NewWebhook> {
   const { serverId } = await managedWebhook(platform, actor, id);
   const reset = await giveToken(platform, id);
@@ -147,18 +145,18 @@ export async function resetWebhookToken(platform: Platform, actor: Actor, id: st
   return reset;
 }
 
-/** Deletes a webhook: nothing is posted by its URL any more, and what it posted stays. 404 the second time. Refuses as `managedWebhook`. */
+/** Deletes a webhook. Its URL stops working, and its messages stay. 404 the second time. Refuses as `managedWebhook`. */
 export async function deleteWebhook(platform: EnqueuePlatform, actor: Actor, id: string): Promise<void> {
   const { serverId, ...webhook } = await managedWebhook(platform, actor, id);
   await expireDeliveries(platform, id);
   const { deletedCount } = await platform.db.webhooks.deleteOne({ _id: id });
   if (deletedCount === 0) refuse('not_found', { what: 'webhook' });
-  platform.nudge('post-deliveries', { webhookId: id }); // its deliveries go with it
+  platform.nudge('post-deliveries', { webhookId: id }); // the job deletes its waiting deliveries
   const changes = changesOf<object>(audited(webhook), nothing);
   await writeAudit(platform, actor, { serverId, action: 'webhook_delete', targetId: id, changes });
 }
 
-/** Deletes the webhooks of a channel that is gone, and what came to them of code hosts. */
+/** Deletes the webhooks of a channel that is gone, and the deliveries that they got from code hosts. */
 export async function removeWebhooksOf(platform: Platform, channelId: string): Promise<void> {
   for (const { _id } of await platform.db.webhooks.find({ channelId }, { _id: 1 }).lean()) {
     await forgetDeliveries(platform, _id);
@@ -166,7 +164,7 @@ export async function removeWebhooksOf(platform: Platform, channelId: string): P
   }
 }
 
-/** What a token is compared with when no webhook stands under the id: the hash of no token. */
+/** The hash that a token is compared with when no webhook has the id. */
 const hashOfNone = sha256('');
 
 /**
@@ -174,7 +172,7 @@ const hashOfNone = sha256('');
  * constant time (docs/security.md#comparison).
  */
 export async function webhookByToken(platform: Platform, id: string, token: string): Promise<WebhookDoc> {
-  // Through the driver, which is quicker: it is asked for every post and delivery.
+  // Uses the driver directly, which is faster: this runs for every post and delivery.
   const found = isId(id) ? ((await platform.db.webhooks.collection.findOne({ _id: id as never })) as unknown as WebhookDoc | null) : null;
   const right = sameSecret(sha256(token), found?.tokenHash ?? hashOfNone);
   return found && right ? found : refuse('not_found', { what: 'webhook' });

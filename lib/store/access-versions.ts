@@ -10,7 +10,10 @@ const keptSecs = 3_600;
 /** A membership: a server, and the account that joins, leaves or has other roles there. */
 export type Membership = readonly [serverId: string, accountId: string];
 
-/** What a write changes. `rules`: roles, channels and overwrites of a server, or its owner. `credentials`: tokens of `accounts`. */
+/**
+ * What a write changes. `servers`: those whose roles, channels, overwrites or owner change. `accounts`: those whose profile changes, or with `credentials`
+ * their tokens. `members`: the memberships that change.
+ */
 export interface Change {
   servers?: readonly string[];
   accounts?: readonly string[];
@@ -19,23 +22,23 @@ export interface Change {
 }
 
 /**
- * Versions of access data. A server's version covers its roles, channels, overwrites and owner, and not its members; an account's covers its profile, its
- * credentials and its memberships; a member list's covers who is in a server, with which roles. Whoever caches such data keeps it under its version.
+ * Versions of access data. A server's version covers its roles, channels, overwrites and owner, but not its members. An account's version covers its profile,
+ * credentials and memberships. A member list's version covers who is in a server and with which roles. Caches store such data under its version.
  */
 export interface AccessVersions {
-  /** The versions of these servers, accounts and member lists, in order; null while Redis is away, and then nothing may be cached or taken from a cache. */
+  /** The versions of these servers, accounts and member lists, in the order of `ids`. Null while Redis is away: do not use or fill a cache then. */
   read(ids: readonly string[]): Promise<string[] | null>;
   /**
-   * Runs `write` with the versions of what it changes bumped before and after it. Gateway nodes receive changes of members and of credentials in order with the
-   * events of their place: what is appended after the answer is judged by the new state.
+   * Runs `write`, and bumps the versions of what it changes before and after it. Gateway nodes receive changes of members and credentials in order with the
+   * events of the same place, so recipients of an event that is appended after this resolves are computed from the new state.
    */
   changing<T>(what: Change, write: () => Promise<T>): Promise<T>;
 }
 
-/** The id under which `AccessVersions` knows the member list of a server. */
+/** The id of a server's member list in `AccessVersions`. */
 export const memberListOf = (serverId: string): string => `members:${serverId}`;
 
-/** What one bump does: the ids whose versions rise, and the changes that are published to gateway nodes. */
+/** What one bump does: it increments the versions of `ids`, and publishes the changes of `members` and `credentialsOf` to gateway nodes. */
 interface Bump {
   readonly ids: Set<string>;
   readonly members: readonly Membership[];
@@ -48,14 +51,14 @@ const bumpOf = ({ servers = [], accounts = [], members = [], credentials = false
   credentialsOf: credentials ? accounts : [],
 });
 
-/** Binds the versions to `redis`. Bumps that fail are repeated when the connection is back. */
+/** Binds the versions to `redis`. A bump that fails after its write is repeated when the connection is back. */
 export function createAccessVersions(redis: RedisClient, keys: Keys, log: Logger): AccessVersions {
   const pending = new Set<Bump>();
   const bump = async ({ ids, members, credentialsOf }: Bump): Promise<void> => {
     const publish = publishCommand(redis);
     const rises = [...ids].map((id) => {
       const key = versionKey(keys, id);
-      // Begins at the time, so that a version never comes back after its key expired.
+      // A new key starts at the current time, so that no version repeats after a key has expired.
       return [
         key,
         (multi: ChainableCommander) => multi.set(key, Date.now(), 'EX', keptSecs, 'NX').incr(key).expire(key, keptSecs),
@@ -99,7 +102,7 @@ export function createAccessVersions(redis: RedisClient, keys: Keys, log: Logger
     },
     async changing(what, write) {
       const change = bumpOf(what);
-      await bump({ ...change, credentialsOf: [] }).catch(() => undefined); // Redis away: nobody uses the caches now
+      await bump({ ...change, credentialsOf: [] }).catch(() => undefined); // Redis is away, and then no process uses its caches
       try {
         return await write();
       } finally {

@@ -9,16 +9,16 @@ const wrongKey = new ConfigurationError(
   'APP_KEY is not the key of this database. Set APP_KEY to the key that its secrets are encrypted under, or list that key in APP_KEYS_OLD.',
 );
 
-/** Some secret of a database, encrypted; null when it holds none. */
+/** Any encrypted secret of the database; null when it holds none. */
 async function someSecret(db: Database): Promise<string | null> {
   const application = await db.applications.findOne({}, { signingSecret: 1 }).lean();
   return application?.signingSecret ?? (await db.webhooks.findOne({}, { token: 1 }).lean())?.token ?? null;
 }
 
 /**
- * Compares the keys of this process with the ids of those that the database was written under. Notes the current key's id, so that a later start without that
- * key is refused too. A database without such a note is of an earlier version, or new: one of its secrets, if it has any, is decrypted instead.
- * Rejects with `ConfigurationError` when a key is missing.
+ * Checks that this process has every key that the database was written under: the database stores the ids of those keys. Adds the id of the current key, so
+ * that a later start without that key is refused too. A new database, or one from an earlier version, has no ids stored: there, one of its secrets, if it has
+ * any, is decrypted instead. Rejects with `ConfigurationError` when a key is missing.
  */
 async function checkAppKey(db: Database, config: AppKeys): Promise<void> {
   const known = keysOf(config).map(keyIdOf);
@@ -28,7 +28,7 @@ async function checkAppKey(db: Database, config: AppKeys): Promise<void> {
     if (noted) {
       if (!noted.keys.every((id) => known.includes(id))) throw wrongKey;
       if (noted.keys.includes(current)) return;
-      // Only while the note is as it was read: another process may note a key that this one lacks.
+      // Write only if the ids are still the same: another process may have added a key that this one lacks.
       const { modifiedCount } = await db.meta.collection.updateOne(
         { _id: 'app-key' as never, keys: noted.keys },
         {
@@ -44,7 +44,7 @@ async function checkAppKey(db: Database, config: AppKeys): Promise<void> {
   }
 }
 
-/** Opens the database and checks that the keys of `config` are those it was written under. Rejects with `ConfigurationError` when one is missing. */
+/** Opens the database and checks that `config` has every key that it was written under. Rejects with `ConfigurationError` when one is missing. */
 export async function openKeyedDatabase(config: Config, log: Logger): Promise<Database> {
   const db = await openDatabase(config, log);
   try {
@@ -56,7 +56,7 @@ export async function openKeyedDatabase(config: Config, log: Logger): Promise<Da
   return db;
 }
 
-/** Notes that every secret which can be decrypted at all is encrypted under the current key. */
+/** Stores the current key as the only one in use: every secret that can be decrypted at all is encrypted under it now. */
 export async function noteOnlyKey(db: Database, { APP_KEY }: AppKeys): Promise<void> {
   await db.meta.updateOne({ _id: 'app-key' }, { $set: { keys: [keyIdOf(APP_KEY)] } });
 }

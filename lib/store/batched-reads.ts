@@ -5,12 +5,12 @@ import { trusted } from './database.ts';
 /** A collection. */
 type Model<T> = mongoose.Model<T, object, object, { id: string }>;
 
-/** How many documents one query reads. */
+/** How many documents one query reads at most. */
 const idsMost = 500;
 
 type Found = ReadonlyMap<string, unknown>;
 
-/** What is asked of a collection in this turn of the event loop. */
+/** The ids that were requested from a collection in this turn of the event loop, and the documents found for them. */
 interface Batch {
   readonly ids: Set<string>;
   readonly found: Promise<Found>;
@@ -28,8 +28,8 @@ async function readBatch<T extends { _id: string }>(model: Model<T>, ids: Readon
 }
 
 /**
- * A document by its id; null when there is none. What is asked of a collection in one turn of the event loop is read in one query: a client that resumes in a
- * thousand servers, or thousands of clients that resume at once, take a few queries.
+ * Reads a document by its id; null when there is none. All ids that are requested from a collection in one turn of the event loop are read together, with one
+ * query per 500 ids. So a client that resumes in a thousand servers, or thousands of clients that resume at once, need only a few queries.
  */
 export async function readById<T extends { _id: string }>(model: Model<T>, id: string): Promise<T | null> {
   let batch = batches.get(model);
@@ -42,7 +42,7 @@ export async function readById<T extends { _id: string }>(model: Model<T>, id: s
   return ((await batch.found).get(id) as T | undefined) ?? null;
 }
 
-/** Documents by their ids, by id; those that are not there are left out. */
+/** Reads documents by their ids, in the order of `ids`. Ids without a document are left out. */
 export async function readByIds<T extends { _id: string }>(model: Model<T>, ids: readonly string[]): Promise<T[]> {
   return (await Promise.all(ids.map((id) => readById(model, id)))).filter((one) => one !== null);
 }

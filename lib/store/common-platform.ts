@@ -14,7 +14,7 @@ import { openIds } from './node-lease.ts';
 import { openRedis } from './redis.ts';
 import { type RedisFacts, readRedisFacts } from './redis-facts.ts';
 
-/** What every process may do: read and write the database, make ids, know versions, ask who is connected. */
+/** What every process can do: read and write the database, create ids, read and bump access versions, and ask which accounts are connected. */
 export interface Platform extends Connections, Caches {
   readonly config: Config;
   readonly log: Logger;
@@ -26,18 +26,18 @@ export interface Platform extends Connections, Caches {
   lastNumber: LastNumber;
   /** Whether Redis answers now. */
   redisUp(): boolean;
-  /** A round trip to Redis, for every partition; rejects when it is away. */
+  /** Makes a round trip to Redis for every partition. Rejects while Redis is away. */
   pingRedis(): Promise<void>;
-  /** How Redis is set up and how full it is; rejects when it is away. */
+  /** The settings and memory use of Redis. Rejects while Redis is away. */
   redisFacts(): Promise<RedisFacts>;
-  /** Leaves this process' measurements where the operators' pages read them; rejects when Redis is away. */
+  /** Writes this process' metrics to Redis, where the operators' pages read them. Rejects while Redis is away. */
   readonly feedMetrics: MetricsFeeds['feedMetrics'];
-  /** When a worker last said that it lives, in Unix milliseconds; null when none has in the last minute. */
+  /** The time of the last heartbeat of any worker, in Unix milliseconds; null when there was none in the last minute. */
   workerBeatAt(): Promise<number | null>;
   close(): Promise<void>;
 }
 
-/** What every process opens, and what only its own platform is given. */
+/** What every process opens. `keys`, `redis` and the metrics feeds are for the platforms in `platform.ts` only. */
 export interface OpenedPlatform extends Platform, MetricsFeeds {
   readonly keys: Keys;
   readonly redis: Awaited<ReturnType<typeof openRedis>>;

@@ -52,25 +52,28 @@ const collections = (connection: Connection) => ({
   log: connection.model('Log', logSchema),
 });
 
-/** The collections, one model each. Reads are made with `.lean()`. */
+/** The collections, one model each. Read with `.lean()`. */
 export type Collections = ReturnType<typeof collections>;
 
 /** The database of one process. */
 export interface Database extends Collections {
-  /** Makes the collections and indexes that are missing. */
+  /** Creates the collections and indexes that are missing. */
   prepare(): Promise<void>;
-  /** A write and a read back, for readiness. Throws when the database cannot be written. */
+  /** Writes a document, for the readiness check. Rejects when the database cannot be written. */
   probe(): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Options of a write that is not waited for until it is on disk: for marks of what was done. A crash of the database may take one back; then the work is found
- * again, and comes to nothing the second time.
+ * Options of a write that resolves before it is on disk, for marks that some work is done. A crash of the database may lose such a mark. The work is then found
+ * and done again, which changes nothing.
  */
 export const bookkeeping = { writeConcern: { w: 1, journal: false } } as const;
 
-/** The time limit of a database operation, times STORE_PATIENCE, so that the API answers 503 in 2.5 s (docs/guarantees.md#p10-degraded-operation). */
+/**
+ * The timeout of a database operation in milliseconds, times STORE_PATIENCE. With it the API answers 503 within 2.5 s
+ * (docs/guarantees.md#p10-degraded-operation).
+ */
 const deadlineMs = 2_000;
 
 const settings = {
@@ -85,7 +88,7 @@ const settings = {
   writeConcern: { w: 'majority', journal: true },
 } satisfies ConnectOptions;
 
-/** A connection to the database, tried for 5 s (times STORE_PATIENCE). */
+/** Connects to the database, and retries for 5 s (times STORE_PATIENCE). */
 async function connected({ MONGODB_URL, STORE_PATIENCE }: Config): Promise<Connection> {
   const waitMs = deadlineMs * STORE_PATIENCE;
   const waits = { serverSelectionTimeoutMS: waitMs, connectTimeoutMS: waitMs, socketTimeoutMS: waitMs, waitQueueTimeoutMS: waitMs };
@@ -101,7 +104,10 @@ async function connected({ MONGODB_URL, STORE_PATIENCE }: Config): Promise<Conne
   }
 }
 
-/** Connects to MongoDB. The majority acknowledges each write in its journal (docs/guarantees.md#p1-durable-writes). Nothing is buffered while it is away. */
+/**
+ * Connects to MongoDB. Each write waits until the majority has it in its journal (docs/guarantees.md#p1-durable-writes). Operations are not buffered while the
+ * database is away.
+ */
 export async function openDatabase(config: Config, log: Logger): Promise<Database> {
   mongoose.set('sanitizeFilter', true);
   const connection = await connected(config);
@@ -121,16 +127,16 @@ export async function openDatabase(config: Config, log: Logger): Promise<Databas
   };
 }
 
-/** Marks a filter's operators as ours: `{ _id: trusted({ $in: ids }) }`. Without it an object in a filter is taken as a plain value (`sanitizeFilter`). */
+/** Allows the operators of an object in a filter: `{ _id: trusted({ $in: ids }) }`. Without it, `sanitizeFilter` treats the object as a plain value. */
 export const trusted = <const T extends object>(operators: T): T => mongoose.trusted<T>(operators);
 
-/** Whether `error` is a unique index refusing a second document. */
+/** Whether `error` says that a unique index refused a duplicate. */
 export const isDuplicate = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === 11000;
 
-/** Whether `error` says that a write lost to another that ran at the same moment, and wrote nothing: it may be tried again. */
+/** Whether `error` says that a write conflicted with a concurrent one and wrote nothing, so that it may be retried. */
 export const isLostRace = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === 112;
 
-/** Whether `error` says that the database, or where files are kept, could not be reached or did not answer in time. */
+/** Whether `error` says that the database or the blob store could not be reached or did not answer in time. */
 export function isUnavailable(error: unknown): boolean {
   const { name, code } = (error ?? {}) as { name?: string; code?: unknown };
   return (

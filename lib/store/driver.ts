@@ -1,18 +1,18 @@
 import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 
-/** What is used of the database driver's connections, which are not part of its public interface. */
+/** The members of the database driver's connections that are used here. They are not part of its public interface. */
 interface DriverConnection {
   socket: Socket;
-  /** Called once the socket is closed: ends what the connection waits for, and refuses what comes after. */
+  /** Called once the socket is closed. Fails the commands that wait on the connection, and refuses later ones. */
   onClose: (this: DriverConnection) => void;
 }
 
 /**
- * Corrects a fault of the database driver (mongodb 7.8 and 7.9), in which a command waits for ever whatever its deadline is, and a health check too, after which
- * the process never finds the database again. A socket whose other end has closed takes nothing from the moment it is destroyed, and says so with `close` some
- * callbacks later. A command that is written in between waits for `drain` or `error`, of which neither comes. So `drain` is told after `close`: what waited looks
- * at the connection then, and fails with its error. Call it once, before the first connection.
+ * Works around a bug of the database driver (mongodb 7.8 and 7.9): a command can wait forever, whatever its timeout. If that happens to a health check, the
+ * process never finds the database again. The cause: a socket whose other end has closed accepts no data once it is destroyed, but emits `close` only some
+ * callbacks later. A command that is written in between waits for `drain` or `error`, and neither is emitted. This emits `drain` after `close`, so that such a
+ * command checks the connection and fails with its error. Call it once, before the first connection.
  */
 export function wakeWritersAtClose(): void {
   const require = createRequire(createRequire(import.meta.url).resolve('mongoose'));

@@ -9,15 +9,15 @@ const { EJSON } = mongoose.mongo.BSON;
 
 /** The Redis key of the id clock of a partition. */
 export const idClockKey = (keys: Keys, k: number): string => `${keys.partition(k)}ids`;
-/** The Redis key of a channel's writes in flight: a sorted set of `<expiry in ms>:<ms>:<sequence>`, in the order of the ids. */
+/** The Redis key of a channel's inserts in flight: a sorted set of `<expiry in ms>:<ms of the id>:<sequence of the id>`, ordered by id. */
 export const inFlightKey = (keys: Keys, channelId: string): string => `${keys.partition(keys.partitionOf(channelId))}flight:${channelId}`;
-/** The Redis key of the number of writes that a channel ever had, but for those before a quiet minute. */
+/** The Redis key of a channel's insert counter. It expires, and so restarts from 0, when no insert has begun for about a minute. */
 export const writesKey = (keys: Keys, channelId: string): string => `${keys.partition(keys.partitionOf(channelId))}writes:${channelId}`;
 
 /**
- * Lua: `takeId(key, now, floor, floorSeq, k, partitions)` gives the next id of the clock of partition k as milliseconds and sequence; all are numbers, times in
- * milliseconds. It lies above the id of `floor` and `floorSeq`, also where Redis has lost that. Each partition has the sequences that leave k when divided by the
- * number of partitions, so that no two give the same id.
+ * Lua: `takeId(key, now, floor, floorSeq, k, partitions)` takes the next id from the clock of partition k and returns its milliseconds and sequence. All
+ * arguments but `key` are numbers; times are in milliseconds. The id is above the one of `floor` and `floorSeq`, even if Redis has lost that one. Partition k
+ * only uses sequences with the remainder k when divided by the number of partitions, so no two partitions give the same id.
  */
 export const takeIdLua = `
 local function takeId(key, now, floor, floorSeq, k, partitions)
@@ -31,7 +31,10 @@ local function takeId(key, now, floor, floorSeq, k, partitions)
 end
 `;
 
-/** Lua: `oldestInFlight(key, now)` gives the entry with the smallest id, or ''. Entries past their time go, also those whose time a clock set back has put off. */
+/**
+ * Lua: `oldestInFlight(key, now)` returns the entry with the smallest id, or ''. Before it, it removes entries that have expired, and entries that expire in
+ * more than 2 minutes: their expiry was computed before the clock was set back.
+ */
 export const oldestInFlightLua = `
 local function oldestInFlight(key, now)
   while true do
@@ -44,7 +47,10 @@ local function oldestInFlight(key, now)
 end
 `;
 
-/** Lua: `horizon()` gives a `HorizonReply`. KEYS: id clock, in flight, newest, state, writes. ARGV: the least id as milliseconds and sequence, partition, partitions. */
+/**
+ * Lua: `horizon()` returns a `HorizonReply`. KEYS: id clock, inserts in flight, newest message, state, insert counter. ARGV: milliseconds and sequence of the
+ * id that the next one must be above, the partition, the number of partitions.
+ */
 export const horizonLua = `${takeIdLua}${oldestInFlightLua}${newestLua}${nowLua}
 local function horizon()
   local ms, seq = takeId(KEYS[1], now, tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]))
@@ -55,26 +61,29 @@ end
 `;
 
 /**
- * Where a channel's messages can be read without a hole: no id below `below` is given out from now on. `oldest` is the smallest id whose insert may still be
- * under way, null when there is none.
+ * How far a channel's messages can be read without a gap. No id below `below` is given out from now on. `oldest` is the smallest id whose insert may still be
+ * in flight; null when there is none.
  */
 export interface Horizon {
   below: string;
   oldest: string | null;
 }
 
-/** A horizon with what the relay needs besides. */
+/** A horizon with the additional data that the relay needs. */
 export interface ChannelHorizon extends Horizon {
-  /** What is noted as the newest message of the channel, '' for none. */
+  /** The id that is stored in Redis as the newest message of the channel; '' for none. */
   newest: string;
-  /** How many inserts have ended. Each end makes it one more; what goes otherwise, such as the id of a process that died, makes it jump. */
+  /**
+   * How many inserts have ended: the insert counter minus the entries in flight. Each insert that ends adds one, and its wake brings the new value. An entry
+   * that expires, for example because its process died, adds one without a wake. The next wake then shows a jump.
+   */
   ended: number;
 }
 
-/** A horizon as Redis answers it: the bound and the oldest in flight as entries, the newest message, and how many inserts have ended. */
+/** A horizon as Redis returns it: the bound and the oldest id in flight as entries, the newest message, and how many inserts have ended. */
 export type HorizonReply = readonly [next: string, oldest: string, newest: string, ended: string];
 
-/** Reads the answer of Lua. */
+/** Parses the reply of the Lua function `horizon`. */
 export const readHorizon = ([next, oldest, newest, ended]: HorizonReply): ChannelHorizon => ({
   below: idOfEntry(next) as string,
   oldest: idOfEntry(oldest),
@@ -82,19 +91,22 @@ export const readHorizon = ([next, oldest, newest, ended]: HorizonReply): Channe
   ended: Number(ended),
 });
 
-/** What the end of an insert tells the worker that stays with the channel. `message`: in Extended JSON, '' when none was stored, absent when it is not told. */
+/**
+ * The payload of the wake at the end of an insert, for the worker that stays with the channel. `message` is Extended JSON, or '' when none was stored. It is
+ * absent when the message is not sent along.
+ */
 interface ToldWrite {
   horizon: HorizonReply;
   message?: string;
 }
 
-/** An insert that has ended, as a worker was told: `message` is null when nothing was stored, and undefined when what was is to be looked up. */
+/** An insert that has ended, as read from a wake. `message` is null when nothing was stored, and undefined when it must be read from the database. */
 export interface EndedWrite {
   horizon: ChannelHorizon;
   message: MessageDoc | null | undefined;
 }
 
-/** Reads what a wake told; null for one that says only that there is something to do. */
+/** Reads the payload of a wake; null for a wake that says only that there is work. */
 export function readEndedWrite(told: unknown): EndedWrite | null {
   const { horizon, message } = (told ?? {}) as Partial<ToldWrite>;
   if (!horizon) return null;
@@ -107,10 +119,10 @@ export function idOfEntry(entry: string): string | null {
   return ms === undefined || sequence === undefined ? null : idOf(ms, 0, sequence);
 }
 
-/** A message of so many characters as JSON is told; a longer one is looked up. */
+/** The longest message that a wake carries, in characters of JSON. A longer one is read from the database. */
 const toldMost = 8_000;
 
-/** A message as the end of its insert tells it; undefined when it does not. */
+/** A message as JSON for the wake at the end of its insert; undefined when the wake does not carry it. */
 export function toldOf(message: MessageDoc | undefined): string | undefined {
   const json = message && EJSON.stringify(message);
   return json !== undefined && json.length <= toldMost ? json : undefined;

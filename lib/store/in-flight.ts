@@ -2,25 +2,25 @@ import { limits } from '../base/limits.ts';
 import type { Keys } from './log/keys.ts';
 import { bindScript, nowLua, type RedisClient } from './redis.ts';
 
-/** One request on its way out: who it counts for, how many of those there may be at once, and how long it lasts at most. */
+/** An outbound request: the group that it counts for, the limit of that group, and how long the request lasts at most. */
 export interface Flight {
-  /** Its own name among all that are on their way. */
+  /** Unique among all requests in flight. */
   id: string;
-  /** Whose bound it counts towards, such as an application's. */
+  /** Whose limit it counts towards, for example an application's. */
   group: string;
   groupMax: number;
-  /** When it counts no more, even if nobody says that it ended: its process died. In milliseconds. */
+  /** After how many milliseconds its slot is free again even if it was not released, because its process died. */
   lastsMs: number;
 }
 
 /**
- * Takes a place for a request among those of all processes; null when its group has `groupMax` on their way, or as many as there are places left for all: so
- * groups that take all they get settle at equal shares, with one share left for a group that has none. What it answers gives the place back; giving it back
- * again does nothing. Rejects while Redis is away.
+ * Acquires a slot for an outbound request, counted over all processes. Returns the function that releases the slot; a second call of that does nothing. Returns
+ * null when the group has `groupMax` requests in flight, or as many as there are free slots for all groups. Because of the latter, busy groups end up with
+ * equal shares, and one share stays free for another group. Rejects while Redis is away.
  */
 export type TakeFlight = (flight: Flight) => Promise<(() => void) | null>;
 
-// A place is an entry whose score is the time, in ms of Redis' clock, at which it counts no more. A set lives as long as its last place may.
+// A slot is an entry of a sorted set; its score is the time at which it expires, in milliseconds of Redis' clock. A set expires with its last slot.
 const lua = `${nowLua}
 for i = 1, 2 do redis.call('ZREMRANGEBYSCORE', KEYS[i], '-inf', now) end
 local mine, all = redis.call('ZCARD', KEYS[1]), redis.call('ZCARD', KEYS[2])
@@ -32,7 +32,7 @@ end
 return 1
 `;
 
-/** Binds the places for requests that go out, at most `max` in all, by default `limits.requestsInFlight`, to `redis`. */
+/** Binds the slots for outbound requests to `redis`: at most `max` in all, by default `limits.requestsInFlight`. */
 export function createTakeFlight(redis: RedisClient, keys: Keys, max: number = limits.requestsInFlight): TakeFlight {
   const script = bindScript<number>(redis, 'parlanceTakeFlight', lua);
   const all = `${keys.partition(0)}flights`;

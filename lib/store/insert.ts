@@ -4,10 +4,10 @@ import { isDuplicate, isLostRace } from './database.ts';
 /** A collection whose documents are `T`. */
 type Holding<T> = Pick<Model<T>, 'collection' | 'castObject'>;
 
-/** How often an insert is tried that lost a deadlock: two that want one place of a unique index may lock each other out on DocumentDB. */
+/** How often an insert is tried if it loses a deadlock. On DocumentDB, two inserts of the same key into a unique index may deadlock. */
 const triesMax = 10;
 
-/** Inserts `doc` as it is, without reading or casting; false when a unique index refuses it. */
+/** Inserts `doc` as it is, without reading or casting it. Returns false when a unique index refuses it. */
 export async function insertNew<T extends { _id: string }>(model: Holding<T>, doc: NoInfer<T>): Promise<boolean> {
   for (let tries = 1; ; tries++) {
     try {
@@ -20,14 +20,14 @@ export async function insertNew<T extends { _id: string }>(model: Holding<T>, do
   }
 }
 
-/** A free place from 0 to `limit - 1`, any of them, so that those who take one at the same moment rarely want the same; null when all are taken. */
+/** Picks a free slot from 0 to `limit - 1`; null when all are taken. It picks at random, so that concurrent callers rarely pick the same one. */
 export function freeSlot(taken: readonly number[], limit: number): number | null {
   const held = new Set(taken);
   const free = Array.from({ length: limit }, (_, slot) => slot).filter((slot) => !held.has(slot));
   return free[Math.floor(Math.random() * free.length)] ?? null;
 }
 
-/** Inserts `docs` as they are, but for those that a unique index refuses; answers whether there was none of those. */
+/** Inserts `docs` as they are, except those that a unique index refuses. Returns true when none was refused. */
 export async function insertMissing<T extends { _id: string }>(
   model: Holding<T>,
   docs: readonly NoInfer<T>[],
@@ -45,12 +45,14 @@ export async function insertMissing<T extends { _id: string }>(
   }
 }
 
-/** How an insert under a cap ended: made now, already there under its `_id` (a create taken up after a crash), or no place was left. */
+/**
+ * The result of an insert under a limit. `made`: inserted now. `there`: already inserted under its `_id`, by a create that is retried. `full`: no free slot.
+ */
 export type Inserted<T> = { end: 'made' | 'there'; doc: T } | { end: 'full' };
 
 /**
- * Inserts `doc` with a free `slot` from 0 to `limit - 1` among the documents of `scope`. The unique index on scope and slot is the cap: it cannot be
- * passed by a race, and a crash leaves nothing to put right, as the counted thing itself holds its place.
+ * Inserts `doc` with a free `slot` from 0 to `limit - 1` among the documents of `scope`. The unique index on scope and slot enforces the limit: concurrent
+ * inserts cannot exceed it. A crash leaves no counter to repair, because each document holds its own slot.
  */
 export async function insertInSlot<T extends { _id: string; slot?: number }>(
   model: Holding<T>,

@@ -2,37 +2,37 @@ import type { QueueName } from '../contract/jobs.ts';
 import type { Keys } from './log/keys.ts';
 import { bindScript, type RedisClient } from './redis.ts';
 
-/** Jobs that an account is about to put on a queue. */
+/** Jobs that are about to be added to a queue for an account. */
 export interface PriorityAsk {
   queue: QueueName;
-  /** The account, or whatever else the queue is shared between. */
+  /** The account, or another id if the queue is shared between other things than accounts. */
   accountId: string;
-  /** What each job costs, in whole units of the queue, such as megapixels. */
+  /** What each job costs, in whole units of the queue, for example megapixels. */
   costs: readonly number[];
-  /** The most that may wait of one account, in the same units; without it there is no limit. An account of which nothing waits is never refused. */
+  /** How much may wait for one account, in the same units; without it there is no limit. An account with no waiting jobs is never refused. */
   maxWaiting?: number;
 }
 
-/** The priorities of the jobs, to be given to `enqueue`; null when more than `maxWaiting` of the account would wait. Rejects while Redis is away. */
+/** Returns the priorities of the jobs, for `enqueue`; null when more than `maxWaiting` would wait for the account. Rejects while Redis is away. */
 export type ReservePriorities = (ask: PriorityAsk) => Promise<number[] | null>;
 
-/** Shares queues fairly between accounts, by the priorities of their jobs. */
+/** Shares queues fairly between accounts by giving their jobs priorities. */
 export interface JobPriorities {
   reserve: ReservePriorities;
-  /** Notes that a job of this priority was done. */
+  /** Records that a job of this priority is done. */
   served(queue: QueueName, priority: number): Promise<void>;
-  /** Forgets what accounts had waiting when the queue is empty. */
+  /** Deletes the state of the queue if no job waits in it. */
   drained(queue: QueueName): Promise<void>;
 }
 
 /** The largest priority that BullMQ takes. */
 const maxPriority = 2 ** 21 - 1;
-/** After how long without jobs all is forgotten, in milliseconds. */
+/** How long the state of a queue is kept without jobs, in milliseconds. */
 const keptMs = 60 * 60_000;
 
-// Start-time fair queueing. A job's tag is the virtual time at which it would start if all accounts with waiting jobs were served at the same rate: after the
-// account's own jobs, but never before the highest tag of a job that was done, which is the virtual time now. The member '' holds that time; the
-// others hold when the last job of their account ends.
+// Start-time fair queueing. A job's tag is the virtual time at which it would start if all accounts with waiting jobs were served at the same rate. That is
+// after the account's earlier jobs, but not before the current virtual time, which is the highest tag of a job that is done. In the sorted set, the member ''
+// holds the current virtual time; each other member is an account and holds the virtual time at which its last job ends.
 const reserveLua = `
 local now = tonumber(redis.call('ZSCORE', KEYS[1], '') or '0')
 local ends = math.max(now, tonumber(redis.call('ZSCORE', KEYS[1], ARGV[1]) or '0'))
@@ -54,7 +54,7 @@ redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1
 `;
 
-/** Binds the priorities of jobs to `redis`; `isEmpty` says whether no job of a queue waits, also not for later. */
+/** Binds the priorities of jobs to `redis`. `isEmpty` returns whether a queue has neither waiting nor delayed jobs. */
 export function createJobPriorities(redis: RedisClient, keys: Keys, isEmpty: (queue: QueueName) => Promise<boolean>): JobPriorities {
   const reserve = bindScript<number[] | null>(redis, 'parlanceReservePriorities', reserveLua);
   const serve = bindScript<number>(redis, 'parlanceJobServed', servedLua);
@@ -62,7 +62,7 @@ export function createJobPriorities(redis: RedisClient, keys: Keys, isEmpty: (qu
   return {
     async reserve({ queue, accountId, costs, maxWaiting = -1 }) {
       const tags = await reserve([keyOf(queue)], [accountId, maxWaiting, keptMs, ...costs]);
-      // BullMQ runs jobs without a priority first, so 0 is none of ours.
+      // Priorities begin at 1: in BullMQ 0 means no priority, and such jobs run first.
       return tags && tags.map((tag) => Math.min(tag + 1, maxPriority));
     },
     async served(queue, priority) {

@@ -3,7 +3,7 @@ import { lookAgain } from '../base/look-again.ts';
 import type { Keys } from './log/keys.ts';
 import { bindScript, nowLua, type RedisClient } from './redis.ts';
 
-/** How long a write counts as in flight unless it ends before, and how long others wait for it at most, in milliseconds, times STORE_PATIENCE. */
+/** How long a write counts as in flight if its end is not recorded, and how long others wait for it at most, in milliseconds, times STORE_PATIENCE. */
 const inFlightMs = 2_500;
 
 const enterLua = `${nowLua}
@@ -11,23 +11,24 @@ redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[1])
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 `;
 
-/** Removes the own entry, if one is given, and answers the others. */
+/** Lua: removes the caller's entry if its name is given, and returns the other entries. */
 const othersLua = `${nowLua}
 if ARGV[1] then redis.call('ZREM', KEYS[1], ARGV[1]) end
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 return redis.call('ZRANGE', KEYS[1], 0, -1)
 `;
 
-/** The writes in flight that manage a server, of all processes: a sorted set in Redis of their names and the times at which they expire. */
+/** The writes in flight of all processes that change a server's settings or members. A sorted set in Redis holds their names and expiry times. */
 export interface ManagingWrites {
   /**
-   * Notes a write to `serverId` as in flight; answers what ends that. With `isChange` it then waits for every other write to that server that is in flight at this
-   * moment, until each has ended or expired. Since a write ends before it waits, no two wait for each other. Without Redis nothing is noted, and nothing waits.
+   * Records a write to `serverId` as in flight, and returns the function that ends it. With `isChange` that function then waits until every other write to the
+   * server that is in flight at that moment has ended or expired. A write ends before it waits, so no two wait for each other. While Redis is away, nothing is
+   * recorded and nothing waits.
    */
   enter(serverId: string): Promise<(isChange: boolean) => Promise<void>>;
 }
 
-/** Binds the set to `redis`. `timeoutFactor` stretches the longest wait. */
+/** Binds the set to `redis`. `timeoutFactor` multiplies the longest wait. */
 export function createManagingWrites(redis: RedisClient, keys: Keys, timeoutFactor: number): ManagingWrites {
   const enterScript = bindScript<null>(redis, 'parlanceEnterManaging', enterLua);
   const othersScript = bindScript<string[]>(redis, 'parlanceOthersManaging', othersLua);

@@ -22,9 +22,12 @@ import { createNewestMessages, type NewestMessages, newestKey, newestStateKey } 
 import { bindScript, nowLua, type RedisClient } from './redis.ts';
 import { wakeChannel } from './residents.ts';
 
-/** How long an insert may take from the moment its ids are taken, in milliseconds, times STORE_PATIENCE: then the driver gives up and the database ends the command. */
+/**
+ * How long an insert may take from the moment its ids are taken, in milliseconds, times STORE_PATIENCE. After that the driver gives up and the database aborts
+ * the command.
+ */
 const insertMs = 2_000;
-/** How long an id stays in flight unless it is released, in milliseconds, times STORE_PATIENCE: longer than its insert can still take effect. */
+/** How long an id stays in flight if it is not released, in milliseconds, times STORE_PATIENCE. Its insert cannot take effect any more after that. */
 const inFlightMs = insertMs + 500;
 
 const reserveLua = `${takeIdLua}${nowLua}
@@ -41,9 +44,9 @@ const readLua = `${horizonLua}
 return horizon()
 `;
 
-// The insert has ended: its id is in flight no longer, and the newest of its channel if it was stored. The worker that stays with the channel, if any, is woken
-// with the horizon and what was stored. KEYS and ARGV as above, and: the channel that wakes; the entry in flight, the id if it was stored, the Parlance channel, and
-// the message as `ToldWrite` has it, if that is told.
+// Ends an insert: removes its id from those in flight, and records the id as the newest of its channel if a message was stored. Wakes the worker that stays
+// with the channel, if there is one, with the horizon and the message. KEYS: those of `horizonLua`, and the Pub/Sub channel of the wake. ARGV: those of
+// `horizonLua`, the entry in flight, the id if a message was stored, the id of the chat channel, and `message` of `ToldWrite`, if the wake carries it.
 const endLua = `${horizonLua}
 if ARGV[5] ~= '' then redis.call('ZREM', KEYS[2], ARGV[5]) end
 if ARGV[6] ~= '' then noteNewest(KEYS[4], KEYS[3], ARGV[6], true) end
@@ -57,42 +60,46 @@ return oldestInFlight(KEYS[1], now)
 /** How an insert ended. */
 export interface Stored<T> {
   result: T;
-  /** Whether it stored a message under each of its ids: those are noted as the newest of their channels. */
+  /** Whether it stored a message under each of its ids. If so, they are recorded as the newest of their channels. */
   isStored: boolean;
-  /** The messages, if the worker that stays with a channel is to be told: it need not look them up then. */
+  /** The messages, in the order of the ids. If they are given, a worker that stays with a channel need not read them from the database. */
   messages?: readonly MessageDoc[];
 }
 
-/** An insert that was made, and when its ids are no longer in flight. */
+/** The result of an insert, and a promise for the release of its ids. */
 export interface Written<T> {
   result: T;
-  /** Resolves, and never rejects, when readers and the relay see that the insert has ended. False when no worker was woken: ask for the relay then. */
+  /**
+   * Resolves once readers and the relay can see that the insert has ended; never rejects. False when a channel had no worker to wake: the caller then has to
+   * wake the relay.
+   */
   released: Promise<boolean>;
 }
 
 /**
- * Gives messages their ids such that the ids of a channel are also the order in which its messages can be read and are relayed.
- * - A writer takes the id from the clock of Redis immediately before its insert. The same script notes the id as in flight; a second call takes it away after
- *   the insert. An insert that ended without a known result leaves its entry to expire, after the longest time in which it can still take effect.
- * - A reader takes a bound from the same clock, waits until no smaller id is in flight, and reads below the bound (`settled`). So whatever it returns, nothing
- *   comes between or before that later, and a message whose 201 was answered before is there.
- * - The relay does not wait: it takes what is below the oldest id in flight, and is woken when that insert has ended. A wake brings the horizon of its moment.
- * While Redis is away ids come from the process' own clock and nothing waits: messages are posted and read, but without that promise.
+ * Gives messages ids such that the messages of a channel become readable, and are relayed, in the order of their ids.
+ * - A writer takes the id from the id clock in Redis immediately before its insert. The same script records the id as in flight. A second script removes it
+ *   after the insert. If the outcome of the insert is unknown, the entry stays until it expires; by then the insert can no longer take effect.
+ * - A reader takes a bound from the same clock, waits until no smaller id is in flight, and reads below the bound (`settled`). So no message can later appear
+ *   before or between those it returned, and a message whose 201 was sent before the read is included.
+ * - The relay does not wait: it takes the messages below the oldest id in flight, and is woken when that insert has ended. A wake carries the current horizon.
+ * While Redis is away, ids come from the process' own clock and nothing waits: messages are posted and read, but their order is not guaranteed.
  */
 export interface MessageOrder {
   /**
-   * Runs `insert` with a new id for each of `channelIds`. It calls `within` for the options of the insert: they end it before the ids expire; refuses `unavailable`
-   * when the process was paused for so long that they may have. A rejected insert is released too, unless its outcome is unknown.
+   * Runs `insert` with a new id for each of `channelIds`. `insert` must pass the options that `within` returns to the database: their timeout ends the command
+   * before the ids expire. `within` refuses `unavailable` if the process was paused for so long that they may have expired. If `insert` rejects, its ids are
+   * released too, unless the outcome is unknown.
    */
   write<T>(
     channelIds: readonly string[],
     insert: (ids: string[], within: () => { timeoutMS: number }) => Promise<Stored<T>>,
   ): Promise<Written<T>>;
-  /** The horizon of a channel now, and what is noted as its newest message, '' for none; null while Redis is away. */
+  /** The current horizon of a channel, with its newest message; null while Redis is away. */
   horizon(channelId: string): Promise<ChannelHorizon | null>;
   /** The newest message of each channel. */
   readonly newest: NewestMessages;
-  /** Waits until no id below the horizon is in flight, at most as long as an insert can last; answers the bound. */
+  /** Waits until no id below the horizon is in flight, but not longer than an insert can last. Returns the bound. */
   settled(channelId: string, horizon: Horizon): Promise<string>;
 }
 
@@ -102,14 +109,14 @@ interface Reserved {
   entry: string | null;
 }
 
-/** Binds the order of messages to `redis`. `timeoutFactor` stretches every wait for a store. */
+/** Binds the order of messages to `redis`. `timeoutFactor` multiplies every wait for a store. */
 export function createMessageOrder(redis: RedisClient, keys: Keys, ids: IdSource, timeoutFactor: number): MessageOrder {
   const reserveScript = bindScript<string>(redis, 'parlanceReserveId', reserveLua);
   const horizonScript = bindScript<HorizonReply>(redis, 'parlanceHorizon', readLua);
   const endScript = bindScript<number>(redis, 'parlanceEndInsert', endLua);
   const oldestScript = bindScript<string>(redis, 'parlanceOldestInFlight', oldestLua);
 
-  /** A new id, with its entry in flight; without one while Redis is away. */
+  /** Takes a new id and records it as in flight; while Redis is away, it is not recorded. */
   const reserve = async (channelId: string): Promise<Reserved> => {
     if (redis.status === 'ready')
       try {
@@ -126,7 +133,7 @@ export function createMessageOrder(redis: RedisClient, keys: Keys, ids: IdSource
       }
     return { id: ids.next(), entry: null };
   };
-  /** What a script needs that reads the horizon of a channel. */
+  /** The keys and arguments of `horizonLua` for a channel. */
   const horizonOf = (channelId: string): { keysOf: string[]; args: (string | number)[] } => {
     const k = keys.partitionOf(channelId);
     const keysOf = [
@@ -138,7 +145,7 @@ export function createMessageOrder(redis: RedisClient, keys: Keys, ids: IdSource
     ];
     return { keysOf, args: [ids.lastMs(), ids.lastSequence(), k, keys.partitions] };
   };
-  /** True when a worker was woken. `told`: what it is told was stored. */
+  /** Ends one insert; true when a worker was woken. `told` is the message that the wake carries, '' for none stored. */
   const end = async (channelId: string, entry: string | null, newest: string | null, told: string | undefined): Promise<boolean> => {
     if (entry === null && newest === null) return false;
     const { keysOf, args } = horizonOf(channelId);

@@ -3,27 +3,28 @@ import { collectDefaultMetrics, type MetricObjectWithValues, type MetricValue, t
 import type { Keys } from './log/keys.ts';
 import { bindScript, type RedisClient } from './redis.ts';
 
-/** How often a process writes its measurements, in milliseconds. */
+/** How often a process writes its metrics, in milliseconds. */
 const everyMs = 2_000;
-/** After how many seconds the measurements of a process that stopped writing are gone. */
+/** After how many seconds the metrics of a process that stopped writing expire. */
 const lifeSecs = 15;
-/** The most processes that are read at once. */
+/** The maximum number of processes whose metrics are read. */
 const processesMax = 1_000;
 
 /** A metric as prom-client's `getMetricsAsJSON` gives it. */
 export type MetricJson = MetricObjectWithValues<MetricValue<string>>;
 
-/** Writes the measurements of the process named `process` (`<role>:<instance>`). Rejects while Redis is away. */
+/** Writes the metrics of the process with the name `process` (`<role>:<instance>`). Rejects while Redis is away. */
 export type FeedMetrics = (process: string, metrics: string) => Promise<void>;
 
-/** Where processes leave their measurements for the operators' pages. */
+/** The metrics of all processes in Redis, for the operators' pages. */
 export interface MetricsFeeds {
   readonly feedMetrics: FeedMetrics;
-  /** The measurements of every process that lives, as it wrote them. Rejects while Redis is away. */
+  /** Reads the last metrics of every live process, as it wrote them. Rejects while Redis is away. */
   readMetricsFeeds(): Promise<string[]>;
 }
 
-// The list of processes is kept by Redis' clock, so that hosts with different clocks agree, and what nobody reads stays small.
+// Entries of the list of processes expire by Redis' clock, because the clocks of hosts may differ. Expired ones are removed here, so the list stays small even
+// if nobody reads it.
 const lua = `
 local now, life = tonumber(redis.call('TIME')[1]), tonumber(ARGV[2])
 redis.call('SET', KEYS[1], ARGV[1], 'EX', life)
@@ -47,13 +48,13 @@ export function createMetricsFeeds(redis: RedisClient, keys: Keys): MetricsFeeds
   };
 }
 
-/** `metrics` with the label `process` on every value: sums over processes that come and go would not be counters (a restart looks like a reset). */
+/** Adds the label `process` to every value. Sums over all processes would not be valid counters, because each restart would look like a reset. */
 const labelled = (metrics: readonly MetricJson[], process: string): MetricJson[] =>
   metrics.map((metric) => ({ ...metric, values: metric.values.map((value) => ({ ...value, labels: { ...value.labels, process } })) }));
 
 /**
- * Measures this process too (memory, CPU, event loop) and writes everything in `registry` every 2 s under `<role>:<random>`, where the operators' pages
- * read it. While Redis is away it writes nothing and says nothing. `close` ends the write under way.
+ * Adds the metrics of this process (memory, CPU, event loop) to `registry` and writes everything in `registry` to Redis every 2 s under the name
+ * `<role>:<random>`, for the operators' pages. While Redis is away it writes nothing and logs nothing. `close` waits for the write in progress.
  */
 export function startMetricsFeed(platform: { feedMetrics: FeedMetrics }, role: string, registry: Registry): { close(): Promise<void> } {
   const name = `${role}:${randomBytes(6).toString('hex')}`;
@@ -64,7 +65,7 @@ export function startMetricsFeed(platform: { feedMetrics: FeedMetrics }, role: s
     try {
       await platform.feedMetrics(name, JSON.stringify(labelled(await registry.getMetricsAsJSON(), name)));
     } catch {
-      // Redis is away; the next write tells as much
+      // Redis is away; the next write contains the same counters
     }
     if (!closed) timer = setTimeout(next, everyMs);
   };

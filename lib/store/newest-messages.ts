@@ -1,23 +1,24 @@
 import type { Keys } from './log/keys.ts';
 import { bindScript, groupBySlot, type RedisClient } from './redis.ts';
 
-/** How long an entry lives after it was written, in seconds: 30 days. */
+/** How long an entry is kept after it was written, in seconds: 30 days. */
 const keptSecs = 30 * 24 * 3_600;
-/** How long a forgotten channel has no entry, in milliseconds: longer than anybody takes from a read of the database to `note`. */
+/** How long nothing can be recorded for a forgotten channel, in milliseconds: longer than a caller takes from its read of the database to its `note`. */
 const forgottenMs = 10_000;
-/** Stands for a forgotten channel: nothing is noted. */
+/** The value of a forgotten channel's key. While the key has it, nothing can be recorded for the channel. */
 const forgotten = '?';
 
 /** The Redis key of a channel's newest message. */
 export const newestKey = (keys: Keys, channelId: string): string => `${keys.partition(keys.partitionOf(channelId))}newest:${channelId}`;
 
-/** The Redis key of the state of the channel's partition, where its epoch stands. */
+/** The Redis key of the state of the channel's partition, which holds the partition's epoch. */
 export const newestStateKey = (keys: Keys, channelId: string): string => `${keys.partition(keys.partitionOf(channelId))}state`;
 
 /**
- * Lua: `readNewest(state, key)` gives the newest message of a channel, '' for none, nil where it is not known. `noteNewest(state, key, id, isNew)` notes it; an
- * older one than is known changes nothing. Where none is known only a message that was just posted, or what the database says, is noted (`isNew`); for another one
- * the channel is forgotten, as somebody may be about to note what the database said before it. An entry of another epoch is not known: Redis may have lost a later one.
+ * Lua: `readNewest(state, key)` returns the id of a channel's newest message, '' for none, nil when it is unknown. An entry of another epoch counts as unknown,
+ * because Redis may have lost a later one. `noteNewest(state, key, id, isNew)` records a message, unless an equally new or newer one is known. While the newest
+ * message is unknown, it records only a message that was just posted or a result from the database (`isNew`). Otherwise it marks the channel as forgotten,
+ * because another process may be about to record an older result from the database.
  */
 export const newestLua = `
 local function readNewest(state, key)
@@ -33,17 +34,17 @@ end
 `;
 
 /**
- * The id of the newest message of each channel, kept in Redis so that unread marks of many channels take one command for each partition. A copy only: whoever
- * finds no entry reads the database and notes what it found.
+ * The id of the newest message of each channel. It is kept in Redis so that the unread marks of many channels take one command for each partition. It is only a
+ * cache: a caller that finds no entry reads the database and records the result.
  */
 export interface NewestMessages {
-  /** The newest messages of these channels, in order: null for a channel without any, undefined where it is not known. All unknown while Redis is away. */
+  /** The newest messages of these channels, in order: null for a channel without messages, undefined when unknown. While Redis is away all are unknown. */
   read(channelIds: readonly string[]): Promise<(string | null | undefined)[]>;
-  /** Notes the newest message of a channel as the database says, null for none. An older one than is known changes nothing. Never rejects. */
+  /** Records the newest message of a channel according to the database; null for none. Does nothing when a newer one is known. Never rejects. */
   note(channelId: string, messageId: string | null): Promise<void>;
-  /** Notes a message that may be newer than what is known; where nothing is known the channel is forgotten. Rejects while Redis is away. */
+  /** Records a message if it is newer than the known one. If none is known, it forgets the channel instead. Rejects while Redis is away. */
   raise(channelId: string, messageId: string): Promise<void>;
-  /** Forgets what is known of a channel, after a message was deleted. Never rejects. */
+  /** Deletes the entry of a channel, after a message was deleted there, and blocks new ones for 10 s. Never rejects. */
   forget(channelId: string): Promise<void>;
 }
 

@@ -6,12 +6,12 @@ import type { Database } from './database.ts';
 import type { Keys } from './log/keys.ts';
 import { bindScript, type RedisClient } from './redis.ts';
 
-/** How long a node number stays taken after the last renewal, in milliseconds: while Redis is away for less, ids are given on. */
+/** How long a process holds its node number after the last renewal, in milliseconds. While Redis is away for less than that, the process keeps creating ids. */
 const leaseMs = 600_000;
-/** How often it is renewed, in milliseconds. */
+/** How often the lease is renewed, in milliseconds. */
 const renewEveryMs = 15_000;
 
-// The lowest free number from 1 on, beginning at a random one so that restarts rarely want the same; -1 when all are taken.
+// Takes the first free number from 1 to 1023, starting at a random one so that restarting processes rarely try the same; -1 when all are taken.
 const takeLua = `
 for i = 0, 1022 do
   local node = (tonumber(ARGV[2]) + i) % 1023 + 1
@@ -26,11 +26,14 @@ return 1
 `;
 const releaseLua = `if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end return 1`;
 
-/** A process' node number for ids. */
+/** The lease of a process' node number for ids. */
 export interface NodeLease {
-  /** The number, 1-1023. Refuses `unavailable` while it may be another process': the lease ended by the monotonic clock, which also runs while a process is stopped. */
+  /**
+   * The number, 1-1023. Refuses `unavailable` while the number may belong to another process, because the lease has expired. The expiry is measured by the
+   * monotonic clock, which keeps running while a process is stopped.
+   */
   readonly node: () => number;
-  /** Renews the lease, or takes another number when this one is lost; whoever calls it runs it every 15 s. */
+  /** Renews the lease, or takes another number when this one is lost. To be called every 15 s. */
   renew(): Promise<void>;
   release(): Promise<void>;
 }
@@ -75,7 +78,10 @@ export async function leaseNode(
   };
 }
 
-/** The ids of one process under a leased node number, which it renews until `release`. They go on above the stored ones, also after clocks were set back. */
+/**
+ * Creates the id source of a process, under a leased node number that is renewed until `release`. Its ids are above those of the stored messages, even after
+ * clocks were set back.
+ */
 export async function openIds(
   redis: RedisClient,
   keys: Keys,
@@ -87,7 +93,7 @@ export async function openIds(
   const ids = createIds(lease.node, now);
   const newest = await db.messages.findOne({}, { _id: 1 }).sort({ _id: -1 }).lean();
   if (isId(newest?._id)) ids.note(idTimeMs(newest._id));
-  const timer = setInterval(() => void lease.renew().catch(() => undefined), renewEveryMs); // while Redis is away the lease runs on
+  const timer = setInterval(() => void lease.renew().catch(() => undefined), renewEveryMs); // while Redis is away, the lease continues until it expires
   timer.unref();
   return {
     ids,

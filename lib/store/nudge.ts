@@ -3,17 +3,17 @@ import type { Enqueue } from './queue.ts';
 import type { Wake } from './residents.ts';
 
 /**
- * How long after a wake the next one for the same job waits, in milliseconds, unless its entry says otherwise. A quiet channel is relayed at once, a busy one in
- * batches: that halves what a post costs the whole machine, for at most so much delay of the event.
+ * The minimum time between two wakes for the same job, in milliseconds, unless the job's entry has its own. A quiet channel is relayed at once, a busy one in
+ * batches. That halves the total cost of a post, and delays the event by at most this time.
  */
 const spacingMs = 25;
 
 const spacingOf = (name: JobName): number => (jobs[name] as { spacingMs?: number }).spacingMs ?? spacingMs;
 
-/** Asks for a job without waiting and without failing: the stored document is the truth, and a sweep finds work that no job was made for. */
+/** Wakes a worker for a job, best effort: it neither waits nor fails. The document in the database is the truth, and a sweep finds work without a job. */
 export type Nudge = (...job: Parameters<Enqueue>) => void;
 
-/** Nudges by `wake`, or else by `enqueue`; those of one job that come close together become one more, at the end of the spacing. */
+/** Uses `wake`, and `enqueue` if no worker was woken. All calls for one job within its spacing become a single one at the end of the spacing. */
 export function createNudge(wake: Wake, enqueue: Enqueue): Nudge {
   const spaced = new Map<string, { again: boolean }>();
   const nudge: Nudge = (name, data, priority) => {

@@ -4,9 +4,9 @@ import { connect as connectTls, type SecureContext } from 'node:tls';
 import { isPublicAddress, isSameAddress } from '../base/addresses.ts';
 import { causeOf, OutboundFault, type OutboundStep, type Target } from './outbound-target.ts';
 
-/** Waits for `event`; the socket is gone when it fails. */
+/** Waits for `event`. Destroys the socket when that fails. */
 async function reach(socket: Socket, event: 'connect' | 'secureConnect', step: OutboundStep, signal: AbortSignal): Promise<void> {
-  socket.on('error', () => undefined); // what comes after this wait is seen by who reads
+  socket.on('error', () => undefined); // readers of the socket see errors that come after this wait
   try {
     await once(socket, event, { signal });
   } catch (error) {
@@ -25,9 +25,9 @@ async function connectTo(address: string, target: Target, signal: AbortSignal): 
 }
 
 /**
- * Connects to the first of the checked `addresses` that answers, each having its share of the time that is left, and looks again at whom it reached. For
- * https the certificate must be valid for the host, by the authorities of `trust`; `securing` hears when TLS begins. Fails at step `connect` or
- * `tls`.
+ * Connects to the first of the checked `addresses` that answers, and checks the address of the connection again. The time that is left is divided evenly among
+ * the addresses. For https, the certificate must be valid for the host and be issued by an authority of `trust`; `securing` is called when TLS begins. Throws
+ * `OutboundFault` at step `connect` or `tls`.
  */
 export async function dial(
   target: Target,

@@ -5,7 +5,7 @@ import { isPublicAddress } from '../base/addresses.ts';
 /** The steps at which an outbound request can fail, in order (docs/behavior/interactions.md#saving-a-url). */
 export type OutboundStep = 'url' | 'dns' | 'connect' | 'tls' | 'status' | 'body';
 
-/** An outbound request that failed: at which step, and in words that name no address of the inner network. */
+/** The failure of an outbound request: the step, and a reason that contains no address of the internal network. */
 export class OutboundFault extends Error {
   readonly step: OutboundStep;
   constructor(step: OutboundStep, reason: string) {
@@ -14,40 +14,40 @@ export class OutboundFault extends Error {
   }
 }
 
-/** What is wrong with a connection, by the `error` that it ended with: a code such as ECONNREFUSED, or words where that would say nothing to who reads it. */
+/** A short reason for the `error` that ended a connection: its code, such as ECONNREFUSED, or words if the code would mean nothing to the reader. */
 export function causeOf(error: unknown): string {
   const { name, code } = error as { name?: unknown; code?: unknown };
   if (name === 'HTTPParserError') return 'not HTTP';
   return typeof code !== 'string' || code === 'UND_ERR_SOCKET' ? 'closed' : code;
 }
 
-/** Where a request goes, as far as its URL tells. */
+/** The target of a request, according to its URL. */
 export interface Target {
   readonly url: URL;
-  /** The host as it is resolved and named in TLS: an address without brackets, or a name without a final dot. */
+  /** The host for DNS and TLS: an address without brackets, or a name without a trailing dot. */
   readonly host: string;
   readonly port: number;
   readonly secure: boolean;
-  /** Whether OUTBOUND_ALLOW names this very host and port. */
+  /** Whether OUTBOUND_ALLOW contains exactly this host and port. */
   readonly allowed: boolean;
 }
 
-/** Finds the addresses of a name; an empty list when there are none. Ends when `signal` says so. */
+/** Resolves a name to its addresses; an empty list when there are none. Stops when `signal` aborts. */
 export type Resolve = (host: string, signal: AbortSignal) => Promise<readonly string[]>;
 
 const portOf = ({ port, protocol }: URL): number => (port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port));
 const pairOf = (url: URL): string => `${url.hostname}:${portOf(url)}`;
 
-/** The pairs of OUTBOUND_ALLOW as `targetOf` compares them: spelled as a URL spells them. */
+/** The host:port pairs of OUTBOUND_ALLOW, normalized as in a URL, for `targetOf`. */
 export const allowedPairs = (list: readonly string[]): ReadonlySet<string> =>
   new Set(list.map((pair) => pairOf(new URL(`http://${pair}`))));
 
-/** Longer URLs are refused: no other server has to take them, and some do not. */
+/** The maximum length of a URL in characters. Servers need not accept longer ones, and some do not. */
 const urlChars = 8_192;
 
 /**
- * Checks a URL before anything is asked of the network. Refuses, at step `url`: other schemes than https (and http where `http` or `allow` lets it), user
- * info, overlong URLs, and addresses that are not public, in any spelling a URL has for them.
+ * Checks a URL before any network access. Throws `OutboundFault` at step `url` for schemes other than https (http is accepted if `http` is true or `allow` has
+ * the host and port), for a username or password, for URLs that are too long, and for addresses that are not public, in every notation that URLs allow.
  */
 export function targetOf(address: string, allow: ReadonlySet<string>, http: boolean): Target {
   const url = address.length <= urlChars && URL.canParse(address) ? new URL(address) : null;
@@ -65,8 +65,8 @@ export function targetOf(address: string, allow: ReadonlySet<string>, http: bool
 }
 
 /**
- * Asks the name servers for both families, without the hosts file and without the thread pool, where a name that nobody answers for would hold up files and
- * passwords. One family that cannot be had is left out. `servers` are `address:port`; default: those of this machine.
+ * Queries the name servers for IPv4 and IPv6 addresses. It uses neither the hosts file nor the thread pool, where a lookup without an answer would delay file
+ * access and password hashing. If one family fails, only the other is returned. `servers` are `address:port`; default: those of this machine.
  */
 export const askNameServers =
   (servers?: readonly string[]): Resolve =>
@@ -83,10 +83,10 @@ export const askNameServers =
     }
   };
 
-/** As this machine resolves names, hosts file included: for what the operator named. */
+/** Resolves a name as this machine does, hosts file included. Used for hosts that OUTBOUND_ALLOW contains. */
 const askMachine: Resolve = async (host) => (await lookup(host, { all: true })).map(({ address }) => address);
 
-/** `promise`, or a rejection as soon as `signal` says so. */
+/** Resolves as `promise` does, but rejects as soon as `signal` aborts. */
 const before = async <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> => {
   let stop = (): void => undefined;
   const ended = new Promise<never>((_, reject) => {
@@ -97,8 +97,8 @@ const before = async <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> =
 };
 
 /**
- * The addresses that a request may connect to, at most four, IPv4 first. Refuses, at step `dns`, a name without addresses, and one of which even a single
- * address is not public, unless OUTBOUND_ALLOW names its host and port.
+ * The addresses that a request may connect to, at most four, IPv4 first. Throws `OutboundFault` at step `dns` for a name without addresses, and for a name with
+ * any address that is not public, unless OUTBOUND_ALLOW contains its host and port.
  */
 export async function addressesOf(target: Target, resolve: Resolve | undefined, signal: AbortSignal): Promise<readonly string[]> {
   const { host, allowed } = target;

@@ -13,7 +13,7 @@ import {
   targetOf,
 } from './outbound-target.ts';
 
-/** What came before the body of an answer. Names of headers are in small letters; of a header sent twice only the first counts. */
+/** The status and headers of a response. Header names are in lowercase; of a repeated header only the first value is kept. */
 export interface OutboundHead {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -21,49 +21,49 @@ export interface OutboundHead {
   readonly url: string;
 }
 
-/** One request to an address outside. */
+/** One outbound request. */
 export interface OutboundRequest {
   readonly url: string;
   /** Default GET. */
   readonly method?: 'GET' | 'POST';
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as these bytes. */
+  /** Sent unchanged. */
   readonly body?: Buffer;
-  /** One deadline over everything: name, connection, TLS, headers, body, redirects. In milliseconds. */
+  /** One timeout for everything: DNS, connection, TLS, headers, body and redirects. In milliseconds. */
   readonly timeoutMs: number;
-  /** How much of a body is read. */
+  /** How much of the response body is read at most. */
   readonly maxBytes: number;
-  /** What a longer body does: `fail` (default), or `cut`, which keeps the first `maxBytes`. */
+  /** What happens when the body is longer: `fail` (default), or `cut`, which keeps the first `maxBytes`. */
   readonly overflow?: 'fail' | 'cut';
-  /** Whether plain http is let through. Default false. */
+  /** Whether plain http is accepted. Default false. */
   readonly http?: boolean;
-  /** How many redirects are followed, each checked from the start. Default 0; GET only. */
+  /** How many redirects are followed; each target is checked like a first URL. Default 0; GET only. */
   readonly redirects?: number;
-  /** Whether the body is read at all. Default: always. */
+  /** Returns whether the body is read. Default: it is always read. */
   readonly wants?: (head: OutboundHead) => boolean;
-  /** Sees each piece of the body as it comes; true ends the reading. */
+  /** Called with each chunk of the body; reading stops when it returns true. */
   readonly enough?: (piece: Buffer) => boolean;
 }
 
-/** A step that a request went through, and how long that took, in milliseconds; of a failed request the last one is where it failed. */
+/** A step of a request and how long it took, in milliseconds. The last step of a failed request is the one that failed. */
 export interface OutboundStage {
   readonly step: OutboundStep;
   readonly ms: number;
 }
 
-/** How a request ended: with an answer of any status, or at a step that failed (`status`: no answer came; `body`: none that could be read). */
+/** The result of a request: a response with any status, or the step that failed (`status`: no response came; `body`: its body could not be read). */
 export type OutboundResult = { readonly ms: number; readonly stages: readonly OutboundStage[] } & (
   | ({ readonly ok: true; readonly body: Buffer } & OutboundHead)
   | { readonly ok: false; readonly step: OutboundStep; readonly reason: string; readonly status: number | null }
 );
 
-/** Sends a request to a public address, or to a host and port of OUTBOUND_ALLOW. Never rejects. */
+/** Sends a request to a public address, or to a host and port that OUTBOUND_ALLOW contains. Never rejects. */
 export type Outbound = (request: OutboundRequest) => Promise<OutboundResult>;
 
 const headerBytes = 16 * 1024;
 const redirecting = new Set([301, 302, 303, 307, 308]);
 
-/** The one use of a connection: undici may not connect by itself, not even again. */
+/** A client that can use `socket` once. undici must not open connections itself, not even to reconnect. */
 function clientOn(socket: Socket, { url }: Target): Client {
   let given = false;
   return new Client(url.origin, {
@@ -73,12 +73,12 @@ function clientOn(socket: Socket, { url }: Target): Client {
       queueMicrotask(() => (first ? callback(null, socket) : callback(new Error('the connection was closed'), null)));
     },
     maxHeaderSize: headerBytes,
-    headersTimeout: 0, // the deadline is the signal's
+    headersTimeout: 0, // the abort signal is the timeout
     bodyTimeout: 0,
   });
 }
 
-/** Whether this answer is to be followed rather than given back. */
+/** Whether to follow this response instead of returning it. */
 const isRedirect = ({ status, headers }: OutboundHead, { method, redirects = 0 }: OutboundRequest): boolean =>
   redirects > 0 && method !== 'POST' && redirecting.has(status) && headers.location !== undefined;
 
@@ -100,25 +100,25 @@ const headOf = ({ statusCode, headers }: Dispatcher.ResponseData, url: URL): Out
   return { status: statusCode, headers: Object.fromEntries(flat) as Record<string, string>, url: url.href };
 };
 
-/** What a request knows of itself while it runs. */
+/** The state of a request while it runs. */
 interface Course {
   readonly signal: AbortSignal;
   readonly endsAt: number;
   /** How many redirects may still be followed. */
   redirects: number;
-  /** The steps gone through and, last, the one under way, each with when it began. */
+  /** The steps so far, each with its start time; the last one is in progress. */
   readonly steps: { step: OutboundStep; at: number }[];
   status: number | null;
 }
 
-/** Notes that `step` begins. */
+/** Records the start of `step`. */
 const enter = ({ steps }: Course, step: OutboundStep): void => void steps.push({ step, at: performance.now() });
 
-/** How long each step took until the next, or until now. */
+/** The duration of each step: until the next one began, or until now. */
 const stagesOf = ({ steps }: Course): OutboundStage[] =>
   steps.map(({ step, at }, index) => ({ step, ms: Math.round((steps[index + 1]?.at ?? performance.now()) - at) }));
 
-/** One exchange on a connection of its own, which is gone at the end. */
+/** Sends the request on `socket` and reads the response. The connection is closed at the end. */
 async function exchange(
   target: Target,
   socket: Socket,
@@ -148,7 +148,7 @@ async function exchange(
     const encoding = head.headers['content-encoding'] ?? 'identity';
     if (encoding.toLowerCase() !== 'identity') throw new OutboundFault('body', 'is compressed although no compression was requested');
     const body = await readBody(answer.body as AsyncIterable<Buffer>, request);
-    // A body that ends with its connection is whole for undici when the deadline ends that.
+    // If the end of the connection marks the end of the body, undici takes a body that the timeout cut off as complete.
     if (course.signal.aborted) throw new OutboundFault('body', 'timed out');
     return { ...head, body };
   } finally {
@@ -157,21 +157,22 @@ async function exchange(
   }
 }
 
-/** What the client is made of. `resolve` and `ca` stand in for the name servers and the trusted authorities in tests. */
+/** The options of `createOutbound`. Tests use `resolve` and `ca` to replace the name servers and the trusted authorities. */
 export interface OutboundOptions {
-  /** OUTBOUND_ALLOW: the only host:port that may be private or plain http. */
+  /** OUTBOUND_ALLOW: the only host:port pairs that may have private addresses or use plain http. */
   readonly allow: readonly string[];
   readonly resolve?: Resolve;
   readonly ca?: string;
 }
 
 /**
- * Makes the guarded client for all requests to the outside (docs/security.md#outbound-requests). It connects to public addresses only, and checks them in the
- * URL, in every answer of the name servers and on the connection itself. Certificates are verified. No proxies, cookies, compression or reused connections.
+ * Creates the guarded client for all outbound requests (docs/security.md#outbound-requests). It connects to public addresses only, and checks them in the URL,
+ * in every DNS response and on the connection itself. It verifies certificates. It uses no proxies, cookies, compression or reused connections.
  */
 export function createOutbound({ allow, resolve, ca }: OutboundOptions): Outbound {
   const pairs = allowedPairs(allow);
-  // One for all connections, as reading the authorities costs a third of a handshake. It keeps no sessions: each certificate is verified anew.
+  // Shared by all connections, because reading the authorities takes a third of the time of a handshake. It stores no sessions, so each certificate is
+  // verified.
   const trust = createSecureContext({ minVersion: 'TLSv1.2', ...(ca === undefined ? {} : { ca }) });
   const follow = async (request: OutboundRequest, course: Course): Promise<OutboundHead & { body: Buffer }> => {
     for (let address = request.url; ; course.redirects--) {

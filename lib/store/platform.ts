@@ -28,65 +28,68 @@ import { createGate, type Gate } from './throttle.ts';
 
 export type { Platform } from './common-platform.ts';
 
-/** What may also ask for work to be done. */
+/** The platform of processes that can also enqueue jobs. */
 export interface EnqueuePlatform extends Platform, Pick<Producer, 'enqueue' | 'isQueued' | 'waiting'> {
-  /** Puts a job on its queue; a failure is swallowed, as a sweep finds what was not nudged. */
+  /** Wakes a worker for a job, or adds the job to its queue. Failures are ignored, because a sweep finds the work later. */
   nudge: (...job: Parameters<Enqueue>) => void;
-  /** Shares a queue between accounts: priorities for `enqueue` and `nudge`. */
+  /** Reserves priorities for `enqueue` and `nudge`, so that a queue is shared fairly between accounts. */
   readonly reservePriorities: ReservePriorities;
-  /** The one way to addresses outside: public ones, and those of OUTBOUND_ALLOW. */
+  /** The only client for outbound requests. It connects to public addresses and to those of OUTBOUND_ALLOW. */
   readonly outbound: Outbound;
-  /** Takes a place among the requests that go out, which all processes count together. */
+  /** Acquires a slot for an outbound request; slots are counted over all processes. */
   readonly takeFlight: TakeFlight;
-  /** Gives messages their ids, and tells readers which of them can be read without a hole. */
+  /** Gives messages their ids, and tells readers up to which id they can read without a gap. */
   readonly messageOrder: MessageOrder;
-  /** Which writes that manage a server are in flight, in all processes. */
+  /** The writes in flight, of all processes, that change a server's settings or members. */
   readonly managingWrites: ManagingWrites;
-  /** An id from the clock that message ids come from, for what is shown among messages and not stored; from the process' own while Redis is away. */
+  /** An id from the clock of message ids, for an item that is shown among messages but not stored. While Redis is away it comes from the process' own clock. */
   messageId(): Promise<string>;
 }
 
-/** What may also keep files. */
+/** The platform of processes that also store files. */
 export interface FilesPlatform extends EnqueuePlatform {
   readonly blobs: Blobs;
 }
 
-/** The API's powers: it asks the gate, keeps files and enqueues; it cannot publish. */
+/** The platform of the API: it runs the preflight, stores files and enqueues jobs. It cannot append events. */
 export interface ApiPlatform extends FilesPlatform {
   readonly gate: Gate;
-  /** Lets the workers tell of a presence that was changed. */
+  /** Marks an account's presence as changed; a worker publishes it. */
   readonly presenceChanged: PresenceChanged;
 }
 
-/** Outbox entries that were relayed and are about to be acknowledged, and in which epochs that was: those after them follow in the same ones only. */
+/**
+ * The ids of outbox entries that are relayed but not acknowledged yet, and by partition the epoch in which they were appended. Later entries are appended only
+ * in the same epochs.
+ */
 export interface Relayed {
   readonly ids: Set<string>;
   readonly during: Map<number, number>;
 }
 
-/** The worker's powers: it keeps files and appends events to the log. */
+/** The platform of a worker: it stores files and appends events to the log. */
 export interface WorkerPlatform extends FilesPlatform, Appender {
   readonly presences: Presences;
   readonly retain: Retain;
   readonly confirm: Confirm;
   readonly acknowledge: Acknowledge;
-  /** By outbox and key: what was relayed and is about to be acknowledged. */
+  /** By outbox and key, the entries that are relayed but not acknowledged yet. */
   readonly relayed: Map<string, Relayed>;
   readonly metrics: Metrics;
-  /** Says that a worker lives. */
+  /** Records a heartbeat of this worker. */
   beat(): Promise<void>;
   /** Runs the jobs of every queue until closed. */
   consume(handlers: Handlers<WorkerPlatform>, ended: JobEnded): { close(): Promise<void> };
 }
 
-/** A gateway node's powers: it keeps sessions and listens; it neither enqueues nor appends. */
+/** The platform of a gateway node: it manages sessions and reads the log. It neither enqueues jobs nor appends events. */
 export interface GatewayPlatform extends Platform {
   readonly sessions: Sessions;
-  /** Opens the node's ear on the log. */
+  /** Opens the reader through which the node subscribes to the log. */
   listen(nodeId: string, listener: Listener): Promise<LogReader>;
 }
 
-/** The operators' powers: they read queues and the measurements of all processes. */
+/** The platform of the operators' pages: it reads the queues and the metrics of all processes. */
 export interface OpsPlatform extends Platform, MetricsFeeds {
   readonly queues: Producer['queues'];
 }
@@ -120,7 +123,7 @@ function withQueue(
   };
 }
 
-/** Opens the API's platform. `log` is the process' own. */
+/** Opens the API's platform. `log` is the logger of the process. */
 export async function openApiPlatform(config: Config, log: Logger): Promise<ApiPlatform> {
   const queue = withQueue(await openCommon(config, log, 'api'));
   const blobs = openBlobs(config);
@@ -134,10 +137,10 @@ export async function openApiPlatform(config: Config, log: Logger): Promise<ApiP
   };
 }
 
-/** Logs that acknowledged events are gone. */
+/** Logs that Redis has lost acknowledged events. */
 const logLoss = (log: Logger) => (): void => log.error('Redis lost acknowledged events; gateway sessions must start again');
 
-/** Opens the worker's platform. Appends go over a connection of their own, so that a wait there delays no other command. */
+/** Opens the worker's platform. Appends and confirmations each have their own connection, so that a wait there delays no other command. */
 export async function openWorkerPlatform(config: Config, log: Logger, metrics = createMetrics('worker')): Promise<WorkerPlatform> {
   const common = await openCommon(config, log, 'worker');
   const appends = await openRedis(config, log, 'log', { ...impatient, commandTimeout: 2_000 });
@@ -178,7 +181,7 @@ export async function openWorkerPlatform(config: Config, log: Logger, metrics = 
   return platform;
 }
 
-/** How many credentials and servers a gateway node caches: those of the handshakes of the moment. What its sessions need it holds itself. */
+/** How many entries of access data a gateway node caches. They are used for handshakes only; the node keeps the access data of its sessions elsewhere. */
 const cachedByGateway = 500;
 
 /** Opens a gateway node's platform. */
@@ -214,5 +217,5 @@ export async function openOpsPlatform(config: Config, log: Logger): Promise<OpsP
   };
 }
 
-/** Opens the platform of the operators' command line: it changes documents, and nodes hear of it by the versions alone. */
+/** Opens the platform of the operators' command line. It changes documents; other processes notice that by the access versions only. */
 export const openOperatorPlatform = (config: Config, log: Logger): Promise<Platform> => openCommon(config, log, 'operator');

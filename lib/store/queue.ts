@@ -11,18 +11,18 @@ const ajv = new Ajv2020({ keywords: ['patternText'] });
 const checks = new Map(Object.entries(jobs).map(([name, entry]) => [name, ajv.compile(entry.data)]));
 
 /**
- * Puts a job on its queue; of those that wait the lowest priority goes first. Rejects at once while Redis is away: the document is the truth, the job only a
- * nudge.
+ * Adds a job to its queue. Among waiting jobs, the one with the lowest `priority` number runs first. Rejects at once while Redis is away. The job only signals
+ * that there is work; the document in the database is the truth.
  */
 export type Enqueue = <N extends JobName>(name: N, data: JobData<N>, priority?: number) => Promise<void>;
 
-/** Whether a job of this key is on its queue; only for jobs whose key is their id. Rejects at once while Redis is away. */
+/** Whether a job with this key is in its queue; only for jobs whose key is their id. Rejects at once while Redis is away. */
 export type IsQueued = <N extends JobName>(name: N, data: JobData<N>) => Promise<boolean>;
 
-/** How many jobs of a queue wait to be taken. Rejects at once while Redis is away. */
+/** The number of jobs in a queue that wait for a worker. Rejects at once while Redis is away. */
 export type Waiting = (name: QueueName) => Promise<number>;
 
-/** Thrown by a job that came too early: it goes back to its queue and is taken again in `ms` milliseconds, without a failed attempt. */
+/** Thrown by a job that runs too early. The job returns to its queue and runs again after `ms` milliseconds; this does not count as a failed attempt. */
 export class Later extends Error {
   readonly ms: number;
   constructor(ms: number) {
@@ -31,41 +31,50 @@ export class Later extends Error {
   }
 }
 
-/** What of a job goes on when its place in the queue is free for others, such as a long wait; null for nothing. Whatever starts such bounds how many there are. */
+/**
+ * The rest of a job, such as a long wait, that continues after the job has freed its slot in the queue; null for none. The job itself must limit how many of
+ * them run at once.
+ */
 export type BesideQueue = (() => Promise<void>) | null;
 
-/** A job of this key was run: where another one was just before, the worker stays with the key until no wake came for `staysMs`. */
+/**
+ * Called after a job ran. If another job with the same key ran shortly before, the worker stays with the key: it runs the work again on each wake, until none
+ * has come for `staysMs`.
+ */
 export type Stay = <N extends JobName>(name: N, data: JobData<N>) => void;
 
-/** What a worker that stays with a key has for the next run of its work: what wakes told since the last one began, oldest first, and what that one remembered. */
+/**
+ * State that a worker that stays with a key passes to the next run. `told`: the payloads of the wakes since the last run began, oldest first. `remembered`:
+ * what the last run stored here.
+ */
 export interface Following {
   told: unknown[];
   remembered: unknown;
 }
 
-/** What each kind of job does; complete, or it does not compile. `following`: of a worker that stays with the key. */
+/** The handlers of all kinds of jobs; a missing one is a compile error. `following` is passed by a worker that stays with the key. */
 export type Handlers<P> = { [N in JobName]: (platform: P, data: JobData<N>, following?: Following) => Promise<void | BesideQueue> };
 
 const keyOf = (entry: JobEntry, data: unknown): string => (entry.key as (data: unknown) => string)(data);
-/** Each queue has a hash tag of its own, so that a cluster spreads them. */
+/** Each queue has its own hash tag, so that a cluster spreads the queues over its nodes. */
 const prefixOf = (config: Config, name: string): string => `{${config.REDIS_PREFIX}-queue-${name}}`;
 
-/** The queues that a process may put jobs on. */
+/** Adds jobs to the queues, and reads the state of the queues. */
 export interface Producer {
-  /** Puts a job on its queue and waits for it; rejects while Redis is away. */
+  /** Adds a job to its queue; resolves once it is there. Rejects while Redis is away. */
   enqueue: Enqueue;
-  /** Whether a job is on its queue; only for jobs whose key is their id. Rejects while Redis is away. */
+  /** Whether a job is in its queue; only for jobs whose key is their id. Rejects while Redis is away. */
   isQueued: IsQueued;
-  /** How many jobs of a queue wait to be taken: whether the workers keep up. Rejects while Redis is away. */
+  /** The number of jobs in a queue that wait for a worker. Rejects while Redis is away. */
   waiting: Waiting;
-  /** Whether no job of a queue waits, also not for later. Rejects at once while Redis is away. */
+  /** Whether a queue has neither waiting nor delayed jobs. Rejects at once while Redis is away. */
   isEmpty: (name: QueueName) => Promise<boolean>;
   /** The queues themselves, for the operators' pages. */
   queues: Queue[];
   close(): Promise<void>;
 }
 
-/** Opens the producing side of every queue on `redis`, an impatient connection, which stays open when this is closed. */
+/** Opens the producing side of every queue. `redis` must have the options `impatient`; it stays open when the producer is closed. */
 export function openProducer(config: Config, log: Logger, redis: RedisClient): Producer {
   const open = new Map(
     (Object.keys(queues) as QueueName[]).map((name) => {
@@ -106,10 +115,10 @@ export function openProducer(config: Config, log: Logger, redis: RedisClient): P
   };
 }
 
-/** What the running side of the queues tells: each job that ended, for metrics. */
+/** Called with each job that has ended, for metrics. */
 export type JobEnded = (name: string, outcome: 'done' | 'failed', ms: number) => void;
 
-/** Runs the jobs of every queue with `handlers` until closed. Job data is checked when it is taken; what does not fit fails for good. */
+/** Runs the jobs of every queue with `handlers` until closed. Job data is validated before a job runs; a job with invalid data fails without a retry. */
 export function openConsumers<P>(
   config: Config,
   log: Logger,
@@ -140,7 +149,7 @@ export function openConsumers<P>(
     running++;
     try {
       const rest = await run(platform, job.data);
-      // Not of a job that comes again later: it keeps its place.
+      // Not for a job that throws `Later`: it has not been served yet.
       if (job.priority) priorities.served(job.queueName as QueueName, job.priority).catch(() => undefined);
       if (rest) goOn(job, began, rest);
       else ended(job.name, 'done', performance.now() - began);
@@ -156,7 +165,7 @@ export function openConsumers<P>(
       running--;
     }
   };
-  // Until closed it tries to connect, often: by default BullMQ waits up to 20 s between two tries.
+  // Reconnects until closed, and often: by default BullMQ waits up to 20 s between two tries.
   const connection = createRedis(config, 'queue', {
     maxRetriesPerRequest: null,
     connectTimeout: impatient.connectTimeout,
@@ -168,7 +177,7 @@ export function openConsumers<P>(
     const worker = new Worker(name, handle, {
       connection,
       prefix: prefixOf(config, name),
-      // The version of Redis is checked here, unlike above: unknown, it would let delayed jobs wait for whole seconds.
+      // Workers do check the version of Redis, unlike the producer: if BullMQ does not know it, it waits for delayed jobs in whole seconds.
       concurrency: options.concurrency,
       lockDuration: options.lockMs,
       stalledInterval: options.stalledCheckMs,
@@ -197,18 +206,18 @@ export function openConsumers<P>(
   };
 }
 
-/** How long a worker on a cluster may take to end after its jobs have, in milliseconds. */
+/** How long a worker on a cluster may take to close after its jobs have ended, in milliseconds. */
 const endMs = 1_000;
 
-/** Ends a worker when its jobs have ended, or when it cannot say so because Redis is away. */
+/** Closes a worker once its jobs have ended. It also resolves while Redis is away, when BullMQ's own `close` would wait forever. */
 async function closeWorker(worker: Worker, areJobsRunning: () => boolean): Promise<void> {
   const closed = worker.close();
-  // It gives up its blocking connection and waits for the end of that, which never comes to one that waits for its next try.
+  // `close` waits until the blocking connection has ended. That never happens while the connection waits for its next try to connect.
   const blocking = await worker.getBackend().blockingClient?.catch(() => undefined);
   if (blocking?.isCluster) {
-    // BullMQ would connect it anew because its command failed, and then wait for an end that does not come either.
+    // BullMQ would reconnect because its blocking command failed, and then wait for an end that does not come either.
     blocking.connect = () => Promise.reject(new Error('the worker is closing'));
-    // Where a node was lost, the command that waits for a job may never end: it is not waited for when no job runs.
+    // If a node was lost, the blocking command may never end. Stop waiting for it once no job runs.
     while (!(await Promise.race([closed.then(() => true), sleep(endMs, false)])) && areJobsRunning());
     return blocking.disconnect();
   }
@@ -220,7 +229,7 @@ async function closeWorker(worker: Worker, areJobsRunning: () => boolean): Promi
   await closed;
 }
 
-/** The wait before the next attempt: doubling from the job's first to its longest. */
+/** The wait before the next attempt, in milliseconds: it doubles from the job's `first` up to its `most`. */
 function backoffMs(name: string | undefined, tries: number): number {
   const wait = (jobs[name as JobName] as unknown as JobEntry | undefined)?.backoffMs ?? { first: 200, most: 5_000 };
   return Math.min(wait.first * 2 ** (tries - 1), wait.most);

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import type { Logger } from '../base/log.ts';
 import { mastersOf, type RedisClient } from './redis.ts';
 
-/** The settings and memory of Redis that Parlance depends on (docs/guarantees.md#redis-settings). Sizes in bytes; `memoryMaxBytes` 0: no limit. */
+/** The settings and memory use of Redis that Parlance depends on (docs/guarantees.md#redis-settings). A `memoryMaxBytes` of 0 means no limit. */
 export interface RedisFacts {
   memoryUsedBytes: number;
   memoryMaxBytes: number;
@@ -10,7 +10,7 @@ export interface RedisFacts {
   appendOnly: boolean;
 }
 
-/** From which part of its memory on Redis is called nearly full. */
+/** The fraction of its memory from which Redis counts as nearly full. */
 const nearlyFull = 0.7;
 
 async function readFactsOf(redis: Redis): Promise<RedisFacts> {
@@ -27,8 +27,8 @@ async function readFactsOf(redis: Redis): Promise<RedisFacts> {
 const fullness = ({ memoryUsedBytes, memoryMaxBytes }: RedisFacts): number => (memoryMaxBytes > 0 ? memoryUsedBytes / memoryMaxBytes : 0);
 
 /**
- * Asks Redis about itself; of a cluster the masters: the memory of the fullest, and of the rest what is worst. Rejects while it is away. By INFO, as hosted ones
- * refuse CONFIG.
+ * Reads the settings and memory use of Redis with INFO, because hosted services refuse CONFIG. For a cluster it asks all masters, and returns the memory of the
+ * fullest one and the worst value of each setting. Rejects while Redis is away.
  */
 export async function readRedisFacts(redis: RedisClient): Promise<RedisFacts> {
   const facts = await Promise.all(mastersOf(redis).map(readFactsOf));
@@ -41,7 +41,7 @@ export async function readRedisFacts(redis: RedisClient): Promise<RedisFacts> {
   };
 }
 
-/** What is wrong with such a Redis, each with what to do; empty when nothing is. */
+/** Returns a warning for each problem of Redis, with what to do; empty when there is none. */
 export function redisWarnings(facts: RedisFacts): string[] {
   const warnings: string[] = [];
   if (facts.evictionPolicy !== 'noeviction')
@@ -61,7 +61,9 @@ interface Watched {
   log: Logger;
 }
 
-/** Logs one warning for each thing that is wrong with Redis and not in `told`; nothing while it is away. Answers what is wrong now, by kind. */
+/**
+ * Logs a warning for each problem of Redis whose kind is not in `told`, and returns the kinds of the current problems. While Redis is away it returns `told`.
+ */
 export async function warnOfRedis(platform: Watched, told: ReadonlySet<string> = new Set()): Promise<ReadonlySet<string>> {
   const facts = await platform.redisFacts().catch(() => null);
   if (!facts) return told;
@@ -70,7 +72,10 @@ export async function warnOfRedis(platform: Watched, told: ReadonlySet<string> =
   return new Set(found.keys());
 }
 
-/** Warns at once, then every 10 s of new problems of Redis, such as filling memory (docs/guarantees.md#redis-settings). Resolves after the first check. */
+/**
+ * Checks Redis at once and then every 10 s, and logs new problems, such as memory that fills up (docs/guarantees.md#redis-settings). Resolves after the first
+ * check.
+ */
 export async function watchRedis(platform: Watched, everyMs = 10_000): Promise<{ close(): void }> {
   let told = await warnOfRedis(platform);
   const timer = setInterval(() => {

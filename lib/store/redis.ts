@@ -6,10 +6,10 @@ import { groupBy } from '../base/group-by.ts';
 import type { Logger } from '../base/log.ts';
 import { firstConnectMs } from '../base/process.ts';
 
-/** A single Redis, or a Redis Cluster: what one command or script touches lies in one hash slot, so both are used alike. */
+/** A single Redis or a Redis Cluster. All keys of a command or script are in one hash slot, so both are used alike. */
 export type RedisClient = Redis | Cluster;
 
-/** Options of a connection that leave the address and the shape of replies to us. */
+/** The options of a connection that callers may set. The address comes from the configuration. */
 export type ConnectOptions = Omit<RedisOptions, 'replyMapping' | 'host' | 'port'>;
 
 /** Options of a connection that fails at once while Redis is away and queues no commands (docs/guarantees.md#redis-connections). Callers have a fallback. */
@@ -19,12 +19,12 @@ export const impatient = {
   maxRetriesPerRequest: 1,
   commandTimeout: 300,
   connectTimeout: 2_000,
-  // Without it a connection that has gone silent (a dropped route, a stopped proxy) would be kept, and every command on it fail, for many minutes.
+  // Without it, a connection without traffic (a dropped route, a stopped proxy) would stay open for many minutes, and every command on it would fail.
   socketTimeout: 2_000,
   retryStrategy: (times: number) => Math.min(50 * times, 500),
 } satisfies ConnectOptions;
 
-/** The options with their waits as often as STORE_PATIENCE says. */
+/** Multiplies the timeouts of `options` by STORE_PATIENCE. */
 function patient({ STORE_PATIENCE }: Config, options: ConnectOptions): ConnectOptions {
   const { commandTimeout, connectTimeout, socketTimeout } = options;
   const waits = Object.entries({ commandTimeout, connectTimeout, socketTimeout }).flatMap(([name, ms]) =>
@@ -33,9 +33,9 @@ function patient({ STORE_PATIENCE }: Config, options: ConnectOptions): ConnectOp
   return { ...options, ...Object.fromEntries(waits) };
 }
 
-/** How soon the nodes of a cluster are asked who serves which slots after a connection to one of them was lost, in milliseconds. */
+/** How long after the loss of a connection to a node the cluster is asked which node serves which slots, in milliseconds. */
 const refreshMs = 100;
-/** How long a process that starts waits for its connections to all masters, in milliseconds. */
+/** How long a starting process waits for its connections to all masters, in milliseconds. */
 const connectedMs = 1_000;
 
 function createCluster(config: Config, kind: string, { enableOfflineQueue, retryStrategy, ...options }: ConnectOptions): Cluster {
@@ -44,14 +44,14 @@ function createCluster(config: Config, kind: string, { enableOfflineQueue, retry
     lazyConnect: true,
     ...(enableOfflineQueue === undefined ? {} : { enableOfflineQueue }),
     ...(retryStrategy ? { clusterRetryStrategy: retryStrategy } : {}),
-    // A command whose connection ended may have run; the caller decides whether it runs again. The client follows MOVED, ASK, TRYAGAIN and CLUSTERDOWN itself.
+    // A command whose connection ended may have run, so the caller decides whether to retry it. The client handles MOVED, ASK, TRYAGAIN and CLUSTERDOWN itself.
     ...(enableOfflineQueue === false ? { retryDelayOnFailover: 0 } : {}),
-    // Names are resolved by the connection: TLS checks them.
+    // Keep host names instead of addresses: TLS verifies the name.
     dnsLookup: (host, done) => done(null, host),
     redisOptions: { ...login, ...options, connectionName: `parlance-${kind}` },
   });
   cluster.on('+node', (node: Redis) => {
-    // At once, as commands do not wait for a connection; not to replicas, which are not asked.
+    // Connect at once, because commands do not wait for a connection. Replicas get no commands, so they need none.
     if (!node.options.readOnly && node.status === 'wait') node.connect().catch(() => undefined);
   });
   cluster.on('-node', () => {
@@ -62,14 +62,14 @@ function createCluster(config: Config, kind: string, { enableOfflineQueue, retry
   return cluster;
 }
 
-/** Makes a connection of `kind` that is yet to be opened. */
+/** Creates a connection of `kind` without opening it. */
 export function createRedis(config: Config, kind: string, options: ConnectOptions): RedisClient {
   const { isCluster, nodes, login } = readRedisAddress(config.REDIS_URL);
   if (isCluster) return createCluster(config, kind, options);
   return new Redis({ ...nodes[0], ...login, ...options, connectionName: `parlance-${kind}`, lazyConnect: true });
 }
 
-/** Logs once each time that the connection is lost; `onFault` is given every fault. */
+/** Logs each loss of the connection once. Calls `onFault` with the message of every error. */
 function logLosses(redis: RedisClient, log: Logger, kind: string, onFault: (message: string) => void = () => undefined): void {
   let up = false;
   for (const event of ['ready', '+node'])
@@ -84,7 +84,7 @@ function logLosses(redis: RedisClient, log: Logger, kind: string, onFault: (mess
     });
 }
 
-/** Opens a connection of `kind` to one node of a cluster, or to the single Redis for null; it is tried until it is closed. */
+/** Opens a connection of `kind` to one node of a cluster, or to the single Redis if `node` is null. It reconnects until it is closed. */
 export function connectNode(
   config: Config,
   log: Logger,
@@ -98,7 +98,10 @@ export function connectNode(
   return redis;
 }
 
-/** Opens a connection of `kind` and waits for the first connect for 5 s (times STORE_PATIENCE); later losses heal by themselves and are logged once each. */
+/**
+ * Opens a connection of `kind`. Rejects if the first connect takes longer than 5 s (times STORE_PATIENCE). Later it reconnects by itself and logs each loss
+ * once.
+ */
 export async function openRedis(config: Config, log: Logger, kind: string, options: ConnectOptions = impatient): Promise<RedisClient> {
   const redis = createRedis(config, kind, patient(config, options));
   let fault = 'no answer';
@@ -106,7 +109,7 @@ export async function openRedis(config: Config, log: Logger, kind: string, optio
     fault = message;
   });
   const waitMs = firstConnectMs * config.STORE_PATIENCE;
-  redis.connect().catch(() => undefined); // of a first connection that fails; it goes on trying
+  redis.connect().catch(() => undefined); // if the first try fails, the client keeps trying
   await new Promise<void>((resolve, reject) => {
     const late = setTimeout(() => {
       redis.disconnect();
@@ -117,17 +120,17 @@ export async function openRedis(config: Config, log: Logger, kind: string, optio
       resolve();
     });
   });
-  // A cluster is ready before the connections to its masters are; one that is away is not waited for long.
+  // The cluster client is ready before its connections to the masters are. If a master is away, this waits for 1 s only.
   for (const until = performance.now() + connectedMs; mastersOf(redis).some(({ status }) => status !== 'ready'); await pause(5))
     if (performance.now() > until) break;
   return redis;
 }
 
-/** For how long, and how often, a command is tried again that a node of a cluster did not run, in milliseconds. */
+/** How long a command that failed on a cluster is retried, and the wait between two tries, in milliseconds. */
 const failoverMs = 2_000;
 const againMs = 25;
 
-/** Runs `command`, and runs it again for 2 s while the rest of the cluster answers: a node may be replaced. A single Redis that is away fails at once. */
+/** Runs `command`. On a cluster that is otherwise connected, retries it for 2 s, in which a node may be replaced. On a single Redis it rejects at once. */
 export async function throughFailover<T>(redis: RedisClient, command: () => Promise<T>): Promise<T> {
   for (const until = performance.now() + failoverMs; ; await pause(againMs))
     try {
@@ -146,16 +149,16 @@ export function onConnectionLost(redis: RedisClient, listener: () => void): void
   redis.on('-node', listener);
 }
 
-/** The command that publishes: on a cluster only on the node that serves the channel's slot. */
+/** The command that publishes. On a cluster it is the sharded one, which reaches only the node that serves the channel's slot. */
 export const publishCommand = (redis: RedisClient): 'publish' | 'spublish' => (redis instanceof Cluster ? 'spublish' : 'publish');
 
-/** `items` by the hash slot of what `keyOf` names for each, as far as the hash tag tells. */
+/** Groups `items` by the hash tag of the key that `keyOf` returns for each, so that the keys of a group are in one hash slot. */
 export function groupBySlot<T>(items: readonly T[], keyOf: (item: T) => string): T[][] {
   const tagOf = (key: string): string => key.slice(0, key.indexOf('}'));
   return [...groupBy(items, (item) => tagOf(keyOf(item))).values()];
 }
 
-/** The values of keys of any slots, in their order. */
+/** Reads the values of `keys`, which may be in different slots, in their order. */
 export async function readKeys(redis: RedisClient, keys: readonly string[]): Promise<(string | null)[]> {
   const groups = groupBySlot(keys, (key) => key);
   const values = await Promise.all(groups.map((group) => redis.mget(group)));
@@ -164,18 +167,18 @@ export async function readKeys(redis: RedisClient, keys: readonly string[]): Pro
   return keys.map((key) => found.get(key) ?? null);
 }
 
-/** Lua: `now`, in milliseconds of Redis' clock. */
+/** Lua: defines `now`, the time of Redis' clock in milliseconds. */
 export const nowLua = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 `;
 
-/** A Lua script bound to a connection: `(keys, args) → reply`. It is sent by its digest once Redis knows it. */
+/** A Lua script bound to a connection: `(keys, args) → reply`. Once Redis knows the script, only its digest is sent. */
 export type Script<Reply> = (keys: readonly string[], args: readonly (string | number)[]) => Promise<Reply>;
 
 /**
- * Binds `lua` to `redis` under `name`; with `bytes` its bulk replies are Buffers. On a cluster what it publishes goes to the sharded channel. All keys of a
- * script are of one hash slot, that of its first: those that it is given, and those that it builds from what it reads.
+ * Binds `lua` to `redis` under `name`; with `bytes` its bulk replies are Buffers. On a cluster its PUBLISH becomes SPUBLISH. All keys that a script touches,
+ * also those that it builds itself, must be in the hash slot of its first key.
  */
 export function bindScript<Reply>(redis: RedisClient, name: string, lua: string, replies: 'text' | 'bytes' = 'text'): Script<Reply> {
   redis.defineCommand(name, { lua: redis instanceof Cluster ? lua.replaceAll("'PUBLISH'", "'SPUBLISH'") : lua });

@@ -9,39 +9,41 @@ import { publishCommand, type RedisClient } from './redis.ts';
 
 const entryOf = (name: JobName): JobEntry => jobs[name];
 
-/** The channel that wakes the worker that stays with a job's key, in the partition of what the key names. */
+/** The Pub/Sub channel that wakes the worker that stays with a job's key. It is in the partition of the id at the end of the key. */
 export function wakeChannel<N extends JobName>(keys: Keys, name: N, data: JobData<N>): string {
   const key = entryOf(name).key(data as never);
   return `${keys.partition(keys.partitionOf(key.slice(key.lastIndexOf('-') + 1)))}wake:${name}:${key}`;
 }
 
-/** Wakes the worker that stays with a job's key; false when none does, or jobs of this kind have none that stays. Rejects while Redis is away. */
+/**
+ * Wakes the worker that stays with a job's key. False when no worker stays with it, which is always so for jobs without `staysMs`. Rejects while Redis is away.
+ */
 export type Wake = <N extends JobName>(name: N, data: JobData<N>) => Promise<boolean>;
 
-/** Binds `wake` to `redis`. It is one command: a worker that stays is subscribed to the channel of the key, where each message has the `data` of its job. */
+/** Binds `wake` to `redis`. It publishes one message with the `data` of the job on the channel of the key, to which a worker that stays is subscribed. */
 export const createWake =
   (redis: RedisClient, keys: Keys): Wake =>
   async (name, data) =>
     entryOf(name).staysMs !== undefined &&
     Number(await redis[publishCommand(redis)](wakeChannel(keys, name, data), JSON.stringify({ data }))) > 0;
 
-/** Keys that a worker stays with: it runs their work when it is woken, without a job each time. */
+/** The job keys that a worker stays with. It runs their work on each wake, without a job each time. */
 export interface Residents {
   stay: Stay;
-  /** Waits for the work under way. */
+  /** Stops staying with all keys, and waits for the work in progress. */
   close(): Promise<void>;
 }
 
-/** How many keys a worker stays with, and how many of them are at work at once. */
+/** How many keys a worker stays with at most, and for how many of them it runs work at once. */
 const residentsMost = 1_000;
 const runningMost = 4;
 /**
- * After its work a key rests for so many times as long, at most so many milliseconds: a quiet one is relayed at once, a busy one in batches, which halves what a
- * post costs the whole machine.
+ * The pause of a key after each run: `times` as long as the run took, at most `mostMs` milliseconds. A quiet channel is then relayed at once, and a busy one in
+ * batches, which halves the total cost of a post.
  */
 const rest = { times: 12, mostMs: 25 };
 
-/** How much of what wakes told waits for a run; of more nothing is kept, and the run looks everything up. */
+/** How many payloads of wakes are kept for the next run. If there are more, all are dropped and the run reads everything from the database. */
 const toldMost = 32;
 
 interface Resident {
@@ -53,7 +55,8 @@ interface Resident {
 }
 
 /**
- * `run` does the work of a key, and may be run in vain; where it rejects, the sweep does the work later. `connect` opens the connection that listens for wakes.
+ * Creates the residents of a worker. `run` does the work of a key; it may be called without need. If it rejects, the sweep does the work later. `connect` opens
+ * the connection that subscribes to wakes.
  */
 export function createResidents(
   redis: RedisClient,
@@ -81,7 +84,7 @@ export function createResidents(
     onMessage(channel, message) {
       const { data, told } = JSON.parse(message.toString()) as { data: object; told?: unknown };
       const resident = residents.get(channel);
-      // Without one it was sent when the worker was about to leave.
+      // There is none if the wake was published while the worker was about to leave the key.
       if (!resident) return begin(channel, /wake:([a-z-]+):/.exec(channel)?.[1] as JobName, data);
       if (resident.following.told.push(told) > toldMost) resident.following = nothingKnown();
       wakeUp(resident);
@@ -133,7 +136,7 @@ export function createResidents(
       const isBusy = recent.has(channel);
       recent.set(channel, true);
       if (!isBusy || residents.has(channel) || residents.size >= residentsMost) return;
-      // One worker stays with a key: another one that does is woken by this.
+      // Only one worker stays with a key. If another one does already, this wakes that one.
       wake(name, data).then(
         (isTaken) => isTaken || residents.has(channel) || begin(channel, name, data),
         () => undefined,

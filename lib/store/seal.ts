@@ -13,13 +13,13 @@ import type { Config } from '../../config/index.ts';
 /** The settings that hold the keys. */
 export type AppKeys = Pick<Config, 'APP_KEY' | 'APP_KEYS_OLD'>;
 
-/** Every key that still decrypts and verifies, the current one first. */
+/** All keys that are valid for decryption and verification, the current one first. */
 export const keysOf = ({ APP_KEY, APP_KEYS_OLD }: AppKeys): readonly Buffer[] => [APP_KEY, ...APP_KEYS_OLD];
 
-/** The public name of a key: 22 characters of base64url from which the key cannot be found. */
+/** The public id of a key: 22 characters of base64url that do not reveal the key. */
 export const keyIdOf = (key: Buffer): string => createHmac('sha256', key).update('key id').digest().subarray(0, 16).toString('base64url');
 
-/** Encrypts `text` under `key` with AES-256-GCM: the key's id, a dot, and base64url of nonce, tag, ciphertext. */
+/** Encrypts `text` under `key` with AES-256-GCM. The result is the key's id, a dot, and base64url of nonce, tag and ciphertext. */
 export function seal(key: Buffer, text: string): string {
   const nonce = randomBytes(12);
   const cipher = createCipheriv('aes-256-gcm', key, nonce);
@@ -27,7 +27,7 @@ export function seal(key: Buffer, text: string): string {
   return `${keyIdOf(key)}.${Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')}`;
 }
 
-/** Decrypts what `seal` made, under the key that it names; every key is tried for a value without a key id. Null when no key can, or the text was changed. */
+/** Decrypts a result of `seal` with the key that it names, or tries every key if it has no key id. Null when no key fits, or when the text was changed. */
 export function unseal(keys: AppKeys, sealed: string): string | null {
   const dot = sealed.indexOf('.');
   const bytes = Buffer.from(sealed.slice(dot + 1), 'base64url');
@@ -38,7 +38,7 @@ export function unseal(keys: AppKeys, sealed: string): string | null {
       decipher.setAuthTag(bytes.subarray(12, 28));
       return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8');
     } catch {
-      // Another key, or changed: the next one may fit.
+      // It is another key's, or was changed. Try the next key.
     }
   }
   return null;
@@ -47,7 +47,7 @@ export function unseal(keys: AppKeys, sealed: string): string | null {
 /** SHA-256 of `text`, in hex. */
 export const sha256 = (text: string | Buffer): string => createHash('sha256').update(text).digest('hex');
 
-/** Whether two texts are alike, in a time that does not tell where they differ. */
+/** Compares two texts in constant time, so that the duration does not reveal where they differ. */
 export const sameSecret = (a: string, b: string): boolean =>
   timingSafeEqual(createHash('sha256').update(a).digest(), createHash('sha256').update(b).digest());
 
@@ -58,11 +58,11 @@ export const newSecret = (): string => randomBytes(32).toString('base64url');
 export const signatureOf = (secret: string, timestamp: string, body: Buffer): string =>
   createHmac('sha256', secret).update(`${timestamp}.`).update(body).digest('hex');
 
-/** The token of interaction `id`: derived from the key, so that no store holds it. */
+/** The token of interaction `id`. It is derived from the key, so it need not be stored. */
 export const interactionTokenOf = (key: Buffer, id: string): string =>
   createHmac('sha256', key).update(`interaction:${id}`).digest('base64url');
 
-/** Whether `token` is that of interaction `id` under the current key or an old one. Takes as long for a wrong token as for a right one. */
+/** Whether `token` is the token of interaction `id` under the current key or an old one. Takes the same time for a right and a wrong token. */
 export const isInteractionToken = (keys: AppKeys, id: string, token: string): boolean =>
   keysOf(keys)
     .map((key) => sameSecret(token, interactionTokenOf(key, id)))
@@ -70,7 +70,9 @@ export const isInteractionToken = (keys: AppKeys, id: string, token: string): bo
 
 const imageKeys = new WeakMap<Buffer, KeyObject>();
 
-/** What shows that we made the path under which the image proxy serves `url`: 128 bits under a key derived from `key`; the same for ever. */
+/**
+ * The signature in the image proxy's path for `url`, which proves that Parlance created the path: 128 bits under a key derived from `key`. It never changes.
+ */
 export function imageSignatureOf(key: Buffer, url: string): string {
   const derived = imageKeys.get(key) ?? createSecretKey(createHmac('sha256', key).update('images').digest());
   imageKeys.set(key, derived);

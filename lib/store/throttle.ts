@@ -3,49 +3,52 @@ import { type Horizon, idClockKey, idOfEntry, oldestInFlightLua, takeIdLua } fro
 import { type Keys, versionKey } from './log/keys.ts';
 import { bindScript, type RedisClient } from './redis.ts';
 
-/** A bucket of requests: `burst` at once, refilled evenly by `perSecond`. `key` names it among all nodes. */
+/** A token bucket: it holds `burst` requests and is refilled evenly with `perSecond`. All processes share the bucket with the same `key`. */
 export interface Bucket {
   key: string;
   perSecond: number;
   burst: number;
 }
 
-/** The decision of the rate limiter (docs/behavior/requests.md#rate-limits). Times are seconds. */
+/** The decision of the rate limiter (docs/behavior/requests.md#rate-limits). */
 export interface Verdict {
   allowed: boolean;
   limit: number;
   remaining: number;
-  /** Until the bucket is full. */
+  /** Seconds until the bucket is full. */
   resetAfterSecs: number;
-  /** Until one request passes again; 0 when this one did. */
+  /** Seconds until the next request is allowed; 0 when this one was. */
   retryAfterSecs: number;
 }
 
-/** What a request asks before it is handled, in one round trip: of a single Redis by one call, on a cluster by one to each partition that has to do with it. */
+/**
+ * What a request needs from Redis before it is handled: the preflight. It takes one round trip: a script call for each partition that is involved. With one
+ * partition that is a single call.
+ */
 export interface GateAsk {
-  /** null: not limited. */
+  /** The rate limit; null for none. */
   bucket: Bucket | null;
-  /** Servers and accounts whose access versions it needs. */
+  /** The servers and accounts whose access versions the request needs. */
   versionsOf: readonly string[];
-  /** Whether it takes an id from the clock that message ids come from. */
+  /** Whether the request needs an id from the clock of message ids. */
   wantId: boolean;
-  /** The channel whose messages it reads, for the horizon. */
+  /** The channel whose messages the request reads; its horizon is returned. */
   readsChannel?: string | undefined;
 }
 
-/** What the gate answers. `versions` is null while Redis is away; `id` then comes from the process' own clock. */
+/** The result of the preflight. While Redis is away, `versions` is null and `id` comes from the process' own clock. */
 export interface GateReply {
   verdict: Verdict | null;
   versions: string[] | null;
   id: string | null;
-  /** Of the channel that is read; null without one, and while Redis is away. */
+  /** The horizon of `readsChannel`; null without one, and while Redis is away. */
   horizon: Horizon | null;
 }
 
-/** Asks the gate. Never refuses because Redis is away: then an in-process limiter decides. Never rejects. */
+/** Runs the preflight. While Redis is away, an in-process rate limiter decides instead. Never rejects. */
 export type Gate = (ask: GateAsk) => Promise<GateReply>;
 
-// GCRA: the bucket is one moment, the time at which it would be full. All times in µs of Redis' clock.
+// GCRA: a bucket is stored as a single time, at which it would be full. All times are in µs of Redis' clock.
 const lua = `${takeIdLua}${oldestInFlightLua}
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -76,7 +79,7 @@ return out
 
 const micros = 1_000_000;
 
-/** The in-process limiter while Redis is away: the same arithmetic on this process' clock. Holds at most 10,000 buckets. */
+/** The in-process limiter, for use while Redis is away. It computes the same with this process' clock, and holds at most 10,000 buckets. */
 function createLocalLimiter(nowMs: () => number): (bucket: Bucket) => Verdict {
   const fullAt = new Map<string, number>();
   return ({ key, perSecond, burst }) => {
@@ -99,10 +102,10 @@ function createLocalLimiter(nowMs: () => number): (bucket: Bucket) => Verdict {
   };
 }
 
-/** What one call answers: whether the request is allowed, and its bucket; an id as milliseconds and sequence, with the oldest in flight; versions. */
+/** The reply of one script call: whether the request is allowed, its bucket, an id as milliseconds and sequence, the oldest entry in flight, the versions. */
 type Reply = [allowed: number, remaining: number, reset: number, retry: number, ms: string, seq: number, oldest: string, ...string[]];
 
-/** Binds the gate to `redis`; `ids` is told of the milliseconds that Redis gives out. */
+/** Binds the preflight to `redis`. Ids that Redis gives are passed to `ids`, so that the process' own ids stay above them. */
 export function createGate(redis: RedisClient, keys: Keys, ids: IdSource, nowMs: () => number): Gate {
   const script = bindScript<Reply>(redis, 'parlanceGate', lua);
   const local = createLocalLimiter(nowMs);
@@ -153,7 +156,7 @@ export function createGate(redis: RedisClient, keys: Keys, ids: IdSource, nowMs:
       try {
         return await askRedis(ask);
       } catch {
-        // Redis went away in between
+        // the connection was lost in between
       }
     return { verdict: ask.bucket && local(ask.bucket), versions: null, id: ask.wantId ? ids.next() : null, horizon: null };
   };

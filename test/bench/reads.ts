@@ -2,20 +2,20 @@ import type { LoadResult } from './bare/load.ts';
 import { type Row, shareRow } from './report.ts';
 import type { Bench, Side } from './setting.ts';
 
-/** A read of ours, and the bare query beside it. */
+/** A read route of the product, and the bare query that it is compared with. */
 export interface Read {
   name: string;
-  /** Requests go to these in turn. */
+  /** Requests use these URLs in turn. */
   urls: string[];
   authorization: string;
-  /** One bare query for what one request answers. */
+  /** One bare query for the data that one request returns. */
   bare: () => Promise<unknown>;
   clients: number;
-  /** The least share of the bare query's pace. */
+  /** The least share of the bare query's rate that the route must reach. */
   least: number;
 }
 
-/** Requests/s of a read by `load`, beside its bare query at as many clients; a second of each warms up. */
+/** Requests/s of a read by `load`, compared with its bare query at the same number of clients. Each is warmed up for a second. */
 export async function readRow(bench: Bench, load: Side, { name, urls, authorization, bare, clients, least }: Read): Promise<Row> {
   const ourRound = (seconds: number): Promise<LoadResult> => load.ask({ method: 'GET', urls, authorization, clients, seconds });
   const bareRound = async (seconds: number): Promise<number> => {

@@ -1,17 +1,17 @@
-/** Several rounds of one figure. */
+/** One measurement in several rounds. */
 export interface Figure {
   median: number;
   /** Lowest and highest round. */
   spread: [number, number];
 }
 
-/** One row of the bench: ours beside the limit measured in the same run. */
+/** One row of the bench: the product compared with the limit measured in the same run. */
 export interface Row {
   name: string;
   unit: string;
   ours: Figure;
   limit: Figure | null;
-  /** What the row is judged by, such as `63 %` of the limit. */
+  /** The value that is compared with the aim, such as `63 %` of the limit. */
   result: string;
   aim: string;
   met: boolean;
@@ -24,27 +24,27 @@ export function figure(rounds: readonly number[]): Figure {
   return { median: middle, spread: [sorted[0] ?? 0, sorted.at(-1) ?? 0] };
 }
 
-/** The value below which `share` of the values lie. */
+/** The percentile: `share` of the values are below it. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 }
 
-/** A row whose aim is a share of the limit, more being better. */
+/** A row whose aim is at least a share of the limit; more is better. */
 export function shareRow(name: string, unit: string, ours: readonly number[], limit: readonly number[], least: number): Row {
   const [mine, bound] = [figure(ours), figure(limit)];
   const share = mine.median / bound.median;
   return { name, unit, ours: mine, limit: bound, result: `${(share * 100).toFixed(0)} %`, aim: `≥ ${least * 100} %`, met: share >= least };
 }
 
-/** A row whose aim is at most a multiple of the limit, less being better. */
+/** A row whose aim is at most a multiple of the limit; less is better. */
 export function multipleRow(name: string, unit: string, ours: readonly number[], limit: readonly number[], most: number): Row {
   const [mine, bound] = [figure(ours), figure(limit)];
   const multiple = mine.median / bound.median;
   return { name, unit, ours: mine, limit: bound, result: `${multiple.toFixed(2)} ×`, aim: `≤ ${most} ×`, met: multiple <= most };
 }
 
-/** A row whose aim is at most so much above the limit, or in all when there is none. */
+/** A row whose aim is at most `most` above the limit, or at most `most` in total if there is no limit. */
 export function aboveRow(name: string, unit: string, ours: readonly number[], limit: readonly number[] | null, most: number): Row {
   const mine = figure(ours);
   const bound = limit && figure(limit);

@@ -9,17 +9,17 @@ import { createLog } from '../../lib/base/log.ts';
 import { type ApiPlatform, openApiPlatform } from '../../lib/store/platform.ts';
 import { freePort, type Stack, startStack } from '../harness/stack.ts';
 
-/** What every row works with. */
+/** What every row needs to run. */
 export interface Bench {
   stores: Stores;
-  /** Rounds of each figure. */
+  /** Rounds of each measurement. */
   rounds: number;
   /** Length of one round of load, in seconds. */
   seconds: number;
   say(line: string): void;
 }
 
-/** The product running on its own database, with a platform to look in and prepare by. */
+/** The product running on its own database, with a platform to inspect it and prepare data. */
 export interface Setting {
   env: Record<string, string>;
   config: Config;
@@ -28,7 +28,7 @@ export interface Setting {
   close(): Promise<void>;
 }
 
-/** Starts so many of each role on a fresh database of `bench`. */
+/** Starts `counts` processes of each role on a fresh database of `bench`. */
 export async function openSetting(
   bench: Bench,
   counts: { api: number; gateway: number; worker: number },
@@ -63,17 +63,17 @@ export async function openSetting(
   };
 }
 
-/** A helper process of the bench: a bare stack, or a swarm of sockets. Messages go by IPC. */
+/** A helper process of the bench: a bare stack, or a swarm of sockets. Messages use IPC. */
 export interface Side {
   child: ChildProcess;
-  /** Sends `message` and waits for the next one back. */
+  /** Sends `message` and waits for the next message from the process. */
   ask<T>(message: unknown): Promise<T>;
   /** Waits for the next message. */
   next<T>(): Promise<T>;
   close(): Promise<void>;
 }
 
-/** Starts `test/bench/bare/<name>` with `env` and waits until it says it is ready. */
+/** Starts `test/bench/bare/<name>` with `env` and waits until it is ready. */
 export async function openSide(name: string, env: Record<string, string>): Promise<Side & { port: number }> {
   const port = await freePort();
   const file = fileURLToPath(new URL(`./bare/${name}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url));

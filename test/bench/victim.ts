@@ -3,19 +3,19 @@ import type { Load, LoadResult } from './bare/load.ts';
 import { multipleRow, type Row } from './report.ts';
 import type { Bench, Setting, Side } from './setting.ts';
 
-/** Requests of others, and the requests that may slow them down. */
+/** Requests of the victims, and the requests that may slow them down. */
 export interface Attack {
   name: string;
   victim: Omit<Load, 'seconds'>;
   attack: Omit<Load, 'seconds'>;
-  /** The most that the victims' p99 may be of the one without the attack. */
+  /** The maximum ratio of the victims' p99 under attack to their p99 without it. */
   most: number;
 }
 
 const peakMb = async (setting: Setting): Promise<number> =>
   Number(/VmHWM:\s+(\d+)/.exec(await readFile(`/proc/${setting.stack.apis[0]?.pid()}/status`, 'utf8'))?.[1] ?? 0) / 1024;
 
-/** The victims' p99 under the attack, beside the one without it, round by round. Also prints the peak memory of the first api. Linux only. */
+/** The victims' p99 under attack, compared with the p99 without it, in each round. Also prints the peak memory of the first API process. Linux only. */
 export async function victimRow(
   bench: Bench,
   setting: Setting,

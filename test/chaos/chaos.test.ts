@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { type ChaosPlan, runChaos, summary } from './chaos.ts';
 import { type ChaosStores, startChaosStores } from './stores.ts';
 
-/** The short form of `npm run chaos`: real processes, on stores of its own with durable settings. */
+/** The short form of `npm run chaos`: real processes, on separate stores with durable settings. */
 describe('chaos: bots and people under SIGKILL', () => {
   let course: string[] = [];
   const plan: ChaosPlan = {
@@ -32,7 +32,7 @@ describe('chaos: bots and people under SIGKILL', () => {
     course = [];
   });
   afterEach(function () {
-    if (this.currentTest?.isFailed()) process.stderr.write(`${course.join('\n')}\n`); // where it stopped
+    if (this.currentTest?.isFailed()) process.stderr.write(`${course.join('\n')}\n`); // the steps before the failure
   });
 
   it('every role and store killed, workers paused, subscriptions cut: nothing is lost, doubled or out of order, and sessions go on', async () => {

@@ -17,31 +17,31 @@ import type { ChaosStores } from './stores.ts';
 export interface ChaosPlan extends Sizes {
   seconds: number;
   postsPerSec: number;
-  /** Something goes wrong so often, in milliseconds. */
+  /** Average time between two faults, in milliseconds. */
   faultEveryMs: number;
-  /** `gateways`: only these are killed, and subscriptions cut. */
+  /** `gateways`: only gateways are killed, and subscriptions cut. */
   faults: 'all' | 'gateways';
-  /** FAILPOINTS of all roles: of a negative control. */
+  /** FAILPOINTS of all roles, for a negative control. */
   failpoints?: string;
   report: (line: string) => void;
 }
 
-/** What came of it: the ledger's verdict, and what it took. */
+/** The result of a run: the ledger's `Verdict`, and the cost of the run. */
 export interface ChaosResult extends Verdict {
   resumes: number;
   invalidated: number;
   faults: number;
-  /** The share of one core that this process used, that of all cores that was busy, and the most memory that this process held, in MiB. */
+  /** The share of one core that this process used, the busy share of all cores, and the peak memory of this process in MiB. */
   driverCpu: number;
   machineCpu: number;
   driverMiB: number;
 }
 
 const progressMs = 10_000;
-/** How long nothing may be delivered before a run is judged, in milliseconds. */
+/** How long nothing may arrive before a run is judged, in milliseconds. */
 const stillMs = { run: 30_000, control: 3_000 };
 
-/** Measures from now on. */
+/** Starts measuring CPU and memory; the returned function reports them. */
 function startMeter(): () => Pick<ChaosResult, 'driverCpu' | 'machineCpu' | 'driverMiB'> {
   const all = (): number[] =>
     cpus().reduce(
@@ -63,7 +63,7 @@ function startMeter(): () => Pick<ChaosResult, 'driverCpu' | 'machineCpu' | 'dri
   };
 }
 
-/** Waits until every reader has everything, or nothing new has come for long. */
+/** Waits until every reader has every post, or nothing new has arrived for `patienceMs`. */
 async function settle(ledger: Ledger, patienceMs: number): Promise<void> {
   for (let last = -1, still = performance.now(); !ledger.isComplete() && performance.now() - still < patienceMs; ) {
     if (ledger.count() !== last) {
@@ -77,7 +77,7 @@ async function settle(ledger: Ledger, patienceMs: number): Promise<void> {
 const sumOf = (readers: readonly BotClient[], name: 'resumes' | 'invalidated'): number =>
   readers.reduce((sum, { stats }) => sum + stats[name], 0);
 
-/** Runs real processes on `stores` under load and faults, and judges what every reader was given. */
+/** Runs real processes on `stores` under load and faults, and judges what every reader received. */
 export async function runChaos(stores: ChaosStores, plan: ChaosPlan): Promise<ChaosResult> {
   const mongo = new URL(stores.mongodbUrl);
   const name = `chaos${randomBytes(4).toString('hex')}`;
@@ -138,12 +138,12 @@ export async function runChaos(stores: ChaosStores, plan: ChaosPlan): Promise<Ch
   }
 }
 
-/** The run in one line. */
+/** The result in one line. */
 export const summary = (result: ChaosResult): string =>
   `lost=${result.lost} doubled=${result.doubled} outOfOrder=${result.outOfOrder} silentHoles=${result.silentHoles} ` +
   `p50=${result.p50.toFixed(0)}ms p99=${result.p99.toFixed(0)}ms posted=${result.posted} delivered=${result.delivered} fetched=${result.fetched} ` +
   `resumes=${result.resumes} op9=${result.invalidated} faults=${result.faults} ` +
   `driver=${(result.driverCpu * 100).toFixed(0)}% of a core, ${result.driverMiB.toFixed(0)} MiB machine=${(result.machineCpu * 100).toFixed(0)}% busy`;
 
-/** Whether nothing went wrong that a reader would notice. */
+/** Whether a run had no fault that a reader would notice. */
 export const isGood = ({ lost, doubled, outOfOrder, silentHoles }: Verdict): boolean => lost + doubled + outOfOrder + silentHoles === 0;

@@ -6,22 +6,22 @@ import type { Stores } from '../../apps/local/stores.ts';
 import type { RedisCluster } from '../harness/redis-cluster.ts';
 import type { RoleProcess, Stack } from '../harness/stack.ts';
 
-/** Something that goes wrong, and is well again when `run` resolves. */
+/** A fault; everything works again when `run` resolves. */
 export interface Fault {
   name: string;
-  /** What it happens to: one thing goes wrong with it at a time. */
+  /** What the fault affects. A target has at most one fault at a time. */
   target: unknown;
   run: () => Promise<void>;
-  /** Whether nothing else may go wrong meanwhile. */
+  /** Whether no other fault may run at the same time. */
   isAlone?: boolean;
 }
 
-/** How long a process is paused at most: longer than a worker holds a batch and a node its lease. In milliseconds. */
+/** The maximum pause of a process, in milliseconds: longer than the lock of a worker's batch and a node's lease. */
 const pauseMostMs = 8_000;
-/** How much of its log Redis loses at most, in bytes. */
+/** The maximum number of bytes that Redis loses from the end of its log. */
 const cutMost = 100_000;
 
-/** Sends a signal to a process that may have ended. */
+/** Sends a signal to a process, which may have ended. */
 function signal(pid: number | undefined, name: NodeJS.Signals): void {
   try {
     if (pid !== undefined) process.kill(pid, name);
@@ -50,7 +50,7 @@ const pauseRole = (role: RoleProcess, at: number): Fault => ({
   },
 });
 
-/** Takes the end off the file that Redis writes last: what an everysec fsync loses when the machine goes down. */
+/** Cuts off the end of Redis' newest append-only file, as when the machine crashes between two fsyncs (`everysec`). */
 async function cutLog(dataDir: string): Promise<void> {
   const folder = join(dataDir, 'redis', 'appendonlydir');
   const numberOf = (name: string): number => Number(/\.(\d+)\.incr\.aof$/.exec(name)?.[1] ?? 0);
@@ -85,7 +85,7 @@ const killStore = (stores: Stores, which: keyof Stores['processes'], meanwhile?:
   },
 });
 
-/** Every subscription of every process is cut at the Redis nodes that `urls` name. */
+/** Cuts every subscription of every process at the Redis nodes in `urls`. */
 const cutSubscriptions = (urls: readonly string[]): Fault => ({
   name: 'CLIENT KILL TYPE pubsub',
   target: 'redis',
@@ -93,13 +93,13 @@ const cutSubscriptions = (urls: readonly string[]): Fault => ({
     for (const url of urls) {
       const redis = new Redis(url, { retryStrategy: () => 100 });
       redis.on('error', () => undefined);
-      await redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub').catch(() => undefined); // of a node that is down
+      await redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub').catch(() => undefined); // the node may be down
       redis.disconnect();
     }
   },
 });
 
-/** A master is killed; another node takes its place, and it comes back as its replica. */
+/** Kills a master and waits until a replica is promoted; the killed node then returns as a replica. */
 const killMaster = (cluster: RedisCluster): Fault => ({
   name: 'SIGKILL of a master',
   target: 'redis',
@@ -119,19 +119,19 @@ const killMaster = (cluster: RedisCluster): Fault => ({
   },
 });
 
-/** What goes wrong with Redis. */
+/** Faults of Redis. */
 export interface RedisFaults {
   cut: Fault;
   kills: Fault[];
 }
 
-/** What goes wrong with a Redis that was started in `dataDir` and is not supervised. */
+/** Faults of a Redis that was started in `dataDir` and is not supervised. */
 export const singleRedisFaults = (stores: Stores, dataDir: string): RedisFaults => ({
   cut: cutSubscriptions([stores.redisUrl]),
   kills: [killStore(stores, 'redis'), killStore(stores, 'redis', () => cutLog(dataDir))],
 });
 
-/** What goes wrong with a Redis Cluster. */
+/** Faults of a Redis Cluster. */
 export const clusterFaults = (cluster: RedisCluster): RedisFaults => ({
   cut: cutSubscriptions(
     cluster.nodes.map(({ port }) => `${cluster.url.replace(/^redis\+cluster/, 'redis').replace(/@.*/, '')}@127.0.0.1:${port}`),
@@ -139,19 +139,19 @@ export const clusterFaults = (cluster: RedisCluster): RedisFaults => ({
   kills: [killMaster(cluster), killMaster(cluster)],
 });
 
-/** What goes wrong between the log and clients. */
+/** Faults between the log and clients. */
 export const gatewayFaults = ({ gateways }: Stack, { cut }: RedisFaults): Fault[] => [
   ...gateways.map(killRole),
   ...gateways.map(() => cut),
 ];
 
-/** What goes wrong in processes. */
+/** Faults of processes. */
 export const roleFaults = ({ apis, gateways, workers }: Stack): Fault[] => [
   ...[apis, workers].flatMap((roles) => roles.map(killRole)),
   ...[gateways, workers].flatMap((roles) => roles.map(pauseRole)),
 ];
 
-/** What goes wrong with a database that is not supervised. */
+/** Faults of a database that is not supervised. */
 export const databaseFaults = (stores: Stores): Fault[] =>
   (['postgres', 'gateway', 'mongod'] as const).filter((name) => stores.processes[name]).map((name) => killStore(stores, name));
 
@@ -163,10 +163,10 @@ function shuffled<T>(list: readonly T[]): T[] {
     .map(({ one }) => one);
 }
 
-/** How much may be out of order at once. */
+/** The maximum number of concurrent faults. */
 const underWayMost = 2;
 
-/** Runs faults in a random order, each of them before any comes again, until `isOver`; resolves when all is well again. Answers how many. */
+/** Runs faults in a random order until `isOver`; each fault runs once before any is repeated. Resolves with their number when everything works again. */
 export async function injectFaults(
   faults: readonly Fault[],
   everyMs: number,

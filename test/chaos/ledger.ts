@@ -1,63 +1,63 @@
 import { idTimeMs } from '../../lib/base/ids.ts';
 
-/** What a fault run is judged by. A delivery is a post at a reader. */
+/** The result of a fault run. A delivery is one post that one reader has received. */
 export interface Verdict {
   posted: number;
-  /** Deliveries by events of the gateway. */
+  /** Deliveries as gateway events. */
   delivered: number;
-  /** Deliveries by requests after op 9. */
+  /** Deliveries as responses to requests after op 9. */
   fetched: number;
-  /** Posts that a reader has neither received nor fetched by the end. */
+  /** Posts that a reader has neither received nor fetched at the end. */
   lost: number;
-  /** Deliveries that came more than once within a session. */
+  /** Deliveries that arrived more than once within a session. */
   doubled: number;
-  /** Deliveries that came after a later post of the same channel. */
+  /** Deliveries that arrived after a later post of the same channel. */
   outOfOrder: number;
-  /** Posts since READY that a session left out although it went on with later ones of the channel, and those that did not come until the end. */
+  /** Posts after READY that a session skipped although it received later ones of the channel, and posts missing at the end. */
   silentHoles: number;
-  /** From 201 to the socket, in milliseconds. */
+  /** From the 201 to the event on the socket, in milliseconds. */
   p50: number;
   p99: number;
 }
 
-/** A post: the `n`th of its channel, from 0 on, and the id of its message. */
+/** A post: the `n`th of its channel, counted from 0, and its message id. */
 export interface Post {
   n: number;
   id: string;
 }
 
 /**
- * What every reader of a run has been given. Posts of a channel are made one after another, so each reader must receive them in that order and without gaps.
- * Only what is missing is kept: the size does not grow with the run.
+ * Records what every reader of a run has received. Posts of a channel are sent one after another, so each reader must receive them in that order and without
+ * gaps. Only missing posts are stored, so the size does not grow with the run.
  */
 export interface Ledger {
-  /** The next post of a channel was acknowledged. */
+  /** The API has acknowledged the next post of a channel. */
   posted(channel: number): void;
-  /** An event came to a reader. */
+  /** A reader has received an event. */
   received(reader: number, channel: number, post: Post): void;
-  /** Op 9: the reader's session is over, and it fetches what it lacks. */
+  /** Op 9: the reader's session has ended, and the reader fetches what it lacks. */
   invalidated(reader: number): void;
-  /** READY: a session has begun. Posts of before are the fetch's; the log may give some of them again, if it lost others. */
+  /** READY: a session has begun. Earlier posts are fetched; the log may deliver some of them again if it lost others. */
   began(reader: number): void;
-  /** The id of the last post before which a reader lacks nothing in a channel; empty when it has none. */
+  /** The id of the last post up to which a reader lacks nothing in a channel; empty if there is none. */
   lastId(reader: number, channel: number): string;
-  /** What a request answered of the channel's posts after `lastId`: all of them. */
+  /** A request returned all of the channel's posts after `lastId`. */
   fetched(reader: number, channel: number, posts: readonly Post[]): void;
   /** Whether every reader has every post. */
   isComplete(): boolean;
-  /** How many deliveries there were. */
+  /** The number of deliveries. */
   count(): number;
-  /** What readers lack, a line for each reader and channel. */
+  /** The posts that readers lack, one line for each reader and channel. */
   missing(): string[];
   judge(): Verdict;
 }
 
-/** What a reader has of a channel. */
+/** The state of one reader in one channel. */
 interface Track {
-  /** The first post that the session received, and the one that it must receive next; -1 until it received one. */
+  /** The first post that the session received, and the one that it must receive next; -1 before it has received one. */
   first: number;
   next: number;
-  /** All posts below it were fetched, or received in an earlier session. */
+  /** All posts below this number were fetched, or received in an earlier session. */
   covered: number;
   /** When the session began, in Unix milliseconds. */
   beganAt: number;
@@ -67,11 +67,11 @@ interface Track {
   lastId: string;
 }
 
-/** How many missing posts of a track are kept; those beyond are lost at once. */
+/** The maximum number of missing posts stored per track; further ones count as lost immediately. */
 const missingMost = 10_000;
-/** How many acknowledgements of a channel are kept, for latencies. */
+/** How many acknowledgment times are kept per channel, to compute latencies. */
 const acknowledgementsKept = 1024;
-/** Latencies are counted by powers of this. */
+/** Latencies are counted in buckets that grow by this factor. */
 const latencyBase = 1.1;
 const latencyBuckets = 150;
 
@@ -95,7 +95,7 @@ function createHistogram(): { add(ms: number): void; percentile(share: number): 
 
 const createTrack = (): Track => ({ first: -1, next: -1, covered: 0, beganAt: 0, missing: new Set(), isFetching: false, lastId: '' });
 
-/** A ledger. `channelsOf` names the channels of each reader. `note` is told of each hole that a session had when it ended. */
+/** Makes a ledger. `channelsOf` has the channels of each reader. Calls `note` for each anomaly, such as a hole that a session had when it ended. */
 export function createLedger(channelsOf: readonly (readonly number[])[], channels: number, note: (line: string) => void): Ledger {
   const posts = new Uint32Array(channels);
   const acknowledgedAt = Array.from({ length: channels }, () => new Float64Array(acknowledgementsKept));
@@ -112,7 +112,7 @@ export function createLedger(channelsOf: readonly (readonly number[])[], channel
       if (missing.size < missingMost) missing.add(n);
       else totals.overflowed++;
   };
-  /** How many posts the reader lacks. */
+  /** The number of posts that the reader lacks. */
   const lacks = ({ missing, next, covered }: Track, channel: number): number =>
     missing.size + Math.max(0, (posts[channel] ?? 0) - Math.max(next, covered));
   const holes = (): number =>
@@ -133,7 +133,7 @@ export function createLedger(channelsOf: readonly (readonly number[])[], channel
         else totals.outOfOrder++;
         return;
       }
-      // While the rest is being fetched nobody knows yet whether something is missing before the session's first post.
+      // While the reader is still fetching, it is unknown whether posts before the session's first one are missing.
       if (track.next !== -1) miss(track, track.next, n);
       else if (!track.isFetching) miss(track, track.covered, n);
       if (track.first === -1) track.first = n;

@@ -2,17 +2,17 @@ import type { ApiPlatform } from '../../lib/store/platform.ts';
 import { makePerson } from '../harness/factories.ts';
 import { makeWorld, type World } from '../harness/world.ts';
 
-/** How many of each there are. */
+/** The size of the population. */
 export interface Sizes {
   servers: number;
   channelsPerServer: number;
   bots: number;
   people: number;
-  /** In how many servers each reader is. */
+  /** How many servers each reader is in. */
   serversEach: number;
 }
 
-/** An account whose session is in the ledger. */
+/** An account whose session is recorded in the ledger. */
 export interface Reader {
   token: string;
   /** The value of an Authorization header. */
@@ -21,19 +21,19 @@ export interface Reader {
   channels: number[];
 }
 
-/** A channel of the run, and who posts there. */
+/** A channel of the run, and the Authorization header of the account that posts there. */
 export interface Channel {
   id: string;
   as: string;
 }
 
-/** Everybody and everything of a run. */
+/** All readers and channels of a run. */
 export interface Population {
   readers: Reader[];
   channels: Channel[];
 }
 
-/** Makes servers with text channels, and bots and people who are each in several of them. The owner of a server posts there, and is no reader. */
+/** Makes servers with text channels, and bots and people who are each in several servers. The owner of a server posts there and is not a reader. */
 export async function makePopulation(platform: ApiPlatform, sizes: Sizes): Promise<Population> {
   const { servers, channelsPerServer, bots, people, serversEach } = sizes;
   const worlds: World[] = [];
@@ -48,7 +48,7 @@ export async function makePopulation(platform: ApiPlatform, sizes: Sizes): Promi
     const own = Array.from({ length: Math.min(serversEach, servers) }, (_, i) => (home + i) % servers);
     for (const at of own) {
       const serverId = worlds[at]?.serverId as string;
-      // A bot is a member of the server that it was made with.
+      // A bot is already a member of the server that it was made with.
       if (!bot || at !== home) members.push({ _id: `${serverId}:${id}`, serverId, userId: id, bot, roles: [], joinedAt: new Date() });
     }
     const channelsIn = (at: number): number[] => Array.from({ length: channelsPerServer }, (_, i) => at * channelsPerServer + i);

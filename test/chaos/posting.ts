@@ -5,14 +5,14 @@ import type { Ledger } from './ledger.ts';
 import type { Channel } from './population.ts';
 import { send } from './requests.ts';
 
-/** A post that is not acknowledged after so long is reported, in milliseconds. */
+/** A post that is not acknowledged within this time is reported, in milliseconds. */
 const stuckMs = 10_000;
-/** How much of what could not be posted in time is made up for, in milliseconds. */
+/** The maximum delay that is made up for with faster posts, in milliseconds. */
 const backlogMs = 2_000;
-/** How soon a post that was not acknowledged is sent again, in milliseconds. */
+/** The pause before a post that was not acknowledged is sent again, in milliseconds. */
 const againMs = 100;
 
-/** What posting in a channel needs. */
+/** What is needed to post in a channel. */
 export interface Posting {
   stack: Stack;
   ledger: Ledger;
@@ -23,7 +23,7 @@ export interface Posting {
 }
 
 /**
- * Posts `<channel> <n>` into a channel at its pace, one message after another: each is sent to one API after the other, under one Idempotency-Key, until it is
+ * Posts `<channel> <n>` into a channel at a constant rate, one message after another. Each is sent under one Idempotency-Key to the APIs in turn, until it is
  * acknowledged.
  */
 export async function postInto({ id, as }: Channel, channel: number, { stack, ledger, gapMs, isOver, report }: Posting): Promise<void> {

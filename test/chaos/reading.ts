@@ -8,16 +8,16 @@ import type { Population } from './population.ts';
 import { send } from './requests.ts';
 
 const pageSize = 100;
-/** How soon a request that failed is sent again, in milliseconds. */
+/** The pause before a failed request is sent again, in milliseconds. */
 const againMs = 200;
 
-/** The channel and number that a post says, with its id. */
+/** The channel and number in a post's content, with the message id. */
 function readPost(message: Pick<Message, 'id' | 'content'>): { channel: number; post: Post } {
   const [channel = -1, n = -1] = message.content.split(' ').map(Number);
   return { channel, post: { n, id: message.id } };
 }
 
-/** Connects a reader, notes what it receives in the ledger, resumes it after every interruption, and fetches what it lacks after op 9. */
+/** Connects a reader, records what it receives in the ledger, resumes it after every interruption, and fetches what it lacks after op 9. */
 export function connectReader(stack: Stack, { readers, channels }: Population, reader: number, ledger: Ledger): BotClient {
   const { token, as, channels: own } = readers[reader] as Population['readers'][number];
   let sessions = 0;
@@ -48,14 +48,14 @@ export function connectReader(stack: Stack, { readers, channels }: Population, r
     }
     return posts;
   };
-  /** As a client does that begins anew: what is newest in each channel, and then the messages of those where it lacks some. */
+  /** Fetches like a client with a new session: first the newest message id of each channel, then the messages of the channels where it lacks some. */
   const fetchMissed = async (session: number): Promise<void> => {
     const newest = await newestIn();
     for (const channel of own) {
       const { id = '' } = channels[channel] ?? {};
       const from = ledger.lastId(reader, channel);
       const posts = (newest.get(id) ?? '') > from ? await postsAfter(id, from) : [];
-      if (closed || session !== sessions) return; // op 9 came again
+      if (closed || session !== sessions) return; // op 9 was received again
       ledger.fetched(reader, channel, posts);
     }
   };

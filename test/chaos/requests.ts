@@ -1,16 +1,16 @@
 import { Agent, request } from 'node:http';
 
 const agent = new Agent({ keepAlive: true, maxSockets: 64 });
-/** How long an answer may take, in milliseconds. */
+/** The maximum time of a request, in milliseconds. */
 const answerMs = 10_000;
 
-/** An answer of the API; status 0 when none came. */
+/** A response of the API; status 0 if there was none. */
 export interface Answer {
   status: number;
   body: unknown;
 }
 
-/** Sends a request as `as`. Never rejects. */
+/** Sends a request with the Authorization header `as`. Never rejects. */
 export function send(method: string, url: string, as: string, body?: object, headers: Record<string, string> = {}): Promise<Answer> {
   return new Promise((resolve) => {
     const none = (): void => resolve({ status: 0, body: null });

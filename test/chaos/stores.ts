@@ -14,7 +14,7 @@ export interface ChaosStores {
   close(): Promise<void>;
 }
 
-/** Starts stores with durable settings, in a folder of their own: a database, and one Redis or a cluster. They are not started again when they end. */
+/** Starts stores with durable settings in a separate folder: a database, and one Redis or a cluster. They are not restarted when they end. */
 export async function startChaosStores(isCluster: boolean, report?: (line: string) => void): Promise<ChaosStores> {
   const dataDir = await mkdtemp(join(tmpdir(), 'parlance-chaos-'));
   const only = isCluster ? { only: 'mongo' as const } : {};

@@ -8,7 +8,7 @@ export interface Frame {
   t?: string;
 }
 
-/** A gateway client under test: it keeps every frame, and waits for those that a test asks for. */
+/** A gateway client under test. It stores every frame, and waits for the frames that a test asks for. */
 export class Client {
   readonly ws: WebSocket;
   readonly frames: Frame[] = [];
@@ -49,7 +49,7 @@ export class Client {
     }
   }
 
-  /** The next frame with `op`; those before it are passed over. */
+  /** The next frame with `op` (and event name `t`, if given); earlier frames are skipped. */
   async until(op: number, t?: string): Promise<Frame> {
     for (;;) {
       const frame = await this.next();
@@ -78,13 +78,13 @@ export class Client {
     return (await this.until(0, 'READY')) as Frame & { d: { sessionId: string; servers: string[] } };
   }
 
-  /** Watches these accounts and waits for the answer: those that are offline. What else came until then is in `frames`. */
+  /** Watches these accounts and waits for the reply; returns those that are offline. Frames that arrived before the reply are in `frames`. */
   async watch(...accounts: readonly { id: string }[]): Promise<unknown> {
     this.send({ op: 3, d: { watch: accounts.map(({ id }) => id) } });
     return (await this.until(3)).d.offline;
   }
 
-  /** Asks to resume, after hello. */
+  /** Sends a resume after the hello. */
   async resume(token: string, sessionId: string, seq: string): Promise<void> {
     await this.until(10);
     this.send({ op: 6, d: { token, sessionId, seq } });
@@ -96,7 +96,7 @@ export class Client {
     await this.until(11);
   }
 
-  /** Cuts the connection without a close frame. */
+  /** Closes the connection without a close frame. */
   cut(): Promise<number> {
     this.ws.terminate();
     return this.closed;

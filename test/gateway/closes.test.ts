@@ -115,7 +115,7 @@ describe('gateway: what closes a socket', () => {
     let held = 0;
     while (isOpen()) {
       await world.post(server, channel, `${posted++} ${'x'.repeat(200_000)}`);
-      // One at a time: a flood would make Redis cut the subscription, and what is read after that waits for its reader.
+      // One post at a time: with more, Redis would cut the subscription, and reading what was missed waits for a slow client.
       const last = await world.worker.lastNumber(serverPlace(server));
       while (isOpen() && (node.lanes[0]?.seen ?? 0) < (last ?? 0)) await new Promise((resolve) => setImmediate(resolve));
       held = Math.max(held, session.socket.raw.writableLength);

@@ -97,7 +97,7 @@ describe('gateway: faults', () => {
     for (const client of clients) ids.push((await client.identify(bot.token)).d.sessionId);
     await world.post(server, channel, 'acknowledged');
     for (const client of clients) await client.events(1);
-    // As after a crash without the last writes: the counter is one lower, and another run has it.
+    // Simulates a crash that lost the last writes: the counter is one lower, and the state is from another Redis process.
     await redis.multi().decr(`${at}n`).hset(`${at}state`, 'run', 'before').exec();
     for (const [i, client] of clients.entries()) {
       expect((await client.until(9)).d).to.include({ resumable: false });

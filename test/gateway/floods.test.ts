@@ -30,7 +30,7 @@ describe('gateway: what one socket and one address may send', () => {
   const at = (address: string, path = '/'): Client => new Client(node.port, path, { 'x-forwarded-for': address });
   const fromNewAddress = (): Client => at(`2001:db8:${Math.trunc(Math.random() * 0xffff).toString(16)}::1`);
 
-  /** Each takes what the socket has sent already: `identify` is a frame. */
+  /** Each flood takes into account what the socket has sent already: `identify` is a frame. */
   const floods: [what: string, code: number, flood: (client: Client, mostFrames: number, mostBytes: number) => void][] = [
     ['heartbeats', 4008, (client, most) => repeat(most + 1, () => client.send(heartbeat))],
     ['pings', 4008, ({ ws }, most) => repeat(most + 1, () => ws.ping())],
@@ -79,7 +79,7 @@ describe('gateway: what one socket and one address may send', () => {
     const pongs = Buffer.from('8a8000000000'.repeat(10_000), 'hex');
     const flood = setInterval(() => raw.writableLength < 10_000_000 && raw.write(pongs), 1);
     await gone;
-    // One read of the connection is 64 KiB: what it had read before it counted the first of them, and no more.
+    // One read of the connection is 64 KiB. The node may have read that much before it counted the first frames, but no more.
     expect(socket.raw.bytesRead).to.be.at.most(earlyBytes + 2 * 65_536);
   });
 

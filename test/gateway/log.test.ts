@@ -46,7 +46,7 @@ describe('the log', () => {
     await world.worker.append('server:once', [one]);
     expect(await entriesOf('server:once')).to.have.length(1);
     expect(await redis.pttl(`${keys.partition(0)}mark:server:once:${one.id}`)).to.be.within(1, 600_000);
-    // Redis has lost all, and a worker comes that read the event before it was acknowledged.
+    // Redis has lost the marks, and a worker appends again that read the event before it was acknowledged.
     await redis.del(`${keys.partition(0)}mark:server:once:${one.id}`);
     await world.worker.settleMarks('server:once', [one.id]);
     await world.worker.confirm(await world.worker.append('server:once', [one]));
@@ -158,7 +158,7 @@ describe('the log', () => {
   describe('epochs', () => {
     let at: string;
     let own: Keys;
-    /** A worker that acknowledges what it appends. */
+    /** A worker that acknowledges the events it appends. */
     const process = (
       evidence: Evidence = { read: () => Promise.resolve(0), note: () => Promise.resolve() },
     ): { append: (...what: Parameters<Appender['append']>) => Promise<void>; losses: () => number } => {
@@ -168,7 +168,7 @@ describe('the log', () => {
       const confirm = createConfirm(redis, own, evidence, epochs);
       return { append: async (place, events) => confirm(await append(place, events)), losses: () => losses };
     };
-    /** As after a restart that lost so many numbers. */
+    /** Simulates a restart of Redis that lost this many numbers. */
     const restart = (lost: number): Promise<unknown> => redis.multi().decrby(`${at}n`, lost).hset(`${at}state`, 'run', 'before').exec();
     beforeEach(() => {
       own = createKeys(`${world.config.REDIS_PREFIX}-${world.worker.ids.next()}`, 1);

@@ -11,7 +11,7 @@ import { contents } from './world.ts';
 /** How many steps a run takes. */
 const stepCount = 120;
 
-/** Runs the steps that follow from `seed`, and compares what each session is given with the reference. `note` is told each step. */
+/** Runs the steps determined by `seed`, and compares what each session receives with the reference. Calls `note` with each step. */
 export async function runModel({ world, redisUrl, links, database }: Stage, seed: number, note: (step: string) => void): Promise<void> {
   const { db, versions, ids } = world.worker;
   const dice = createDice(seed);
@@ -20,9 +20,9 @@ export async function runModel({ world, redisUrl, links, database }: Stage, seed
   const channels: ModelChannel[] = [];
   const members: Member[] = [];
   let posts = 0;
-  /** Whether a post may not have been noticed yet. Redis loses none without the connection, so no client may leave with a position beyond it. */
+  /** Whether nodes may not have received a post yet. Real publications are lost only with the connection, so no client may leave with a later position. */
   let isUnheard = false;
-  /** Whether acknowledged entries were lost, so that op 9 is due. */
+  /** Whether acknowledged entries were lost, so that op 9 is expected. */
   let isLossy = false;
 
   const changeRules = async (server: ModelServer, write: () => Promise<unknown>): Promise<void> => {
@@ -61,7 +61,7 @@ export async function runModel({ world, redisUrl, links, database }: Stage, seed
     }
   };
   const isOpen = ({ client }: Member): boolean => (client?.ws.readyState ?? WebSocket.CLOSED) <= WebSocket.OPEN;
-  /** Connects the member to any node, again until it is ready or has resumed. */
+  /** Connects the member to random nodes until it is ready or has resumed. */
   const enter = async (one: Member): Promise<void> => {
     for (let greeted = ''; !greeted; ) {
       links[1].mend();
@@ -90,7 +90,7 @@ export async function runModel({ world, redisUrl, links, database }: Stage, seed
     note(`${one.id} is away at ${one.s}`);
     if (one.sessionId) one.expected.left();
   };
-  /** Waits until every session was given what it is to be given, and compares. */
+  /** Waits until every session has received what it must receive, and compares. */
   const settle = async (): Promise<void> => {
     note('settle');
     links[1].mend();
@@ -135,7 +135,7 @@ export async function runModel({ world, redisUrl, links, database }: Stage, seed
     await versions.changing({ members: [[id, one.id]] }, () => db.members.updateOne({ _id: `${id}:${one.id}` }, { $set: { roles } }));
     one.expected.changed();
   };
-  /** Lets a member join or leave; it is told at once, or after another post. */
+  /** Makes a member join or leave. The account's event is appended at once, or after another post. */
   const move = async (one: Member, server: ModelServer): Promise<void> => {
     const isMember = server.members.has(one.id);
     note(`${one.id} ${isMember ? 'leaves' : 'joins'} ${server.id}`);
@@ -153,7 +153,7 @@ export async function runModel({ world, redisUrl, links, database }: Stage, seed
     return node.lanes.every(({ k }) => node.log.isUp(k));
   };
   const untilUp = (): Promise<void> => until(() => world.worker.redisUp() && isUp(0) && isUp(1), 'Redis');
-  /** Redis is restarted without the posts of now, or without having lost anything. */
+  /** Restarts Redis without the last posts, or without any loss. */
   const loseWrites = async (): Promise<void> => {
     note('snapshot');
     await settle();

@@ -17,11 +17,11 @@ describe('gateway: presence after faults, in three partitions', () => {
   after(() => here.close());
   beforeEach(() => here.begin());
 
-  /** Publishes as `worker` with these powers over presence. */
+  /** Publishes as `worker`, with some functions of its presence API replaced. */
   const publishAs = (worker: WorkerPlatform, powers: Partial<WorkerPlatform['presences']>): Promise<void> =>
     publishPresences({ ...worker, presences: { ...worker.presences, ...powers } });
 
-  /** A person who watches these accounts, and a bot that asked for presences. */
+  /** A person who watches these accounts, and a bot that subscribes to presences. */
   const listeners = async (...accounts: Someone[]): Promise<[Client, Client]> => {
     const bot = await here.connect(await here.world.someone('bot', here.server), 1, ['PRESENCE_UPDATE']);
     const clients: [Client, Client] = [await here.watcher(...accounts), bot];
@@ -63,7 +63,7 @@ describe('gateway: presence after faults, in three partitions', () => {
     const client = await here.connect(one);
     await publishAs(worker, {
       async publish(due, presence, servers) {
-        // It found the account online; before it says so, the account disconnects, and another worker publishes that nothing changed.
+        // The worker has read the account as online. Before it publishes, the account disconnects, and another worker finds nothing to publish.
         if (due.accountId === one.id && presence.status === 'online') {
           await here.leave(client, one);
           await here.publish();

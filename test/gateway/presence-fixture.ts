@@ -7,33 +7,33 @@ import { type Someone, startWorld, type World } from './world.ts';
 /** A presence that a client received: account, status and custom status. */
 export type Seen = [userId: string, status: unknown, customStatus: unknown];
 
-/** Two gateway nodes, an API, and a worker that publishes presences when a test says so. */
+/** Two gateway nodes, an API, and a worker that publishes presences when a test calls `publish`. */
 export interface PresenceFixture {
   world: World;
-  /** A server of this test. */
+  /** The server of this test. */
   server: string;
-  /** An account in every server of this test, whose changes end what a client has received. */
+  /** An account in every server of this test. Its changes mark the end of what `received` returns. */
   marker: Someone;
   begin(): Promise<void>;
-  /** A further server. */
+  /** Makes another server. */
   another(): Promise<string>;
   publish(): Promise<void>;
   patch(one: Someone, kind: 'Bot' | 'Bearer', body: unknown): Promise<void>;
-  /** Connects an account; a bot asks for these events. */
+  /** Connects an account; a bot subscribes to `events`. */
   connect(one: Someone, node?: number, events?: string[]): Promise<Client>;
-  /** A new person of the server who watches these accounts, on the second node. */
+  /** A new person in the server who watches these accounts, on the second node. */
   watcher(...accounts: Someone[]): Promise<Client>;
-  /** Ends a client's session, or cuts its socket (null), and waits until the node has given it up. */
+  /** Ends a client's session, or cuts its socket (null), and waits until the node has released it. */
   leave(client: Client, one: Someone, code?: number | null): Promise<void>;
-  /** Sessions of these accounts on a node of their own, which dies or lives as the test says. */
+  /** Opens sessions of these accounts on a separate node, which the test lets live or die. */
   onTheirOwnNode(...accounts: Someone[]): Promise<{ lives(): Promise<void>; dies(): Promise<void> }>;
   dm(one: Someone, other: Someone, bots?: string[]): Promise<unknown>;
-  /** Publishes what is due, and answers the presences that each client received since it was asked last. Clients must watch the marker, or be bots that asked. */
+  /** Publishes pending presences, and returns those that each client received since the last call. Clients must watch the marker, or be subscribed bots. */
   received(...clients: Client[]): Promise<Seen[][]>;
   close(): Promise<void>;
 }
 
-/** Starts them over so many partitions. */
+/** Starts the fixture with this many partitions. */
 export async function startPresences(partitions: string): Promise<PresenceFixture> {
   const world = await startWorld(2, { LOG_PARTITIONS: partitions });
   const { MONGODB_URL, REDIS_PREFIX } = world.config;
@@ -41,7 +41,7 @@ export async function startPresences(partitions: string): Promise<PresenceFixtur
   const { sessions } = world.nodes[0]?.platform ?? expect.fail();
   const marker = await world.someone('person');
   await world.connect().identify(marker.token);
-  /** The nodes of their own that live. */
+  /** The separate nodes that are alive. */
   const alive = new Set<string>();
   const beat = setInterval(() => {
     for (const node of alive) void sessions.renewLease(node).catch(() => undefined);

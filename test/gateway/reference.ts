@@ -1,17 +1,17 @@
 import { expect } from 'chai';
 import type { Overwrite } from '../../lib/base/permissions.ts';
 
-/** View Channel. */
+/** The bit of View Channel. */
 export const view = 1;
 
-/** A server of the model. Its one role is `roleId`. */
+/** A server of the model. It has one role, `roleId`. */
 export interface ModelServer {
   id: string;
   roleId: string;
-  /** Whether @everyone, and the role, may view channels. */
+  /** Whether @everyone may view channels, and whether the role may. */
   everyoneViews: boolean;
   roleViews: boolean;
-  /** Who is in it, and whether they have the role. */
+  /** Its members, and whether they have the role. */
   members: Map<string, { hasRole: boolean }>;
 }
 
@@ -22,7 +22,7 @@ export interface ModelChannel {
   overwrites: Map<string, Overwrite>;
 }
 
-/** Whether an account may view a channel: roles of the server, then the overwrites of @everyone, of the role, and of the account. */
+/** Whether an account may view a channel, by the roles of the server, then the overwrites of @everyone, of the role, and of the account. */
 export function mayView(accountId: string, { server, overwrites }: ModelChannel): boolean {
   const member = server.members.get(accountId);
   if (!member) return false;
@@ -42,39 +42,39 @@ export interface ModelPost {
 }
 
 /**
- * Whether a session gets a post. `may`: what decides about it changed after it was appended and before the session was known to have been given it, so that either
- * is right.
+ * Whether a session receives a post. `may`: the access rules changed after the post was appended and before the session was known to have received it, so both
+ * outcomes are correct.
  */
 type Due = 'must' | 'may' | 'never';
 
-/** What a session of an account must be given. */
+/** The posts that a session of an account must receive. */
 export interface Expectation {
   /** A post was appended. */
   posted(post: ModelPost): void;
-  /** The rules, or the account's membership, changed. */
+  /** The rules or the account's membership changed. */
   changed(): void;
-  /** The session's client is gone: what it misses is judged when it resumes. */
+  /** The session's client disconnected; what it misses is checked when it resumes. */
   left(): void;
   resumed(): void;
-  /** There is no session: what was missed is fetched. */
+  /** The session has ended; the client fetches what it missed. */
   invalidated(): void;
   /** A session began. */
   began(): void;
   given(n: number): void;
-  /** Checks what was given since the last call. A session with a client must have been given everything by now. */
+  /** Checks the posts received since the last call. A session with a connected client must have received everything by now. */
   check(who: string): void;
 }
 
 interface Pending {
   post: ModelPost;
   due: Due;
-  /** The membership under which it was posted: who left and joined again is not given what came before. */
+  /** The membership at the time of the post: an account that left and joined again does not receive earlier posts. */
   membership: unknown;
-  /** The session was live and was not to be given it. A resume from before it gives it when it may be seen by then. */
+  /** The session was live and must not receive the post. A resume from an earlier position delivers it if it may be viewed by then. */
   isPassed: boolean;
 }
 
-/** Nothing is expected yet, and there is no session. */
+/** Makes an expectation without posts and without a session. */
 export function createExpectation(accountId: string): Expectation {
   const pending = new Map<number, Pending>();
   let given: number[] = [];

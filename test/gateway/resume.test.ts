@@ -3,7 +3,7 @@ import { limits } from '../../lib/base/limits.ts';
 import type { Client } from './client.ts';
 import { contents, type Someone, startWorld, type World } from './world.ts';
 
-/** Does `work` for 0 to count - 1, begun in that order, fifty at a time: more would outrun the 300 ms that a command may take. */
+/** Calls `work` for 0 to count - 1 in that order, fifty at a time: more would exceed the 300 ms that a command may take. */
 async function all(count: number, work: (i: number) => Promise<unknown>): Promise<void> {
   for (let from = 0; from < count; from += 50)
     await Promise.all(Array.from({ length: Math.min(50, count - from) }, (_, i) => work(from + i)));
@@ -144,7 +144,7 @@ describe('gateway: resume', () => {
       client.ws.close(code);
       await client.closed;
       const again = world.connect();
-      // The close reaches the node before the next socket does; the session's end reaches Redis before its resume.
+      // The node processes the close before the next socket's messages, and Redis ends the session before the resume.
       await again.resume(bot.token, id, s);
       expect((await again.next()).d).to.deep.include(invalid.d);
     });

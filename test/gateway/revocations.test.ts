@@ -19,46 +19,46 @@ import {
 } from '../harness/factories.ts';
 import { startNode, startWhole, type TestNode, type Whole } from '../harness/whole.ts';
 
-/** How many; 1,000 take one to five minutes. */
+/** How many rounds; 1,000 take one to five minutes. */
 const rounds = Number(process.env.ROUNDS ?? 200);
 const serverCount = 3;
-/** How many people, and how many bots, of a server are on each node. */
+/** How many people, and how many bots, of each server are connected to each node. */
 const ofEachKind = 3;
 const view = 1;
-/** The channels of a server, by what decides who views them: everyone does, a role shows it, and everyone does until the whole channel is hidden. */
+/** The channels of a server: everyone views `open`; a role shows `byRole`; everyone views `hall` until it is hidden for everyone. */
 const memberChannels = ['open', 'byRole'] as const;
 const channelNames = [...memberChannels, 'hall'] as const;
 type ChannelName = (typeof channelNames)[number];
 
-/** A session that notes the numbers of the posts that it received, by channel. */
+/** A session that records the contents of the posts that it receives. */
 interface Listener {
   client: BotClient;
   received: Set<string>;
-  /** Resolves when it has received this. */
+  /** Resolves when the session has received this content. */
   receives(content: string): Promise<void>;
 }
 
-/** Who loses and gets back what they may view. */
+/** An account that loses access and gets it back. */
 interface Victim extends Listener {
   caller: Caller;
   bot: Bot | null;
   node: number;
 }
 
-/** A server in which somebody posts all the time. */
+/** A server in which the owner posts continuously. */
 interface Flow {
   place: Place;
   channels: Record<ChannelName, string>;
   roleId: string;
   code: string;
   victims: Victim[];
-  /** The number of the next post that is sent. A post says `<channel> <number>`. */
+  /** The number of the next post that is sent. The content of a post is `<server> <channel> <number>`. */
   next: number;
-  /** The sessions of the owner, one on each node. */
+  /** The owner's sessions, one on each node. */
   observers: Listener[];
 }
 
-/** Takes something away from a victim, or gives it back. */
+/** Takes access away from a victim, or gives it back. */
 type Change = (flow: Flow, victim: Victim) => Promise<unknown>;
 
 describe('gateway: after a ban or hiding was answered', function () {
@@ -102,7 +102,7 @@ describe('gateway: after a ban or hiding was answered', function () {
   };
   const overwritePath = ({ channels }: Flow, { caller }: Victim): string => `/api/channels/${channels.open}/overwrites/${caller.id}`;
 
-  /** What each change takes away, and how it is given back. */
+  /** Each change: the channels that it takes away, how it does so, and how access is given back. */
   const changes: [what: string, takes: readonly ChannelName[], take: Change, give: Change][] = [
     [
       'a ban',
@@ -182,17 +182,17 @@ describe('gateway: after a ban or hiding was answered', function () {
       ).then(() => flow.next++);
   };
   const contentOf = ({ place }: Flow, name: ChannelName, n: number): string => `${place.id} ${name} ${n}`;
-  /** Resolves when the victim has received what was appended before. */
+  /** Resolves when the victim has received everything that was appended before. */
   const caughtUp = async (victim: Victim): Promise<void> => {
     const id = whole.worker.ids.next();
     const mark = { id, name: 'MESSAGE_CREATE' as const, payload: JSON.stringify({ id }), onlyAccount: victim.caller.id };
     await whole.worker.append(accountPlace(victim.caller.id), [mark]);
     await victim.receives(id);
   };
-  /** One round: what was posted after the answer must not come, and after it was given back new posts come again. */
+  /** One round: posts after the response must not arrive; after access is given back, new posts arrive again. */
   const runRound = async (flow: Flow, victim: Victim, [what, names, take, give]: (typeof changes)[number]): Promise<void> => {
     await take(flow, victim);
-    const first = flow.next + 1; // the posts of `next` may have been sent before
+    const first = flow.next + 1; // posts numbered `next` may already have been sent
     for (const name of names) await flow.observers[victim.node]?.receives(contentOf(flow, name, first));
     await caughtUp(victim);
     const leaked = names.filter((name) => victim.received.has(contentOf(flow, name, first)));
@@ -202,7 +202,7 @@ describe('gateway: after a ban or hiding was answered', function () {
     for (const name of names) await victim.receives(contentOf(flow, name, again));
   };
 
-  /** A round that hides a channel from everybody: none of the posts after the answer must come. */
+  /** A round that hides a channel from everyone: no post after the response may arrive. */
   const hideRound = async (flow: Flow): Promise<void> => {
     const { channels, place, victims, observers } = flow;
     await setOverwrite(whole, owner, channels.hall, place.id, 0, view);

@@ -1,8 +1,8 @@
 import { Redis } from 'ioredis';
 
-/** The keys of an installation as they were. */
+/** The saved keys of an installation. */
 export interface Snapshot {
-  /** Puts them back, as a restart of Redis does that lost what was written since. */
+  /** Restores the keys, like a restart of Redis that lost everything written since. */
   restore(): Promise<void>;
 }
 

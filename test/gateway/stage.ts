@@ -10,22 +10,22 @@ export interface Member extends Someone {
   client: Client | null;
   sessionId: string;
   s: string;
-  /** How many of its frames were looked at. */
+  /** How many of its frames have been checked. */
   taken: number;
   expected: Expectation;
 }
 
-/** A worker and two nodes. The second node reaches its stores through proxies of its own. */
+/** A worker and two nodes. The second node reaches its stores through separate proxies. */
 export interface Stage {
   world: World;
   /** The Redis behind the proxies. */
   redisUrl: string;
-  /** Between Redis and the worker and the first node; between Redis and the second node. */
+  /** The proxy between Redis and the worker and first node, and the proxy between Redis and the second node. */
   links: readonly [TcpProxy, TcpProxy];
   database: TcpProxy;
 }
 
-/** Numbers from 0 on that follow from `seed`. */
+/** A reproducible random generator: returns integers from 0 to `below` - 1, determined by `seed`. */
 export function createDice(seed: number): (below: number) => number {
   let x = (seed * 2_654_435_761) >>> 0 || 1;
   return (below) => {

@@ -24,7 +24,7 @@ export interface TestNode extends Gateway {
   platform: GatewayPlatform;
 }
 
-/** Gateway nodes over one database and Redis prefix, and a worker that feeds them. */
+/** Gateway nodes on one database and Redis prefix, and a worker that appends their events. */
 export class World {
   readonly config: Config;
   readonly worker: WorkerPlatform;
@@ -36,7 +36,7 @@ export class World {
     this.worker = worker;
   }
 
-  /** Starts a node more. */
+  /** Starts another node. */
   async addNode(changes: Partial<Config> = {}): Promise<TestNode> {
     const config = { ...this.config, ...changes };
     const platform = await openGatewayPlatform(config, createLog('gateway', config.LOG_LEVEL));
@@ -51,14 +51,14 @@ export class World {
     return client;
   }
 
-  /** A new session of an account. */
+  /** Opens a new session of an account. */
   async begin(who: Someone, node = 0): Promise<{ client: Client; id: string; s: string }> {
     const client = this.connect(node);
     const { d, s } = await client.identify(who.token);
     return { client, id: d.sessionId, s: String(s) };
   }
 
-  /** A bot or person in these servers. */
+  /** Makes a bot or person who is a member of these servers. */
   async someone(kind: 'bot' | 'person', ...serverIds: string[]): Promise<Someone> {
     const { ids, db } = this.worker;
     const id = ids.next();
@@ -78,7 +78,7 @@ export class World {
     return { id, token };
   }
 
-  /** A further token of an account, with its id. */
+  /** Makes another token of an account; returns it with its id. */
   async anotherToken(accountId: string, kind: 'bot' | 'person' = 'person'): Promise<{ token: string; _id: string }> {
     const _id = this.worker.ids.next();
     const { token, hash } = newToken(_id);
@@ -116,12 +116,12 @@ export class World {
     return id;
   }
 
-  /** Changes access data as the API does: versions before and after, and a word to the nodes. */
+  /** Changes access data as the API does: raises versions before and after, and notifies the nodes. */
   changing<T>(serverId: string | null, accounts: string[], write: () => Promise<T>, credentials = false): Promise<T> {
     return this.worker.versions.changing({ servers: serverId ? [serverId] : [], accounts, credentials }, write);
   }
 
-  /** Makes an account a member; what it answers tells the account so. */
+  /** Makes an account a member without its event; the returned function appends the event. */
   async joinUntold(serverId: string, userId: string, bot: boolean): Promise<() => Promise<void>> {
     const _id = `${serverId}:${userId}`;
     const from = (await this.worker.lastNumber(serverPlace(serverId))) ?? 0;
@@ -136,12 +136,12 @@ export class World {
     };
   }
 
-  /** Makes an account a member, and tells it so. */
+  /** Makes an account a member, and appends the event for the account. */
   async join(serverId: string, userId: string, bot: boolean): Promise<void> {
     await (await this.joinUntold(serverId, userId, bot))();
   }
 
-  /** Ends a membership; the account hears nothing more from then on, and is told so by `tellGone`. */
+  /** Ends a membership. The account receives nothing more of the server from then on; `tellGone` appends the event for it. */
   leave(serverId: string, userId: string): Promise<unknown> {
     return this.worker.versions.changing({ members: [[serverId, userId]] }, () =>
       this.worker.db.members.deleteOne({ _id: `${serverId}:${userId}` }),
@@ -156,7 +156,7 @@ export class World {
     return this.changing(serverId, [], () => this.worker.db.channels.updateOne({ _id: channelId }, { $set: { overwrites } }));
   }
 
-  /** Appends an event of a channel as the relay does; answers what `confirm` takes. */
+  /** Appends an event of a channel as the relay does; returns the argument for `confirm`. */
   post(
     serverId: string,
     channelId: string,
@@ -169,7 +169,7 @@ export class World {
     ]);
   }
 
-  /** Appends a post as the relay does it, again until it is acknowledged. */
+  /** Appends a post as the relay does, and repeats it until it is acknowledged. */
   async postUntilAcknowledged(serverId: string, channelId: string, content: string): Promise<void> {
     const id = this.worker.ids.next();
     for (;;)
@@ -185,7 +185,7 @@ export class World {
     return this.worker.append(serverPlace(serverId), [{ id: this.worker.ids.next(), name, payload: JSON.stringify(data), member }]);
   }
 
-  /** Runs `work` while no node hears what is published of the server, as if it were lost. */
+  /** Runs `work` while no node receives what is published in the server, as if it were lost. */
   unheard<T>(serverId: string, work: () => Promise<T>): Promise<T> {
     return this.missing([serverPlace(serverId)], work);
   }
@@ -205,7 +205,7 @@ export class World {
     return this.worker.append(accountPlace(userId), [{ id: this.worker.ids.next(), name, payload: JSON.stringify(data), ...options }]);
   }
 
-  /** Hands an interaction to the newest session of a bot, as the worker does; false when it is offline. */
+  /** Sends an interaction to a bot's newest session, as the worker does; false if the bot is offline. */
   async interact(botId: string, data: object): Promise<boolean> {
     const sid = await this.worker.newestSession(botId);
     if (sid !== null) await this.tell(botId, 'INTERACTION_CREATE', data, { onlySession: sid });
@@ -230,5 +230,5 @@ export async function startWorld(count = 1, overrides: Record<string, string> = 
   return world;
 }
 
-/** What the events say, in order. */
+/** The contents of the events, in order. */
 export const contents = (frames: readonly { d: Record<string, unknown> }[]): unknown[] => frames.map(({ d }) => d.content);

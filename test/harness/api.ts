@@ -8,18 +8,18 @@ import { ignoreManagingWrites } from './around.ts';
 import { spareDatabases } from './spare-databases.ts';
 import { testConfig } from './stores.ts';
 
-/** An answer of the API under test: its status, headers, and its body when it is JSON. */
+/** A response of the API under test: its status, headers, and parsed JSON body. */
 export interface Answer<T = Record<string, unknown>> {
   status: number;
   headers: Headers;
   body: T;
 }
 
-/** An API under test on its own database. */
+/** An API under test on a separate database. */
 export interface TestApi {
   url: string;
   platform: ApiPlatform;
-  /** Sends a request; `as` is a whole Authorization value (`Bot …`, `Bearer …`). A body that is not text is sent as JSON. */
+  /** Sends a request; `as` is a whole Authorization value (`Bot …`, `Bearer …`). A string body is sent as it is, any other as JSON. */
   call<T = Record<string, unknown>>(
     method: string,
     path: string,
@@ -28,20 +28,20 @@ export interface TestApi {
   close(): Promise<void>;
 }
 
-/** Takes all documents of a database away, but for what its log was begun with. */
+/** Deletes all documents of a database, except the settings of its log. */
 async function empty(db: ApiPlatform['db']): Promise<void> {
   const models = Object.values(db).filter((model: unknown) => model instanceof Function && 'deleteMany' in model && model !== db.log);
   await Promise.all(models.map((model) => (model as Model<object>).deleteMany({}).exec()));
 }
 
-/** Takes away what only this database's APP_KEY and log fit, so that a test with others may have it; false when it cannot be reached. */
+/** Deletes everything that depends on this database's APP_KEY and log, so that another test can use it; false if it cannot be reached. */
 const forgetKey = ({ meta, log, applications, webhooks }: ApiPlatform['db']): Promise<boolean> =>
   Promise.all([meta.deleteMany({}), log.deleteMany({}), applications.deleteMany({}), webhooks.deleteMany({})]).then(
     () => true,
     () => false,
   );
 
-/** Starts the API in this process, with an empty database of its own whose collections and indexes stand. */
+/** Starts the API in this process, with an empty database that has its collections and indexes. */
 export async function startTestApi(overrides: Record<string, string> = {}): Promise<TestApi> {
   const MONGODB_URL = overrides.MONGODB_URL ?? spareDatabases.take();
   const config = testConfig({ ...overrides, ...(MONGODB_URL && { MONGODB_URL }) });
@@ -83,7 +83,7 @@ export async function startTestApi(overrides: Record<string, string> = {}): Prom
   };
 }
 
-/** `startTestApi` with `ignoreManagingWrites`. */
+/** `startTestApi` with `ignoreManagingWrites` applied. */
 export async function startRacingTestApi(): Promise<TestApi> {
   const api = await startTestApi();
   ignoreManagingWrites(api.platform);

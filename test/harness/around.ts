@@ -2,7 +2,7 @@ import type { EnqueuePlatform } from '../../lib/store/platform.ts';
 
 type Method = (...args: unknown[]) => Promise<unknown>;
 
-/** Puts `act` around the next call of `target[name]`; `real` makes it. For what comes just before or after one call to the database. */
+/** Replaces the next call of `target[name]` with `act`, which can make the call with `real`. Use it to act just before or after one database call. */
 export function around(target: object, name: string, act: (real: () => Promise<unknown>) => Promise<unknown>): void {
   const held = target as Record<string, Method>;
   const real = held[name] as Method;
@@ -13,8 +13,8 @@ export function around(target: object, name: string, act: (real: () => Promise<u
 }
 
 /**
- * Lets calls that manage a server run without waiting for one another, as they do without Redis: for tests in which one is called within another, where the
- * conditions of the writes decide alone.
+ * Lets calls that manage a server run without waiting for each other, as they do without Redis. For tests that make one call within another, in which only the
+ * conditions of the writes decide.
  */
 export function ignoreManagingWrites({ managingWrites }: Pick<EnqueuePlatform, 'managingWrites'>): void {
   managingWrites.enter = () => Promise.resolve(() => Promise.resolve());

@@ -1,43 +1,43 @@
 import { WebSocket } from 'ws';
 
-/** A dispatched event as it came over the wire. */
+/** A dispatched event as received. */
 export interface Dispatch {
   t: string;
-  /** The position: what a resume after it sends. */
+  /** The position; a resume after this event sends it. */
   s: string;
   d: Record<string, unknown>;
 }
 
 /** How a bot under test connects. */
 export interface BotOptions {
-  /** The gateway to try for each attempt; the attempt's number counts from 0. */
+  /** The gateway URL for each attempt; attempts are numbered from 0. */
   urlOf: (attempt: number) => string;
   token: string;
   events?: string[];
   onEvent?: (event: Dispatch) => void;
-  /** A session began. */
+  /** Called when a session has begun. */
   onReady?: () => void;
-  /** Op 9: the session is over. */
+  /** Called on op 9: the session has ended. */
   onInvalid?: () => void;
   /** Reconnects and resumes when the socket closes. Default true. */
   reconnects?: boolean;
 }
 
-/** What a bot has been through. */
+/** What has happened to a bot's connection. */
 export interface BotStats {
   connects: number;
   resumes: number;
-  /** Sessions that it was told to begin anew. */
+  /** How many sessions the gateway invalidated with op 9. */
   invalidated: number;
   lastCloseCode: number | null;
 }
 
-/** A bot that keeps a session as a well-made client does: heartbeats, resumes on any node, identifies anew when it is told to. */
+/** A bot that keeps a session as a well-behaved client does: it sends heartbeats, resumes on any node, and identifies again after op 9. */
 export interface BotClient {
   readonly stats: BotStats;
   /** The last position that it received; null before the first. */
   readonly position: () => string | null;
-  /** Resolves when the session is ready, the first time. */
+  /** Resolves when the first session is ready. */
   ready: Promise<void>;
   /** Watches these accounts from now on, also after a reconnect; resolves with those that are offline. */
   watch(ids: readonly string[]): Promise<string[]>;
@@ -48,7 +48,7 @@ export interface BotClient {
 
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Connects a bot. It retries until closed. */
+/** Connects a bot. It reconnects until it is closed, unless `reconnects` is false. */
 export function connectBot(options: BotOptions): BotClient {
   const stats: BotStats = { connects: 0, resumes: 0, invalidated: 0, lastCloseCode: null };
   let socket: WebSocket | null = null;

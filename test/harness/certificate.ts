@@ -19,13 +19,13 @@ const pem = (label: string, bytes: Buffer): string =>
 const ecdsaWithSha256 = sequence(oid('2a8648ce3d040302'));
 const dayMs = 86_400_000;
 
-/** A self-signed certificate and its key, as `node:tls` takes them; a client that has `cert` as its authority trusts it. */
+/** A self-signed certificate and its key in PEM form, for `node:tls`. A client that uses `cert` as its authority trusts it. */
 export interface Certificate {
   key: string;
   cert: string;
 }
 
-/** Makes a certificate for `names` (host names and dotted IPv4 addresses), valid from `from` until `days` days from now, both of which may be negative. */
+/** Makes a certificate for `names` (host names and dotted IPv4 addresses), valid from `from` days to `days` days from now; both may be negative. */
 export function makeCertificate(names: readonly string[], days = 1, from = -10): Certificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const name = sequence(der(0x31, sequence(oid('550403'), der(0x0c, `test ${randomBytes(4).toString('hex')}`))));

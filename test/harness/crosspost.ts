@@ -4,7 +4,7 @@ import type { MessageDoc } from '../../lib/store/models/message.ts';
 import type { ApiPlatform, Platform, WorkerPlatform } from '../../lib/store/platform.ts';
 import { makeWorld, type World } from './world.ts';
 
-/** An announcing world whose first channel is an announcement channel, and a world whose channels all follow it. */
+/** A world whose first channel is an announcement channel, and a world whose channels all follow it. */
 export interface Following {
   from: World;
   to: World;
@@ -13,11 +13,11 @@ export interface Following {
   targets: string[];
 }
 
-/** Changes a channel as its managers do, in the database and the access version. */
+/** Changes a channel in the database and the access version, as a manager's request does. */
 export const changeChannel = (platform: Platform, serverId: string, channelId: string, set: object): Promise<unknown> =>
   platform.versions.changing({ servers: [serverId] }, () => platform.db.channels.updateOne({ _id: channelId }, { $set: set }));
 
-/** Makes two such worlds with so many followers, by direct writes. */
+/** Makes two such worlds with this many followers, by direct writes. */
 export async function makeFollowing(platform: ApiPlatform, followers: number, bots = 1): Promise<Following> {
   const [from, to] = [await makeWorld(platform, { bots: 1, channels: 2 }), await makeWorld(platform, { bots, channels: followers })];
   const news = from.channelIds[0] as string;
@@ -36,11 +36,11 @@ export async function makeFollowing(platform: ApiPlatform, followers: number, bo
   return { from, to, news, targets: [...to.channelIds].sort() };
 }
 
-/** The copies of a message by channel, tombstones left out. */
+/** The copies of a message, sorted by channel, without tombstones. */
 export const copiesOf = async ({ db }: Platform, messageId: string): Promise<MessageDoc[]> =>
   (await db.messages.find({ copyOf: messageId }).sort({ channelId: 1 }).lean()).filter((copy) => !copy.deleted);
 
-/** Runs the job of the next chunk, from the progress mark on; false when nothing is owed any more. */
+/** Runs the job of the next chunk from the stored progress; false if the crosspost has no pending chunks. */
 export async function nextChunk(worker: WorkerPlatform, messageId: string): Promise<boolean> {
   const source = await worker.db.messages.findOne({ _id: messageId }).lean();
   if (!source?.crosspostAt) return false;
@@ -48,7 +48,7 @@ export async function nextChunk(worker: WorkerPlatform, messageId: string): Prom
   return true;
 }
 
-/** Runs the jobs of all chunks that are left. */
+/** Runs the jobs of all remaining chunks. */
 export async function allChunks(worker: WorkerPlatform, messageId: string): Promise<void> {
   while (await nextChunk(worker, messageId));
 }

@@ -11,13 +11,13 @@ async function readKey(redis: Redis, key: string): Promise<unknown> {
   return kind === 'stream' ? redis.xrange(key, '-', '+') : null;
 }
 
-/** All that stands in Redis under `prefix`, jobs too, as text. */
+/** All Redis data under `prefix`, including jobs, as text. */
 export async function dumpRedis(redis: Redis, prefix: string): Promise<string> {
   const keys = await redis.keys(`*${prefix}*`);
   return JSON.stringify(await Promise.all(keys.map(async (key) => [key, await readKey(redis, key)])));
 }
 
-/** All that stands in the database, collection by collection, as text. */
+/** All documents of the database, by collection, as text. */
 export async function dumpMongo({ db }: Pick<Platform, 'db'>): Promise<string> {
   const models = Object.values(db).filter((one): one is typeof db.messages => 'collection' in one);
   return JSON.stringify(await Promise.all(models.map(async (one) => [one.modelName, await one.collection.find().toArray()])));

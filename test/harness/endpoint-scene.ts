@@ -6,27 +6,27 @@ import type { Certificate } from './certificate.ts';
 import { startEndpoint, type TestEndpoint } from './endpoint.ts';
 import { type Scene, startScene } from './scene.ts';
 
-/** A scene whose bot has an Interactions Endpoint besides its connection. */
+/** A scene whose bot has an Interactions Endpoint in addition to its connection. */
 export interface EndpointScene {
   scene: Scene;
   endpoint: TestEndpoint;
   /** Runs the job that posts an interaction, as a worker does. */
   post(id: string): Promise<void>;
-  /** Writes a URL as the application's endpoint, without a ping: for one that would not pass it. */
+  /** Stores a URL as the application's endpoint without a ping, for a URL that would not pass it. */
   moveTo(url: string): Promise<void>;
   /** The delivery log as the owner reads it, newest first. */
   log(): Promise<Delivery[]>;
-  /** What the log says of one interaction, as `[status, outcome, reason]`; null while it is not in it. */
+  /** The log entry of one interaction, as `[status, outcome, reason]`; null if the log has none. */
   logged(id: string): Promise<unknown[] | null>;
   /** The interaction as the person who used it sees it. */
   view(id: string): Promise<InteractionView>;
   close(): Promise<void>;
 }
 
-/** Posts an interaction to its endpoint as a worker does, and waits until what came of it is noted. */
+/** Posts an interaction to its endpoint as a worker does, and waits until the result is stored. */
 export const postWhole = async (worker: WorkerPlatform, id: string): Promise<void> => (await postInteraction(worker, id))?.();
 
-/** Builds a scene, and saves the URL of a fresh endpoint with its ping. `allow` are further pairs that may be private. */
+/** Starts a scene, and saves the URL of a new endpoint, which is pinged. `allow` are further `host:port` pairs for OUTBOUND_ALLOW. */
 export async function startEndpointScene(
   allow: readonly string[] = [],
   certificate?: Certificate,

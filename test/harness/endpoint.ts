@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Certificate } from './certificate.ts';
 import { type Site, startSite } from './site.ts';
 
-/** One request that an endpoint got: its headers and the very bytes of its body. */
+/** One request that an endpoint received: its headers and the exact bytes of its body. */
 export interface Received {
   headers: IncomingMessage['headers'];
   bytes: Buffer;
@@ -11,23 +11,23 @@ export interface Received {
   atMs: number;
 }
 
-/** How an endpoint under test answers what it got. Pings are among it. */
+/** Responds to a request that an endpoint under test received. */
 export type Answering = (received: Received, response: ServerResponse) => void;
 
 /** An Interactions Endpoint on loopback. */
 export interface TestEndpoint {
   site: Site;
-  /** The URL to save. */
+  /** The URL to save as an application's endpoint. */
   url: string;
   /** Every request that is not a ping. */
   received: Received[];
   pings: Received[];
-  /** Sets how it answers what is not a ping, from now on. */
+  /** Sets how it responds to requests other than pings from now on. */
   answer(by: Answering): void;
   close(): Promise<void>;
 }
 
-/** Answers with `status` and `body` as JSON; text goes out as it is. */
+/** Responds with `status` and `body` as JSON; a string body is sent as it is. */
 export const reply =
   (status: number, body?: unknown, headers: Record<string, string> = {}): Answering =>
   (_received, response) => {
@@ -35,7 +35,7 @@ export const reply =
     response.end(body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body));
   };
 
-/** Starts an endpoint that answers pings with a pong, and the rest by `answering`; by default with 200 and nothing. */
+/** Starts an endpoint that answers pings with a pong and all other requests with `answering`; default: status 200 without a body. */
 export async function startEndpoint(answering: Answering = reply(200), certificate?: Certificate): Promise<TestEndpoint> {
   const received: Received[] = [];
   const pings: Received[] = [];

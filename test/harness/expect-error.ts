@@ -3,7 +3,7 @@ import type { Answer } from './api.ts';
 
 const allowedFields = ['code', 'message', 'requestId', 'errors', 'missing', 'retryAfter'];
 
-/** Expects a refusal in the common form (docs/behavior/requests.md#errors): its shape, its type, and the request id in body and header. */
+/** Expects an error response in the common form (docs/behavior/requests.md#errors): its fields, its type, and the request id in body and header. */
 export function expectError(answer: Answer, status: number, code: string): void {
   expect([answer.status, answer.body.code], JSON.stringify(answer.body)).to.deep.equal([status, code]);
   expect(answer.headers.get('Content-Type')).to.match(/^application\/json/);

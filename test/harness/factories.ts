@@ -7,7 +7,7 @@ import { newToken, sessionLifeMs } from '../../lib/domain/credentials.ts';
 import { hashing } from '../../lib/domain/passwords.ts';
 import type { TestApi } from './api.ts';
 
-/** Someone who calls: `as` goes in `api.call(…, { as })`. */
+/** A user of the API: pass `as` to `api.call(…, { as })`. */
 export interface Caller {
   id: string;
   username: string;
@@ -27,20 +27,20 @@ export interface Place extends Server {
 }
 
 let count = 0;
-/** A word that no other call of this process gave. */
+/** A word that is unique in this process. */
 export const word = (start = 'w'): string => `${start}${++count}`;
 
 /** The password of every person made here. */
 export const password = 'correct horse battery';
 
-/** Sends a request and expects `status`; answers the body. */
+/** Sends a request and expects `status`; returns the body. */
 export async function send<T>(api: TestApi, status: number, as: Caller | null, method: string, path: string, body?: unknown): Promise<T> {
   const answer = await api.call<T>(method, path, { as: as?.as, body });
   expect(answer.status, `${method} ${path} ${JSON.stringify(answer.body)}`).to.equal(status);
   return answer.body;
 }
 
-/** Sends a request and expects the refusal `status` with `code`; answers the error body. */
+/** Sends a request and expects the error `status` with `code`; returns the error body. */
 export async function refused(
   api: TestApi,
   [status, code]: readonly [status: number, code: string],
@@ -54,7 +54,7 @@ export async function refused(
   return error;
 }
 
-/** How many of the answers had each status. */
+/** The number of responses with each status. */
 export function tally(answers: readonly { status: number }[]): Record<number, number> {
   const counts: Record<number, number> = {};
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
@@ -63,7 +63,7 @@ export function tally(answers: readonly { status: number }[]): Record<number, nu
 
 let passwordHash: Promise<string> | undefined;
 
-/** A person who has registered and is logged in; made by direct writes, as hashing one password again and again is what most of a set-up would wait for. */
+/** Makes a registered and logged-in person. It uses direct writes, because hashing the same password repeatedly would take most of the set-up time. */
 export async function makePerson({ platform: { db, ids } }: Pick<TestApi, 'platform'>, username = word('person')): Promise<Caller> {
   passwordHash ??= hash(password, hashing);
   const [id, session] = [ids.next(), ids.next()];
@@ -80,7 +80,7 @@ export async function makePerson({ platform: { db, ids } }: Pick<TestApi, 'platf
   return { id, username, token, as: `Bearer ${token}` };
 }
 
-/** Registers so many people, a few at a time. */
+/** Makes `many` people, ten at a time. */
 export async function makePeople(api: TestApi, many: number): Promise<Caller[]> {
   const made: Caller[] = [];
   while (made.length < many)
@@ -94,7 +94,7 @@ export async function makeServer(api: TestApi, owner: Caller, name = word('serve
   return { ...server, general: server.channels[0]?.id as string };
 }
 
-/** Makes an application and its bot; `isPublic` lets others add it. */
+/** Makes an application and its bot; `isPublic` allows others to add it. */
 export async function makeApplication(api: TestApi, owner: Caller, name = word('bot'), isPublic = false): Promise<Bot> {
   const made = await send<NewApplication>(api, 201, owner, 'POST', '/api/applications', { name });
   if (isPublic) await send(api, 200, owner, 'PATCH', `/api/applications/${made.id}`, { public: true });
@@ -102,22 +102,22 @@ export async function makeApplication(api: TestApi, owner: Caller, name = word('
   return { id: bot.id, username: bot.username, token, as: `Bot ${token}`, applicationId, signingSecret };
 }
 
-/** Adds a bot to a server; answers its own role's id and permissions. */
+/** Adds a bot to a server; returns the id and permissions of its role. */
 export const authorize = (api: TestApi, manager: Caller, bot: Bot, serverId: string, permissions = 0): Promise<Authorized> =>
   send(api, 201, manager, 'POST', `/api/applications/${bot.applicationId}/authorize`, { serverId, permissions });
 
-/** An application whose bot is in the owner's server, with these permissions in its own role. */
+/** Makes an application whose bot is in the owner's server, with these permissions in its role. */
 export async function makeBot(api: TestApi, owner: Caller, serverId: string, permissions = 0): Promise<Bot & { roleId: string }> {
   const bot = await makeApplication(api, owner);
   const { roleId } = await authorize(api, owner, bot, serverId, permissions);
   return { ...bot, roleId };
 }
 
-/** Makes a channel, a text one unless said otherwise. */
+/** Makes a channel; by default a text channel. */
 export const makeChannel = (api: TestApi, as: Caller, serverId: string, input: Partial<ChannelInput> = {}): Promise<Channel> =>
   send(api, 201, as, 'POST', `/api/servers/${serverId}/channels`, { name: word('channel'), kind: 'text', ...input });
 
-/** Makes a role, at position 1 unless said otherwise. */
+/** Makes a role; by default at position 1. */
 export const makeRole = (api: TestApi, as: Caller, serverId: string, input: Partial<RoleInput> = {}): Promise<Role> =>
   send(api, 201, as, 'POST', `/api/servers/${serverId}/roles`, { name: word('role'), ...input });
 
@@ -125,7 +125,7 @@ export const makeRole = (api: TestApi, as: Caller, serverId: string, input: Part
 export const giveRole = (api: TestApi, as: Caller, serverId: string, userId: string, roleId: string): Promise<void> =>
   send(api, 204, as, 'PUT', `/api/servers/${serverId}/members/${userId}/roles/${roleId}`);
 
-/** Sets what a channel changes for a role or member. */
+/** Sets a channel's overwrite for a role or member. */
 export const setOverwrite = (api: TestApi, as: Caller, channelId: string, id: string, allow: number, deny: number): Promise<Channel> =>
   send(api, 200, as, 'PUT', `/api/channels/${channelId}/overwrites/${id}`, { allow, deny });
 
@@ -133,13 +133,13 @@ export const setOverwrite = (api: TestApi, as: Caller, channelId: string, id: st
 export const makeInvite = (api: TestApi, as: Caller, serverId: string, input: InviteInput = {}): Promise<Invite> =>
   send(api, 201, as, 'POST', `/api/servers/${serverId}/invites`, input);
 
-/** Joins `joiner` to the server by a fresh invite of `inviter`. */
+/** Joins `joiner` to the server with a new invite of `inviter`. */
 export async function join(api: TestApi, inviter: Caller, serverId: string, joiner: Caller): Promise<Server> {
   const { code } = await makeInvite(api, inviter, serverId);
   return send(api, 200, joiner, 'POST', `/api/invites/${code}`);
 }
 
-/** Registers a person who is in the server; `permissions` come by a role of its own. */
+/** Makes a person who is a member of the server; `permissions` are granted by a separate role. */
 export async function makeMember(api: TestApi, owner: Caller, serverId: string, permissions?: number): Promise<Caller> {
   const person = await makePerson(api);
   await join(api, owner, serverId, person);
@@ -150,7 +150,7 @@ export async function makeMember(api: TestApi, owner: Caller, serverId: string, 
   return person;
 }
 
-/** Grants server types as the platform team does. */
+/** Grants server types, as the platform team does. */
 export async function grantTypes(api: TestApi, serverId: string, types: Server['types']): Promise<void> {
   await api.platform.versions.changing({ servers: [serverId] }, () =>
     api.platform.db.servers.updateOne({ _id: serverId }, { $set: { types } }),

@@ -2,13 +2,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** A port of loopback on which nobody accepts and whose queue is full: a connection to it is neither made nor refused. */
+/** A loopback port whose accept queue is full: a connection to it is neither accepted nor refused. */
 export interface FullPort {
   port: number;
   close(): void;
 }
 
-// It listens and then never comes back to its event loop, so the kernel alone holds what connects.
+// The process listens and then blocks its event loop, so only the kernel holds incoming connections.
 const listens = `
 const server = require('node:net').createServer();
 server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
@@ -25,12 +25,12 @@ async function portOf(child: ChildProcess): Promise<number> {
   return Number(said);
 }
 
-/** Makes one: connections are opened until the queue holds no more. */
+/** Makes a full port: opens connections until the queue is full. */
 export async function fillPort(): Promise<FullPort> {
   const child = spawn(process.execPath, ['-e', listens], { stdio: ['ignore', 'pipe', 'inherit'] });
   const port = await portOf(child);
   const sockets: Socket[] = [];
-  // The kernel takes one more than the backlog says; those beyond wait for ever.
+  // The kernel accepts one connection more than the backlog; further ones wait forever.
   for (let n = 0; n < 2; n++) {
     const socket = connect({ host: '127.0.0.1', port }).on('error', () => undefined);
     sockets.push(socket);

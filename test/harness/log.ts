@@ -31,7 +31,7 @@ export async function entriesOf({ REDIS_URL, REDIS_PREFIX, LOG_PARTITIONS }: Con
   }
 }
 
-/** Subscribes to these places: `onEntry` gets every entry that is appended from now on, also what was missed while Redis was away. */
+/** Subscribes to these places. Calls `onEntry` for every entry that is appended from now on, including entries missed while Redis was away. */
 export async function subscribe(
   gateway: GatewayPlatform,
   places: readonly string[],

@@ -3,8 +3,8 @@ interface Asked {
 }
 
 /**
- * Runs `act` just before the next query that `model[method]` makes goes to the database: what another request does there comes at the worst moment,
- * every time. For races that parallel requests rarely lose.
+ * Runs `act` just before the next query made by `model[method]` is sent to the database. This makes another request's effect arrive at the worst moment, every
+ * time. For races that parallel requests rarely trigger.
  */
 export function meet<K extends string>(model: Record<K, (...args: never[]) => unknown>, method: K, act: () => Promise<unknown>): void {
   const real = model[method];

@@ -1,12 +1,12 @@
 import { Resolver } from 'node:dns/promises';
 import { Socket } from 'node:net';
 
-// Loaded with the configuration of every test: a connection that would leave this machine fails at once, whoever opens it (CONTRIBUTING.md#habits).
+// Loaded with the configuration of every test: any connection that would leave this machine fails at once (CONTRIBUTING.md#habits).
 const loopback = /^(localhost|127(\.\d+){3}|::1|0\.0\.0\.0|::)?$/;
 const prototype = Socket.prototype as unknown as { connect: (this: Socket, ...args: unknown[]) => Socket };
 const { connect } = prototype;
 
-/** The host that `connect(options | port, host?)` was asked for; empty for a path or this machine. Node wraps its own calls in an array. */
+/** The host argument of `connect(options | port, host?)`; empty for a path or this machine. Node wraps its own calls in an array. */
 function hostOf([first, second]: readonly unknown[]): string {
   if (Array.isArray(first)) return hostOf(first);
   if (typeof first === 'object' && first !== null) return 'host' in first && typeof first.host === 'string' ? first.host : '';
@@ -20,7 +20,7 @@ prototype.connect = function guarded(...args) {
   return this;
 };
 
-// Name servers are asked over UDP, without a socket of `node:net`.
+// DNS queries use UDP, without a socket of `node:net`, so they are guarded separately.
 for (const ask of ['resolve4', 'resolve6'] as const) {
   const asks = Resolver.prototype[ask] as (this: Resolver, host: string) => Promise<string[]>;
   const guarded = function (this: Resolver, host: string): Promise<string[]> {

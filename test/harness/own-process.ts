@@ -6,22 +6,22 @@ import type { Failpoint } from '../../lib/base/failpoint.ts';
 import { spareDatabases } from './spare-databases.ts';
 import { freePort, isReady, rolePath } from './stack.ts';
 
-/** A role that runs as a process of its own over the stores of a scene. */
+/** A role that runs as a separate process on the stores of a scene. */
 export interface OwnProcess {
-  /** Where it listens. */
+  /** The URL it listens on. */
   url: string;
   pid: number;
-  /** Ends it; nothing when it has ended. SIGKILL by default. */
+  /** Kills the process; has no effect after it has ended. SIGKILL by default. */
   kill(signal?: NodeJS.Signals): void;
   /** Its exit code and signal, once it has ended. */
   ended: Promise<unknown[]>;
-  /** Resolves once it logged `message`; it logs from `info` on. */
+  /** Resolves when the process has logged `message` at level `info` or above. */
   logged(message: string): Promise<void>;
 }
 
 /**
- * Starts an api or a worker of the compiled code (`npm run build`) over the stores and settings of `config`, and waits until it is ready. It dies at
- * `failpoint`, and by the end of the test run.
+ * Starts an api or a worker of the compiled code (`npm run build`) on the stores and settings of `config`, and waits until it is ready. It exits at
+ * `failpoint`, and at the latest at the end of the test run.
  */
 export async function startOwn(
   role: 'api' | 'worker',

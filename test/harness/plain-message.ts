@@ -1,4 +1,4 @@
-/** The fields of a plain text message as it is stored, but for its ids and time: for benches and tests that write many by hand. */
+/** The stored fields of a plain text message, except its ids and time: for benches and tests that insert many messages directly. */
 export const plainMessage = {
   embeds: [],
   attachments: [],

@@ -7,7 +7,7 @@ import { type Answer, startTestApi, type TestApi } from './api.ts';
 import { type Site, startSite } from './site.ts';
 import { makeWorld, type World } from './world.ts';
 
-/** A site whose links get previews, an API, and a worker's powers without running queues: a job runs when a test runs it. */
+/** A site whose links get previews, an API, and a worker platform without running queues: a job runs only when a test runs it. */
 export interface PreviewScene {
   site: Site;
   api: TestApi;
@@ -25,7 +25,7 @@ export interface PreviewScene {
   close(): Promise<void>;
 }
 
-/** A page with this title. */
+/** An HTML page with this title. */
 export const page = (title: string): string => `<!doctype html><html><head><title>${title}</title></head><body>text</body></html>`;
 
 /** Sends a page as HTML. */
@@ -33,7 +33,7 @@ export const sendPage = (response: ServerResponse, html: string): void => {
   response.setHeader('content-type', 'text/html; charset=utf-8').end(html);
 };
 
-/** Starts a scene whose site answers by `handle`; `allow` are further pairs of OUTBOUND_ALLOW. */
+/** Starts a scene whose site responds with `handle`; `allow` are further `host:port` pairs of OUTBOUND_ALLOW. */
 export async function startPreviewScene(
   handle: (request: IncomingMessage, response: ServerResponse) => void,
   allow: readonly string[] = [],

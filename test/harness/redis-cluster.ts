@@ -8,7 +8,7 @@ import { writeSecret } from '../../apps/local/data-folder.ts';
 import { freePort, probe } from '../../apps/local/probe.ts';
 import { findRedisProgram } from '../../apps/local/redis.ts';
 
-/** One node of a cluster, as a process of its own. */
+/** One node of a cluster, as a separate process. */
 export interface ClusterNode {
   /** Its id in the cluster. */
   readonly id: string;
@@ -17,37 +17,39 @@ export interface ClusterNode {
   readonly redis: Redis;
   /** Its process; undefined while it is down. */
   readonly pid: number | undefined;
-  /** What it takes itself for now. Rejects while it is down. */
+  /** The role that the node reports now. Rejects while it is down. */
   role(): Promise<'master' | 'replica'>;
-  /** Kills it (SIGKILL) and waits until it is gone. */
+  /** Kills it (SIGKILL) and waits until it has ended. */
   kill(): Promise<void>;
-  /** Starts it again with its data; resolves when it answers. */
+  /** Restarts it with its data; resolves when it answers. */
   start(): Promise<void>;
 }
 
-/** A Redis Cluster of three masters, each with one replica: the first three of `nodes` are masters at first, and `nodes[i + 3]` is the replica of `nodes[i]`. */
+/**
+ * A Redis Cluster of three masters, each with one replica. Initially `nodes[0]` to `nodes[2]` are masters, and `nodes[i + 3]` is the replica of `nodes[i]`.
+ */
 export interface RedisCluster {
   /** For `REDIS_URL`. */
   readonly url: string;
   readonly nodes: readonly ClusterNode[];
-  /** The node that is the master of a key's slot now, as the nodes that are up say. */
+  /** The current master of a key's slot, as reported by a running node. */
   masterOf(key: string): Promise<ClusterNode>;
   /** The replica of a master. */
   replicaOf(master: ClusterNode): Promise<ClusterNode>;
-  /** Moves the slot of a key, with all keys in it, to another master, while it is served. */
+  /** Moves the slot of a key, with all its keys, to another master while the slot is in use. */
   moveSlot(key: string, to: ClusterNode): Promise<void>;
-  /** Resolves when every node that is up says that all slots are served, and every master that is up has a replica that is up to date. */
+  /** Resolves when every running node reports that all slots are served, every running master has an online replica, and every running replica is linked. */
   healthy(): Promise<void>;
   close(): Promise<void>;
 }
 
 const masters = 3;
 const slots = 16_384;
-/** After how long without an answer a node counts as failed, in milliseconds: short, but longer than a busy machine lets a process wait. */
+/** Time without a response after which a node counts as failed, in milliseconds: short, but longer than a busy machine delays a process. */
 const nodeTimeoutMs = 2_000;
 const lookAgainMs = 20;
 
-/** Resolves when `isSo` answers true; what it throws counts as false. Rejects after a minute. */
+/** Resolves when `isSo` returns true; an error counts as false. Rejects after a minute. */
 async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
   for (const giveUpAt = performance.now() + 60_000; !(await isSo().catch(() => false)); await pause(lookAgainMs))
     if (performance.now() > giveUpAt) throw new Error(`the cluster did not get there: ${what}`);
@@ -88,7 +90,7 @@ async function startNode(command: string, folder: string, password: string): Pro
   return { child, port, redis };
 }
 
-/** Value of a field of INFO or CLUSTER INFO. */
+/** The value of a field of INFO or CLUSTER INFO. */
 const field = (text: string, name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(text)?.[1] ?? '';
 
 async function isHealthy({ redis }: ClusterNode): Promise<boolean> {
@@ -100,7 +102,7 @@ async function isHealthy({ redis }: ClusterNode): Promise<boolean> {
     : field(replication, 'master_link_status') === 'up';
 }
 
-/** Joins fresh nodes: the first three share the slots, the others replicate them. */
+/** Joins new nodes: the first three share the slots, the others replicate them. */
 async function joinNodes(nodes: readonly ClusterNode[]): Promise<void> {
   const busPorts = await Promise.all(nodes.map(async ({ redis }) => Number((await redis.config('GET', 'cluster-port'))[1])));
   await Promise.all(
@@ -108,7 +110,7 @@ async function joinNodes(nodes: readonly ClusterNode[]): Promise<void> {
       await redis.cluster('SET-CONFIG-EPOCH', at + 1);
       const [from, to] = [at, at + 1].map((part) => Math.floor((slots * part) / masters)) as [number, number];
       if (at < masters) await redis.cluster('ADDSLOTSRANGE', from, to - 1);
-      // Each pair is introduced at once: gossip would take seconds.
+      // Every node meets every other directly: discovery by gossip would take seconds.
       for (const [other, { port }] of nodes.entries())
         if (other < at) await redis.call('CLUSTER', 'MEET', '127.0.0.1', port, busPorts[other] as number);
     }),
@@ -128,7 +130,7 @@ async function joinNodes(nodes: readonly ClusterNode[]): Promise<void> {
   await Promise.all(nodes.slice(masters).map(({ redis }, at) => redis.cluster('REPLICATE', (nodes[at] as ClusterNode).id)));
 }
 
-/** Starts a cluster of six processes on loopback, with a password; their data goes to `folder`. They end with this process. */
+/** Starts a cluster of six processes on loopback, with a password and its data in `folder`. The processes end with this one. */
 export async function startRedisCluster(folder: string): Promise<RedisCluster> {
   const program = await findRedisProgram(() => undefined);
   if (!('command' in program)) throw new Error(`no redis-server: ${program.reasons.join('; ')}`);

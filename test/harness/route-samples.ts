@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 import type { Route } from '../../apps/api/route.ts';
 import type { World } from './world.ts';
 
-/** What a test reads of a JSON schema. */
+/** The part of a JSON schema that tests read. */
 interface Shape {
   type?: string;
   const?: unknown;
@@ -14,7 +14,7 @@ interface Shape {
   pattern?: string;
 }
 
-/** A smallest value that fits `schema`: required fields only, or all of them with `full`. */
+/** A minimal value that fits `schema`: only required fields, or all fields with `full`. */
 export function sampleOf(schema: TSchema, full = false): unknown {
   const shape = schema as Shape;
   if (shape.const !== undefined) return shape.const;
@@ -41,17 +41,17 @@ export function sampleOf(schema: TSchema, full = false): unknown {
   }
 }
 
-/** The holes of a route's path, in order. */
+/** The names of the parameters in a route's path, in order. */
 export const holesOf = (path: string): string[] => [...path.matchAll(/\{(\w+)\}/g)].map(([, hole]) => hole as string);
 
-/** `path` with each hole filled by `fill`, which is told the hole's name and the word before it. */
+/** Replaces each parameter of `path` with the result of `fill`, which receives the parameter's name and the path segment before it. */
 export const fillPath = (path: string, fill: (hole: string, before: string) => string): string =>
   path
     .split('/')
     .map((part, at, parts) => (/^\{\w+\}$/.test(part) ? fill(part.slice(1, -1), parts[at - 1] ?? '') : part))
     .join('/');
 
-/** Something of `world` that a hole may name, or of `more` (by the word before the hole); an id of nothing where neither has one. */
+/** An id for a path parameter, from `world` or `more` (by the path segment before it); an unknown id if neither has one. */
 export function realOf(world: World, hole: string, before: string, more: Record<string, string> = {}): string {
   const [bot] = world.bots;
   const byPlace: Record<string, string | undefined> = {
@@ -68,5 +68,5 @@ export function realOf(world: World, hole: string, before: string, more: Record<
   return byPlace[before] ?? (hole === 'emoji' ? '%F0%9F%91%8D' : '1000000000000000001');
 }
 
-/** A route's name in a test. */
+/** The name of a route in test titles. */
 export const nameOf = ({ method, path }: Pick<Route, 'method' | 'path'>): string => `${method} ${path}`;

@@ -11,13 +11,13 @@ import { type Answer, startTestApi, type TestApi } from './api.ts';
 import { entriesOf, subscribe } from './log.ts';
 import { makeWorld, type World } from './world.ts';
 
-/** An event as it was heard: its name and payload. */
+/** A received event: its name and payload. */
 export interface Heard {
   name: string;
   data: Record<string, unknown>;
 }
 
-/** An API, a worker's powers without running queues, and a world with one bot that is connected and has the command `hello`; jobs run only when a test runs them. */
+/** An API, a worker platform without running queues, and a world with one connected bot with the command `hello`. Jobs run only when a test runs them. */
 export interface Scene {
   api: TestApi;
   worker: WorkerPlatform;
@@ -30,35 +30,38 @@ export interface Scene {
   channelId: string;
   /** The ids of the bot's commands by name. */
   commands: Record<string, string>;
-  /** What came to the person's own place so far. */
+  /** The events in the person's account place so far. */
   personal: Heard[];
   /** Replaces the bot's commands. */
   register(commands: CommandInput[]): Promise<void>;
-  /** Uses a command, `hello` by default, and answers its interaction's id. Its time is put off by a minute, so that no test races with the clock; `age` sets it. */
+  /**
+   * Uses a command, by default `hello`; returns the interaction's id. Sets its time a minute ahead, so that no test races with the clock; `age` changes it.
+   */
   use(options?: { command?: string; body?: unknown }): Promise<string>;
-  /** Sends to an interaction's route under its true token. */
+  /** Sends a request to an interaction's route with its real token. */
   send(route: 'callback' | 'followup', id: string, body: unknown, headers?: Record<string, string>): Promise<Answer>;
   tokenOf(id: string): string;
   stored(id: string): Promise<InteractionDoc>;
   messages(): Promise<MessageDoc[]>;
-  /** Makes the interaction so old, now. */
+  /** Sets a time of the interaction to `ms` milliseconds ago. */
   age(id: string, ms: number, field?: 'createdAt' | 'openedAt' | 'obAt' | 'deliveredAt'): Promise<void>;
-  /** Everything stored that jobs touch, to compare. */
+  /** Everything stored that jobs change, as text to compare. */
   snapshot(): Promise<string>;
   /**
-   * Delivers what an interaction owes, and answers what the person heard of it: its states, and any hidden answer as `hidden: …`. Forgets what else was heard.
+   * Relays the pending events of an interaction, and returns what the person received about it: its states, and ephemeral answers as `hidden: …`. Discards all
+   * other received events.
    */
   told(id: string): Promise<string[]>;
-  /** The events for the bot's session in the bot's own place. */
+  /** The events for the bot's session in the bot's account place. */
   botEvents(): Promise<Heard[]>;
   /** Opens a new session of the bot. */
   connect(): Promise<void>;
-  /** Leaves it as a lost socket does: to be resumed. */
+  /** Disconnects the session like a lost socket: it can be resumed. */
   disconnect(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Builds a scene on a fresh database. */
+/** Starts a scene on a fresh database. */
 export async function startScene(overrides: Record<string, string> = {}): Promise<Scene> {
   const api = await startTestApi(overrides);
   const { config, db } = api.platform;
@@ -157,7 +160,7 @@ export async function startScene(overrides: Record<string, string> = {}): Promis
   return scene;
 }
 
-/** Waits until `probe` is true; throws after 120 s, which only bounds a hang. For what another process or Redis does in its own time. */
+/** Waits until `probe` returns true; throws after 120 s, which only limits a hang. For changes that another process or Redis makes at its own pace. */
 export async function until(probe: () => boolean | Promise<boolean>, what: string): Promise<void> {
   const began = performance.now();
   while (!(await probe())) {

@@ -3,23 +3,23 @@ import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, createServer as createPeer, type Server, type Socket } from 'node:net';
 import type { TlsOptions } from 'node:tls';
 
-/** A server on loopback that outbound requests are sent to. */
+/** A loopback server that receives outbound requests. */
 export interface Peer {
-  /** `127.0.0.1:port`, as OUTBOUND_ALLOW names it. */
+  /** `127.0.0.1:port`, in the form of OUTBOUND_ALLOW. */
   pair: string;
   port: number;
-  /** How many connections were opened so far. */
+  /** The number of connections opened so far. */
   opened(): number;
-  /** Resolves once no connection is open. */
+  /** Resolves when no connection is open. */
   quiet(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A peer that answers HTTP. */
+/** A peer that serves HTTP. */
 export interface Site extends Peer {
   /** `http://127.0.0.1:port`, or `https://`. */
   url: string;
-  /** The paths asked for so far. */
+  /** The paths requested so far. */
   asked: string[];
 }
 
@@ -51,10 +51,10 @@ async function listen(server: Server): Promise<Peer> {
   };
 }
 
-/** Starts a peer that does with each connection what `serve` says: nothing is read or answered by itself. */
+/** Starts a peer that handles each connection with `serve` and does nothing else with it. */
 export const startPeer = (serve: (socket: Socket) => void): Promise<Peer> => listen(createPeer(serve));
 
-/** Starts a site that answers by `handle`, over TLS when it has `tls`, a certificate at the least. */
+/** Starts a site that responds with `handle`; it uses TLS if `tls` is given, which must contain a certificate. */
 export async function startSite(handle: (request: IncomingMessage, response: ServerResponse) => void, tls?: TlsOptions): Promise<Site> {
   const asked: string[] = [];
   const listener = (request: IncomingMessage, response: ServerResponse): void => {

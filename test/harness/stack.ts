@@ -14,10 +14,10 @@ const entries: Record<RoleName, string> = {
 };
 const root = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../' : '../../../', import.meta.url));
 
-/** The entry of a role in the compiled code. */
+/** The entry file of a role in the compiled code. */
 export const rolePath = (role: RoleName): string => `${root}dist/${entries[role]}.js`;
 
-/** A free port of loopback, at this moment. */
+/** A currently free loopback port. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -26,21 +26,21 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** One role as a process, on a port that it keeps over restarts. */
+/** One role as a process, on a port that stays the same after restarts. */
 export interface RoleProcess {
   readonly name: RoleName;
   readonly port: number;
   pid(): number | undefined;
-  /** Starts it (again); resolves when it says that it is ready. */
+  /** Starts the process (again); resolves when it reports that it is ready. */
   start(): Promise<void>;
-  /** Ends it by `signal` and waits until it is gone. */
+  /** Sends `signal` and waits until the process has ended. */
   stop(signal: NodeJS.Signals): Promise<void>;
 }
 
-/** How long a process may take to be ready, on a busy machine, in milliseconds. */
+/** The maximum time until a process is ready on a busy machine, in milliseconds. */
 const readyMs = 120_000;
 
-/** Resolves when the process of a role says that it is ready; rejects when it ends before, or takes two minutes. */
+/** Resolves when the process of a role reports that it is ready; rejects if it ends before that or takes two minutes. */
 export const isReady = (child: ChildProcess): Promise<void> =>
   new Promise((resolve, reject) => {
     const late = setTimeout(() => {
@@ -55,7 +55,7 @@ export const isReady = (child: ChildProcess): Promise<void> =>
     child.once('exit', (code, signal) => reject(new Error(`ended before it was ready: ${signal ?? code}`)));
   });
 
-/** A role of the compiled code (`npm run build`) under `env`. What it says goes to this process' output, and so does that it ended by itself. */
+/** A role of the compiled code (`npm run build`) with `env`. Its output goes to this process' output, with a line if it ends unexpectedly. */
 async function roleProcess(name: RoleName, env: Record<string, string>): Promise<RoleProcess> {
   const portName = { api: 'PORT', gateway: 'GATEWAY_PORT', worker: 'WORKER_PORT', ops: 'OPS_PORT' }[name];
   const port = Number(env[portName] ?? (await freePort()));
@@ -72,7 +72,7 @@ async function roleProcess(name: RoleName, env: Record<string, string>): Promise
     });
     return isReady(started);
   };
-  /** As whatever supervises processes does: one whose stores were away when it started is started again. */
+  /** Retries up to three times, as a process supervisor does, because the stores may be unavailable at the start. */
   const start = async (): Promise<void> => {
     for (let left = 3; ; left--)
       try {
@@ -97,7 +97,7 @@ async function roleProcess(name: RoleName, env: Record<string, string>): Promise
   };
 }
 
-/** Several roles over one database and Redis. */
+/** Several roles on one database and Redis. */
 export interface Stack {
   apis: RoleProcess[];
   gateways: RoleProcess[];
@@ -107,7 +107,7 @@ export interface Stack {
   close(): Promise<void>;
 }
 
-/** Starts so many of each role under `env`, each on a free port unless `env` names one, and waits until all are ready. */
+/** Starts `counts` processes of each role with `env`, each on a free port unless `env` sets one, and waits until all are ready. */
 export async function startStack(counts: { api: number; gateway: number; worker: number }, env: Record<string, string>): Promise<Stack> {
   const many = (name: RoleName, count: number) => Promise.all(Array.from({ length: count }, () => roleProcess(name, env)));
   const [apis, gateways, workers] = await Promise.all([
@@ -116,7 +116,7 @@ export async function startStack(counts: { api: number; gateway: number; worker:
     many('worker', counts.worker),
   ]);
   const all = [...apis, ...gateways, ...workers];
-  await apis[0]?.start(); // makes the indexes once
+  await apis[0]?.start(); // creates the indexes once
   await Promise.all(all.slice(apis.length ? 1 : 0).map((role) => role.start()));
   return {
     apis,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Config, readConfig } from '../../config/index.ts';
 
-/** A configuration on the stores of this test run (MONGODB_URL and REDIS_URL, set by `npm test`), with a fresh database and Redis prefix. */
+/** A configuration for the stores of this test run (MONGODB_URL and REDIS_URL, set by `npm test`), with a new database and Redis prefix. */
 export function testConfig(overrides: Record<string, string> = {}): Config {
   const name = `t${randomBytes(6).toString('hex')}`;
   const mongo = new URL(process.env.MONGODB_URL ?? 'mongodb://127.0.0.1:27099/?directConnection=true&retryWrites=false');
@@ -14,7 +14,7 @@ export function testConfig(overrides: Record<string, string> = {}): Config {
     REDIS_URL: process.env.REDIS_URL ?? 'redis://127.0.0.1:6399',
     REDIS_PREFIX: name,
     FILES_DIR: join(tmpdir(), `parlance-test-files-${name}`),
-    // The same for every process on one database, which accepts no other key.
+    // The key depends on the database, so that all processes on one database, which accepts only one key, have the same.
     APP_KEY: createHash('sha256')
       .update(new URL(overrides.MONGODB_URL ?? mongo).pathname)
       .digest('base64'),

@@ -2,26 +2,26 @@ import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Socket } from 'node:net';
 import { Transform } from 'node:stream';
 
-/** A TCP proxy in front of a store, so that a test can take the store away from one process alone. */
+/** A TCP proxy in front of a store, with which a test makes the store unavailable to a single process. */
 export interface TcpProxy {
   /** `url` with the proxy's address in place of the store's. */
   url: string;
-  /** Breaks every connection and refuses new ones. */
+  /** Closes every connection and refuses new ones. */
   cut(): void;
-  /** Passes nothing on in either direction and closes nothing: a peer that hangs. Connections to come hang too, unless only those `open` now shall. */
+  /** Forwards nothing in either direction and closes nothing, like a peer that hangs. New connections hang too, unless `which` is `open`. */
   freeze(which?: 'all' | 'open'): void;
-  /** Passes everything on that much later, in milliseconds; 0 for at once. */
+  /** Forwards everything with this delay in milliseconds; 0 means no delay. */
   delay(ms: number): void;
-  /** Lets connections, and what waits on frozen ones, through again. */
+  /** Accepts connections again, and forwards the data held on frozen ones. */
   mend(): void;
   close(): Promise<void>;
 }
 
-/** Connects to the store that `url` names: a unix socket, as MongoDB's drivers write one, or a host and port. */
+/** Connects to the store at `url`: a unix socket in the form of MongoDB's drivers, or a host and port. */
 export const connectTo = ({ hostname, port }: URL, fallbackPort: number): Socket =>
   hostname.endsWith('.sock') ? connect(decodeURIComponent(hostname)) : connect(Number(port || fallbackPort), hostname);
 
-/** Starts a proxy to the host and port of `url`, or to `fallbackPort` where it names none. */
+/** Starts a proxy to the host and port of `url`; `fallbackPort` is used if the URL has no port. */
 export async function startTcpProxy(url: string, fallbackPort: number): Promise<TcpProxy> {
   const target = new URL(url);
   const sockets = new Set<Socket>();

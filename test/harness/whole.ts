@@ -29,16 +29,16 @@ export async function startNode(config: Config): Promise<TestNode> {
   };
 }
 
-/** Everything in one process: the API, a worker and a gateway node on one fresh database. */
+/** All roles in one process: the API, a worker and a gateway node on one fresh database. */
 export interface Whole extends TestApi {
   worker: WorkerPlatform;
-  /** The gateway's node, to stand in its way. */
+  /** The gateway's node, for tests that interfere with it. */
   node: GatewayNode;
   gatewayUrl: string;
   close(): Promise<void>;
 }
 
-/** Starts all roles under `overrides`. */
+/** Starts all roles with `overrides`. */
 export async function startWhole(overrides: Record<string, string> = {}): Promise<Whole> {
   const api = await startTestApi(overrides);
   const { config } = api.platform;
@@ -59,15 +59,15 @@ export async function startWhole(overrides: Record<string, string> = {}): Promis
   };
 }
 
-/** A connected session that keeps what it hears and can be waited on. */
+/** A connected session that stores the events it receives and can wait for one. */
 export interface Ear {
   client: BotClient;
   heard: Dispatch[];
-  /** The first event heard, or to come, for which `wanted` holds. */
+  /** The first event, already received or still to come, for which `wanted` returns true. */
   hears(wanted: (event: Dispatch) => boolean): Promise<Dispatch>;
 }
 
-/** Connects a bot or a person and waits until it is ready; `resumes`: it comes back whenever its socket closes. */
+/** Connects a bot or a person and waits until it is ready. `resumes`: it reconnects whenever its socket closes. */
 export async function listenAs(whole: Pick<Whole, 'gatewayUrl'>, token: string, events?: string[], resumes = false): Promise<Ear> {
   const heard: Dispatch[] = [];
   const waiting = new Set<{ wanted: (event: Dispatch) => boolean; found: (event: Dispatch) => void }>();
@@ -98,8 +98,8 @@ export async function listenAs(whole: Pick<Whole, 'gatewayUrl'>, token: string, 
 }
 
 /**
- * Resolves when a session of `accountId` has received all that was appended to `place` before. The session may be of a bot that asked for no event; the mark is
- * a MESSAGE_CREATE without a channel.
+ * Resolves when a session of `accountId` has received everything that was appended to `place` before. It works even for a bot that subscribed to no event,
+ * because the mark is a MESSAGE_CREATE without a channel.
  */
 export async function caughtUp(worker: WorkerPlatform, place: string, accountId: string, ear: Ear): Promise<void> {
   const id = worker.ids.next();

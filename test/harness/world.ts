@@ -3,7 +3,7 @@ import { newToken } from '../../lib/domain/credentials.ts';
 import type { Platform } from '../../lib/store/platform.ts';
 import { newSecret, seal } from '../../lib/store/seal.ts';
 
-/** A server with people, bots and text channels, made by direct writes: for benches and fault runs that need many at once. */
+/** A server with people, bots and text channels, made by direct writes: for benches and fault runs that need many of them. */
 export interface World {
   serverId: string;
   ownerId: string;
@@ -73,7 +73,7 @@ const memberOf = (serverId: string, userId: string, bot: boolean) => ({
   joinedAt: new Date(),
 });
 
-/** Makes a world of so many bots, people and channels. Everybody may view and post everywhere. */
+/** Makes a world with this many bots, people and channels. Everyone may view and post in every channel. */
 export async function makeWorld(platform: Platform, counts: { bots: number; channels: number; people?: number }): Promise<World> {
   const { db, ids } = platform;
   const id = (): string => ids.next();
@@ -123,7 +123,7 @@ export async function makeWorld(platform: Platform, counts: { bots: number; chan
   };
 }
 
-/** Puts so many people into a server by direct writes; answers their ids, in order. Person `n` has the username `<name><n>`, and `<Name> <n>` as display name. */
+/** Adds `count` people to a server by direct writes; returns their ids in order. Person `n` has the username `<name><n>` and the display name `<Name> <n>`. */
 export async function fillServer({ db, ids }: Platform, serverId: string, count: number, name = 'person'): Promise<string[]> {
   const userIds = Array.from({ length: count }, () => ids.next());
   const createdAt = new Date();
@@ -153,7 +153,7 @@ export async function fillServer({ db, ids }: Platform, serverId: string, count:
   return userIds;
 }
 
-/** Gives each of these people a session token by direct writes; answers the tokens in their order. */
+/** Gives each of these people a session token by direct writes; returns the tokens in the same order. */
 export async function giveTokens({ db, ids }: Platform, userIds: readonly string[]): Promise<string[]> {
   const createdAt = new Date();
   const made = userIds.map((accountId) => {
@@ -169,7 +169,7 @@ export async function giveTokens({ db, ids }: Platform, userIds: readonly string
   return made.map(({ token }) => token);
 }
 
-/** Makes so many people by direct writes, each with a session. */
+/** Makes `count` people by direct writes, each with a session. */
 export async function makePeople(platform: Platform, count: number): Promise<{ id: string; token: string }[]> {
   const ids = Array.from({ length: count }, () => platform.ids.next());
   await platform.db.accounts.insertMany(ids.map((id) => accountOf(id, 'person', null)));
@@ -177,7 +177,7 @@ export async function makePeople(platform: Platform, count: number): Promise<{ i
   return ids.map((id, at) => ({ id, token: tokens[at] as string }));
 }
 
-/** Makes accounts members of a server of one channel by direct writes, once for each list of `members`. */
+/** Makes one server with one channel for each list of `members`, by direct writes. */
 export async function makeServers(
   { db, ids }: Platform,
   members: readonly (readonly { id: string; bot: boolean }[])[],

@@ -20,12 +20,12 @@ const parse: Middleware = koaBody({
   },
 });
 
-/** Whether the request brings a body at all. */
+/** Whether the request has a body. */
 export const hasBody = (ctx: Context): boolean => ctx.get('Transfer-Encoding') !== '' || Number(ctx.get('Content-Length') || 0) > 0;
 
 /**
- * The JSON body of a request; undefined when there is none and `optional`. Refuses another content type (415, naming what is `expected`), more than 1 MiB (413), broken JSON and
- * nesting deeper than 32 (400), and a body that comes too slowly (408).
+ * Reads the JSON body of a request; undefined when there is none and it is `optional`. Refuses a missing body, invalid JSON and nesting deeper than 32 (400),
+ * another content type (415, with `expected` in the message), more than 1 MiB (413), and a body that arrives too slowly (408).
  */
 export async function readBody(ctx: Context, optional: boolean, expected = 'application/json'): Promise<unknown> {
   if (!hasBody(ctx)) {

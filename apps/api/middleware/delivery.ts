@@ -12,7 +12,7 @@ import { tooSlow } from './pace.ts';
 import { createSlotPool, type Share } from './slot-pool.ts';
 import { drain, feed } from './upload.ts';
 
-/** The type in which a form holds its payload. */
+/** The content type of a form. */
 export const formType = 'application/x-www-form-urlencoded';
 
 /**
@@ -23,11 +23,14 @@ const hosts = ['GitHub', 'Gitea', 'Forgejo', 'Gogs'] as const;
 
 const invalid = (reason: string): never => refuse('invalid_request', { reason });
 
-/** The first of the code hosts' headers of this kind that says something; else empty. */
+/** The first header of this kind that is not empty, among those of the code hosts; an empty string if there is none. */
 const headerOf = (ctx: Context, kind: 'Event' | 'Delivery'): string =>
   hosts.map((host) => ctx.get(`X-${host}-${kind}`).trim()).find((value) => value !== '') ?? '';
 
-/** The bytes of a body, unpacked. Refuses more than 5 MiB (413) as soon as it is passed, another coding than gzip and deflate and what is broken (400), and what takes more than 30 s (408); rejects when `slow` does. */
+/**
+ * Reads and decompresses a body. Refuses more than 5 MiB, compressed or not (413, as soon as the limit is passed), an encoding other than gzip and deflate
+ * (400), invalid data (400), and a body that takes more than 30 s (408). Rejects when `slow` does.
+ */
 async function takeBytes(ctx: Context, slow: Promise<never>): Promise<Buffer> {
   const tooLarge = newRefusal('payload_too_large', { limit: '5 MiB' });
   if (Number(ctx.get('Content-Length') || 0) > limits.deliveryBytes) throw tooLarge;
@@ -40,7 +43,7 @@ async function takeBytes(ctx: Context, slow: Promise<never>): Promise<Buffer> {
   const sink = new Writable({
     write(bytes: Buffer, _encoding, done) {
       size += bytes.length;
-      if (size > limits.deliveryBytes) return fail(tooLarge); // and takes no more
+      if (size > limits.deliveryBytes) return fail(tooLarge); // `done` is not called, so the stream stops
       chunks.push(bytes);
       done();
     },
@@ -67,7 +70,7 @@ function unpackerOf(coding: string) {
   return coding === 'deflate' ? createInflate() : invalid('the body comes in a coding other than gzip and deflate');
 }
 
-/** The first field `payload` of a form. Only that one is decoded: a form of 5 MiB may have millions of fields. */
+/** The first field `payload` of a form. Only that field is decoded, because a form of 5 MiB may have millions of fields. */
 function payloadOf(form: string): string {
   const start = form.startsWith('payload=') ? 0 : form.indexOf('&payload=') + 1;
   if (start === 0 && !form.startsWith('payload=')) return '';
@@ -84,7 +87,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Reads the body of a delivery. `slow` rejects when it comes too slowly. */
+/** Reads the body of a delivery. `slow` rejects when the body arrives too slowly. */
 async function read(ctx: Context, event: string, type: string, slow: Promise<never>): Promise<Arrival> {
   const text = new TextDecoder().decode(await takeBytes(ctx, slow));
   const payload = parse(type === formType ? payloadOf(text) : text);
@@ -93,14 +96,14 @@ async function read(ctx: Context, event: string, type: string, slow: Promise<nev
   return { event, deliveryId: named ? deliveryId : null, reading: readDelivery(event, payload) };
 }
 
-/** For whom a delivery is read: its webhook, the webhook's server, and the address that sent it. */
+/** Whose limits a delivery counts against: its webhook, the webhook's server, and the address that sent it. */
 export interface DeliveryFrom {
   webhookId: string;
   serverId: string;
   address: string;
 }
 
-/** The bounds that a delivery counts in while its body is read. */
+/** The limits that a delivery counts against while its body is read. */
 const sharesOf = ({ webhookId, serverId, address }: DeliveryFrom): Share[] => [
   { key: `server:${serverId}`, most: limits.deliveriesReadPerServer, spare: 0 },
   { key: `webhook:${webhookId}`, most: limits.deliveriesReadPerWebhook, spare: 0 },
@@ -108,13 +111,14 @@ const sharesOf = ({ webhookId, serverId, address }: DeliveryFrom): Share[] => [
   { key: 'all', most: limits.deliveriesReadAtOnce, spare: 4 },
 ];
 
-/** Takes the deliveries of code hosts in. */
+/** Reads a delivery of a code host from a request. */
 export type TakeDelivery = (ctx: Context, from: DeliveryFrom) => Promise<Arrival>;
 
 /**
- * Takes the body of a delivery in and reads it: JSON, or a form with JSON in its field `payload`, to 5 MiB, however deep. At most 16 bodies at once are in memory,
- * fewer of one server, webhook and address; others wait, unread. Refuses by 400 without an event's header or a payload, by 408 a body that comes too slowly, by 413,
- * 415 and 429; what the sender goes on to send is then read and thrown away, so that it sees the answer.
+ * Creates the reader of deliveries. A body is JSON, or a form with JSON in its field `payload`, of up to 5 MiB and any depth. At most 16 bodies are in memory
+ * at once, at most 8 of a server, 4 of a webhook and 12 of an address; others wait unread. Refuses a delivery without an event header or without a payload
+ * (400), a body that arrives too slowly (408) or is too large (413), another content type (415), and one that waits too long or with too many others (429). The
+ * rest of a refused body is read and discarded, so that the sender sees the answer.
  */
 export function createTakeDelivery(): TakeDelivery {
   const pool = createSlotPool({ waitMs: limits.deliveryWaitMs });

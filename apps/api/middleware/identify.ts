@@ -14,14 +14,14 @@ import { addressLogins } from './login-limits.ts';
 import { applyVerdict } from './rate-headers.ts';
 import { cookieName, tokenOf } from './session-cookie.ts';
 
-/** Who calls, the id for what the request may make, and what a list of messages begins with. */
+/** Who calls, the id for what the request may create, and for a list of messages what was read with and beside the preflight. */
 export interface Identified {
   actor: Actor | null;
   tokenId: string | null;
   newId: string;
   page: PageStart;
   address: string;
-  /** The server of what the path's id and token name, where the route's `checkPath` answers it. */
+  /** The server that the route's `checkPath` returned, if any. */
   pathServerId: string | null;
 }
 
@@ -35,7 +35,7 @@ function bucketFor(platform: ApiPlatform, route: Route, accountId: string | null
   return { ...addressBucket(rate, address), name: 'address' };
 }
 
-/** The bucket of an address: two fifths of what a caller has. */
+/** The bucket of an address. Its rate and burst are two fifths of a caller's. */
 const addressBucket = ({ perSecond, burst }: Rate, address: string): Bucket => ({
   key: `address:${address}`,
   perSecond: (perSecond * 2) / 5,
@@ -44,29 +44,29 @@ const addressBucket = ({ perSecond, burst }: Rate, address: string): Bucket => (
 
 /** How many addresses and tokens a process remembers for `createIdentify`. */
 const remembered = 10_000;
-/** So many wrong credentials of one address within a minute are looked up whatever its bucket says: old cookies behind a shared address. */
+/** This many wrong credentials of one address per minute are looked up even if its bucket is empty: clients behind a shared address may send old cookies. */
 const freeLookups = 20;
 
-/** What an address sent within a minute: how many wrong credentials, and the last refusal of its bucket. */
+/** How many wrong credentials an address has sent within a minute, and the last refusal of its bucket. */
 interface WrongCredentials {
   count: number;
   refusal: { verdict: Verdict; untilMs: number } | null;
 }
 
-/** Finds out who calls a route. */
+/** Identifies the caller of a route. */
 export type Identify = (ctx: Context, route: Route, params: Record<string, string>) => Promise<Identified>;
 
 /**
- * Finds out who calls a route: one trip to the gate gives the limiter's decision, the versions that access data is cached under, and a message's id.
- * The caller's bucket is charged only after the secret matched; a wrong credential is charged to the address. While the bucket of an address that sent many
- * wrong credentials is empty, a token from there that this process has not seen to be right is refused without a read of the database.
- * Refuses `rate_limited`, `unauthorized` and `bots_not_allowed`.
+ * Creates the function that identifies callers. One preflight in Redis returns the rate limiter's decision, the versions of cached access data, and a message's
+ * id. The caller's bucket is charged only after the secret has matched; a wrong credential is charged to the address. While the bucket of an address that has
+ * sent many wrong credentials is empty, its tokens are refused without a database read, except those that this process has verified before. Refuses
+ * `rate_limited`, `unauthorized` and `bots_not_allowed`.
  */
 export function createIdentify(platform: ApiPlatform): Identify {
   const wrongByAddress = new LRUCache<string, WrongCredentials>({ max: remembered, ttl: 60_000 });
-  /** The hash of the last right token under each token id. */
+  /** The hash of the last valid token for each token id. */
   const provenHashes = new LRUCache<string, string>({ max: remembered });
-  /** Until when the bucket of a caller is empty, in Unix milliseconds: nothing is read for it beside the preflight. */
+  /** Until when the bucket of each caller is empty, in Unix milliseconds. Until then nothing is read for the caller beside the preflight. */
   const emptyUntilMs = new LRUCache<string, number>({ max: remembered });
 
   const refuseUnproven = (ctx: Context, address: string, token: string): void => {
@@ -83,7 +83,7 @@ export function createIdentify(platform: ApiPlatform): Identify {
     if (wrong.count === 1) wrongByAddress.set(address, wrong);
   };
 
-  /** Charges a wrong id and token in a path to the address. Refuses `rate_limited` while its bucket is empty, else as `error` says. */
+  /** Charges a wrong id and token in a path (`not_found`) to the address. Refuses `rate_limited` if its bucket is empty, else throws `error`. */
   const chargeFailure = async (ctx: Context, address: string, error: unknown): Promise<never> => {
     const rate = platform.config.RATE_LIMIT;
     if (rate && error instanceof Refusal && error.code === 'not_found') {

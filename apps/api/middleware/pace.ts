@@ -2,11 +2,11 @@ import type { IncomingMessage } from 'node:http';
 import { newRefusal, type Refusal } from '../../../lib/base/errors.ts';
 import { limits } from '../../../lib/base/limits.ts';
 
-/** How fast a body must come. */
+/** How fast a body must arrive. */
 export interface PaceBounds {
-  /** How long its first byte may take, in milliseconds. */
+  /** How long the first byte may take, in milliseconds. */
   firstByteMs: number;
-  /** The least average pace, in bytes a second. */
+  /** The minimum average pace, in bytes per second. */
   bytesPerSec: number;
   /** Over how long the pace is averaged, in milliseconds. A body is never refused before that. */
   windowMs: number;
@@ -14,7 +14,7 @@ export interface PaceBounds {
   tickMs: number;
 }
 
-/** 1 KiB a second on average over 10 seconds: a tenth of what a phone has on the slowest networks, and a pause of some seconds passes. */
+/** 1 KiB per second, averaged over 10 seconds. A phone on the slowest networks has ten times that, and a pause of some seconds is allowed. */
 export const defaultPace: PaceBounds = {
   firstByteMs: limits.bodyFirstByteMs,
   bytesPerSec: limits.bodyBytesPerSec,
@@ -22,12 +22,12 @@ export const defaultPace: PaceBounds = {
   tickMs: 1_000,
 };
 
-/** The refusal of a body that comes too slowly. */
+/** Creates the refusal of a body that arrives too slowly. */
 export const tooSlow = (): Refusal => newRefusal('body_too_slow', { rate: limits.bodyBytesPerSec }, { retryAfter: 1 });
 
 const endedEarly = (): Refusal => newRefusal('invalid_request', { reason: 'the body ended early' });
 
-/** Waits until some of a body is there, or all of an empty one. Refuses `body_too_slow` after `firstByteMs`, and 400 when the sender leaves. */
+/** Waits for the first byte of a body, or for the end of an empty one. Refuses `body_too_slow` after `firstByteMs`, and 400 when the client disconnects. */
 export function waitForBody(request: IncomingMessage, { firstByteMs } = defaultPace): Promise<void> {
   if (request.complete || request.readableLength > 0) return Promise.resolve();
   if (request.destroyed) return Promise.reject(endedEarly());
@@ -51,10 +51,10 @@ export function waitForBody(request: IncomingMessage, { firstByteMs } = defaultP
 
 /** The pace of one body while it is read. */
 export interface Pace {
-  /** Rejects with `body_too_slow` when the body falls below the least pace, and with what `fail` is given. */
+  /** Rejects with `body_too_slow` when the body falls below the minimum pace, or with the refusal that is passed to `fail`. */
   failed: Promise<never>;
   fail(refusal: Refusal): void;
-  /** Whether the body came below the least pace in the last 2 to 3 seconds. */
+  /** Whether the body was slower than the minimum pace in the last 2 to 3 seconds. */
   isSlow(): boolean;
   stop(): void;
 }
@@ -62,12 +62,12 @@ export interface Pace {
 const contestedTicks = 2;
 
 /**
- * Watches how fast a body comes, by the bytes of its connection. Time in which this process itself is behind with reading does not count against the sender.
+ * Measures how fast a body arrives, by the bytes received on its connection. Time in which this process has unread data does not count against the sender.
  */
 export function watchPace(request: IncomingMessage, { bytesPerSec, windowMs, tickMs } = defaultPace): Pace {
   const windowTicks = Math.ceil(windowMs / tickMs);
   const bytesPerTick = (bytesPerSec * tickMs) / 1000;
-  /** The connection's count of bytes at the last ticks, the oldest first. */
+  /** The connection's received bytes at each of the last ticks, oldest first. */
   let counts = [request.socket.bytesRead];
   let fail: (refusal: Refusal) => void = () => undefined;
   const failed = new Promise<never>((_, reject) => {
@@ -87,7 +87,7 @@ export function watchPace(request: IncomingMessage, { bytesPerSec, windowMs, tic
   return { failed, fail, isSlow: () => isBelow(contestedTicks), stop: () => clearInterval(timer) };
 }
 
-/** Reads a body while watching its pace. `read` is given what rejects when the pace fails. Refuses `body_too_slow`. */
+/** Reads a body by `read`, and measures its pace. Refuses `body_too_slow`. */
 export async function readAtPace<T>(request: IncomingMessage, read: () => Promise<T>): Promise<T> {
   if (request.complete) return read();
   await waitForBody(request);

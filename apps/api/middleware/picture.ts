@@ -12,9 +12,9 @@ export const pictureTypes = ['image/png', 'image/jpeg', 'image/webp', 'image/gif
 const bound = { bytes: limits.pictureBytes, limit: '2 MiB' };
 
 /**
- * Takes a body that is one image into the local file `path`, which is the caller's to delete, whatever comes of it. Refuses another type
- * (415), more than 2 MiB (413), none, and one that ends early (400); rejects when `failed` does. What the sender goes on to send is read and
- * thrown away, so that it sees the answer.
+ * Writes a body that is one image to the local file `path`. The caller deletes that file, also after a failure. Refuses another type (415), more than 2 MiB
+ * (413), and a body that is missing or ends early (400). Rejects when `failed` does. The rest of a refused body is read and discarded, so that the sender sees
+ * the answer.
  */
 export async function readPicture(ctx: Context, path: string, failed: Promise<never>): Promise<ReceivedFile> {
   const { req } = ctx;
@@ -28,7 +28,7 @@ export async function readPicture(ctx: Context, path: string, failed: Promise<ne
     const refused = new Promise<never>((_, reject) => void taking.catch(reject));
     await feed(req, body, Promise.race([refused, failed])).catch(async (error: unknown) => {
       body.destroy(new Error('the body was refused'));
-      // What the taking refuses ends the body, which the feeding may see first.
+      // A refusal by `takeFile` ends `body`, and `feed` may report only that. Throw the refusal itself.
       await taking.catch((refusal: unknown) => {
         if (refusal instanceof Refusal) throw refusal;
       });

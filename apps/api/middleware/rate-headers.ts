@@ -2,7 +2,7 @@ import type { Context } from 'koa';
 import { refuse } from '../../../lib/base/errors.ts';
 import type { Verdict } from '../../../lib/store/throttle.ts';
 
-/** Sets the headers of a bucket's decision on the answer. Refuses `rate_limited` when it was a refusal. */
+/** Sets the rate limit headers of a bucket's decision. Refuses `rate_limited` if the decision does not allow the request. */
 export function applyVerdict(ctx: Context, bucketName: string, verdict: Verdict): void {
   ctx.set('X-RateLimit-Limit', String(verdict.limit));
   ctx.set('X-RateLimit-Remaining', String(verdict.remaining));

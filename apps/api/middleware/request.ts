@@ -16,8 +16,8 @@ function refusalOf(fault: unknown): Refusal | null {
 }
 
 /**
- * The outermost layer: request id, error body, one log line and one measurement a request. Error body, always:
- * `{ code, message, requestId, errors?, missing?, retryAfter? }`; the one refusal without a code leaves that out.
+ * The outermost middleware. Sets the request id, turns errors into answers, and writes one log line and one metric per request. The body of an error is always
+ * `{ code, message, requestId, errors?, missing?, retryAfter? }`. Only a refusal marked `codeless` has no `code`.
  */
 export function requests(platform: ApiPlatform, metrics: Metrics): Middleware<State> {
   const isSecure = platform.config.baseUrl.startsWith('https:');

@@ -7,15 +7,16 @@ export const cookieName = 'parlance_session';
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** A token as a request presents it: what kind of account it claims to be of, by its scheme. The cookie is a person's. */
+/** The token of a request. `bot`: it came with the scheme `Bot`. Tokens with `Bearer` or in the cookie are those of people. */
 export interface Presented {
   token: string;
   bot: boolean;
 }
 
 /**
- * The token of a request: `Authorization: Bot <token>` or `Bearer <token>` exactly, else the cookie; null when there is neither or it is malformed.
- * An unsafe method with the cookie needs the `Origin` of `baseUrl`; any other is refused as `unauthorized` (docs/behavior/requests.md#session-cookie).
+ * The token of a request, from `Authorization: Bot <token>` or `Bearer <token>`, or without that header from the cookie. Null if there is neither, or the
+ * header is malformed. With the cookie, methods other than GET, HEAD and OPTIONS need the `Origin` of `baseUrl`, else they are refused as `unauthorized`
+ * (docs/behavior/requests.md#session-cookie).
  */
 export function tokenOf(ctx: Context, baseUrl: string): Presented | null {
   const header = ctx.get('Authorization');
@@ -29,7 +30,7 @@ export function tokenOf(ctx: Context, baseUrl: string): Presented | null {
   return cookie ? { token: cookie, bot: false } : null;
 }
 
-/** Sets the cookie of a fresh session, HttpOnly and SameSite=Lax, or clears it. */
+/** Sets the cookie of a new session, HttpOnly and SameSite=Lax, or clears it (null). */
 export function setSession(ctx: Context, baseUrl: string, token: string | null): void {
   const secure = baseUrl.startsWith('https:');
   const parts = [`${cookieName}=${token ?? ''}`, 'Path=/', 'HttpOnly', 'SameSite=Lax', `Max-Age=${token ? sessionLifeMs / 1000 : 0}`];

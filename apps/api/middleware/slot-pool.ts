@@ -3,20 +3,20 @@ import { newRefusal, type Refusal } from '../../../lib/base/errors.ts';
 import { limits } from '../../../lib/base/limits.ts';
 import { tooSlow, waitForBody, watchPace } from './pace.ts';
 
-/** One bound on the slots of a pool: `key` names whom it counts, such as `server:12`. */
+/** One limit on the slots of a pool. `key` names the party that it counts, such as `server:12`. */
 export interface Share {
   key: string;
   most: number;
-  /** How many of `most` are kept for parties that hold no slot. */
+  /** How many of `most` are reserved for parties that hold no slot. */
   spare: number;
 }
 
 /** Slots for bodies that are being read. */
 export interface SlotPool {
   /**
-   * Reads a body in a slot, as soon as its first byte is there and a slot is free. `shares` are all bounds that it counts in; the first names the party it is
-   * read for. `read` is given a promise that rejects when the body falls below the least pace. Refuses `body_too_slow`; `rate_limited` when no slot became free in time,
-   * or too many wait already.
+   * Calls `read` in a slot, when the first byte of the body has arrived and a slot is free. `shares` are all limits that the body counts against; the first one
+   * names its party. `read` gets a promise that rejects when the body falls below the minimum pace. Refuses `body_too_slow`, and `rate_limited` when no slot
+   * becomes free in time or too many bodies are waiting.
    */
   run<T>(request: IncomingMessage, shares: readonly Share[], read: (failed: Promise<never>) => Promise<T>): Promise<T>;
 }
@@ -32,14 +32,14 @@ interface Waiter {
   start: () => void;
 }
 
-/** How often waiting bodies look for slots that became slow, in milliseconds. */
+/** While bodies wait, slots are checked for slow bodies this often, in milliseconds. */
 const lookEveryMs = 250;
 const busy = (): Refusal => newRefusal('rate_limited', { seconds: 1 }, { retryAfter: 1 });
 const partyOf = ({ shares }: { shares: readonly Share[] }): string => shares[0]?.key ?? '';
 
 /**
- * A pool whose slots are shared fairly. A party that holds a slot leaves the spare ones to those that hold none, and those are served first. Where no slot is
- * left for a party that holds none, the slow body of the party with the most slots gives its slot up (408). A body waits unread for `waitMs` at most.
+ * Creates a pool that shares its slots fairly. Spare slots are reserved for parties that hold no slot, and these parties are served first. If no slot is left
+ * for such a party, a slow body of the party with the most slots is refused (408) and its slot freed. A body waits unread for at most `waitMs`.
  */
 export function createSlotPool({ waitMs }: { waitMs: number }): SlotPool {
   const held = new Map<string, number>();
@@ -63,7 +63,7 @@ export function createSlotPool({ waitMs }: { waitMs: number }): SlotPool {
   const free = (slot: Slot): void => {
     if (slots.delete(slot)) count(slot.shares, -1);
   };
-  /** Whether there is a slot for `one`, after a slow body gave its own up where that helps a newcomer. */
+  /** Whether there is a slot for `one`. Refuses a slow body if that frees a slot for a party that holds none. */
   const hasSlot = (one: { shares: readonly Share[] }): boolean => {
     const full = fullShares(one);
     if (full.length === 0) return true;
@@ -83,7 +83,7 @@ export function createSlotPool({ waitMs }: { waitMs: number }): SlotPool {
       looking = undefined;
     }
   };
-  /** Waits for a slot and counts it. */
+  /** Waits for a slot and counts it as held. */
   const acquire = (request: IncomingMessage, shares: readonly Share[]): Promise<void> => {
     if (waiting.size === 0 && hasSlot({ shares })) {
       count(shares, 1);

@@ -14,28 +14,28 @@ import { magicBytes } from '../../../lib/base/magic.ts';
 import { tooDeep } from '../../../lib/contract/check.ts';
 import type { ReceivedFile } from '../../../lib/domain/attachments.ts';
 
-/** What a multipart body brought: the JSON of `payload_json` (`{}` without that part) and its files, in their order. */
+/** The content of a multipart body: the JSON of `payload_json` (`{}` without that part) and the files in their order. */
 export interface Upload {
   fields: unknown;
   files: ReceivedFile[];
 }
 
-/** What taking a body in needs. */
+/** Options of `readUpload`. */
 export interface UploadOptions {
-  /** A path for a new local file; every one that was given is the caller's to delete, whatever comes of the body. */
+  /** Returns a path for a new local file. The caller deletes all these files, also after a failure. */
   tempPath: () => Promise<string>;
-  /** Asked before each file is taken in; refuses by throwing. */
+  /** Called before each file is read; throws to refuse it. */
   beforeFile: () => void;
-  /** Rejects when the body is to be given up. */
+  /** Rejects when the body must not be read further. */
   failed: Promise<never>;
 }
 
 const mediaType = /^[a-z0-9][\w!#$&^.+-]{0,126}\/[a-z0-9][\w!#$&^.+-]{0,126}$/;
-/** How long the sender of a refused body may go on, in milliseconds. */
+/** How long the sender of a refused body may continue to send, in milliseconds. */
 const drainMs = 30_000;
 const invalid = (reason: string): never => refuse('invalid_request', { reason });
 
-/** What one file may be, and how that is said. */
+/** The largest allowed file in bytes, and that limit as text for the error. */
 interface FileBound {
   bytes: number;
   limit: string;
@@ -43,7 +43,7 @@ interface FileBound {
 
 const attachmentBound: FileBound = { bytes: limits.fileBytes, limit: '10 MiB a file' };
 
-/** Writes a part, or a whole body, to a new local file, counting and hashing it. Refuses more than `bound` says as soon as it is passed. */
+/** Writes a part, or a whole body, to a new local file, and computes its size and hash. Refuses a file over `bound` as soon as the limit is passed (413). */
 export async function takeFile(
   part: Readable,
   path: string,
@@ -67,13 +67,13 @@ export async function takeFile(
     await written;
   } catch (error) {
     target.destroy();
-    await written.catch(() => undefined); // closed: a file that is still being opened would outlive its deletion
+    await written.catch(() => undefined); // wait until it is closed: a file that is still being opened would be created after its deletion
     throw error;
   }
   return { size, sha256: hash.digest('hex'), head: Buffer.from(head.subarray(0, magicBytes)), megapixels: megapixelsOf(head) };
 }
 
-/** The value of a `payload_json` part. Refuses more than 1 MiB, what is no JSON in UTF-8, a field `__proto__`, and nesting deeper than 32. */
+/** Reads a `payload_json` part. Refuses more than 1 MiB (413), invalid UTF-8 or JSON, a field `__proto__`, and nesting deeper than 32 (400). */
 async function takeJson(part: Readable): Promise<unknown> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -95,13 +95,13 @@ async function takeJson(part: Readable): Promise<unknown> {
   return value;
 }
 
-/** Feeds `request` to `parser` until that has taken all of it; rejects when the body is broken or ends early, or when `failed` does. */
+/** Pipes `request` into `parser` until all of it is processed. Rejects when the body is invalid or ends early, or when `failed` does. */
 export function feed(request: IncomingMessage, parser: Writable, failed: Promise<never>): Promise<void> {
   const fed = new Promise<void>((resolve, reject) => {
     const fail = (reason: string): void => reject(newRefusal('invalid_request', { reason }));
     const gone = (): unknown => request.complete || fail('the body ended early');
     request.once('close', gone);
-    if (request.destroyed) gone(); // its sender left before this listened
+    if (request.destroyed) gone(); // the client disconnected before the listener was added
     parser.once('finish', resolve);
     parser.once('error', () => fail('the body cannot be read'));
     request.pipe(parser);
@@ -113,7 +113,7 @@ export function feed(request: IncomingMessage, parser: Writable, failed: Promise
   });
 }
 
-/** Reads what is left of a refused body and throws it away, so that its sender sees the answer; one that does not come to an end is cut off. */
+/** Reads and discards the rest of a refused body, so that the sender sees the answer. The connection is closed if the body does not end within `ms`. */
 export function drain(request: IncomingMessage, ms: number = drainMs): void {
   request.resume();
   const timer = setTimeout(() => request.destroy(), ms).unref();
@@ -133,13 +133,14 @@ const newParser = (request: IncomingMessage): BusboyInstance => {
   }
 };
 
-/** How many parts the parser has seen, with those that it passes over, whose headers it cannot read; it tells of the others only. */
+/** How many parts the parser has seen, including those with unreadable headers, for which it emits no event. */
 const partsSeen = (parser: BusboyInstance): number => (parser as unknown as { _parser: { _nparts: number } })._parser._nparts;
 
 /**
  * Reads a `multipart/form-data` body: at most 10 parts `files`, which are written to local files as they arrive, and one part `payload_json`, in any order
- * (docs/behavior/messages.md#files). Memory holds only a few chunks. At once refuses broken bodies, other parts and an eleventh file (400), and a file over
- * 10 MiB (413), and rejects when `options.failed` does. The rest of the body is then read and discarded, so that the sender sees the answer.
+ * (docs/behavior/messages.md#files). Only a few chunks are in memory at a time. Refuses invalid bodies, other parts and an eleventh file (400), and a file over
+ * 10 MiB (413), as soon as it sees them. Rejects when `options.failed` does. The rest of the body is then read and discarded, so that the sender sees the
+ * answer.
  */
 export async function readUpload(request: IncomingMessage, options: UploadOptions): Promise<Upload> {
   const parser = newParser(request);
@@ -187,7 +188,7 @@ export async function readUpload(request: IncomingMessage, options: UploadOption
   }
 }
 
-/** Deletes local files, those that are gone already too. */
+/** Deletes local files. Files that do not exist are ignored. */
 export async function removeLocal(paths: readonly string[]): Promise<void> {
   await Promise.all(paths.map((path) => rm(path, { force: true })));
 }

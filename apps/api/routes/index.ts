@@ -58,5 +58,5 @@ const sections: readonly Route[] = [
   ...gatewayRoutes,
 ];
 
-/** Every route of the API, and last those that describe the API itself (docs/behavior/requests.md#requests). */
+/** Every route of the API (docs/behavior/requests.md#requests). The routes that describe the API itself are last. */
 export const routes: readonly Route[] = [...sections, ...metaRoutes(sections)];

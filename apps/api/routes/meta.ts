@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { renderOpenApi } from '../openapi.ts';
 import { type Route, route } from '../route.ts';
 
-/** What describes the API itself; `others` are the routes beside these. */
+/** The routes that describe the API itself. `others` are all other routes. */
 export function metaRoutes(others: readonly Route[]): readonly Route[] {
   const about: readonly Route[] = [
     route({

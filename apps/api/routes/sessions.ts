@@ -3,7 +3,7 @@ import { OwnSession, PasswordInput } from '../../../lib/contract/user.ts';
 import { changePassword, endOtherSessions, endSession, listSessions } from '../../../lib/domain/sessions.ts';
 import { List, type Route, route } from '../route.ts';
 
-/** Where a person is logged in, and their password. */
+/** The routes of a person's sessions and password. */
 export const sessionsRoutes: readonly Route[] = [
   route({
     method: 'GET',

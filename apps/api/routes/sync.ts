@@ -2,7 +2,7 @@ import { Sync, SyncPage } from '../../../lib/contract/sync.ts';
 import { getSync } from '../../../lib/domain/sync.ts';
 import { type Route, route } from '../route.ts';
 
-/** The route that a client reads when it starts, or when it could not resume its session (docs/delivery.md#sync). */
+/** The route that a client calls when it starts, or when it could not resume its session (docs/delivery.md#sync). */
 export const syncRoutes: readonly Route[] = [
   route({
     method: 'GET',

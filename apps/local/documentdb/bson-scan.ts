@@ -1,4 +1,4 @@
-/** A top-level field of a BSON document: where its element, its value and the end of its value stand. */
+/** A top-level field of a BSON document: its type, and the offsets of its element, its value and the end of its value. */
 export interface Field {
   type: number;
   start: number;
@@ -9,15 +9,15 @@ export interface Field {
 /** The top-level fields of a document, in order. */
 export type Fields = Map<string, Field>;
 
-/** BSON element types the gateway looks at. */
+/** The BSON element types that the gateway reads. */
 export const bsonType = { double: 1, string: 2, document: 3, array: 4, bool: 8, date: 9, int32: 16, int64: 18 } as const;
 
-/** Thrown for bytes that are no BSON document. */
+/** Thrown for bytes that are not a BSON document. */
 export class MalformedBson extends Error {}
 
 const fixedSizes: Record<number, number> = { 1: 8, 6: 0, 7: 12, 8: 1, 9: 8, 10: 0, 16: 4, 17: 8, 18: 8, 19: 16, 127: 0, 255: 0 };
 
-/** The size of a value of `type` at `at`. */
+/** The size in bytes of the value of `type` at offset `at`. */
 function valueSize(bytes: Buffer, type: number, at: number): number {
   const fixed = fixedSizes[type];
   if (fixed !== undefined) return fixed;
@@ -41,7 +41,7 @@ function valueSize(bytes: Buffer, type: number, at: number): number {
   }
 }
 
-/** Calls `visit` for each element of the document at `start`, with its name and place. */
+/** Calls `visit` for each element of the document at offset `start`, with its name and offsets. */
 export function eachElement(bytes: Buffer, start: number, visit: (name: string, field: Field) => void): void {
   const size = lengthAt(bytes, start);
   const last = start + size - 1;
@@ -58,7 +58,7 @@ export function eachElement(bytes: Buffer, start: number, visit: (name: string, 
   }
 }
 
-/** The top-level fields of the document that begins `bytes`, without decoding their values. Names are read byte by byte (Latin-1). */
+/** The top-level fields of the document at offset `start`, without decoding their values. Names are decoded as Latin-1. */
 export function scanFields(bytes: Buffer, start = 0): Fields {
   const fields: Fields = new Map();
   eachElement(bytes, start, (name, field) => fields.set(name, field));
@@ -102,7 +102,7 @@ export function numberField(document: Buffer, field: Field | undefined): number 
   }
 }
 
-/** The documents that stand one after another in `bytes`, as views. */
+/** Splits `bytes` into the documents that follow one another in it, as views. */
 export function splitDocuments(bytes: Buffer): Buffer[] {
   const documents: Buffer[] = [];
   for (let at = 0; at < bytes.length; ) {

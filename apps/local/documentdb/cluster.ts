@@ -15,7 +15,7 @@ export interface ClusterOwner {
   gid: number;
 }
 
-/** A file of settings of ours beside Postgres' own, written anew at each start. */
+/** Parlance's settings file in the cluster, included by Postgres' own settings and rewritten at each start. */
 const settingsFile = 'parlance.conf';
 const initArguments = [
   '-U',
@@ -32,16 +32,16 @@ const initArguments = [
 const extensionStatements = [
   'CREATE EXTENSION documentdb CASCADE',
   'CREATE EXTENSION documentdb_extended_rum',
-  // The gateway builds indexes at once; these jobs would start a process each second to find nothing to do.
+  // The gateway builds indexes immediately; these jobs would start a process each second and find nothing to do.
   "SELECT cron.unschedule(jobid) FROM cron.job WHERE jobname LIKE 'documentdb_index_build_task%'",
 ];
 
-/** Changes with whatever a template is made from, except the runtime. */
+/** Increase this when anything that a template is made from changes, except the runtime. */
 export const templateRevision = 2;
 
 /**
- * Makes a stopped cluster with the extensions in it at `folder`, which does not exist yet. Its server listens in `socketDir` meanwhile.
- * As root it takes an `owner`, for Postgres refuses to run as root.
+ * Makes a stopped cluster with the extensions at `folder`, which must not exist yet. Its server listens in `socketDir` meanwhile. Root must pass an `owner`,
+ * because Postgres refuses to run as root.
  */
 export async function makeTemplate(runtime: string, folder: string, socketDir: string, owner?: ClusterOwner): Promise<void> {
   const layout = runtimeLayout(runtime);
@@ -68,14 +68,14 @@ export async function makeTemplate(runtime: string, folder: string, socketDir: s
   }
 }
 
-/** Copies a template to `folder`, which does not exist yet. */
+/** Copies a template to `folder`, which must not exist yet. */
 export async function copyTemplate(template: string, folder: string, durable: boolean): Promise<void> {
   await promisify(execFile)('cp', ['-a', template, folder]);
-  // A copy that only the page cache knows would not outlive the machine; what cannot sync one file system syncs nothing.
+  // Without the sync, a crash of the machine could lose the copy. Where `sync` cannot sync a single file system, nothing is synced.
   if (durable) await promisify(execFile)('sync', ['-f', folder]).catch(() => undefined);
 }
 
-/** How to start the server of the cluster in `folder`: to be run as `owner`, asked to stop with SIGINT. Writes its settings. */
+/** How to start the server of the cluster in `folder`: run it as `owner` and stop it with SIGINT. Writes its settings file. */
 export async function clusterCommand(
   runtime: string,
   folder: string,
@@ -88,7 +88,7 @@ export async function clusterCommand(
   return { command: layout.postgres, args: ['-D', folder], cwd: folder };
 }
 
-/** Resolves when the server behind `socketDir` answers a query. Rejects with `PostgresAway` or what the server says. */
+/** Resolves when the server behind `socketDir` answers a query. Rejects with `PostgresAway` or the server's error. */
 export async function probeCluster(socketDir: string): Promise<void> {
   const connection = await PostgresConnection.open(socketDir);
   await connection.query({ name: 'probe', text: 'SELECT 1' }, []).finally(() => connection.destroy());
@@ -96,7 +96,7 @@ export async function probeCluster(socketDir: string): Promise<void> {
 
 async function writeSettings(folder: string, settings: ClusterSettings, owner?: ClusterOwner): Promise<void> {
   const path = join(folder, settingsFile);
-  // The folder is the owner's: a new file follows no link that lies there.
+  // Another user, the owner, controls the folder. A newly created file does not follow a link placed there.
   await rm(path, { force: true });
   const file = await open(path, 'wx', 0o600);
   try {

@@ -2,24 +2,24 @@ import { type Fields, numberField, scanFields, stringField, withoutFields } from
 import { withNow } from './now.ts';
 import type { Parameter, PostgresConnection, Row, Statement } from './postgres/connection.ts';
 
-/** A reply: BSON as the engine made it, or a document to encode. */
+/** A reply: BSON from the engine, or a document to encode. */
 export type Reply = Buffer | Record<string, unknown>;
 
-/** A command as the handlers see it. */
+/** A parsed command. */
 export interface Command {
   name: string;
   db: string;
   /** The text of the first field: for most commands, the collection. */
   target: string;
-  /** The command as it came, and its top-level fields. */
+  /** The command as received, and its top-level fields. */
   body: Buffer;
   fields: Fields;
-  /** The command without the fields of sessions and transactions, as the engine takes it. */
+  /** The command in the form that the engine accepts: without the fields of sessions and transactions. */
   spec: Buffer;
   sequence: Buffer | undefined;
 }
 
-/** What a handler runs on: its connection, and whether a transaction is open on it. */
+/** The connection that a handler uses, and whether a transaction is open on it. */
 export interface Lease {
   connection: PostgresConnection;
   inTransaction: boolean;
@@ -46,7 +46,7 @@ const plumbing = new Set([
 const transactionPlumbing = new Set([...plumbing, 'readConcern', 'writeConcern']);
 const evaluating = new Set(['find', 'aggregate', 'count', 'distinct', 'update', 'delete', 'findAndModify', 'findandmodify']);
 
-/** Reads what every command has. */
+/** Parses the parts that all commands have in common. */
 export function parseCommand(body: Buffer, sequence: Buffer | undefined): Command {
   const fields = scanFields(body);
   const name = fields.keys().next().value ?? '';
@@ -74,13 +74,13 @@ export function option(command: Command, name: string): number | undefined {
   return numberField(command.body, command.fields.get(name));
 }
 
-/** Runs a statement that gives one row. */
+/** Runs a statement that returns one row. */
 export async function queryRow(lease: Lease, statement: Statement, parameters: Parameter[]): Promise<Row> {
   const rows = await lease.connection.query(statement, parameters);
   return rows[0] ?? [];
 }
 
-/** Runs a statement that gives one document. */
+/** Runs a statement that returns one document. */
 export async function queryDocument(lease: Lease, statement: Statement, parameters: Parameter[]): Promise<Buffer> {
   const [document] = await queryRow(lease, statement, parameters);
   if (!Buffer.isBuffer(document)) throw new Error(`no answer to ${statement.name}`);

@@ -17,7 +17,7 @@ const transactionConnections = 24;
 const relaxedConnections = 8;
 const limitedConnections = 24;
 const transactionIdleMs = 60_000;
-/** Limits of a second and more are rounded up to this, in milliseconds, so that the many commands of one kind have the same. */
+/** Time limits above one second are rounded up to a multiple of this, in milliseconds, so that most commands of one kind share a limit. */
 const limitStepMs = 100;
 
 /** Runs commands against one Postgres. */
@@ -25,7 +25,7 @@ export class Dispatcher {
   readonly #pool: ConnectionPool;
   readonly #transactionPool: ConnectionPool;
   readonly #relaxedPool: ConnectionPool;
-  /** For commands with a limit of time: their connections keep it, so that it is rarely set. */
+  /** Connections for commands with a time limit. A connection keeps its limit, so the limit rarely has to be set. */
   readonly #limitedPool: ConnectionPool;
   readonly #handlers: Map<string, Handler>;
   readonly cursors: CursorTable;
@@ -42,7 +42,7 @@ export class Dispatcher {
     this.#handlers = new Map(Object.entries<Handler>({ ...named, ...adminHandlers, ...this.cursors.handlers() }));
   }
 
-  /** Answers one request of the client behind `owner`; never rejects. */
+  /** Answers one request of a client, which `owner` identifies; never rejects. */
   async answer(request: Request, owner: object, address: string): Promise<Reply> {
     let inTransaction = false;
     try {
@@ -118,7 +118,7 @@ function limitOf(command: Command): number {
   return ms > 1_000 ? Math.ceil(ms / limitStepMs) * limitStepMs : Math.max(0, Math.ceil(ms));
 }
 
-/** Runs a command under its `maxTimeMS`, or none. */
+/** Runs a command with its `maxTimeMS`, or without a limit. */
 async function runLimited(handler: Handler, command: Command, lease: Lease): Promise<Reply> {
   await lease.connection.limit(limitOf(command));
   try {

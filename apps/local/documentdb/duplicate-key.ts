@@ -1,14 +1,14 @@
 import { type Document, deserialize } from 'bson';
 import type { Parameter, Row, Statement } from './postgres/connection.ts';
 
-/** What MongoDB says about a duplicate key. */
+/** MongoDB's description of a duplicate key. */
 export interface DuplicateKey {
   errmsg: string;
   keyPattern: Document;
   keyValue: Document;
 }
 
-/** Runs a look-up; the pool's or a connection's `query`. */
+/** Runs a query, such as a connection's `query`. */
 export type LookUp = (statement: Statement, parameters: Parameter[]) => Promise<Row[]>;
 
 const from = `SELECT (i.index_spec).index_name, (i.index_spec).index_key FROM documentdb_api_catalog.collection_indexes i
@@ -17,8 +17,8 @@ const byId: Statement = { name: 'index_by_id', text: `${from} i.index_id = $3::t
 const byName: Statement = { name: 'index_by_name', text: `${from} (i.index_spec).index_name = $3` };
 
 /**
- * Rebuilds MongoDB's message, `keyPattern` and `keyValue` from the engine's message, the index catalogue and the documents that may hold the
- * offending values (the first that has one wins). Undefined when the message names no index or the index is gone.
+ * Builds MongoDB's message, `keyPattern` and `keyValue` from the engine's message, the index catalog and the documents that may contain the duplicate values.
+ * For each path, the first document with a value wins. Undefined if the message names no index or the index no longer exists.
  */
 export async function describeDuplicate(
   lookUp: LookUp,
@@ -41,7 +41,7 @@ export async function describeDuplicate(
   };
 }
 
-/** The documents of an update that may hold the value it wrote: what it sets, then its query's equalities. */
+/** The documents of an update that may contain the value it wrote: first what it sets, then the equalities of its query. */
 export function writtenValues(query: unknown, update: unknown): (Document | undefined)[] {
   const q = query as Document | undefined;
   if (Array.isArray(update)) return [...update.map((stage: Document) => (stage.$set ?? stage.$addFields) as Document | undefined), q];

@@ -5,9 +5,9 @@ import { PostgresAway, PostgresError } from './postgres/connection.ts';
 export class CommandError extends Error {
   readonly code: number;
   readonly codeName: string;
-  /** Labels drivers act on. */
+  /** Error labels that drivers react to. */
   labels: string[] = [];
-  /** More fields of the reply. */
+  /** Additional fields of the reply. */
   extra: Record<string, unknown> = {};
 
   constructor(code: number, codeName: string, message: string) {
@@ -16,7 +16,7 @@ export class CommandError extends Error {
     this.codeName = codeName;
   }
 
-  /** The reply that reports it. */
+  /** The reply that reports this error. */
   toReply(): Record<string, unknown> {
     const labels = this.labels.length > 0 ? { errorLabels: this.labels } : {};
     return { ok: 0, errmsg: this.message, code: this.code, codeName: this.codeName, ...labels, ...this.extra };
@@ -27,7 +27,7 @@ const duplicateKey: [number, string] = [11000, 'DuplicateKey'];
 const writeConflict: [number, string] = [112, 'WriteConflict'];
 const shutdown: [number, string] = [91, 'ShutdownInProgress'];
 
-/** SQLSTATE → MongoDB's code and name. Those that begin with M are the engine's own. */
+/** SQLSTATE → MongoDB's code and name. SQLSTATEs that begin with M are specific to the engine. */
 const codes: Record<string, [number, string]> = {
   '23505': duplicateKey,
   '23P01': duplicateKey,
@@ -83,7 +83,7 @@ const codes: Record<string, [number, string]> = {
   M0088: [40415, 'UnknownField'],
 };
 
-/** Whether a command outside a transaction may be run again: it lost a deadlock or a serialization race and changed nothing. */
+/** Whether a command outside a transaction may be retried: it lost a deadlock or a serialization race and changed nothing. */
 export function isLostRace(error: unknown): boolean {
   return error instanceof PostgresError && (error.sqlState === '40P01' || error.sqlState === '40001');
 }
@@ -93,7 +93,7 @@ export function isDuplicate(error: unknown): boolean {
   return error instanceof PostgresError && codes[error.sqlState] === duplicateKey;
 }
 
-/** Any error in MongoDB's terms. */
+/** Converts any error to MongoDB's terms. */
 export function toCommandError(error: unknown, inTransaction: boolean): CommandError {
   if (error instanceof CommandError) return error;
   if (error instanceof PostgresAway) return new CommandError(...shutdown, `the database is away: ${error.message}`);
@@ -105,14 +105,14 @@ export function toCommandError(error: unknown, inTransaction: boolean): CommandE
   return result;
 }
 
-/** A SQLSTATE and its message in MongoDB's terms. */
+/** Converts a SQLSTATE and its message to MongoDB's terms. */
 export function fromSqlState(sqlState: string, message: string): CommandError {
   const [code, name] = codes[sqlState] ?? (sqlState.startsWith('M0') ? [2, 'BadValue'] : [1, 'InternalError']);
   const text = code === 11000 && !message.startsWith('E11000') ? `E11000 duplicate key error: ${message}` : message;
   return new CommandError(code, name, text);
 }
 
-/** The SQLSTATE in a code the engine packed into a number, six bits a character; undefined for a plain code. */
+/** Unpacks the SQLSTATE that the engine packed into a number, six bits per character; undefined for a plain code. */
 export function unpackSqlState(code: number): string | undefined {
   if (code < 1 << 20) return undefined;
   return [0, 6, 12, 18, 24].map((shift) => String.fromCharCode(((code >> shift) & 63) + 48)).join('');

@@ -1,4 +1,4 @@
-/** Cuts a byte stream into length-prefixed frames without copying what arrives whole. */
+/** Splits a byte stream into length-prefixed frames. A frame that arrives in one chunk is not copied. */
 export class FrameReader {
   readonly #headBytes: number;
   readonly #sizeAt: (chunk: Buffer, at: number) => number;
@@ -6,13 +6,13 @@ export class FrameReader {
   #restBytes = 0;
   #neededBytes = 0;
 
-  /** `sizeAt` gives the whole size of the frame whose first `headBytes` bytes stand at `at`; what it throws ends the stream. */
+  /** `sizeAt` returns the total size of the frame whose first `headBytes` bytes are at offset `at`. `push` throws what it throws. */
   constructor(headBytes: number, sizeAt: (chunk: Buffer, at: number) => number) {
     this.#headBytes = headBytes;
     this.#sizeAt = sizeAt;
   }
 
-  /** Takes the next bytes and hands out each frame they complete. */
+  /** Adds the next bytes and calls `onFrame` for each frame that they complete. */
   push(arrived: Buffer, onFrame: (frame: Buffer) => void): void {
     let chunk = arrived;
     if (this.#rest.length > 0) {

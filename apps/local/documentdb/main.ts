@@ -1,7 +1,8 @@
 import { startWireGateway } from './server.ts';
 
 /*
- * The gateway as a process of its own: `main.ts <socketDir> <path>`, where `path` is the unix socket it listens on. Ends with SIGTERM; its parent keeps it bound to its own life.
+ * The gateway as a separate process: `main.ts <socketDir> <path>`, where `path` is the unix socket it listens on. SIGTERM stops it. Its parent makes sure that
+ * it ends when the parent does.
  */
 const [socketDir, path] = process.argv.slice(2);
 if (!socketDir || !path) {

@@ -1,8 +1,8 @@
 import { bsonType, eachElement } from './bson-scan.ts';
 
 /*
- * DocumentDB refuses `$$NOW` in queries, updates and findAndModify, so the gateway puts its own clock in, as mongod puts its own in. Only
- * where mongod evaluates expressions: a document may hold the text `$$NOW`.
+ * DocumentDB rejects `$$NOW` in queries, updates and findAndModify, so the gateway inserts the time of its own clock, as mongod does. It does so only where
+ * mongod evaluates expressions, because a document may contain the text `$$NOW`.
  */
 
 const variable = Buffer.from('$$NOW');
@@ -11,15 +11,15 @@ const variableValue = Buffer.from('\x06\0\0\0$$NOW\0', 'latin1');
 type Place = 'command' | 'statements' | 'statement' | 'query' | 'queries' | 'expression';
 
 interface Found {
-  /** Where the elements whose value is the variable begin, and where these values stand. */
+  /** The offsets of the elements whose value is the variable, and of these values. */
   hits: { start: number; at: number }[];
-  /** How many hits each document contains, by where it begins. */
+  /** The number of hits in each document, by the document's offset. */
   within: Map<number, number>;
 }
 
 /**
- * The bytes with each `$$NOW` replaced by `nowMs`, where a pipeline or a query's `$expr` evaluates it; the bytes themselves when there
- * is none. `place` says what they are: a whole `command`, or the `statement` documents of an update one after another.
+ * Replaces each `$$NOW` with `nowMs` where a pipeline or a query's `$expr` evaluates it; returns the same bytes if there is none. `place` says what the bytes
+ * are: a whole `command`, or the concatenated `statement` documents of an update.
  */
 export function withNow(bytes: Buffer, place: 'command' | 'statement', nowMs: number): Buffer {
   if (!bytes.includes(variable)) return bytes;
@@ -40,7 +40,7 @@ function walk(bytes: Buffer, start: number, place: Place, around: number[], foun
   });
 }
 
-/** What an element of `place` holds; undefined for what is never evaluated. */
+/** What an element of `place` contains; undefined if it is never evaluated. */
 function placeOf(place: Place, name: string, type: number): Place | undefined {
   switch (place) {
     case 'command':

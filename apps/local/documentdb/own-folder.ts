@@ -4,8 +4,8 @@ import { mkdir, open } from 'node:fs/promises';
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
 
 /**
- * Makes a folder, or takes one that is there, and sets its mode and, when given, its owner. Follows no symbolic link: mode and owner are set on the folder that
- * was opened. Rejects with one line for a link, and for a folder of somebody else. The folder it lies in must exist.
+ * Creates a folder, or takes an existing one, and sets its mode and, if given, its owner. It follows no symbolic link: mode and owner are set on the opened
+ * folder. Rejects with a one-line error for a link or a folder of another user. The parent folder must exist.
  */
 export async function makeOwnFolder(path: string, mode: number, owner?: { uid: number; gid: number }): Promise<void> {
   await mkdir(path, { mode }).catch((error: NodeJS.ErrnoException) => {

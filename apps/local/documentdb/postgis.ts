@@ -1,10 +1,10 @@
-/** Control file of an extension named postgis: DocumentDB asks for it by name, and Parlance has no geo queries. */
+/** Control file of a stub extension named postgis. DocumentDB requires an extension of this name; Parlance has no geo queries. */
 export const postgisControl = `comment = 'stub: types and names only, no geo functions'
 default_version = '0'
 relocatable = true
 `;
 
-/** The types and names DocumentDB's own scripts mention; every geo query fails. */
+/** The types and functions that DocumentDB's own scripts refer to; every geo query fails. */
 export const postgisSql = `CREATE TYPE geometry; 
 CREATE FUNCTION geometry_in(cstring) RETURNS geometry LANGUAGE internal IMMUTABLE STRICT AS 'byteain';
 CREATE FUNCTION geometry_out(geometry) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'byteaout';

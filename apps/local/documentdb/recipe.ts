@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { postgisControl, postgisSql } from './postgis.ts';
 
-/** Names that only maintainer scripts, units, geo functions or other front ends want; the server runs without them. */
+/** Packages that only maintainer scripts, systemd units, geo functions or other front ends need; the server runs without them. */
 const leftOut = [
   'postgresql-common',
   'postgresql-client-common',
@@ -25,8 +25,8 @@ const modules = /^(pg_documentdb(_core|_extended_rum.*)?|pg_cron|vector|tsm_syst
 const extensions = /^(documentdb(?!_distributed)|pg_cron|vector|tsm_system_rows|plpgsql)/;
 
 /**
- * How to make the PostgreSQL + DocumentDB runtime out of Debian packages: the newest PostgreSQL the extension is packaged for. `plan` throws
- * when there is none among the names.
+ * How to make the PostgreSQL + DocumentDB runtime from Debian packages, with the newest PostgreSQL that the extension is packaged for. `plan` throws if
+ * `available` has no such package.
  */
 export const documentdbRecipe = {
   id: 'documentdb-1',
@@ -57,14 +57,14 @@ export const documentdbRecipe = {
 
 /** Folders of an unpacked runtime. */
 export interface RuntimeLayout {
-  /** The major version of PostgreSQL, which its data is bound to. */
+  /** The major version of PostgreSQL; its data can only be used with the same one. */
   major: string;
   postgres: string;
   initdb: string;
   extensions: string;
 }
 
-/** Where the programs and the extension files of the runtime in `folder` lie. Throws when the folder is no runtime. */
+/** The paths of the programs and the extension files of the runtime in `folder`. Throws if the folder contains no runtime. */
 export function runtimeLayout(folder: string): RuntimeLayout {
   const home = join(folder, 'lib/postgresql');
   const major = readdirSync(home)[0];

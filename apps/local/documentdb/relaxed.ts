@@ -4,8 +4,8 @@ import type { Command } from './command.ts';
 const writes = new Set(['insert', 'update', 'delete', 'findAndModify', 'findandmodify']);
 
 /**
- * Whether a command may be acknowledged before the disk has it: a write that says so in so many words, `{ w: 1, j: false }`. What leaves
- * either open is durable, as mongod's own default of `w: 'majority'` is.
+ * Whether a command may be acknowledged before it is on disk: only a write with the explicit write concern `{ w: 1, j: false }`. A write that omits either
+ * field is durable, like mongod's default `w: 'majority'`.
  */
 export function isRelaxedWrite({ name, body, fields }: Command): boolean {
   const concern = writes.has(name) ? fields.get('writeConcern') : undefined;

@@ -4,33 +4,33 @@ import { Dispatcher } from './dispatch.ts';
 import { FrameReader } from './frames.ts';
 import { maxMessageBytes, messageSize, parseRequest, replyTo } from './wire.ts';
 
-/** Requests one client may have unanswered before it is read no further. */
+/** Unanswered requests per client at which the gateway stops reading from the client. */
 const maxQueued = 32;
 const maxClients = 2000;
 
-/** Where the gateway listens and what it stands before. */
+/** Where the gateway listens and which Postgres it uses. */
 export interface WireGatewayOptions {
   /** Folder of Postgres' unix socket. */
   socketDir: string;
-  /** Path of the unix socket to listen on, at most 107 bytes; an old socket there is replaced. Default: a free port of 127.0.0.1. */
+  /** Path of the unix socket to listen on, at most 107 bytes; an existing socket is replaced. Default: a free TCP port of 127.0.0.1. */
   path?: string;
-  /** After how long unused an open transaction is rolled back, default 60,000 ms. */
+  /** Time without use after which an open transaction is rolled back; default 60,000 ms. */
   transactionIdleMs?: number;
 }
 
 /** A running gateway. */
 export interface WireGateway {
-  /** For MongoDB drivers, without a database name. */
+  /** The URL for MongoDB drivers, without a database name. */
   url: string;
   /** Its TCP port; 0 when it listens on a unix socket. */
   port: number;
-  /** How many cursors and transactions it remembers; for tests. */
+  /** The number of stored cursors and transactions; for tests. */
   open(): { cursors: number; transactions: number };
-  /** Stops listening and cuts every connection. */
+  /** Stops listening and closes every connection. */
   close(): Promise<void>;
 }
 
-/** Starts a gateway that speaks MongoDB's wire protocol. Rejects when it cannot listen; whether Postgres is there yet does not matter. */
+/** Starts a gateway that speaks MongoDB's wire protocol. Rejects if it cannot listen. Postgres does not have to run yet. */
 export async function startWireGateway(options: WireGatewayOptions): Promise<WireGateway> {
   const dispatcher = new Dispatcher(options.socketDir, options.transactionIdleMs);
   const sockets = new Set<Socket>();
@@ -56,7 +56,7 @@ export async function startWireGateway(options: WireGatewayOptions): Promise<Wir
   };
 }
 
-/** The URL of a gateway at a path or `host:port`: its drivers must not retry writes, which it would not recognise as repeated. */
+/** The URL of a gateway at a path or `host:port`. Drivers must not retry writes, because the gateway does not recognize a repeated write. */
 export function gatewayUrl(address: string): string {
   return `mongodb://${address.startsWith('/') ? encodeURIComponent(address) : address}/?directConnection=true&retryWrites=false`;
 }
@@ -104,7 +104,7 @@ function drained(socket: Socket): Promise<void> {
   });
 }
 
-/** Listens on a unix socket, else on any port of loopback; resolves with the port, 0 for a socket. */
+/** Listens on the unix socket `path`, else on any loopback port. Resolves with the port, or 0 for a socket. */
 async function listen(server: Server, path?: string): Promise<number> {
   if (path !== undefined) await rm(path, { force: true });
   return new Promise((done, failed) => {

@@ -1,18 +1,18 @@
-/** Where Postgres listens and how safe its writes are. */
+/** Where Postgres listens and whether its writes are durable. */
 export interface ClusterSettings {
   /** Folder of the unix socket; its path is at most 90 bytes. */
   socketDir: string;
-  /** False: data may be lost with the machine or the process, for throw-away data only. */
+  /** If false, a crash of the machine or the process may lose data; for disposable data only. */
   durable: boolean;
 }
 
-/** Most connections Postgres takes; the pools of the wire gateway stay below it. */
+/** The maximum number of Postgres connections; the pools of the wire gateway together stay below it. */
 export const maxConnections = 96;
 
 /** The text of the settings file of a cluster. */
 export function clusterSettings({ socketDir, durable }: ClusterSettings): string {
   const settings: Record<string, string | number> = {
-    // The runtime brings no time zones and the machine may have none; this name needs no file.
+    // The runtime contains no time zones and the machine may have none; GMT needs no file.
     timezone: 'GMT',
     log_timezone: 'GMT',
     listen_addresses: '',
@@ -20,18 +20,18 @@ export function clusterSettings({ socketDir, durable }: ClusterSettings): string
     unix_socket_permissions: '0700',
     shared_preload_libraries: 'pg_cron,pg_documentdb_core,pg_documentdb,pg_documentdb_extended_rum',
     'cron.database_name': 'postgres',
-    // Without TCP the jobs that expire documents run only in workers of the server itself.
+    // Postgres has no TCP port here, so the jobs that expire documents can only run in background workers of the server.
     'cron.use_background_workers': 'on',
     'cron.log_run': 'off',
-    // The first write to a new database calls back, by default over TCP.
+    // The first write to a new database connects back to the server, by default over TCP.
     'documentdb.localhost_connection_string': `host=${socketDir}`,
-    // Else no sort is served by a secondary index.
+    // Without this, no secondary index serves a sort.
     'documentdb.alternate_index_handler_name': 'extended_rum',
-    // Else { channelId, _id < x } takes the wrong index.
+    // Without this, { channelId, _id < x } uses the wrong index.
     'documentdb.enable_support_function_id_pushdown': 'on',
-    // As long as mongod keeps an idle cursor.
+    // The same time as in mongod.
     'documentdb.defaultCursorExpiryTimeLimitSeconds': 600,
-    // A getMore may then come over any pooled connection.
+    // Lets a getMore use any pooled connection.
     'documentdb.useFileBasedPersistedCursors': 'on',
     'documentdb_core.enableCollation': 'on',
     'documentdb.enableCollationWithNonUniqueOrderedIndexes': 'on',

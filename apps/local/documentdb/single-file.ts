@@ -1,11 +1,11 @@
-/** How often a statement that lost a race is run. */
+/** The maximum number of attempts for a statement that lost a race. */
 export const raceAttempts = 30;
 
 const lines = new Map<string, Promise<unknown>>();
 
 /**
- * Runs `work` when all that was put in the same line before is done. Statements that lost a race queue here by collection: run again all
- * at once they would deadlock in turn, for seconds when dozens write one unique value.
+ * Runs `work` after all earlier work in the same `line` has finished. Statements that lost a race wait here, in one line per collection: if all were run again
+ * at once, they would deadlock again, for seconds when dozens write one unique value.
  */
 export async function inSingleFile<T>(line: string, work: () => Promise<T>): Promise<T> {
   const before = lines.get(line);

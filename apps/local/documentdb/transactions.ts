@@ -10,20 +10,20 @@ const rollback: Statement = { name: 'rollback', text: 'ROLLBACK' };
 
 interface Transaction {
   number: number;
-  /** Present while it is open. */
+  /** Set while the transaction is open. */
   connection: PostgresConnection | undefined;
   isCommitted: boolean;
   owner: object;
   idle: NodeJS.Timeout;
 }
 
-/** The transactions of a gateway, by session. They use a pool of their own: sharing one with reads outside of them can hang both. */
+/** The transactions of a gateway, by session. They use a separate pool: if they shared one with reads outside transactions, both could hang. */
 export class TransactionTable {
   readonly #pool: ConnectionPool;
   readonly #idleMs: number;
   readonly #bySession = new Map<string, Transaction>();
 
-  /** An open transaction is rolled back when it was not used for `idleMs`. */
+  /** An open transaction is rolled back after `idleMs` without use. */
   constructor(pool: ConnectionPool, idleMs: number) {
     this.#pool = pool;
     this.#idleMs = idleMs;
@@ -33,7 +33,7 @@ export class TransactionTable {
     return this.#bySession.size;
   }
 
-  /** The connection a command of a transaction runs on; begins the transaction when the command says so. `owner` stands for the client's socket. */
+  /** The connection for a command of a transaction; begins the transaction if the command has `startTransaction`. `owner` identifies the client's socket. */
   async connectionFor(command: Command, owner: object): Promise<PostgresConnection> {
     const session = sessionOf(command);
     const number = option(command, 'txnNumber') ?? 0;
@@ -51,12 +51,12 @@ export class TransactionTable {
     return found.connection;
   }
 
-  /** Rolls back the transaction of a command that failed. */
+  /** Rolls back the transaction, for `abortTransaction` or after a failed command. */
   async abort(command: Command): Promise<void> {
     await this.#end(sessionOf(command), true);
   }
 
-  /** `commitTransaction`; a repeated commit is fine. */
+  /** `commitTransaction`; a repeated commit succeeds. */
   async commit(command: Command): Promise<void> {
     const found = this.#bySession.get(sessionOf(command));
     if (!found || found.number !== option(command, 'txnNumber')) throw noTransaction('no such transaction');
@@ -76,7 +76,7 @@ export class TransactionTable {
     }
   }
 
-  /** Rolls back and forgets what a client that went left open. */
+  /** Rolls back and removes the transactions of a client that disconnected. */
   async dropOwner(owner: object): Promise<void> {
     for (const [session, transaction] of this.#bySession) if (transaction.owner === owner) await this.#end(session, false);
   }

@@ -1,7 +1,7 @@
 import { serialize } from 'bson';
 import { MalformedBson } from './bson-scan.ts';
 
-/** Most bytes of one message, as mongod has it. */
+/** Maximum size of one message in bytes, as in mongod. */
 export const maxMessageBytes = 48_000_000;
 
 const opReply = 1;
@@ -9,28 +9,28 @@ const opQuery = 2004;
 const opMessage = 2013;
 const flagChecksum = 1;
 const flagMoreToCome = 2;
-/** Up to here header and document are joined to one buffer: copying is cheaper than a second write. */
+/** Up to this size, header and document are joined in one buffer: copying is cheaper than a second write. */
 const joinBytes = 65_536;
 
-/** One request. `sequence` holds the documents of a document sequence, one after another. */
+/** One request. `sequence` contains the concatenated documents of a document sequence. */
 export interface Request {
   id: number;
   body: Buffer;
   sequence: Buffer | undefined;
-  /** The client waits for no answer. */
+  /** The client expects no reply. */
   isUnanswered: boolean;
-  /** Asked the old way (OP_QUERY), as the first hello of a connection may be. */
+  /** The request uses the legacy OP_QUERY, as the first hello of a connection may. */
   isLegacy: boolean;
 }
 
-/** The size of the message that begins at `at`; throws when it cannot be one. */
+/** The size of the message at offset `at`; throws if the size is invalid. */
 export function messageSize(chunk: Buffer, at: number): number {
   const size = chunk.readInt32LE(at);
   if (size < 16 || size > maxMessageBytes) throw new MalformedBson(`a message of ${size} bytes`);
   return size;
 }
 
-/** Reads a whole message. Throws for what is neither OP_MSG nor OP_QUERY. */
+/** Parses a whole message. Throws if it is neither OP_MSG nor OP_QUERY. */
 export function parseRequest(message: Buffer): Request {
   const id = message.readInt32LE(4);
   const operation = message.readInt32LE(12);
@@ -57,7 +57,7 @@ export function parseRequest(message: Buffer): Request {
 
 let lastId = 0;
 
-/** The bytes of a reply, to be written in this order. */
+/** The buffers of a reply, to be written in this order. */
 export function replyTo(request: Request, reply: Buffer | Record<string, unknown>): Buffer[] {
   const document = Buffer.isBuffer(reply) ? reply : Buffer.from(serialize(reply));
   const headBytes = request.isLegacy ? 36 : 21;

@@ -1,6 +1,6 @@
 /**
- * Builds the operators' overview into `dist/apps/ops/page`: its scripts as modules that a browser reads as they are, and what stands beside them.
- * Run by `npm run build` and by `npm start`. Ends with the compiler's code when that finds a fault.
+ * Builds the operators' overview into `dist/apps/ops/page`: compiles its scripts to modules that browsers load directly, and copies its style sheet and icon.
+ * Run by `npm run build` and by `npm start`. Exits with the compiler's exit code.
  */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync } from 'node:fs';

@@ -8,26 +8,26 @@ function fill<E extends Element>(made: E, attributes: Attributes, children: read
   return made;
 }
 
-/** An HTML element with these attributes and children. What is a string becomes text, never markup. */
+/** Creates an HTML element with these attributes and children. A string becomes text, never markup. */
 export const element = <K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
   ...children: (Node | string)[]
 ): HTMLElementTagNameMap[K] => fill(document.createElement(tag), attributes, children);
 
-/** An SVG element with these attributes and children. */
+/** Creates an SVG element with these attributes and children. */
 export const drawing = <K extends keyof SVGElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
   ...children: Node[]
 ): SVGElementTagNameMap[K] => fill(document.createElementNS(svgSpace, tag), attributes, children);
 
-/** Writes `text` into `into`, when it says something else: what stands is not read out, or taken from under a selection, again. */
+/** Writes `text` into `into` if it differs. Otherwise screen readers would read it out again, and a selection in it would be lost. */
 export function write(into: Element, text: string): void {
   if (into.textContent !== text) into.textContent = text;
 }
 
-/** The element of the page with this id. Throws when there is none: page and script are of one build. */
+/** The element of the page with this id. Throws if there is none: page and script come from the same build, so that is a bug. */
 export function place(id: string): HTMLElement {
   const found = document.getElementById(id);
   if (!found) throw new Error(`the page has no #${id}`);

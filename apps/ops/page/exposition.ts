@@ -5,14 +5,14 @@ export interface Sample {
   value: number;
 }
 
-/** Far above what an installation says, so that a strange answer cannot fill the page's memory. */
+/** Limits far above what an installation reports, so that an unexpected response cannot fill the page's memory. */
 const samplesMax = 200_000;
 const labelsMax = 16;
 
 const escapes: Record<string, string> = { n: '\n', '"': '"', '\\': '\\' };
 const label = /([A-Za-z_][A-Za-z0-9_]*)="((?:[^"\\]|\\.)*)"\s*(,|$)\s*/y;
 
-/** The labels between the braces; null when they are no labels, or too many. */
+/** Parses the labels between the braces. Returns null if they are not valid, or too many. */
 function labelsOf(text: string): Record<string, string> | null {
   const labels: Record<string, string> = Object.create(null);
   label.lastIndex = 0;
@@ -24,7 +24,7 @@ function labelsOf(text: string): Record<string, string> | null {
   return labels;
 }
 
-/** Where the braces end: the last one of the line, as a label's value may hold some. */
+/** Parses one line; null if it is not a sample. The labels end at the last brace of the line, because a label's value can contain braces. */
 function sampleOf(line: string, name: string): Sample | null {
   const rest = line.slice(name.length);
   const end = rest.startsWith('{') ? rest.lastIndexOf('}') : 0;
@@ -38,7 +38,7 @@ function sampleOf(line: string, name: string): Sample | null {
   return labels === null || Number.isNaN(value) ? null : { name, labels, value };
 }
 
-/** The samples of Prometheus' text format whose names are `wanted`, at most 200,000. Comments, other names and what is not a sample are passed over. */
+/** Parses the samples of Prometheus' text format whose names are `wanted`, at most 200,000. Comments, other names and invalid lines are skipped. */
 export function parseExposition(text: string, wanted: ReadonlySet<string>): Sample[] {
   const samples: Sample[] = [];
   for (let start = 0; start < text.length && samples.length < samplesMax; ) {

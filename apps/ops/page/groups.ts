@@ -4,23 +4,23 @@ import type { Growth, Reading } from './reading.ts';
 import { type Figure, promptQueues, type Verdict, verdict, worstOf } from './verdict.ts';
 import { countText, numberText, shareText, timeText } from './words.ts';
 
-/** One line of a table: what it is, how it is now and was lately, and what is to be said of that. */
+/** One row of a table: its name, its current and recent values, and its verdict. */
 export interface Row {
   name: string;
   now: string;
-  /** One value a reading, oldest first; null where it was not known. Empty: nothing to draw. */
+  /** One value for each reading, oldest first; null if it was not known. Empty if there is nothing to draw. */
   lately: readonly (number | null)[];
   verdict: Verdict;
 }
 
-/** The tables of the overview, by the id of their place on the page. */
+/** The rows of the tables of the overview, by the id of the section on the page. */
 export type Groups = Record<'messages' | 'sockets' | 'queues' | 'outbox' | 'slowest' | 'errors' | 'stores', readonly Row[]>;
 
 const unknown = 'not known';
 /** How many of the slowest routes and endpoints are shown. */
 const slowestMax = 5;
 
-/** The verdict of several figures of one thing: that of the worst. */
+/** The worst verdict of several figures. */
 function worst(first: Figure, ...others: Figure[]): Verdict {
   const verdicts = [first, ...others].map(verdict);
   const state = worstOf(verdicts.map((one) => one.state));
@@ -66,7 +66,7 @@ function sockets(history: History): Row[] {
   const total = series(history, socketsOf);
   const now = total.at(-1) ?? null;
   const peak = Math.max(0, ...total.map((one) => one ?? 0));
-  // Of a few sockets half is soon gone.
+  // With fewer than 10 sockets it is normal that half of them close.
   const kept = now === null ? null : peak < 10 ? 1 : now / peak;
   const all = nodes && now !== null ? `${countText(now, 'socket')} on ${countText(nodes.length, 'node')}` : null;
   return [
@@ -223,7 +223,7 @@ function stores(history: History): Row[] {
   ];
 }
 
-/** Everything that the overview shows, from the readings of the last 5 minutes. */
+/** The rows of all tables of the overview, from the readings of the last 5 minutes. */
 export const groupsOf = (history: History): Groups => ({
   messages: messages(history),
   sockets: sockets(history),

@@ -1,21 +1,24 @@
-/** How often something took how long: `buckets` counts by upper bound in seconds, cumulative, as Prometheus has them. */
+/** A histogram of durations. `buckets` has cumulative counts by upper bound in seconds, as in Prometheus. */
 export interface Histogram {
   count: number;
   sum: number;
   buckets: Map<number, number>;
 }
 
-/** One in which nothing is counted. */
+/** Creates a histogram without counts. */
 export const emptyHistogram = (): Histogram => ({ count: 0, sum: 0, buckets: new Map() });
 
-/** Adds what `more` counted to `total`. */
+/** Adds the counts of `more` to `total`. */
 export function addHistogram(total: Histogram, more: Histogram): void {
   total.count += more.count;
   total.sum += more.sum;
   for (const [bound, count] of more.buckets) total.buckets.set(bound, (total.buckets.get(bound) ?? 0) + count);
 }
 
-/** The time that `share` of all kept to, in seconds, taken as evenly spread within its bucket; the last bound when it lies beyond; null when nothing is counted. */
+/**
+ * The quantile `share` (0 to 1) in seconds, interpolated linearly within its bucket. The highest finite bound if the quantile is beyond it; null if nothing was
+ * counted.
+ */
 export function quantile({ count, buckets }: Histogram, share: number): number | null {
   if (count === 0) return null;
   const rank = count * share;

@@ -1,20 +1,20 @@
 import { addHistogram, emptyHistogram, type Histogram } from './histogram.ts';
 import type { Growth, Reading } from './reading.ts';
 
-/** How far back the page looks, in milliseconds, and how many readings that is at most. */
+/** How long the page keeps readings, in milliseconds, and how many it keeps at most. */
 export const historyMs = 5 * 60_000;
 const readingsMax = 61;
-/** A rate is taken over so many milliseconds: processes tell of themselves every 2 s, so that shorter ones would jump. */
+/** Rates are computed over this many milliseconds. Processes publish their metrics every 2 s, so rates over a shorter time would jump. */
 const rateMs = 30_000;
 
 /** The readings of the last 5 minutes, oldest first. */
 export type History = readonly Reading[];
 
-/** `history` with one more reading, within its bounds. */
+/** Adds a reading to `history`, and drops those that are too old or too many. */
 export const remember = (history: History, reading: Reading): History =>
   [...history, reading].filter(({ at }) => at > reading.at - historyMs && at <= reading.at).slice(-readingsMax);
 
-/** What grew in the readings of the last `ms`, all together; null when none of them knows. */
+/** The total growth of the readings of the last `ms`. Null if the growth of the latest reading is not known. */
 export function growthOver(history: History, ms: number): Growth | null {
   const last = history.at(-1);
   const known = history.filter(({ at, growth }) => growth && last && at > last.at - ms).map(({ growth }) => growth as Growth);
@@ -38,5 +38,5 @@ export function growthOver(history: History, ms: number): Growth | null {
   return total;
 }
 
-/** What grew lately: what the page calls now. */
+/** The growth of the last 30 s, which the page shows as "now". */
 export const growthNow = (history: History): Growth | null => growthOver(history, rateMs);

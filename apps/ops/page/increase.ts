@@ -10,8 +10,8 @@ const keyOf = ({ name, labels }: Sample): string =>
   JSON.stringify([name, ...Object.entries(labels).sort(([one], [other]) => (one < other ? -1 : 1))]);
 
 /**
- * Compares each reading with the one before; answers null at the first. A counter that fell began anew, one of a process that we knew and that was not there
- * began at 0. A process that was not there before counts from its second reading on: it may have run for days, out of our sight.
+ * Creates a function that compares each reading with the previous one, and returns null for the first. A counter that fell has restarted at 0. A new counter of
+ * a known process started at 0. The counters of a new process count only from its second reading on, because it may have run for days before the first.
  */
 export function createIncreases(): (counters: readonly Sample[]) => Increase[] | null {
   let before: Map<string, number> | null = null;
@@ -27,7 +27,7 @@ export function createIncreases(): (counters: readonly Sample[]) => Increase[] |
       if (!knownProcesses.has(sample.labels.process ?? '')) return [];
       const last = known.get(key) ?? 0;
       const by = sample.value < last ? sample.value : sample.value - last;
-      // A bucket into which nothing came still says where the one above it begins.
+      // A bucket without growth is kept, because its bound is where the next bucket begins.
       return by > 0 || sample.labels.le !== undefined ? [{ sample, by }] : [];
     });
   };

@@ -5,7 +5,7 @@ import { createReader } from './reading.ts';
 import { fillTable, stateMark, stateWords } from './table.ts';
 import { type State, worstOf } from './verdict.ts';
 
-/** How often the measurements are read, and how long that may take, in milliseconds. */
+/** How often the metrics are read, and how long that may take, in milliseconds. */
 const everyMs = 5_000;
 const patienceMs = 10_000;
 
@@ -32,7 +32,7 @@ let fault: string | null = null;
 let timer: number | undefined;
 let reading: AbortController | null = null;
 
-/** Where the page says what a queue is for. */
+/** The link to the description of a queue on the page; null if there is none. */
 function queueLink(name: string): string | null {
   return document.getElementById(`queue-${name}`) ? `#queue-${name}` : null;
 }
@@ -42,7 +42,7 @@ const markState = (into: HTMLElement, state: State): void => {
   into.dataset.state = state;
 };
 
-/** What stands at the top, in one sentence. It is read out when it changes: so it names figures, and no values. */
+/** The state and summary at the top of the page. Screen readers read the summary out when it changes, so it names figures but no values. */
 function summary(rows: readonly Row[]): [State, string] {
   const named = (state: State): string => rows.flatMap((row) => (row.verdict.state === state ? [row.name] : [])).join(', ');
   if (fault !== null) return ['unknown', `The metrics cannot be loaded: ${fault}. The values below are old.`];
@@ -76,7 +76,7 @@ async function readOnce(): Promise<void> {
   const { signal } = reading;
   const late = setTimeout(() => reading?.abort(), patienceMs);
   try {
-    // From the origin alone: the address of the page may hold a password, which fetch refuses.
+    // The URL is built from the origin, because the address of the page may contain a password, and `fetch` refuses such a URL.
     const answer = await fetch(new URL('/metrics', location.origin), { signal });
     if (answer.status !== 200)
       throw new Error(
@@ -100,7 +100,7 @@ async function readOnce(): Promise<void> {
   if (history.length > 0 || fault !== null) show();
 }
 
-/** Reads now and again every 5 s, while the page is seen and nobody has paused it. */
+/** Reads the metrics now and then every 5 s, while the page is visible and not paused. */
 async function go(): Promise<void> {
   clearTimeout(timer);
   tellTime();

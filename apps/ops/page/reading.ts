@@ -45,7 +45,7 @@ export interface Node {
   strangers: number;
 }
 
-/** A queue: jobs by state, and the age of the oldest that waits. */
+/** A queue: the number of jobs by state, and the age of the oldest waiting job. */
 export interface QueueReading {
   waiting: number;
   active: number;
@@ -61,7 +61,7 @@ export interface EndpointReading {
   p95Secs: number;
 }
 
-/** What grew since the reading before: null in the first, or when the processes could not be asked. */
+/** The growth of the counters since the previous reading. It is null in the first reading, and while Redis is unavailable. */
 export interface Growth {
   secs: number;
   messages: number;
@@ -73,9 +73,9 @@ export interface Growth {
   jobs: Map<string, { done: number; failed: number }>;
 }
 
-/** What `/metrics` said at one moment; null is what it could not say. */
+/** The values of `/metrics` at one time. Values that are not known are null. */
 export interface Reading {
-  /** Unix milliseconds, by the clock of the page. */
+  /** The time in Unix milliseconds, by the browser's clock. */
   at: number;
   database: boolean;
   redis: boolean;
@@ -83,7 +83,7 @@ export interface Reading {
   beatSecs: number | null;
   redisFull: number | null;
   redisKeeps: boolean | null;
-  /** null while Redis is away, as the processes leave their measurements there. */
+  /** null while Redis is unavailable, because the processes publish their metrics there. */
   nodes: Node[] | null;
   queues: Map<string, QueueReading>;
   endpoints: Map<string, EndpointReading>;
@@ -124,7 +124,7 @@ function growthOf(increases: readonly Increase[], secs: number): Growth {
   return growth;
 }
 
-/** What is asked of the samples of one reading. */
+/** The samples of one reading by metric name. */
 class Samples {
   readonly #byName = new Map<string, Sample[]>();
 
@@ -145,7 +145,7 @@ class Samples {
 function nodesOf(samples: Samples): Node[] {
   const nodes = new Map<string, Node>();
   const node = (name = ''): Node => group(nodes, name, () => ({ name, bots: 0, people: 0, strangers: 0 }));
-  // A node without sockets says nothing of them.
+  // A node without sockets reports no metric of sockets, so nodes are found by another metric.
   for (const { labels } of samples.all('process_resident_memory_bytes')) if (labels.role === 'gateway') node(labels.process);
   for (const { labels, value } of samples.all('parlance_sockets'))
     node(labels.process)[labels.kind === 'bot' ? 'bots' : labels.kind === 'person' ? 'people' : 'strangers'] += value;
@@ -161,7 +161,7 @@ function queuesOf(samples: Samples): Map<string, QueueReading> {
   return queues;
 }
 
-/** By application, over all workers: each tells of its own requests. */
+/** The endpoints by application. The values of all workers are combined, because each worker reports only its own requests. */
 function endpointsOf(samples: Samples): Map<string, EndpointReading> {
   const endpoints = new Map<string, EndpointReading>();
   const alike = (one: Sample, other: Sample): boolean =>
@@ -178,7 +178,7 @@ function endpointsOf(samples: Samples): Map<string, EndpointReading> {
   return endpoints;
 }
 
-/** Makes readings of what `/metrics` says, each compared with the one before. `at`: Unix milliseconds. */
+/** Creates a function that parses the text of `/metrics` and compares it with the previous one. `at` is in Unix milliseconds. */
 export function createReader(): (text: string, at: number) => Reading {
   const increasesOf = createIncreases();
   let last: number | null = null;

@@ -1,11 +1,11 @@
-/** How wide and high a line is drawn, in units of its own. */
+/** The width and height of a line chart, in units of its `viewBox`. */
 export const width = 120;
 export const height = 28;
 const edge = 2;
-/** How many values the width is for: the newest stands at the right end, and what is not yet known of the 5 minutes is left empty. */
+/** How many values fit into the width. The newest value is at the right end. With fewer values the left part stays empty. */
 const room = 60;
 
-/** The points of a line through `values`, oldest first, in stretches: one ends where a value is not known. The lowest line is 0. */
+/** The points of a line through `values`, oldest first, as one or more lines: a line ends where a value is not known. The bottom is 0. */
 export function stretches(values: readonly (number | null)[]): string[] {
   const known = values.filter((value) => value !== null);
   const top = Math.max(...known, 0) || 1;
@@ -17,6 +17,6 @@ export function stretches(values: readonly (number | null)[]): string[] {
     if (value === null) lines.push([]);
     else lines.at(-1)?.push(point(value, at));
   });
-  // A line through one point is none: it is drawn as a dot, by its round ends.
+  // A line needs two points. A single point is repeated, and the round line caps draw it as a dot.
   return lines.filter((points) => points.length > 0).map((points) => (points.length === 1 ? [...points, ...points] : points).join(' '));
 }

@@ -3,7 +3,7 @@ import type { Row } from './groups.ts';
 import { spark } from './spark.ts';
 import type { State } from './verdict.ts';
 
-/** How each state reads, and the shape that stands beside the word: nobody has to tell colours apart. */
+/** The word of each state, and the shape beside it. Thanks to them nobody has to distinguish colors. */
 export const stateWords: Record<State, string> = { fine: 'Fine', look: 'Look', act: 'Act', unknown: 'Not known' };
 const shapes: Record<State, string> = {
   fine: 'M8 1a7 7 0 1 0 0 14A7 7 0 0 0 8 1z',
@@ -12,7 +12,7 @@ const shapes: Record<State, string> = {
   unknown: 'M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2zm0 2a4 4 0 1 1 0 8 4 4 0 0 1 0-8z',
 };
 
-/** A state as its shape and its word. */
+/** Creates the element for a state, with its shape and its word. */
 export function stateMark(state: State): HTMLElement {
   const shape = drawing('svg', { viewBox: '0 0 16 16', 'aria-hidden': 'true' }, drawing('path', { d: shapes[state] }));
   return element('span', { class: `state ${state}` }, shape, stateWords[state]);
@@ -23,7 +23,7 @@ interface Line {
   show(row: Row): void;
 }
 
-/** The row of a table as it stands on the page. The roles are said, as small screens lay the cells out otherwise. */
+/** Creates the row of a table. The roles are explicit, because on small screens the cells are not laid out as a table. */
 function line(name: string, link: string | null): Line {
   const head = element('th', { scope: 'row', role: 'rowheader' }, link === null ? name : element('a', { href: link }, name));
   const cell = (kind: string): HTMLElement => element('td', { class: kind, role: 'cell' });
@@ -45,7 +45,7 @@ function line(name: string, link: string | null): Line {
   };
 }
 
-/** Shows rows in the body of a table: what stays is written anew in its place. `linkOf`: where a row's name leads. */
+/** Returns a function that shows rows in the body of a table, and updates existing rows in place. `linkOf` returns the link of a row's name. */
 export function fillTable(body: HTMLElement, linkOf: (name: string) => string | null = () => null): (rows: readonly Row[]) => void {
   let lines = new Map<string, Line>();
   return (rows) => {

@@ -1,14 +1,14 @@
-/** How a figure stands: as it should, worth a look, in need of somebody now, or not known. */
+/** The state of a figure: normal, worth a look, needs action now, or not known. */
 export type State = 'fine' | 'look' | 'act' | 'unknown';
 
-/** What is said of a figure: how it stands, what is normal, and what to do; the advice is empty while it is fine. */
+/** The verdict on a figure: its state, what is normal, and what to do. `advice` is empty if the state is fine or unknown. */
 export interface Verdict {
   state: State;
   normal: string;
   advice: string;
 }
 
-/** A figure that is judged. `value` null: it cannot be known now. `of`: how many events it was taken from, for shares and times. */
+/** A figure to judge. `value` is null if it is not known now. For shares and times, `of` is the number of events that it was computed from. */
 export interface Figure {
   name: FigureName;
   value: number | null;
@@ -18,22 +18,22 @@ export interface Figure {
 interface Rule {
   normal: string;
   advice: string;
-  /** From which value on it is worth a look, or needs somebody. Absent: that never is. */
+  /** The thresholds of the states `look` and `act`. Without a threshold a figure does not get that state. */
   look?: number;
   act?: number;
-  /** Small values are the bad ones. */
+  /** Low values are bad: a threshold is reached when the value is below it. */
   falling?: true;
-  /** Of fewer events than these it is judged one step milder: one of three may be chance. */
+  /** With fewer events than this, the state is one step milder, because a few events can be chance. */
   enough?: number;
 }
 
 /** The queues whose jobs somebody waits for; the others may take their time. */
 export const promptQueues: readonly string[] = ['relay', 'interactions', 'endpoints'];
 
-/** The least share: one event is enough. */
+/** A threshold that a single event reaches. */
 const atAll = 1e-9;
 
-/** Every figure of the overview with its thresholds: numbers a second, seconds, shares of 1, counts. */
+/** The rule of every figure of the overview. Thresholds are numbers per second, seconds, shares from 0 to 1, or counts. */
 export const rules = {
   messages: {
     normal: 'Up to 200 per second: the delivery times below are measured for that rate on two cores.',
@@ -126,7 +126,7 @@ export const rules = {
     act: 0.05,
     enough: 100,
   },
-  // Of the last two readings: one that came too late is no outage.
+  // The value is the share of the last two readings in which the store responded, so that one late response is not an outage: 0.5 is `look`, 0 is `act`.
   database: {
     normal: 'It answers.',
     advice: 'Check that MongoDB runs, that MONGODB_URL names it, and that its disk is not full.',
@@ -167,7 +167,7 @@ export type FigureName = keyof typeof rules;
 const reached = (value: number, threshold: number | undefined, falling: true | undefined): boolean =>
   threshold !== undefined && (falling ? value < threshold : value >= threshold);
 
-/** How `figure` stands by its rule. */
+/** Judges `figure` by its rule. */
 export function verdict({ name, value, of = Infinity }: Figure): Verdict {
   const { normal, advice, look, act, falling, enough = 0 }: Rule = rules[name];
   if (value === null || Number.isNaN(value)) return { state: 'unknown', normal, advice: '' };

@@ -4,18 +4,18 @@ const fine = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
 /** A number, with one decimal below ten. */
 export const numberText = (value: number): string => (Math.abs(value) < 10 ? fine : whole).format(value);
 
-/** How many of what, with the word for one or for several: `1 job`, `1,200 jobs`. */
+/** A count with its noun in the singular or plural: `1 job`, `1,200 jobs`. */
 export const countText = (value: number, one: string, several = `${one}s`): string =>
   `${whole.format(value)} ${value === 1 ? one : several}`;
 
-/** A length of time in the unit that suits it: `40 ms`, `2.5 s`, `3 min`, `7 h`. */
+/** A duration in a fitting unit: `40 ms`, `2.5 s`, `3 min`, `7 h`. */
 export function timeText(secs: number): string {
   if (secs < 1) return `${whole.format(secs * 1000)} ms`;
   if (secs < 120) return `${numberText(secs)} s`;
   return secs < 7200 ? `${whole.format(secs / 60)} min` : `${whole.format(secs / 3600)} h`;
 }
 
-/** A part of 1 as a percentage; what is not nothing never reads as 0 %. */
+/** A share from 0 to 1 as a percentage. A share above 0 is never shown as 0 %. */
 export function shareText(share: number): string {
   if (share > 0 && share < 0.001) return 'under 0.1 %';
   return `${fine.format(share * 100)} %`;

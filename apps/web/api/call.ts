@@ -2,11 +2,11 @@
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
-  /** What is wrong with which field, by JSON pointer or option name. */
+  /** What is wrong with each field. `path` is a JSON pointer or an option name. */
   readonly errors: readonly { path: string; message: string }[];
   /** The permissions that the caller lacks. */
   readonly missing: readonly string[];
-  /** After how many seconds to try again; null when the answer does not say. */
+  /** The number of seconds to wait before trying again; null when the response does not contain it. */
   readonly retryAfter: number | null;
 
   constructor(status: number, body: Partial<Pick<ApiError, 'code' | 'message' | 'errors' | 'missing' | 'retryAfter'>>) {
@@ -18,23 +18,23 @@ export class ApiError extends Error {
     this.retryAfter = body.retryAfter ?? null;
   }
 
-  /** What is wrong with one field; undefined when nothing is. */
+  /** Returns what is wrong with one field; undefined when the field has no error. */
   at(path: string): string | undefined {
     return this.errors.find((one) => one.path === path)?.message;
   }
 }
 
-/** What an `ApiError` is when no answer came. */
+/** Creates the `ApiError` for a request that got no response. */
 export const unreachable = (): ApiError =>
   new ApiError(0, { code: 'unreachable', message: 'Parlance cannot be reached. Check the connection, then try again.' });
 
-/** Any fault as an `ApiError`, so that every refusal is shown in the same way. */
+/** Converts any thrown value into an `ApiError`, so that every error is shown in the same way. */
 export const asApiError = (fault: unknown): ApiError =>
   fault instanceof ApiError
     ? fault
     : new ApiError(0, { code: 'client_fault', message: fault instanceof Error ? fault.message : String(fault) });
 
-/** Reads an answer's body: JSON, or undefined when it is empty. */
+/** Reads a response body: JSON, or undefined when it is empty. Throws `ApiError` for a status outside 200–299 and for invalid JSON. */
 export function readAnswer<T>(status: number, text: string): T {
   let body: unknown;
   try {
@@ -48,17 +48,17 @@ export function readAnswer<T>(status: number, text: string): T {
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** What a call may carry besides its body. */
+/** Options of a call, besides its body. */
 export interface CallOptions {
-  /** `Idempotency-Key` of a create: the same key gives the same answer, and nothing is made twice. */
+  /** The `Idempotency-Key` of a create request: a repeated request with the same key gets the same response, and nothing is created twice. */
   key?: string;
   signal?: AbortSignal;
-  /** Whether the call outlives the page that makes it. */
+  /** Whether the request continues after the page that made it is closed. */
   keepalive?: boolean;
 }
 
 const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
-/** How often a read is tried again by itself when the service says "later", and the longest it waits for that, in seconds. */
+/** How many times a GET is retried automatically after 429 or 503, and the longest `retryAfter` that is waited for, in seconds. */
 const readAgain = { times: 2, mostSecs: 5 };
 
 async function once<T>(method: Method, path: string, body: unknown, { key, signal, keepalive = false }: CallOptions): Promise<T> {
@@ -86,8 +86,8 @@ async function once<T>(method: Method, path: string, body: unknown, { key, signa
 }
 
 /**
- * One call of the public HTTP API, by the session's cookie. `body` is sent as JSON, a Blob as it is. Throws `ApiError`; a read that is
- * told to come later (429, 503) comes again twice by itself.
+ * Calls the public HTTP API with the session cookie. `body` is sent as JSON; a Blob is sent unchanged. Throws `ApiError`. A GET that gets 429 or 503 is
+ * retried automatically, at most twice.
  */
 export async function call<T = void>(method: Method, path: string, body?: unknown, options: CallOptions = {}): Promise<T> {
   for (let tries = 0; ; tries++) {
@@ -101,11 +101,11 @@ export async function call<T = void>(method: Method, path: string, body?: unknow
   }
 }
 
-/** A path with each hole filled in, encoded: ``path`/api/channels/${id}` ``. */
+/** Builds a path and URL-encodes each inserted value: ``path`/api/channels/${id}` ``. */
 export const path = (strings: TemplateStringsArray, ...holes: (string | number)[]): string =>
   String.raw(strings, ...holes.map((hole) => encodeURIComponent(hole)));
 
-/** `?a=1&b=2` of what is given; empty when nothing is. */
+/** Builds the query string `?a=1&b=2` from the values that are defined and not empty; returns an empty string when there are none. */
 export function query(values: Record<string, string | number | undefined>): string {
   const given = Object.entries(values).filter((entry): entry is [string, string | number] => entry[1] !== undefined && entry[1] !== '');
   return given.length ? `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}` : '';

@@ -3,32 +3,32 @@ import type { EventData, EventName } from '../../../lib/contract/events.ts';
 import { backoffMs } from './backoff.ts';
 import { call } from './call.ts';
 
-/** One event of the gateway: its name and payload (docs/delivery.md#events). */
+/** One gateway event: its name and payload (docs/delivery.md#events). */
 export type GatewayEvent = { [N in EventName]: { t: N; d: EventData<N> } }[EventName];
 
-/** The state of the connection: `live` receives everything, `away` reconnects by itself, `refused` needs a new login. */
+/** The state of the connection. `live`: receives all events. `away`: reconnects automatically. `refused`: needs a new login. */
 export type Connection = 'connecting' | 'live' | 'away' | 'refused';
 
-/** The state of the one connection of this page. */
+/** The state of this page's only connection. */
 export const connection = signal<Connection>('connecting');
 
-/** What a connection calls. */
+/** The callbacks of a connection. */
 export interface Listener {
   onEvent: (event: GatewayEvent) => void;
   /**
-   * Every event is received from here on. `isResumed`: those of the interruption have been received too. Otherwise a new session has begun, and what happened
-   * before it must be loaded.
+   * The connection receives every event from now on. When `isResumed` is true, the events that were missed during the interruption have been received too.
+   * Otherwise a new session has begun, and earlier changes must be loaded.
    */
   onLive: (isResumed: boolean) => void;
-  /** These accounts, which `sendWatch` named for the first time, are offline. */
+  /** These accounts are offline. They are accounts that `sendWatch` named for the first time. */
   onOffline: (accountIds: readonly string[]) => void;
 }
 
-/** What the gateway needs to continue a session on another socket. */
+/** The data that is needed to resume a session on another socket. */
 interface Session {
   id: string;
   resumeUrl: string;
-  /** The `s` of the last event. */
+  /** The `s` of the last received event. */
   seq: unknown;
 }
 
@@ -42,21 +42,21 @@ type Frame =
   | { op: 10; d: { heartbeatIntervalMs: number } };
 
 const op = { dispatch: 0, heartbeat: 1, identify: 2, watch: 3, resume: 6, reconnect: 7, invalid: 9, hello: 10, ack: 11 } as const;
-/** Close codes after which another try cannot succeed: invalid token, unknown version. */
+/** Close codes after which reconnecting cannot succeed: invalid token, unknown version. */
 const finalCodes = [4004, 4012];
-/** The close code of a node that does not understand `seq`. */
+/** The close code of a gateway node that does not understand `seq`. */
 const badSeq = 4007;
-/** The close code of a page that comes back. After 1000 and 1001 the gateway ends the session. */
+/** The close code that the page sends when it intends to resume. After 1000 and 1001 the gateway ends the session. */
 const comeBack = 4000;
-/** How long a new socket waits for op 10, and then for READY or RESUMED, in milliseconds. After that the connection counts as lost. */
+/** How long a new socket waits for op 10, and then for READY or RESUMED, in milliseconds. After that the connection is treated as lost. */
 const setupMs = { hello: 10_000, session: 30_000 };
-/** A connection that lived for so long starts the backoff anew, in milliseconds. */
+/** A connection that lasted this long resets the backoff, in milliseconds. */
 const stableMs = 10_000;
 
 let stop: (() => void) | undefined;
 let send: ((code: number, d: unknown) => void) | undefined;
 
-/** Names the accounts whose presence this page receives, in place of those before; nothing while the connection is not live. */
+/** Replaces the list of accounts whose presence this page receives. Does nothing while the connection is not live. */
 export const sendWatch = (accountIds: readonly string[]): void => send?.(op.watch, { watch: accountIds });
 
 /** Connects with the session cookie, sends heartbeats, and reconnects after every interruption until `disconnect`. */
@@ -73,7 +73,7 @@ export function connect({ onEvent, onLive, onOffline }: Listener): void {
   const open = async (): Promise<void> => {
     retry = undefined;
     try {
-      // The address for resumes may be gone: it is tried once.
+      // The resume URL may no longer work, so only one attempt uses it.
       const url = session && failures <= 1 ? session.resumeUrl : (await call<{ url: string }>('GET', '/api/gateway')).url;
       if (!stopped) socket = openSocket(url, session, { onEvent, onSession, onClose, onOffline });
     } catch {
@@ -121,13 +121,13 @@ export function connect({ onEvent, onLive, onOffline }: Listener): void {
   void open();
 }
 
-/** Ends the connection and its session: after a logout. */
+/** Ends the connection and its session, after a logout. */
 export function disconnect(): void {
   stop?.();
   stop = undefined;
 }
 
-/** What a socket calls. `onSession`: with the session that is live now, or null when it is lost. `onClose`: once. */
+/** The callbacks of a socket. `onSession` gets the session that is live now, or null when the session is lost. `onClose` is called once. */
 interface SocketListener {
   onEvent: (event: GatewayEvent) => void;
   onSession: (session: Session | null, isResumed: boolean, send: (code: number, d: unknown) => void) => void;
@@ -135,7 +135,7 @@ interface SocketListener {
   onClose: (code: number, retryAfterMs?: number) => void;
 }
 
-/** One socket, from opening to its close: continues `session`, or begins one. */
+/** Opens one socket and handles it until it closes. Resumes `session`, or begins a new one. */
 function openSocket(url: string, session: Session | null, { onEvent, onSession, onClose, onOffline }: SocketListener): WebSocket {
   const socket = new WebSocket(`${url}${url.includes('?') ? '&' : '?'}v=1`);
   let beating: ReturnType<typeof setInterval> | undefined;
@@ -154,7 +154,7 @@ function openSocket(url: string, session: Session | null, { onEvent, onSession, 
     if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ op: code, d }));
   };
   const beat = (): void => {
-    // Silence for a whole interval: the connection is dead, whatever the network believes.
+    // No acknowledgement came for a whole interval, so the connection is treated as dead, even if the socket is still open.
     if (!acked) return end(0);
     acked = false;
     sendFrame(op.heartbeat, session?.seq ?? null);

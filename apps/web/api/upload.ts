@@ -1,6 +1,6 @@
 import { ApiError, readAnswer, unreachable } from './call.ts';
 
-/** What a post with files needs: where to, the message, the files, and whom to tell how far it is (0 to 1). */
+/** The input of `upload`: the path, the message, the files and a callback for the progress (0 to 1). */
 export interface Upload {
   path: string;
   payload: unknown;
@@ -10,7 +10,7 @@ export interface Upload {
   signal?: AbortSignal;
 }
 
-/** Posts a message with files as `multipart/form-data`. An XMLHttpRequest, because `fetch` does not tell how far an upload is. Throws `ApiError`. */
+/** Posts a message with files as `multipart/form-data`. Uses XMLHttpRequest because `fetch` does not report upload progress. Throws `ApiError`. */
 export function upload<T>({ path, payload, files, key, onProgress, signal }: Upload): Promise<T> {
   const form = new FormData();
   form.append('payload_json', JSON.stringify(payload));

@@ -12,16 +12,16 @@ const LoginPage = lazy(() => import('./login.tsx').then((page) => page.LoginPage
 const RegisterPage = lazy(() => import('./login.tsx').then((page) => page.RegisterPage));
 const InvitePage = lazy(() => import('./invite.tsx').then((page) => page.InvitePage));
 
-/** The portal is a page of its own, and files are no pages. */
+/** The paths of this client. The developer portal is a separate page, and files and the API are not pages. */
 const ours = /^\/(?!developers|api|files|images)/;
 
-/** The pages that need no login. */
+/** The paths that need no login. */
 const openPages = /^\/(login|register|invite)(\/|$)/;
 
-/** The first parts of the client's paths. */
+/** The first segments of all paths of this client. */
 const knownPages = /^\/(?:(?:login|register|invite|servers|dms|discovery|apps|settings)(?:\/|$)|$)/;
 
-/** A path that leads nowhere, for who is not logged in. */
+/** The page for an unknown path, for users who are not logged in. */
 function NoPage(): JSX.Element {
   return (
     <main class="entry">
@@ -34,7 +34,7 @@ function NoPage(): JSX.Element {
   );
 }
 
-/** A page of who is logged in stands in the frame; others stand alone. The frame has a router of its own, and one inside another would see no path. */
+/** Pages that need a login are rendered inside `Shell`, all others without it. `Shell` has its own router, and a nested router would not get the path. */
 function Pages(): JSX.Element {
   const { path } = useLocation();
   if (me.value && !openPages.test(path)) return <Shell />;
@@ -48,7 +48,7 @@ function Pages(): JSX.Element {
   );
 }
 
-/** The people's client: who is not logged in sees the login, an invite or the register page. */
+/** The web client. Users who are not logged in see the login, register or invite page. */
 export function App(): JSX.Element {
   const fault = useSignal<ApiError | null>(null);
   const begin = (): void => {

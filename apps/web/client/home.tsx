@@ -13,7 +13,7 @@ import { Problem } from '../ui/problem.tsx';
 import { NotFound, PageHeader } from './page.tsx';
 import { openingChannelOf } from './place.ts';
 
-/** Makes a server and opens it. */
+/** Creates a server and opens it. */
 export function NewServer({ onMade }: { onMade?: () => void }): JSX.Element {
   const { route } = useLocation();
   const open = (server: Server): void => {
@@ -24,7 +24,7 @@ export function NewServer({ onMade }: { onMade?: () => void }): JSX.Element {
   return <NewServerForm onMade={open} />;
 }
 
-/** Follows an invite that someone sent: a link, or its code alone. */
+/** Opens an invite, given as a link or as its code. */
 export function JoinForm({ onDone }: { onDone?: () => void }): JSX.Element {
   const given = useSignal('');
   const { route } = useLocation();
@@ -49,7 +49,7 @@ export function JoinForm({ onDone }: { onDone?: () => void }): JSX.Element {
   );
 }
 
-/** Where a person lands: on a first visit the ways to a first server. */
+/** The start page: it offers to create a server, to use an invite, and to browse Discovery. */
 export function HomePage(): JSX.Element {
   const first = servers.value.size === 0;
   return (
@@ -83,7 +83,7 @@ export function HomePage(): JSX.Element {
   );
 }
 
-/** A server without a channel in the path: the channel that it opens with, or what to say when there is none. */
+/** The page of a server without a channel in the path: it opens a channel, or says that the user can see none. */
 export function ServerPage(): JSX.Element {
   const { serverId = '' } = useRoute().params;
   const { route } = useLocation();

@@ -12,7 +12,7 @@ import { countOf } from '../ui/counts.ts';
 import { useTask } from '../ui/form.tsx';
 import { Problem } from '../ui/problem.tsx';
 
-/** An invite: what server it leads to, and the way in. Seen without a login too. */
+/** The page of an invite: the server, and the button to join it. It can be opened without a login. */
 export function InvitePage(): JSX.Element {
   const { code = '' } = useRoute().params;
   const { route } = useLocation();

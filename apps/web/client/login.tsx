@@ -10,7 +10,7 @@ import { Button } from '../ui/button.tsx';
 import { TextField, useTask } from '../ui/form.tsx';
 import { Problem } from '../ui/problem.tsx';
 
-/** Where to go after a login: the path that `next` names, if it is one of this page's own; else the start. */
+/** Returns where to go after a login: the path in `next` if it is a path of this origin, otherwise the start page. */
 function useNext(): { path: string; goOn: () => void } {
   const { query, route } = useLocation();
   const next = query.next ?? '';
@@ -26,20 +26,23 @@ function useNext(): { path: string; goOn: () => void } {
 
 const hasCode = (): boolean => new URLSearchParams(location.hash.slice(1)).has('code');
 
-/** The one-use code in the fragment, taken out of the address bar at once so that it stays in no history. */
+/** Takes the one-time code from the URL fragment, and removes it from the address bar at once, so that it does not stay in the browser history. */
 function takeCode(): string | undefined {
   const code = new URLSearchParams(location.hash.slice(1)).get('code') ?? undefined;
   if (code !== undefined) history.replaceState(null, '', location.pathname + location.search);
   return code;
 }
 
-/** A login link that was opened: its code, and whom it logs in. */
+/** A login link that was opened: its code, and the account that it logs in. */
 interface OpenedLink {
   code: string;
   user: UserFace;
 }
 
-/** Asks before a login link logs in, and says whom it would log out: whoever sends a link must not choose the account that is used here. */
+/**
+ * Asks for confirmation before a login link logs in, and says which account it would log out, because the sender of a link must not decide which account is
+ * used here.
+ */
 function LinkQuestion({
   link,
   onDecline,
@@ -60,7 +63,7 @@ function LinkQuestion({
       .run(() => login({ code: link.code }))
       .then((done) => {
         if (!done) return;
-        // What the page knows of the other account is dropped by loading it anew.
+        // Reload the page to drop the state of the other account.
         if (isSwitch) location.replace(path);
         else goOn();
       });
@@ -107,7 +110,7 @@ function LinkQuestion({
   );
 }
 
-/** Logs in by username and password, or by the one-use code of a login link (`/login#code=…`). */
+/** The login page: with username and password, or with the one-time code of a login link (`/login#code=…`). */
 export function LoginPage(): JSX.Element {
   const username = useSignal('');
   const password = useSignal('');
@@ -168,7 +171,7 @@ export function LoginPage(): JSX.Element {
   );
 }
 
-/** Creates an account and logs it in. */
+/** The page that creates an account and logs it in. */
 export function RegisterPage(): JSX.Element {
   const username = useSignal('');
   const displayName = useSignal('');

@@ -8,10 +8,10 @@ import { Problem } from '../ui/problem.tsx';
 import { isPassing } from '../ui/use-retry.ts';
 import { heading } from './page-title.ts';
 
-/** Whether the lists at the side are shown on a narrow page, where they lie over the rest. */
+/** Whether the lists are open on a narrow page, where they cover the content. */
 export const sideOpen = signal(false);
 
-/** Opens the lists on a narrow page. */
+/** The button that opens the lists on a narrow page. */
 function SideButton(): JSX.Element {
   return (
     <span class="side-button">
@@ -25,7 +25,7 @@ function SideButton(): JSX.Element {
   );
 }
 
-/** A page's header: its name, which is also the title of the browser's tab, and what stands beside it. */
+/** The header of a page: its heading, which is also the title of the browser tab, and the controls beside it. */
 export function PageHeader({ children }: { children: ComponentChildren }): JSX.Element {
   const ref = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -39,7 +39,7 @@ export function PageHeader({ children }: { children: ComponentChildren }): JSX.E
   );
 }
 
-/** A path that leads nowhere, or to what the person may not know of; `error` says it in the service's words; one that passes is read `again`. */
+/** The page for an unknown path, or for something that the user cannot see. `error` is the API's error; if it is temporary, `again` is called to retry. */
 export function NotFound({ error, again }: { error?: ApiError; again?: () => void }): JSX.Element {
   return (
     <main id="main">

@@ -5,23 +5,23 @@ import { may } from '../state/rights.ts';
 import { channels, details } from '../state/servers.ts';
 import { lastVisited } from './visited.ts';
 
-/** Where messages are read and written: a channel or thread of a server, or a DM. */
+/** The context of a message list: a channel or thread of a server, or a DM. */
 export interface Place {
   channelId: string;
   /** null in a DM. */
   serverId: string | null;
-  /** The channel as the server knows it; undefined in a DM. */
+  /** The channel; undefined in a DM. */
   channel: Channel | undefined;
-  /** What the place is called: a channel's name, or who the DM is with. */
+  /** The name of the channel, or of the recipient of the DM. */
   name: string;
-  /** Whom a DM is with; undefined elsewhere. */
+  /** The recipient of a DM; undefined in a server. */
   recipientId: string | undefined;
 }
 
 /** Whether a channel holds messages (docs/behavior/messages.md#channels-that-hold-messages). */
 export const holdsMessages = ({ kind }: Channel): boolean => kind === 'text' || kind === 'announcement' || kind === 'thread';
 
-/** The place of a channel id, as it stands now; undefined when the person knows none. */
+/** Returns the current context of a channel id; undefined when it is not known. */
 export function placeOf(channelId: string): Place | undefined {
   const channel = channels.value.get(channelId);
   if (channel) return { channelId, serverId: channel.serverId, channel, name: channel.name ?? '', recipientId: undefined };
@@ -30,14 +30,14 @@ export function placeOf(channelId: string): Place | undefined {
   return { channelId, serverId: null, channel: undefined, name: nameOf(dm.recipient.id), recipientId: dm.recipient.id };
 }
 
-/** Where a place is shown: the path of its page, with the message to jump to. */
+/** Returns the path of the page of a channel or DM, with the message to jump to. */
 export function pathOf(channelId: string, messageId?: string): string {
   const serverId = channels.value.get(channelId)?.serverId;
   const at = messageId ? `?message=${messageId}` : '';
   return (serverId ? `/servers/${serverId}/${channelId}` : `/dms/${channelId}`) + at;
 }
 
-/** Where a server opens: the channel that was looked at last, else the first of its list that holds messages. */
+/** Returns the channel that a server opens with: the last visited one, otherwise the first one in its list that holds messages. */
 export function openingChannelOf(serverId: string): string | undefined {
   const { top, categories } = orderedChannels(serverId);
   const all = [...top, ...categories.flatMap((one) => one.channels)].filter(holdsMessages);
@@ -47,7 +47,10 @@ export function openingChannelOf(serverId: string): string | undefined {
 
 const byPosition = (a: Channel, b: Channel): number => (a.position ?? 0) - (b.position ?? 0) || (a.id < b.id ? -1 : 1);
 
-/** A server's channels as its list shows them: those without a category, then each category with its own. Threads stand apart, by their channel. */
+/**
+ * Returns a server's channels in the order of the channel list: those without a category, then each category with its channels. Threads are returned
+ * separately, by the id of their channel.
+ */
 export function orderedChannels(serverId: string): {
   top: Channel[];
   categories: { category: Channel; channels: Channel[] }[];
@@ -62,15 +65,15 @@ export function orderedChannels(serverId: string): {
     if (thread.kind === 'thread' && !thread.archived)
       threads.set(thread.parentId ?? '', [...(threads.get(thread.parentId ?? '') ?? []), thread]);
   return {
-    // A channel whose category is hidden stands where it can be seen.
+    // A channel whose category is hidden from the user is listed without a category.
     top: plain.filter(({ parentId }) => parentId === null || !known.has(parentId)),
     categories: categories.map((category) => ({ category, channels: plain.filter(({ parentId }) => parentId === category.id) })),
     threads,
   };
 }
 
-/** Whether a place holds the platform's own messages to the person: nobody can reply there. */
+/** Whether the channel is the DM with the system account, to which nobody can reply. */
 export const isNoticePlace = ({ recipientId }: Place): boolean => recipientId !== undefined && faceOf(recipientId)?.tag === 'system';
 
-/** Whether the person may write in a place. */
+/** Whether the user may write in a channel or DM. */
 export const mayWrite = (place: Place): boolean => !isNoticePlace(place) && may('Send Messages', place.serverId, place.channel);

@@ -21,14 +21,17 @@ const OwnSettings = lazy(() => import('./settings/own-settings.tsx').then((page)
 const DiscoveryPage = lazy(() => import('./discovery/discovery-page.tsx').then((page) => page.DiscoveryPage as ComponentType));
 const AppsPage = lazy(() => import('./discovery/apps-page.tsx').then((page) => page.AppsPage as ComponentType));
 
-/** The server that a path of ours is about. */
+/** Returns the id of the server in a path of this client. */
 const serverOf = (path: string): string | undefined => /^\/servers\/(\d+)/.exec(path)?.[1];
 
-/** Whether a click in the lists chose a page: then they close on a narrow page. A server or the direct messages only change what the lists show. */
+/**
+ * Whether a click in the lists opens a page, so that the lists close on a narrow page. Choosing a server or the direct messages changes only the content of
+ * the lists.
+ */
 const closesLists = (target: EventTarget | null): boolean =>
   target instanceof Element && target.closest('.side-column a, .rail a[href="/discovery"]') !== null;
 
-/** Says that nothing is heard just now, and that it comes back by itself. */
+/** Says that the connection is lost and reconnects automatically, or that the user has been logged out. */
 function Away(): JSX.Element | null {
   switch (connection.value) {
     case 'away':
@@ -48,7 +51,7 @@ function Away(): JSX.Element | null {
   }
 }
 
-/** The frame of every page of who is logged in: servers and channels at the side, the page beside them. */
+/** The layout of every page for logged-in users: servers and channels at the side, the page beside them. */
 export function Shell(): JSX.Element {
   const { path } = useLocation();
   const serverId = serverOf(path);

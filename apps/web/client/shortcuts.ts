@@ -4,10 +4,10 @@ import { isUnread } from '../state/reads.ts';
 import { servers } from '../state/servers.ts';
 import { holdsMessages, orderedChannels, pathOf } from './place.ts';
 
-/** What a shortcut opened over the page. */
+/** The dialog that a shortcut opened. */
 export const overPage = signal<'switcher' | 'help' | null>(null);
 
-/** Every shortcut of the frame, as the help lists them. */
+/** All shortcuts of the client, as the help lists them. */
 export const shortcuts: readonly { keys: string; does: string }[] = [
   { keys: 'Ctrl+K', does: 'Go to a server, channel or conversation by its name' },
   { keys: 'Alt+↑ / Alt+↓', does: 'Previous / next channel' },
@@ -19,7 +19,7 @@ export const shortcuts: readonly { keys: string; does: string }[] = [
   { keys: 'Ctrl+/', does: 'This list' },
 ];
 
-/** The places that the list at the side shows now, in its order. */
+/** Returns the ids of the channels or DMs in the list at the side, in its order. */
 function listed(path: string): string[] {
   const serverId = /^\/servers\/(\d+)/.exec(path)?.[1];
   if (!serverId || !servers.value.has(serverId)) return dms.value.map(({ id }) => id);
@@ -30,7 +30,10 @@ function listed(path: string): string[] {
     .map(({ id }) => id);
 }
 
-/** The place `by` steps from the one of `path`, round the end; with `unread` the next that has something unread. Undefined when there is none. */
+/**
+ * Returns the id of the channel or DM `by` steps from the one in `path`, continuing at the other end of the list; with `unread` the next unread one.
+ * undefined when there is none.
+ */
 function neighbour(path: string, by: 1 | -1, unread: boolean): string | undefined {
   const all = listed(path);
   const at = all.findIndex((id) => path.endsWith(id));
@@ -41,7 +44,7 @@ function neighbour(path: string, by: 1 | -1, unread: boolean): string | undefine
   return undefined;
 }
 
-/** Carries out a shortcut of the frame. `path` is where the person is, `route` goes elsewhere. */
+/** Handles a key press that may be a shortcut. `path` is the current path; `route` opens another. */
 export function onShortcut(event: KeyboardEvent, path: string, route: (path: string) => void): void {
   const { key, altKey, ctrlKey, metaKey, shiftKey } = event;
   if ((ctrlKey || metaKey) && !altKey && (key === 'k' || key === '/')) {

@@ -17,12 +17,15 @@ interface Target {
   rank: number;
 }
 
-/** Places shown at most. */
+/** The maximum number of results. */
 const shownAtMost = 12;
 
 const folded = (text: string): string => text.toLowerCase();
 
-/** Every place whose name holds `text`: mentions first, then unread ones, then those whose name begins with it. */
+/**
+ * Returns the DMs, servers and channels whose own name or server name contains `text`: first those with mentions, then unread ones, then those whose name
+ * begins with `text`.
+ */
 function targetsFor(text: string): Target[] {
   const wanted = folded(text.trim());
   const rank = (id: string, name: string): number =>
@@ -50,7 +53,7 @@ function targetsFor(text: string): Target[] {
     .slice(0, shownAtMost);
 }
 
-/** Goes to a place by its name. */
+/** The dialog to go to a DM, server or channel by name. */
 function Switcher({ onClose }: { onClose: () => void }): JSX.Element {
   const text = useSignal('');
   const at = useSignal(0);
@@ -91,7 +94,7 @@ function Switcher({ onClose }: { onClose: () => void }): JSX.Element {
       </div>
       <ul id={id} class="switcher" role="listbox" aria-label="Places">
         {found.value.map((target, index) => (
-          // The field keeps the focus and takes the keys.
+          // The text field keeps the focus and handles the keys.
           <li key={target.path} id={`${id}-${index}`} role="option" aria-selected={index === at.value} onClick={() => go(target)}>
             <bdi>{target.name}</bdi> <span class="hint">{target.where}</span>
           </li>
@@ -119,7 +122,7 @@ function Help({ onClose }: { onClose: () => void }): JSX.Element {
   );
 }
 
-/** Hears the frame's shortcuts, and shows what they open. */
+/** Listens to the shortcuts of the client and shows the dialogs that they open. */
 export function Shortcuts(): JSX.Element | null {
   const { path, route } = useLocation();
   useEffect(() => {

@@ -4,21 +4,21 @@ import type { Application, ApplicationPatch, NewApplication } from '../../../lib
 import type { Profile, SeenStatus } from '../../../lib/contract/user.ts';
 import { ApiError, call, path } from '../api/call.ts';
 
-/** The person's applications, oldest first; undefined until they are read. */
+/** The user's applications, oldest first; undefined until they are loaded. */
 export const applications = signal<readonly Application[] | undefined>(undefined);
 
-/** Tokens that were made since the page was opened, by application: they are shown until the page is left, and nowhere kept. */
+/** Tokens that were created since the page was opened, by application. They are shown until the page is closed, and never stored. */
 export const freshTokens = signal<ReadonlyMap<string, string>>(new Map());
 
-/** One of the person's applications; undefined when it is none of them. */
+/** Returns one of the user's applications; undefined when there is none with this id. */
 export const applicationOf = (id: string): Application | undefined => applications.value?.find((one) => one.id === id);
 
-/** Reads the person's applications. Throws `ApiError`. */
+/** Loads the user's applications. Throws `ApiError`. */
 export async function loadApplications(): Promise<void> {
   applications.value = await call<Application[]>('GET', '/api/applications');
 }
 
-/** Takes in an application as it stands now. */
+/** Adds or replaces an application. */
 export function putApplication(application: Application): void {
   const all = applications.value ?? [];
   applications.value = all.some(({ id }) => id === application.id)
@@ -33,7 +33,7 @@ function putToken(id: string, token: string | undefined): void {
   freshTokens.value = next;
 }
 
-/** Makes an application. Throws `ApiError`. */
+/** Creates an application. Throws `ApiError`. */
 export async function createApplication(name: string, key: string): Promise<Application> {
   const { token, ...application } = await call<NewApplication>('POST', '/api/applications', { name }, { key });
   putToken(application.id, token);
@@ -41,7 +41,7 @@ export async function createApplication(name: string, key: string): Promise<Appl
   return application;
 }
 
-/** Changes an application. Throws `ApiError`; nothing is changed then. */
+/** Changes an application. Throws `ApiError`; then nothing is changed. */
 export async function changeApplication(id: string, patch: ApplicationPatch): Promise<void> {
   putApplication(await call<Application>('PATCH', path`/api/applications/${id}`, patch));
 }
@@ -53,13 +53,13 @@ export async function removeApplication(id: string): Promise<void> {
   putToken(id, undefined);
 }
 
-/** Gives the bot a new token, which is fresh then. Throws `ApiError`. */
+/** Creates a new token for the bot, which is then shown as a fresh token. Throws `ApiError`. */
 export async function resetToken(id: string): Promise<void> {
   const { token } = await call<{ token: string }>('POST', path`/api/applications/${id}/token`);
   putToken(id, token);
 }
 
-/** Hides a fresh token for good: the person has kept it. */
+/** Removes a fresh token from the page, after the user has saved it. */
 export const forgetToken = (id: string): void => putToken(id, undefined);
 
 /** Gives the application a new signing secret. Throws `ApiError`. */
@@ -71,7 +71,10 @@ export async function rotateSecret(application: Application): Promise<void> {
 /** A server that a bot is in. */
 export type BotServer = Profile['mutualServers'][number];
 
-/** Whether the bot is connected, and in which of the person's servers it is; null status when the two share nothing, as nobody is told then. */
+/**
+ * Returns whether the bot is connected, and which of the user's servers it is in. The status is null when the user and the bot share no server, because the
+ * API then does not return it.
+ */
 export async function findBot({ bot }: Application): Promise<{ status: SeenStatus | null; servers: readonly BotServer[] }> {
   try {
     const { user, mutualServers } = await call<Profile>('GET', path`/api/users/${bot.id}/profile`);

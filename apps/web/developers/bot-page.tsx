@@ -90,7 +90,7 @@ function Public({ application: { id, public: isPublic, inDirectory } }: { applic
   );
 }
 
-/** The bot of an application: how it looks, its token, who may add it, and when it shows as online. */
+/** The bot of an application: its appearance, its token, who may add it, and when it is shown as online. */
 export function BotPage(): JSX.Element {
   return (
     <Frame page="/bot" title="Bot">

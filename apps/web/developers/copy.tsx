@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { CopyButton } from '../ui/copy.tsx';
 
-/** A text of one line that is there to be copied, with its name. */
+/** A label and a one-line text with a button to copy it. */
 export function CopyField({
   label,
   value,
@@ -12,9 +12,9 @@ export function CopyField({
   label: string;
   value: string;
   what: string;
-  /** Whether dots are shown instead; copying still copies the text. */
+  /** Whether the text is shown as dots; copying still copies the text. */
   hidden?: boolean;
-  /** More buttons. */
+  /** Additional buttons. */
   children?: ComponentChildren;
 }): JSX.Element {
   return (

@@ -38,7 +38,7 @@ function Row({ delivery: { at, outcome, status, ms, reason, interactionId } }: {
   );
 }
 
-/** What became of the interactions that were sent to the endpoint, newest first, a page at a time. */
+/** The results of the interactions that were sent to the endpoint, newest first, one page at a time. */
 export function DeliveryLog({ id }: { id: string }): JSX.Element {
   const items = useSignal<readonly Delivery[] | undefined>(undefined);
   const hasMore = useSignal(false);

@@ -14,13 +14,13 @@ import { SwitchField } from '../ui/switch-field.tsx';
 import { changeApplication } from './applications.ts';
 import { Frame, pagePath } from './frame.tsx';
 
-/** The application as people see it in the App Directory; the number of servers only where it is listed, as nothing else tells it. */
+/** A preview of the application in the App Directory. The number of servers is shown only when it is listed, because only the directory returns it. */
 function Preview({ application: { id, name, description, iconUrl, bot, inDirectory } }: { application: Application }): JSX.Element {
   const count = useSignal<number | null>(null);
   useEffect(() => {
     count.value = null;
     if (!inDirectory) return;
-    // Without the number the preview is whole: its refusal needs no words.
+    // The number is optional, so an error is not shown.
     call<Directory>('GET', `/api/discovery/apps${query({ q: name, limit: limits.discoveryPageMax })}`).then(
       ({ items }) => (count.value = items.find((one) => one.id === id)?.serverCount ?? null),
       () => undefined,
@@ -67,7 +67,7 @@ function Listing({ application: { id, public: isPublic, inDirectory } }: { appli
   );
 }
 
-/** Whether and how an application stands in the App Directory. */
+/** Whether an application is listed in the App Directory, and how it looks there. */
 export function DirectoryPage(): JSX.Element {
   return (
     <Frame page="/directory" title="App Directory">

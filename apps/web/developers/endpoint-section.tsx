@@ -10,7 +10,7 @@ import { changeApplication } from './applications.ts';
 import { pagePath } from './frame.tsx';
 import { type Ping, PingSteps, stepsOf } from './ping-steps.tsx';
 
-/** What the refusal of a URL says beside its words. */
+/** The details in the error for a URL that was not verified. */
 interface Unverified {
   step: EndpointStep;
   status: number | null;
@@ -18,17 +18,17 @@ interface Unverified {
   message: string;
 }
 
-/** The ping of a URL that was not saved, read from the refusal. */
+/** Returns the result of the failed test request from the error; null for other errors. */
 function pingOf(error: ApiError, url: string): Ping | null {
   const told = error.code === 'endpoint_unverified' ? (error.errors[0] as Partial<Unverified> | undefined) : undefined;
   if (!told?.step) return null;
   const { step, status = null, ms = null, message = '' } = told;
-  // The step, the status and the time are shown beside it.
+  // The step, the status and the time are shown separately, so they are removed from the message.
   const reason = message.replace(/^at the step `\w+`: /, '').replace(/ \([^()]*\)$/, '');
   return { heading: 'Not saved: the test request failed.', ok: false, status, ms, reason, steps: stepsOf(url, step) };
 }
 
-/** The URL that interactions are posted to: saved only when it answers a ping, tested again at will, taken off. */
+/** The URL to which interactions are posted. It is saved only when it answers a test request; it can be tested again and removed. */
 export function EndpointSection({ application }: { application: Application }): JSX.Element {
   const { id, interactionsEndpointUrl: saved } = application;
   const url = useSignal(saved ?? '');

@@ -25,7 +25,7 @@ const samples = {
   endpoint: { javascript: javascriptEndpoint, python: pythonEndpoint },
 };
 
-/** Buttons of which one is pressed. */
+/** A group of buttons, of which one is selected. */
 function Choice<T extends string>({
   label,
   value,
@@ -48,7 +48,7 @@ function Choice<T extends string>({
   );
 }
 
-/** A text that is run or saved as it stands, with its button. `copied` is what is copied where that differs from what is shown. */
+/** A block of code to run or save, with a copy button. `copied` is the text to copy when it differs from the shown text. */
 function Code({ text, what, copied = text }: { text: string; what: string; copied?: string }): JSX.Element {
   return (
     <div class="code-block">
@@ -60,7 +60,7 @@ function Code({ text, what, copied = text }: { text: string; what: string; copie
   );
 }
 
-/** Where the command can be used: the servers of the person that the bot is in. */
+/** Where the command can be used: the user's servers that the bot is in. */
 function Where({ application }: { application: Application }): JSX.Element {
   const places = useSignal<readonly BotServer[] | undefined>(undefined);
   const task = useTask();
@@ -91,7 +91,7 @@ function Where({ application }: { application: Application }): JSX.Element {
   );
 }
 
-/** Adds `/hello` to the commands that stand, for an endpoint, which has no token to do it with. */
+/** A button that adds `/hello` to the saved commands. It is for endpoints, whose sample has no token to register commands. */
 function AddCommand({ id }: { id: string }): JSX.Element {
   const isThere = useSignal(false);
   const task = useTask();
@@ -119,7 +119,7 @@ function AddCommand({ id }: { id: string }): JSX.Element {
   );
 }
 
-/** The command that runs a sample. The token is filled in only while it is fresh; the signing secret is copied, and not shown. */
+/** The shell command that runs a sample. The token is filled in only while it is fresh; the signing secret is copied but not shown. */
 function Run({ application, sample }: { application: Application; sample: Sample }): JSX.Element {
   const token = freshTokens.value.get(application.id);
   if (sample.secret === 'SIGNING_SECRET')
@@ -222,7 +222,7 @@ function FirstBot({ application }: { application: Application }): JSX.Element {
   );
 }
 
-/** Code of a first bot with this application's ids filled in, in two languages and for both ways, and every step until it answers. */
+/** Code of a first bot with this application's ids, in two languages, for the gateway or an endpoint, and all steps until it answers. */
 export function FirstBotPage(): JSX.Element {
   return (
     <Frame page="/first-bot" title="First bot">

@@ -17,10 +17,10 @@ const pages = [
   { path: '/first-bot', name: 'First bot' },
 ] as const;
 
-/** The path of a page of an application: `/bot`, or empty for the first. */
+/** Returns the path of an application's page. `page` is for example `/bot`, or empty for the first page. */
 export const pagePath = (id: string, page: (typeof pages)[number]['path']): string => `/developers/${id}${page}`;
 
-/** The bot's token while it is fresh: it is shown this once. */
+/** The bot's token after its creation, which is the only time it is shown. */
 function FreshToken({ application: { id } }: { application: Application }): JSX.Element | null {
   const token = freshTokens.value.get(id);
   if (token === undefined) return null;
@@ -39,7 +39,10 @@ function FreshToken({ application: { id } }: { application: Application }): JSX.
   );
 }
 
-/** A page of one application: its navigation, its fresh token, a heading, and what `children` makes of it. Says so when the person has no such application. */
+/**
+ * The layout of an application's page: navigation, fresh token, heading, and the content that `children` returns. If the user has no such application, it
+ * says so.
+ */
 export function Frame({
   page,
   title,

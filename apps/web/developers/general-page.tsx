@@ -14,7 +14,7 @@ import { EndpointSection } from './endpoint-section.tsx';
 import { Frame, pagePath } from './frame.tsx';
 import { IconField } from './icon-field.tsx';
 
-/** What a new application needs until it answers: shown while its token is fresh. */
+/** The next steps for a new application, shown while its token is fresh. */
 function NextSteps({ id }: { id: string }): JSX.Element {
   return (
     <section class="portal-card" aria-labelledby="next-steps">
@@ -112,7 +112,7 @@ function Secrets({ application }: { application: Application }): JSX.Element {
   );
 }
 
-/** Asks for the name before it deletes. */
+/** The dialog that asks for the application's name before it deletes the application. */
 function DeleteDialog({ application: { id, name }, onClose }: { application: Application; onClose: () => void }): JSX.Element {
   const { route } = useLocation();
   const typed = useSignal('');
@@ -150,7 +150,7 @@ function DeleteDialog({ application: { id, name }, onClose }: { application: App
   );
 }
 
-/** General Information: what an application is called and looks like, its ids and secrets, and its Interactions Endpoint. */
+/** General Information: an application's name, icon, ids, secrets and Interactions Endpoint. */
 export function GeneralPage(): JSX.Element {
   const deleting = useSignal(false);
   return (

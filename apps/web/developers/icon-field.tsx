@@ -13,7 +13,7 @@ import { putApplication } from './applications.ts';
 const types = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'];
 const mebi = 1024 * 1024;
 
-/** Refuses what the service would, before it is sent. */
+/** Checks a file before the upload, with the same rules as the service. Throws when it is refused. */
 function check(file: File): void {
   const message = !types.includes(file.type)
     ? 'The icon must be a PNG, JPEG, WebP or GIF image.'
@@ -23,7 +23,7 @@ function check(file: File): void {
   if (message) throw new ApiError(0, { code: 'unfit_image', message });
 }
 
-/** The icon of an application, which is its bot's avatar too: put on, replaced, taken off. */
+/** The icon of an application, which is also its bot's avatar. It can be uploaded, replaced and removed. */
 export function IconField({ application }: { application: Application }): JSX.Element {
   const { id, name, iconUrl, bot } = application;
   const input = useRef<HTMLInputElement>(null);
@@ -56,7 +56,7 @@ export function IconField({ application }: { application: Application }): JSX.El
           accept={types.join(',')}
           onChange={({ currentTarget }) => {
             upload(currentTarget.files?.[0]);
-            // The same file chosen again is a change too.
+            // Reset, so that the same file can be chosen again.
             currentTarget.value = '';
           }}
         />

@@ -17,7 +17,7 @@ import { Problem } from '../ui/problem.tsx';
 import { type BotServer, findBot } from './applications.ts';
 import { Frame, pagePath } from './frame.tsx';
 
-/** A server of one's own to try a bot in, for who manages none. */
+/** A form that creates a server to test a bot, for users who manage none. */
 const MakeServer = (): JSX.Element => (
   <div class="portal-card">
     <p>You don’t manage a server yet. Create one to try the bot in:</p>
@@ -25,7 +25,7 @@ const MakeServer = (): JSX.Element => (
   </div>
 );
 
-/** Every permission that the person can give in the server, with what it lets the bot do. */
+/** The permissions that the user can grant in the server, each with what it lets the bot do. */
 function Permissions({ serverId, value, onValue }: { serverId: string; value: number; onValue: (value: number) => void }): JSX.Element {
   const offered = allPermissionNames.filter((name) => holds(myRights(serverId), name));
   return (
@@ -47,7 +47,7 @@ function Permissions({ serverId, value, onValue }: { serverId: string; value: nu
   );
 }
 
-/** It stands in the server: where to go from here. */
+/** Says that the bot is in the server, and what to do next. */
 function IsIn({ application, server }: { application: Application; server: { id: string; name: string } }): JSX.Element {
   return (
     <div class="portal-card" role="status">
@@ -147,7 +147,7 @@ function Install({ application }: { application: Application }): JSX.Element {
   );
 }
 
-/** Adds the bot to a server that the person manages, with the permissions that they choose. */
+/** The page that adds the bot to a server that the user manages, with the permissions that the user chooses. */
 export function InstallPage(): JSX.Element {
   return (
     <Frame page="/install" title="Install">

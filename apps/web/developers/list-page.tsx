@@ -16,7 +16,7 @@ import { applications, createApplication } from './applications.ts';
 import { pagePath } from './frame.tsx';
 import { usePage } from './page.ts';
 
-/** Asks for a name, makes the application and opens it. */
+/** The dialog that asks for a name, creates the application and opens it. */
 function NewDialog({ onClose }: { onClose: () => void }): JSX.Element {
   const { route } = useLocation();
   const name = useSignal('');
@@ -74,7 +74,7 @@ function Item({ application: { id, name, description, iconUrl, ...marks } }: { a
   );
 }
 
-/** The person's applications, and the way to a new one. */
+/** The user's applications, and the button to create one. */
 export function ListPage(): JSX.Element {
   usePage('My applications');
   const asking = useSignal(false);

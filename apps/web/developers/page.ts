@@ -2,7 +2,7 @@ import { useEffect } from 'preact/hooks';
 
 let opened = false;
 
-/** Names the page in the window's title. After the first, its heading gets the focus, so that a screen reader says where the link led. */
+/** Sets the title of the window. After the first page, the heading gets the focus, so that a screen reader announces the new page. */
 export function usePage(title: string): void {
   useEffect(() => {
     document.title = `${title} · Parlance for developers`;

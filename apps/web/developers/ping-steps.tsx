@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import type { EndpointStep } from '../../../lib/contract/endpoint.ts';
 import { Icon } from '../ui/icon.tsx';
 
-/** How far a ping came: what it was, and each step with how it went; `ms` where it is known. */
+/** The result of a test request: its heading, and the state of each step. `ms` is null when it is not known. */
 export interface Ping {
   heading: string;
   ok: boolean;
@@ -30,14 +30,17 @@ const steps: Record<EndpointStep, { name: string; help: string }> = {
 const order = Object.keys(steps) as EndpointStep[];
 const icons = { passed: Check, failed: X, 'not reached': Minus };
 
-/** The steps of a ping of which only the failed one was told; null when all passed. Plain http, where an operator allows it, has no encryption. */
+/**
+ * Returns the steps of a test request of which only the failed step is known; null means that all passed. Plain HTTP, if the operator allows it, has no
+ * encryption step.
+ */
 export function stepsOf(url: string, failed: EndpointStep | null): Ping['steps'] {
   const gone = order.filter((step) => step !== 'tls' || !/^http:/i.test(url));
   const at = failed === null ? gone.length : gone.indexOf(failed);
   return gone.map((step, index) => ({ step, ms: null, state: index < at ? 'passed' : index === at ? 'failed' : 'not reached' }));
 }
 
-/** A ping, step by step, in words and marks. */
+/** Shows a test request step by step, in words and icons. */
 export function PingSteps({ ping: { heading, ok, status, ms, reason, steps: gone } }: { ping: Ping }): JSX.Element {
   const facts = [status === null ? 'no HTTP status' : `HTTP status ${status}`, ms !== null && `${ms} ms in total`]
     .filter(Boolean)

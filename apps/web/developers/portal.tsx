@@ -21,7 +21,7 @@ import { usePage } from './page.ts';
 const CommandsPage = lazy(() => import('./commands/commands-page.tsx').then((page) => page.CommandsPage));
 const FirstBotPage = lazy(() => import('./first-bot-page.tsx').then((page) => page.FirstBotPage));
 
-/** The people's client is a page of its own. */
+/** The paths of the portal. The web client is a separate page. */
 const ours = /^\/developers(?:[/?]|$)/;
 
 function Header(): JSX.Element {
@@ -59,7 +59,7 @@ function NoPage(): JSX.Element {
   );
 }
 
-/** The developer portal, for who is logged in; others are sent to the client's login page, which leads back here. */
+/** The developer portal, for logged-in users. Others are sent to the client's login page, which leads back here. */
 export function Portal(): JSX.Element {
   const fault = useSignal<ApiError | null>(null);
   const ready = useSignal(false);

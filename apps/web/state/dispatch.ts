@@ -25,7 +25,7 @@ import { noteTyping, stopTyping } from './typing.ts';
 import { updateUser } from './users.ts';
 import { noteUse } from './uses.ts';
 
-/** Whether a message mentions the person: by name, by one of their roles, or everyone. */
+/** Whether a message mentions the user: by name, by one of the user's roles, or with everyone. */
 export function mentionsMe({ mentions, mentionRoles, mentionEveryone, serverId }: Message): boolean {
   const myRoles = details.value.get(serverId ?? '')?.myRoles ?? [];
   return mentionEveryone || mentions.includes(myId()) || mentionRoles.some((id) => myRoles.includes(id));
@@ -43,7 +43,7 @@ function onMessage(message: Message): void {
   else countInThread(channelId, 1);
 }
 
-/** Applies one event of the gateway to what the page knows. */
+/** Applies one gateway event to the state of the page. */
 export function dispatch(event: GatewayEvent): void {
   switch (event.t) {
     case 'MESSAGE_CREATE':
@@ -108,7 +108,7 @@ export function dispatch(event: GatewayEvent): void {
     case 'READ_UPDATE':
       return noteRead(event.d.channelId, event.d.messageId);
     case 'INTERACTION_CREATE':
-      // Bots only.
+      // This event is for bots only.
       return;
   }
 }

@@ -3,7 +3,7 @@ import type { DmChannel } from '../../../lib/contract/dm.ts';
 import { call } from '../api/call.ts';
 import { faceOf, putFace, putListedPresence } from './people.ts';
 
-/** The person's open DMs, newest first. */
+/** The user's open DMs, newest first. */
 export const dms = signal<readonly DmChannel[]>([]);
 
 function met({ recipient }: DmChannel): void {
@@ -15,18 +15,18 @@ function met({ recipient }: DmChannel): void {
 const sorted = (list: readonly DmChannel[]): DmChannel[] =>
   list.toSorted((a, b) => ((b.lastMessageId ?? b.id) > (a.lastMessageId ?? a.id) ? 1 : -1));
 
-/** Takes in all DMs of the person, in place of those known before. */
+/** Replaces all known DMs of the user. */
 export function setDms(all: readonly DmChannel[]): void {
   all.forEach(met);
   dms.value = sorted(all);
 }
 
-/** Reads the list of DMs. Throws `ApiError`. */
+/** Loads the list of DMs. Throws `ApiError`. */
 async function loadDms(): Promise<void> {
   setDms(await call<DmChannel[]>('GET', '/api/users/@me/channels'));
 }
 
-/** Opens the DM with someone, or finds it. Throws `ApiError`. */
+/** Opens the DM with another person; returns the existing one if there is one. Throws `ApiError`. */
 export async function openDm(recipientId: string): Promise<DmChannel> {
   const dm = await call<DmChannel>('POST', '/api/users/@me/channels', { recipientId });
   met(dm);
@@ -34,7 +34,7 @@ export async function openDm(recipientId: string): Promise<DmChannel> {
   return dm;
 }
 
-/** Notes a new message of a DM; one that is not in the list yet is fetched. */
+/** Records a new message of a DM. If the DM is not in the list yet, the list is loaded again. */
 export function noteDmMessage(channelId: string, messageId: string): void {
   if (!dms.value.some(({ id }) => id === channelId)) void loadDms().catch(() => undefined);
   else

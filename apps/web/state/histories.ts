@@ -4,13 +4,16 @@ import { asApiError, call, path, query } from '../api/call.ts';
 import { change, type Held, type History, held, histories, mostLoaded, read } from './history-store.ts';
 import { putFace } from './people.ts';
 
-/** The history of a channel, empty and unread at first. Those not asked for the longest are forgotten. */
+/** Returns the history of a channel; a new one is empty and not loaded. When there are too many histories, the least recently used ones are dropped. */
 export const historyOf = (channelId: string): History => held(channelId);
 
 const page = (channelId: string, at: { before?: string; after?: string }, limit: number = limits.pageDefault): Promise<Message[]> =>
   call<Message[]>('GET', path`/api/channels/${channelId}/messages` + query({ limit, ...at }));
 
-/** What is not stored cannot be read again: answers for this person only stay where they stood, as far as the fresh messages reach. */
+/**
+ * Replaces the loaded messages. Ephemeral messages are not stored and cannot be loaded again, so those within the range of the new messages are kept at their
+ * position.
+ */
 function put(history: Held, fresh: readonly Message[], hasOlder: boolean, hasNewer: boolean): void {
   const [first, last] = [fresh[0]?.id ?? '', fresh.at(-1)?.id ?? ''];
   const kept = history.messages.value.filter(({ ephemeral, id }) => ephemeral === true && id > first && (!hasNewer || id < last));
@@ -19,13 +22,13 @@ function put(history: Held, fresh: readonly Message[], hasOlder: boolean, hasNew
   history.hasNewer.value = hasNewer;
 }
 
-/** Notes which message of a channel the person looks at (null: they follow the newest), so that a refresh keeps their place. */
+/** Records which message of a channel the user looks at, so that a refresh keeps the scroll position. null means that the user follows the newest message. */
 export function lookAt(channelId: string, messageId: string | null): void {
   const history = histories.get(channelId);
   if (history) history.at = messageId;
 }
 
-/** Reads the newest page; what was loaded before is replaced. Throws `ApiError`. */
+/** Loads the newest page; it replaces what was loaded before. Throws `ApiError`. */
 export function loadNewest(channelId: string): Promise<void> {
   const history = held(channelId);
   return read(history, async () => {
@@ -34,7 +37,7 @@ export function loadNewest(channelId: string): Promise<void> {
   });
 }
 
-/** Reads the page before what is loaded. Throws `ApiError`. */
+/** Loads the page before the loaded messages. Throws `ApiError`. */
 export function loadOlder(channelId: string): Promise<void> {
   const history = held(channelId);
   return read(history, async () => {
@@ -48,7 +51,7 @@ export function loadOlder(channelId: string): Promise<void> {
   });
 }
 
-/** Reads the page after what is loaded. Throws `ApiError`. */
+/** Loads the page after the loaded messages. Throws `ApiError`. */
 export function loadNewer(channelId: string): Promise<void> {
   const history = held(channelId);
   return read(history, async () => {
@@ -62,7 +65,7 @@ export function loadNewer(channelId: string): Promise<void> {
   });
 }
 
-/** Reads the messages around one. `it` that is gone is left out. */
+/** Loads the messages around the message `id`. If `it` resolves to undefined (the message is deleted), that message is left out. */
 async function readAround(history: Held, id: string, limit: number, it: Promise<Message | undefined>): Promise<void> {
   const { channelId } = history;
   const [message, older, newer] = await Promise.all([it, page(channelId, { before: id }, limit), page(channelId, { after: id }, limit)]);
@@ -71,7 +74,7 @@ async function readAround(history: Held, id: string, limit: number, it: Promise<
 
 const one = (channelId: string, id: string): Promise<Message> => call<Message>('GET', path`/api/channels/${channelId}/messages/${id}`);
 
-/** Loads the surroundings of one message, wherever it stands; does nothing when it is loaded. Throws `ApiError`: 404 when it is gone. */
+/** Loads one message and the messages around it; does nothing when it is already loaded. Throws `ApiError`: 404 when the message is deleted. */
 export function loadAround(channelId: string, messageId: string): Promise<void> {
   const history = held(channelId);
   return read(history, async () => {
@@ -81,9 +84,9 @@ export function loadAround(channelId: string, messageId: string): Promise<void> 
 }
 
 /**
- * Reads anew what is loaded, after a time in which events may have been missed. Where the person follows the newest: from there back until
- * it meets what was loaded, at most three pages of a hundred; where they look at an older message: a hundred on each side of it. What lies
- * further off is dropped, and is read again when someone scrolls there: no hole, and no stale message.
+ * Reloads a history after a time in which events may have been missed. When the user follows the newest messages, it loads backward from the newest until it
+ * reaches the oldest loaded message, at most three pages of 100. When the user looks at an older message, it loads 100 messages on each side of it. Messages
+ * further away are dropped and loaded again when the user scrolls there, so the history has no gap and no outdated message.
  */
 export function refreshHistory(channelId: string): Promise<void> {
   const history = held(channelId);
@@ -108,13 +111,16 @@ export function refreshHistory(channelId: string): Promise<void> {
   });
 }
 
-/** Reads anew all that is loaded: the open channel first. */
+/** Reloads the history of the open channel, and drops all others, which are loaded again when they are opened. */
 export async function refreshHistories(open: string | undefined): Promise<void> {
   for (const channelId of histories.keys()) if (channelId !== open) histories.delete(channelId);
   if (open !== undefined && histories.has(open)) await refreshHistory(open);
 }
 
-/** Takes in a new message at its place by id. Not when what is loaded does not reach so far: it is read when someone scrolls there. */
+/**
+ * Inserts a new message at its position by id. Does nothing when the loaded range does not extend that far; the message is then loaded when the user scrolls
+ * there.
+ */
 export function addMessage(message: Message): void {
   putFace(message.author);
   change(message.channelId, (messages, { hasNewer, hasOlder }) => {
@@ -133,7 +139,7 @@ export function addMessage(message: Message): void {
   });
 }
 
-/** Replaces a message by how it stands now; `me` of its reactions is kept, as events do not know who reads them. */
+/** Replaces a message by its new version. Keeps `me` of its reactions, because events do not depend on who receives them. */
 export function replaceMessage(message: Message): void {
   change(message.channelId, (messages) =>
     messages.map((old) => {
@@ -150,7 +156,7 @@ const replyOf = (old: Message, { content, attachments }: Message): NonNullable<M
   hasAttachments: attachments.length > 0,
 });
 
-/** Takes a message away; replies to it say that the original is gone. */
+/** Removes a message. Replies to it show that the original is deleted. */
 export function removeMessage(channelId: string, messageId: string): void {
   change(channelId, (messages) =>
     messages
@@ -163,13 +169,14 @@ export function removeMessage(channelId: string, messageId: string): void {
   );
 }
 
-/** Changes single fields of a message, where an answer or event tells no more than that. */
+/** Changes single fields of a message, when a response or event contains only those. */
 export function patchMessage(channelId: string, messageId: string, values: Partial<Message>): void {
   change(channelId, (messages) => messages.map((message) => (message.id === messageId ? { ...message, ...values } : message)));
 }
 
 /**
- * Reads anew which messages of a channel are pinned: the event of a pin does not say which. A read that fails leaves the marks as they are.
+ * Reloads which messages of a channel are pinned, because the pin event does not say which message changed. If the request fails, the pin marks stay
+ * unchanged.
  */
 export async function refreshPins(channelId: string): Promise<void> {
   const pins = await call<Message[]>('GET', path`/api/channels/${channelId}/pins`).catch(() => undefined);
@@ -180,11 +187,12 @@ export async function refreshPins(channelId: string): Promise<void> {
   );
 }
 
-/** Sets one reaction of a message: `by` 1 or -1, `mine` when it is the person's own (then it counts once, however often it is told). */
+/** Changes one reaction of a message. `by` is 1 or -1. `mine` is true for the user's own reaction, which counts once even if it is applied several times. */
 export function changeReaction(channelId: string, messageId: string, emoji: string, by: 1 | -1, mine: boolean): void {
   const history = histories.get(channelId);
   if (!history) return;
-  // Counts cannot be repeated: around a read, which may know of the reaction already, the one message is read again.
+  // Applying a count twice gives a wrong count. During and shortly after a read, whose result may already include the reaction, the message is loaded again
+  // instead.
   if (mine && history.reading) history.late.push(() => changeReaction(channelId, messageId, emoji, by, true));
   if (!mine && (history.reading || Date.now() - history.readAt < recountMs)) return recount(channelId, messageId);
   history.messages.value = history.messages.value.map((message) => {
@@ -199,11 +207,11 @@ export function changeReaction(channelId: string, messageId: string, emoji: stri
   });
 }
 
-/** So long after a read an event may tell what the read knew, in milliseconds. */
+/** How long after a read an event may report a reaction that the read already included, in milliseconds. */
 const recountMs = 2_000;
 const recounting = new Set<string>();
 
-/** Reads one message anew when its reactions have come to rest, with the reactions as the person sees them. */
+/** Loads one message again after a short delay, with the reactions as the user sees them. Calls during the delay are merged into one request. */
 function recount(channelId: string, messageId: string): void {
   if (recounting.has(messageId)) return;
   recounting.add(messageId);
@@ -215,5 +223,5 @@ function recount(channelId: string, messageId: string): void {
   setTimeout(() => void reread(), recountMs / 2);
 }
 
-/** Forgets everything of a channel that is gone or hidden. */
+/** Drops the history of a channel that was deleted or hidden. */
 export const dropHistory = (channelId: string): void => void histories.delete(channelId);

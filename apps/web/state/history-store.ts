@@ -3,38 +3,38 @@ import type { Message } from '../../../lib/contract/message.ts';
 import { type ApiError, asApiError } from '../api/call.ts';
 import { putFace } from './people.ts';
 
-/** The loaded part of a channel's messages: without a gap, oldest first. */
+/** The loaded part of a channel's messages, oldest first, without gaps. */
 export interface History {
   readonly channelId: string;
   readonly messages: Signal<readonly Message[]>;
   readonly hasOlder: Signal<boolean>;
-  /** True when what is loaded does not reach the newest message: after a jump to an old one. */
+  /** True when the loaded messages do not include the newest one, as after a jump to an old message. */
   readonly hasNewer: Signal<boolean>;
   readonly status: Signal<'loading' | 'ready' | ApiError>;
 }
 
-/** A history with what only its keepers change. */
+/** A history with the fields that only this module and `histories.ts` change. */
 export interface Held extends History {
-  /** Reads on their way, oldest first: a channel reads one page at a time. */
+  /** The queue of reads: each channel loads one page at a time. */
   turn: Promise<unknown>;
   reading: boolean;
   /** When the last read ended, in milliseconds of this page's clock. */
   readAt: number;
-  /** The message that the person looks at; null when they follow the newest. */
+  /** The message that the user looks at; null when the user follows the newest. */
   at: string | null;
-  /** Events that came while a page was read: the page may be older than they are, so they are applied again after it. */
+  /** Changes that arrived while a page was loading. The page may be older than they are, so they are applied again after it. */
   late: (() => void)[];
 }
 
-/** Most messages that a channel keeps loaded. */
+/** The maximum number of messages that are kept for a channel. */
 export const mostLoaded = 6_000;
-/** Most channels that keep theirs. */
+/** The maximum number of channels whose messages are kept. */
 const mostHistories = 20;
 
-/** The histories that are kept, those asked for last at the end. */
+/** The histories that are kept, least recently used first. */
 export const histories = new Map<string, Held>();
 
-/** The history of a channel, empty and unread at first. Those not asked for the longest are forgotten. */
+/** Returns the history of a channel; a new one is empty and not loaded. When there are too many histories, the least recently used one is dropped. */
 export function held(channelId: string): Held {
   const known = histories.get(channelId);
   histories.delete(channelId);
@@ -55,7 +55,7 @@ export function held(channelId: string): Held {
   return history;
 }
 
-/** Runs one read of a channel after the others, and then applies what was heard meanwhile. A fault is told by `status` and thrown on. */
+/** Runs one read of a channel after those that are queued, then applies the changes that arrived meanwhile. An error is set as `status` and thrown. */
 export function read(history: Held, work: () => Promise<void>): Promise<void> {
   const run = async (): Promise<void> => {
     history.reading = true;
@@ -77,10 +77,7 @@ export function read(history: Held, work: () => Promise<void>): Promise<void> {
   return result;
 }
 
-/**
- * Applies a change to a channel's loaded messages now, and once more after a page that is being read: so each change must be one that can
- * be repeated.
- */
+/** Applies a change to a channel's loaded messages now, and once more after a read that is in progress. Each change must therefore be idempotent. */
 export function change(channelId: string, apply: (messages: readonly Message[], history: Held) => readonly Message[]): void {
   const history = histories.get(channelId);
   if (!history || history.status.value === 'loading') {

@@ -1,6 +1,6 @@
 import { limits } from '../../../lib/base/limits.ts';
 
-/** What of an `ApiError` decides: plain, so that tests need no browser for it. */
+/** The fields of an `ApiError` that decide about a retry. A plain type, so that tests do not need a browser. */
 interface Refusal {
   status: number;
   code: string;
@@ -8,8 +8,8 @@ interface Refusal {
 }
 
 /**
- * How a message goes on whose post was refused. `soon`: it waits so long and goes again. `live`: it stands as failed, and goes again when the connection comes
- * back, or after so long while that is there. `click`: only the person sends it again.
+ * What happens to a message after a failed request. `soon`: it is sent again after `afterMs`. `live`: it is shown as failed and is sent again when the
+ * connection returns, or after `afterMs` while the connection is live. `click`: it is sent again only when the user asks for it.
  */
 export type Next = { again: 'soon' | 'live'; afterMs: number } | { again: 'click' };
 
@@ -18,16 +18,16 @@ export type Next = { again: 'soon' | 'live'; afterMs: number } | { again: 'click
  * (docs/behavior/requests.md#idempotency); a minute of margin is subtracted.
  */
 const sureMs = limits.idempotencyKeptMs - 60_000;
-/** How long the first call under a key can still run before another takes it over, and the longest pauses, in milliseconds. */
+/** How long the first request with a key can run before another request takes the key over, and the longest pauses between tries, in milliseconds. */
 const bounds = { takeoverMs: limits.idempotencyTakeoverMs + 10_000, pauseMs: 30_000, conflictMs: 4_000 };
 
-/** Whether a message first tried `ageMs` ago may still be sent again without a click. */
+/** Whether a message that was first tried `ageMs` ago may still be sent again without a click. */
 export const isKeySure = (ageMs: number): boolean => ageMs < sureMs;
 
-/** Whether nobody knows if the post was stored: no answer, or that the service cannot reach what it needs. */
+/** Whether it is unknown if the message was stored: there was no response, or the service was not available. */
 const isUnsure = ({ status, code }: Refusal): boolean => code === 'unreachable' || status === 502 || status === 503 || status === 504;
 
-/** How a post goes on after the refusal of its `tries`th try, `ageMs` after the first. */
+/** Decides what happens to a message after its try number `tries` failed, `ageMs` after the first try. */
 export function nextTry(error: Refusal, ageMs: number, tries: number): Next {
   if (!isKeySure(ageMs)) return { again: 'click' };
   const askedMs = (error.retryAfter ?? 0) * 1000;

@@ -10,32 +10,32 @@ import { may } from './rights.ts';
 import { channels } from './servers.ts';
 import { noteSlow } from './slowmode.ts';
 
-/** What the composer gives to be sent. */
+/** A message that the composer submits. */
 export interface Draft {
   content: string;
   files: readonly File[];
   replyTo: Message | null;
-  /** Whether the reply pings its author. */
+  /** Whether the reply pings the author of the original. */
   mentionReply: boolean;
 }
 
-/** A message on its way: shown at once, in grey; failed ones stay until they are sent again or thrown away. */
+/** A message that is being sent. It is shown in gray at once. A failed message stays until it is sent again or discarded. */
 export interface Outgoing extends Draft {
-  /** The `Idempotency-Key` and nonce of every try, so that none is posted twice. */
+  /** The `Idempotency-Key` and nonce of every try, so that the message is not posted twice. */
   key: string;
   channelId: string;
   state: 'waiting' | 'sending' | 'failed';
-  /** A failed one that goes again by itself when it can be expected to succeed: those written after it wait for it. */
+  /** Whether a failed message is sent again automatically. Messages written after it wait for it. */
   resends: boolean;
-  /** How much of the files is sent, 0 to 1. */
+  /** The part of the files that is uploaded, 0 to 1. */
   progress: number;
   error: ApiError | null;
 }
 
-/** The messages on their way, in the order of writing. */
+/** The messages that are being sent, in the order in which they were written. */
 export const outgoing = signal<readonly Outgoing[]>([]);
 
-/** What was tried of each message: when first, how often, how the try is stopped, and the pause before the next. */
+/** The tries of a message: the time of the first, their number, how to abort the current one, and the pause before the next. */
 interface Trial {
   firstAt: number;
   tries: number;
@@ -50,7 +50,7 @@ const patch = (key: string, values: Partial<Outgoing>): void => {
   outgoing.value = outgoing.value.map((one) => (one.key === key ? { ...one, ...values } : one));
 };
 
-/** Takes a message off the list, and sends what waited behind it. */
+/** Removes a message from the list, and sends the next one that waited for it. */
 function drop(key: string): void {
   const one = find(key);
   outgoing.value = outgoing.value.filter((other) => other.key !== key);
@@ -65,7 +65,7 @@ function endPause(key: string): void {
   if (trial) trial.pause = undefined;
 }
 
-/** Sends a message: shown at once, posted after those of the same channel that were written before. */
+/** Sends a message. It is shown at once and posted after the earlier messages of the same channel. */
 export function send(channelId: string, draft: Draft): void {
   const key = newKey();
   outgoing.value = [...outgoing.value, { ...draft, key, channelId, state: 'waiting', resends: false, progress: 0, error: null }];
@@ -73,8 +73,8 @@ export function send(channelId: string, draft: Draft): void {
 }
 
 /**
- * Sends a failed message again, under the same key, after those before it that would go by themselves. One whose original is gone is sent as no reply: it was
- * refused, so its key is free.
+ * Sends a failed message again with the same key, after the earlier ones that are resent automatically. If the original of a reply is deleted, the message is
+ * sent without the reply; the request was refused, so the key can be used again.
  */
 export function sendAgain(key: string): void {
   const one = find(key);
@@ -87,20 +87,20 @@ export function sendAgain(key: string): void {
   postNext(one.channelId);
 }
 
-/** Throws a message away: a failed or waiting one, or one whose try is stopped. */
+/** Discards a failed or waiting message, or one that is being sent, whose request is then aborted. */
 export function discard(key: string): void {
   const trial = trials.get(key);
   drop(key);
   trial?.stop.abort();
 }
 
-/** It is on the screen as a message: the event of the gateway may come before the answer of the post. */
+/** Removes the message whose stored version has arrived by the gateway, which can be before the response to the post. */
 export function arrived(nonce: string | undefined): void {
   if (nonce === undefined || !find(nonce)) return;
   posted(nonce);
 }
 
-/** Posts the oldest message of a channel that is not given up, unless it is on its way or pauses: so the order of writing is kept. */
+/** Posts the oldest message of a channel that waits or will be resent, unless it is already being sent or its pause has not ended. This keeps the order. */
 function postNext(channelId: string): void {
   const next = outgoing.value.find((one) => one.channelId === channelId && (one.state !== 'failed' || one.resends));
   if (next?.state !== 'waiting' || trials.get(next.key)?.pause !== undefined) return;
@@ -131,20 +131,20 @@ async function post({ key, channelId, content, files, replyTo, mentionReply }: O
   }
 }
 
-/** It stands at the service: the next of its channel can go, unless slow mode makes the person wait. */
+/** Called when the service has stored a message: starts the slow mode cooldown if it applies to the user, and sends the next message. */
 function posted(key: string): void {
   const channel = channels.value.get(find(key)?.channelId ?? '');
   if (channel?.slowmodeSecs && !skipsSlowmode(channel.id)) noteSlow(channel.id, channel.slowmodeSecs);
   drop(key);
 }
 
-/** Whether slow mode does not apply to the person in a channel (docs/behavior/messages.md#slow-mode). */
+/** Whether the user is exempt from slow mode in a channel (docs/behavior/messages.md#slow-mode). */
 export function skipsSlowmode(channelId: string): boolean {
   const channel = channels.value.get(channelId);
   return !channel || may('Manage Messages', channel.serverId, channel) || may('Manage Channels', channel.serverId, channel);
 }
 
-/** Judges a refusal: a pause, a failure that goes again by itself, or one that waits for the person. */
+/** Handles a refused post: the message pauses, fails and is resent automatically, or fails and waits for the user. */
 function refused(key: string, channelId: string, trial: Trial, error: ApiError): void {
   if (error.code === 'slowmode') noteSlow(channelId, error.retryAfter ?? 1);
   const next = nextTry(error, Date.now() - trial.firstAt, trial.tries);
@@ -157,7 +157,7 @@ function refused(key: string, channelId: string, trial: Trial, error: ApiError):
   }, next.afterMs);
 }
 
-// What failed for want of a connection goes when that is back; what is too old for its key waits for the person.
+// Messages that failed because of the connection are sent again when it returns. A message that is too old for its key waits for the user.
 connection.subscribe((now) => {
   if (now !== 'live') return;
   for (const { key, resends } of outgoing.value) {
@@ -167,7 +167,7 @@ connection.subscribe((now) => {
   }
 });
 
-// Who closes the page while something is on its way is asked first.
+// The browser asks for confirmation when the user closes the page while a message is being sent.
 addEventListener('beforeunload', (event) => {
   if (outgoing.value.length > 0) event.preventDefault();
 });

@@ -4,29 +4,29 @@ import type { Member } from '../../../lib/contract/server.ts';
 import type { Author, SeenStatus } from '../../../lib/contract/user.ts';
 import { call, path, query } from '../api/call.ts';
 
-/** What is known of an account wherever it was met: a member list, a message, a DM. */
+/** The public profile of an account, from any source: a member list, a message, a DM. */
 export type Face = Author;
-/** How an account is seen now. */
+/** The presence of an account as others see it. */
 export interface Presence {
   status: SeenStatus;
   customStatus: string | null;
 }
 
-// Large maps that change often: changed in place, and told of by a number that counts the changes.
+// Large maps that change often. They are changed in place; the signal `changes` counts the changes and notifies readers.
 const faces = new Map<string, Face>();
 const presences = new Map<string, Presence>();
 const membersByServer = new Map<string, Map<string, Member>>();
 const changes = signal(0);
 let told = false;
-/** Accounts whose presence the gateway sends: what it sent is newer than what a list says. */
+/** Accounts whose presence the gateway sends. A presence from the gateway is newer than one from a list. */
 let received: ReadonlySet<string> = new Set();
 
-/** Notes for which accounts the gateway sends presences from now on. */
+/** Sets the accounts whose presence the gateway sends from now on. */
 export function setReceived(userIds: readonly string[]): void {
   received = new Set(userIds);
 }
 
-/** Tells who reads that something changed, once a frame however much did. */
+/** Notifies readers that something changed, at most once every 50 ms. */
 function changed(): void {
   if (told) return;
   told = true;
@@ -36,22 +36,22 @@ function changed(): void {
   }, 50);
 }
 
-/** The face of an account; undefined when it was never met. */
+/** Returns the public profile of an account; undefined when it is not known. */
 export function faceOf(userId: string): Face | undefined {
   void changes.value;
   return faces.get(userId);
 }
 
-/** What an account is called: its display name, or a stand-in while it is not known. */
+/** Returns the display name of an account, or `unknown` while it is not known. */
 export const nameOf = (userId: string): string => faceOf(userId)?.displayName ?? 'unknown';
 
-/** How an account is seen now; undefined when that is not known. */
+/** Returns the presence of an account; undefined when it is not known. */
 export function presenceOf(userId: string): Presence | undefined {
   void changes.value;
   return presences.get(userId);
 }
 
-/** The members of a server as far as they were read, in no order; undefined until the first were. */
+/** Returns the loaded members of a server, in no order; undefined until some are loaded. */
 export function membersOf(serverId: string): ReadonlyMap<string, Member> | undefined {
   void changes.value;
   return membersByServer.get(serverId);
@@ -59,7 +59,7 @@ export function membersOf(serverId: string): ReadonlyMap<string, Member> | undef
 
 const faceParts = ['username', 'displayName', 'avatarUrl', 'tag'] as const;
 
-/** Notes a face: a newer one replaces the older. */
+/** Stores a public profile; a newer one replaces the older. */
 export function putFace(face: Face): void {
   const known = faces.get(face.id);
   const next = { ...known, ...face };
@@ -68,7 +68,7 @@ export function putFace(face: Face): void {
   changed();
 }
 
-/** Shows an account as it is now, also in every member list. */
+/** Replaces the public profile of an account, in every member list too. */
 export function putUser(user: Face): void {
   faces.set(user.id, user);
   const { tag: _tag, ...face } = user;
@@ -79,7 +79,7 @@ export function putUser(user: Face): void {
   changed();
 }
 
-/** Notes how an account is seen now, in every list that shows it. */
+/** Stores the presence of an account, in every member list too. */
 export function putPresence(userId: string, presence: Presence): void {
   presences.set(userId, presence);
   for (const members of membersByServer.values()) {
@@ -89,7 +89,7 @@ export function putPresence(userId: string, presence: Presence): void {
   changed();
 }
 
-/** Notes how an account is seen as a list says: it may be older than what the gateway sent. */
+/** Stores a presence from a list, unless the gateway sends the presence of that account. Returns the presence that applies. */
 export function putListedPresence(userId: string, listed: Presence): Presence {
   const known = received.has(userId) ? presences.get(userId) : undefined;
   const { status, customStatus } = known ?? listed;
@@ -97,7 +97,7 @@ export function putListedPresence(userId: string, listed: Presence): Presence {
   return { status, customStatus };
 }
 
-/** Takes in a member: a new one, or one as they are now. A list that was not read yet stays unread. */
+/** Adds or replaces a member. Does nothing to a member list that is not loaded. */
 export function putMember(serverId: string, member: Member): void {
   putFace(member.user);
   const presence = putListedPresence(member.user.id, member);
@@ -105,13 +105,13 @@ export function putMember(serverId: string, member: Member): void {
   changed();
 }
 
-/** Forgets a member who is gone. */
+/** Removes a member. */
 export function dropMember(serverId: string, userId: string): void {
   membersByServer.get(serverId)?.delete(userId);
   changed();
 }
 
-/** Takes a role from every member of a list: it was deleted. */
+/** Removes a deleted role from every member of a server. */
 export function takeRole(serverId: string, roleId: string): void {
   for (const [id, member] of membersByServer.get(serverId) ?? [])
     if (member.roles.includes(roleId))
@@ -119,11 +119,11 @@ export function takeRole(serverId: string, roleId: string): void {
   changed();
 }
 
-/** The user id that the next page of a server's members comes after; null when all were read. */
+/** The user id after which the next page of a server's members begins; null when all are loaded. */
 const nextByServer = new Map<string, string | null>();
 const loading = new Map<string, Promise<void>>();
 
-/** Reads one page of members, once at a time for each server. Throws `ApiError`. */
+/** Loads one page of members. Calls for the same server during a request share it. Throws `ApiError`. */
 function loadPage(serverId: string, after: string | null): Promise<void> {
   const running = loading.get(serverId);
   if (running) return running;
@@ -139,24 +139,24 @@ function loadPage(serverId: string, after: string | null): Promise<void> {
   return reading;
 }
 
-/** Reads the first 1,000 members of a server; `again` also when they were read before. Throws `ApiError`. */
+/** Loads the first 1,000 members of a server. With `again`, also when they are already loaded. Throws `ApiError`. */
 export async function loadMembers(serverId: string, again = false): Promise<void> {
   if (!membersByServer.has(serverId) || again) await loadPage(serverId, null);
 }
 
-/** Whether a server has members that were not read yet. */
+/** Whether a server has members that are not loaded yet. */
 export function hasMoreMembers(serverId: string): boolean {
   void changes.value;
   return (nextByServer.get(serverId) ?? null) !== null;
 }
 
-/** Reads the next 1,000 members of a server, if there are more. Throws `ApiError`. */
+/** Loads the next 1,000 members of a server, if there are more. Throws `ApiError`. */
 export async function loadMoreMembers(serverId: string): Promise<void> {
   const next = nextByServer.get(serverId) ?? null;
   if (next !== null) await loadPage(serverId, next);
 }
 
-/** The members whose username or display name begins with `text`; they join those that were read. Throws `ApiError`. */
+/** Finds the members whose username or display name begins with `text`, and adds them to the loaded ones. Throws `ApiError`. */
 export async function findMembers(serverId: string, text: string, stop?: AbortSignal): Promise<Member[]> {
   const found = await call<Member[]>(
     'GET',
@@ -168,7 +168,7 @@ export async function findMembers(serverId: string, text: string, stop?: AbortSi
   return found;
 }
 
-/** The member with exactly this username; undefined when there is none. Throws `ApiError`. */
+/** Returns the member with exactly this username; undefined when there is none. Throws `ApiError`. */
 export async function findByUsername(serverId: string, username: string): Promise<Member | undefined> {
   await loadMembers(serverId);
   const hasName = ({ user }: Member): boolean => user.username === username;
@@ -180,7 +180,7 @@ export async function findByUsername(serverId: string, username: string): Promis
 const asked = new Set<string>();
 let asking: Promise<unknown> = Promise.resolve();
 
-/** Reads one member where not all were read, once and one after the other. Someone who is not in the server stays unknown. */
+/** Loads one member of a server whose list is not fully loaded. Each member is requested once, and one request runs at a time. A failed request is ignored. */
 export async function needMember(serverId: string, userId: string): Promise<void> {
   await loadMembers(serverId);
   const key = `${serverId}:${userId}`;
@@ -192,10 +192,10 @@ export async function needMember(serverId: string, userId: string): Promise<void
     .catch(() => undefined);
 }
 
-/** The servers whose members were read: after a gap they are read again. */
+/** The servers whose members are loaded. They are loaded again after events may have been missed. */
 export const knownMemberLists = (): string[] => [...membersByServer.keys()];
 
-/** Forgets the members of a server that the person left. */
+/** Drops the members of a server that the user left. */
 export function dropMembers(serverId: string): void {
   membersByServer.delete(serverId);
   nextByServer.delete(serverId);

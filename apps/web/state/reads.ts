@@ -4,22 +4,22 @@ import { asApiError, call, path } from '../api/call.ts';
 import { isPassing } from '../ui/use-retry.ts';
 import { withEntry } from './servers.ts';
 
-/** How far the person has read, by channel. */
+/** The user's read marks, by channel. */
 export const reads = signal<ReadonlyMap<string, ReadState>>(new Map());
 
-/** Takes in all marks of the person, in place of those known before. */
+/** Replaces all read marks of the user. */
 export function setReads(all: readonly ReadState[]): void {
   reads.value = new Map(all.map((one) => [one.channelId, one]));
   for (const [channelId, messageId] of unsent) noteRead(channelId, messageId);
 }
 
-/** Whether a channel holds messages that were not read. */
+/** Whether a channel has unread messages. */
 export function isUnread(channelId: string): boolean {
   const state = reads.value.get(channelId);
   return state !== undefined && state.lastMessageId !== null && state.lastMessageId > (state.readMessageId ?? '');
 }
 
-/** How many unread messages of a channel mention the person. */
+/** The number of unread messages of a channel that mention the user. */
 export const mentionsIn = (channelId: string): number => reads.value.get(channelId)?.mentions ?? 0;
 
 const change = (channelId: string, patch: Partial<ReadState>): void => {
@@ -27,11 +27,11 @@ const change = (channelId: string, patch: Partial<ReadState>): void => {
   reads.value = withEntry(reads.value, channelId, { ...known, ...patch });
 };
 
-/** Notes a new message: unread, unless it is the person's own. */
+/** Records a new message: it is unread, unless it is the user's own. */
 export function noteMessage(channelId: string, messageId: string, mine: boolean, mentionsMe: boolean): void {
   const known = reads.value.get(channelId);
   if (messageId <= (known?.lastMessageId ?? '')) {
-    // What was loaded knows it already.
+    // The loaded read state already includes this message.
     if (mine) noteRead(channelId, messageId);
     return;
   }
@@ -43,18 +43,18 @@ export function noteMessage(channelId: string, messageId: string, mine: boolean,
   });
 }
 
-/** Notes that the person read a channel up to a message, on this page or another. */
+/** Records that the user read a channel up to a message, on this page or another. */
 export function noteRead(channelId: string, messageId: string): void {
   const known = reads.value.get(channelId);
   if (messageId <= (known?.readMessageId ?? '')) return;
   change(channelId, { readMessageId: messageId, ...(messageId >= (known?.lastMessageId ?? '') && { mentions: 0 }) });
 }
 
-/** The last mark that was sent of each channel that was marked within the last second. */
+/** The last mark that was sent, for each channel with a mark sent within the last second. */
 const sent = new Map<string, string>();
-/** Marks that could not be sent, by channel: they are sent when the connection is back. */
+/** Marks that could not be sent, by channel. They are sent when the connection is back. */
 const unsent = new Map<string, string>();
-/** Marks of one channel are sent this far apart, so that a busy channel that is looked at costs one call a second. */
+/** The interval between two marks of one channel, in milliseconds, so that an open, busy channel costs one request a second. */
 const markEveryMs = 1_000;
 
 function putMark(channelId: string, messageId: string): void {
@@ -64,7 +64,7 @@ function putMark(channelId: string, messageId: string): void {
   });
 }
 
-/** Sends a channel's mark, if it moved since the last. Returns whether it did. */
+/** Sends a channel's mark if it moved since the last one that was sent. Returns whether it was sent. */
 function sendMark(channelId: string): boolean {
   const messageId = reads.value.get(channelId)?.readMessageId;
   if (!messageId || sent.get(channelId) === messageId) return false;
@@ -73,7 +73,7 @@ function sendMark(channelId: string): boolean {
   return true;
 }
 
-/** Sends a channel's mark now, and again as long as it moves. */
+/** Sends a channel's mark now, and repeats it every second while the mark moves. */
 function sendMarks(channelId: string): void {
   if (sendMark(channelId)) setTimeout(() => sendMarks(channelId), markEveryMs);
   else sent.delete(channelId);
@@ -85,7 +85,7 @@ export function sendUnsentMarks(): void {
   for (const [channelId, messageId] of marks) putMark(channelId, messageId);
 }
 
-/** Marks a channel as read up to its newest message, here and at the service. */
+/** Marks a channel as read up to its newest message, on this page and on the server. */
 export function markRead(channelId: string): void {
   const state = reads.value.get(channelId);
   if (!state || state.lastMessageId === null || !isUnread(channelId)) return;

@@ -4,7 +4,7 @@ import type { Server } from '../../../lib/contract/server.ts';
 import { channels, details } from './servers.ts';
 import { myId } from './session.ts';
 
-/** A server's rules as the shared permission functions take them: roles lowest first. */
+/** Converts a server to the input of the shared permission functions, with the lowest role first. */
 export const rulesOf = (server: Server): { _id: string; ownerId: string; roles: { id: string; permissions: number }[] } => ({
   _id: server.id,
   ownerId: server.ownerId,
@@ -13,7 +13,10 @@ export const rulesOf = (server: Server): { _id: string; ownerId: string; roles: 
 
 const mine = (server: Server): { userId: string; roles: string[] } => ({ userId: myId(), roles: server.myRoles });
 
-/** The permission bits that the person holds in a server, or in one of its channels; a thread has its parent's. 0 where the server is not known. */
+/**
+ * Returns the permission bits of the user in a server or in one of its channels. A thread uses its parent's overwrites. Returns 0 when the server is not
+ * known.
+ */
 export function myRights(serverId: string | null, channel?: Channel): number {
   const server = details.value.get(serverId ?? '');
   if (!server) return 0;
@@ -21,20 +24,23 @@ export function myRights(serverId: string | null, channel?: Channel): number {
   return permissionsOf(rulesOf(server), mine(server), channel ? (ruling?.overwrites ?? []) : undefined);
 }
 
-/** Whether the person may do something in a server, or in one of its channels: what they may not do is not offered. In a DM everything that is not a moderator's. */
+/**
+ * Whether the user has a permission in a server or in one of its channels. The page does not offer actions without the permission. In a DM the user has the
+ * permissions to view, send, attach files and react.
+ */
 export function may(permission: Permission, serverId: string | null, channel?: Channel): boolean {
   if (serverId === null) return ['View Channel', 'Send Messages', 'Attach Files', 'Add Reactions'].includes(permission);
   return holds(myRights(serverId, channel), permission);
 }
 
 /**
- * Whether a member with these roles is below the person (docs/behavior/servers.md#role-hierarchy). Only then can the person kick or ban the member, or
- * change the member's overwrites.
+ * Whether a member with these roles is below the user (docs/behavior/servers.md#role-hierarchy). Only then can the user kick or ban the member, or change the
+ * member's overwrites.
  */
 export function isBelowMe(server: Server, userId: string, roles: readonly string[]): boolean {
   const rules = rulesOf(server);
   return rankOf(rules, mine(server)) > rankOf(rules, { userId, roles });
 }
 
-/** The position of the person's highest role; infinite for the owner. */
+/** The position of the user's highest role; infinite for the owner. */
 export const myRank = (server: Server): number => rankOf(rulesOf(server), mine(server));

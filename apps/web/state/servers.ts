@@ -3,18 +3,18 @@ import type { Channel } from '../../../lib/contract/channel.ts';
 import type { Role, Server, ServerSummary } from '../../../lib/contract/server.ts';
 import { call, path } from '../api/call.ts';
 
-/** The servers that the person is in, in the order of joining. */
+/** The servers that the user is in, in the order of joining. */
 export const servers = signal<ReadonlyMap<string, ServerSummary>>(new Map());
 
-/** The servers that were read in full, by id. */
+/** The servers that are fully loaded, by id. */
 export const details = signal<ReadonlyMap<string, Server>>(new Map());
 
-/** Every channel known, by id, of every server that was read in full. */
+/** All known channels, by id, of every server that is fully loaded. */
 export const channels = computed<ReadonlyMap<string, Channel>>(
   () => new Map([...details.value.values()].flatMap((server) => server.channels.map((channel) => [channel.id, channel]))),
 );
 
-/** A map with one entry set, or taken out when `value` is undefined. Signals compare by identity, so a map is replaced, never changed. */
+/** Returns a copy of a map with one entry set, or removed when `value` is undefined. Signals compare by identity, so a map is replaced and never changed. */
 export function withEntry<K, V>(map: ReadonlyMap<K, V>, key: K, value: V | undefined): ReadonlyMap<K, V> {
   const next = new Map(map);
   if (value === undefined) next.delete(key);
@@ -31,43 +31,43 @@ const summaryOf = ({ id, name, iconUrl, types, community, listed }: Server): Ser
   listed,
 });
 
-/** When the service last said how a channel is, in milliseconds of this page's clock. */
+/** When the state of a channel was received, in milliseconds of this page's clock. */
 export const receivedAt = new WeakMap<Channel, number>();
 
-/** Takes in a full Server: of an answer, or of SERVER_CREATE. */
+/** Stores a full server from a response or a SERVER_CREATE event. */
 export function putServer(server: Server): void {
   for (const channel of server.channels) receivedAt.set(channel, Date.now());
   servers.value = withEntry(servers.value, server.id, summaryOf(server));
   details.value = withEntry(details.value, server.id, server);
 }
 
-/** Forgets a server that the person left or lost. */
+/** Removes a server that the user left, was removed from, or that was deleted. */
 export function dropServer(id: string): void {
   servers.value = withEntry(servers.value, id, undefined);
   details.value = withEntry(details.value, id, undefined);
 }
 
-/** Takes in all servers of the person, in place of those known before. */
+/** Replaces all servers of the user. */
 export function setServers(all: readonly Server[]): void {
   for (const { channels: theirs } of all) for (const channel of theirs) receivedAt.set(channel, Date.now());
   servers.value = new Map(all.map((server) => [server.id, summaryOf(server)]));
   details.value = new Map(all.map((server) => [server.id, server]));
 }
 
-/** Reads one server in full. Throws `ApiError`. */
+/** Loads one server in full. Throws `ApiError`. */
 export async function loadServer(id: string): Promise<Server> {
   const server = await call<Server>('GET', path`/api/servers/${id}`);
   putServer(server);
   return server;
 }
 
-/** Changes a server that was read in full; one that was not is left alone. */
+/** Changes a server that is fully loaded; does nothing for others. */
 export function changeServer(id: string, change: (server: Server) => Server): void {
   const server = details.value.get(id);
   if (server) details.value = withEntry(details.value, id, change(server));
 }
 
-/** Takes in a channel: a new one, or one as it is now. `at`: when the service said so. */
+/** Adds or replaces a channel. `at` is when its state was received. */
 export function putChannel(channel: Channel, at = Date.now()): void {
   if (channel.serverId === null) return;
   receivedAt.set(channel, at);
@@ -77,12 +77,12 @@ export function putChannel(channel: Channel, at = Date.now()): void {
   });
 }
 
-/** Forgets a channel that was deleted or hidden. */
+/** Removes a channel that was deleted or hidden. */
 export function dropChannel(serverId: string, channelId: string): void {
   changeServer(serverId, (server) => ({ ...server, channels: server.channels.filter(({ id }) => id !== channelId) }));
 }
 
-/** Takes in a role; the list stays highest first. Each role that another one shifts is told of by an event of its own. */
+/** Adds or replaces a role; the list stays sorted from highest to lowest. When other roles shift, each of them gets its own event. */
 export function putRole(serverId: string, role: Role): void {
   changeServer(serverId, (server) => {
     const roles = [...server.roles.filter(({ id }) => id !== role.id), role].sort((a, b) => b.position - a.position);
@@ -90,7 +90,7 @@ export function putRole(serverId: string, role: Role): void {
   });
 }
 
-/** Forgets a role, also where members and channels hold it. */
+/** Removes a role from the server, its members and its channel overwrites. */
 export function dropRole(serverId: string, roleId: string): void {
   changeServer(serverId, (server) => ({
     ...server,

@@ -10,26 +10,26 @@ import { loadSync, receive } from './sync.ts';
 import { refreshUses } from './uses.ts';
 import { putOffline, watchAnew } from './watch.ts';
 
-/** The channel on the screen: its messages are brought up to date first. */
+/** The channel on the screen. Its messages are refreshed first. */
 export const openChannel = signal<string | undefined>(undefined);
 
-/** What stands in the way of showing anything: `loading`, a fault, or nothing. */
+/** Whether the page can be shown: `loading`, an error, or `ready`. */
 export const state = signal<'loading' | 'ready' | ApiError>('loading');
 
-/** How long the first load waits for the gateway, in milliseconds: what happens between a load and the first READY would be missed. */
+/** How long the first load waits for the gateway, in milliseconds. Events between an earlier load and the first READY would be missed. */
 const gatewayMs = 2_000;
 
 let loading = new AbortController();
 let late: ReturnType<typeof setTimeout> | undefined;
 
-/** A channel or server may be gone that the page still shows: the rest is loaded all the same. */
+/** Ignores errors that do not pass by themselves: a channel or server that the page shows may be deleted, and the rest is loaded anyway. */
 function ignoreRefused(fault: unknown): void {
   if (isPassing(asApiError(fault))) throw fault;
 }
 
 /**
- * Loads what the page shows, in place of what it knew. Tries again until it succeeds or another load begins; a fault of the first load is shown, and who shows
- * it tries again.
+ * Loads what the page shows and replaces its state. Retries until it succeeds or another load begins. An error of the first load is shown instead, and the
+ * component that shows it can retry.
  */
 async function load(): Promise<void> {
   clearTimeout(late);
@@ -53,7 +53,7 @@ async function load(): Promise<void> {
     }
 }
 
-/** Connects to the gateway and loads what a person's page shows. A resumed session has received what it missed: nothing is loaded again. */
+/** Connects to the gateway and loads the user's data. After a resumed session nothing is loaded again, because it received the missed events. */
 export function start(): void {
   stop();
   state.value = 'loading';
@@ -69,7 +69,7 @@ export function start(): void {
   });
 }
 
-/** Disconnects, and stops a load that is under way. */
+/** Disconnects, and aborts a load that is in progress. */
 export function stop(): void {
   clearTimeout(late);
   loading.abort();

@@ -1,15 +1,15 @@
 import { forget, keep, kept } from '../ui/kept.ts';
 
-/** What this browser keeps of a message that is being written: its text, and what the readable words of it stand for. */
+/** A draft in the browser's storage: its text, and the meaning of each readable word in it. */
 export interface StoredDraft {
   text: string;
   tokens: readonly (readonly [word: string, meaning: { content: string; option: string }])[];
 }
 type Entry = [channelId: string, draft: StoredDraft];
 
-/** Drafts that are kept at most, the newest first, and the length of their JSON in UTF-16 units. */
+/** The maximum number of stored drafts, newest first, and the maximum length of their JSON in UTF-16 units. */
 const most = { drafts: 50, length: 200_000 };
-/** A draft is stored this long after its last change, in milliseconds. */
+/** The delay between a change and the storing of the drafts, in milliseconds. */
 const restMs = 400;
 
 const keyOf = (accountId: string): string => `parlance.drafts.${accountId}`;
@@ -22,11 +22,11 @@ function readAll(accountId: string): Entry[] {
   }
 }
 
-/** The draft that this browser keeps of a channel; undefined when it keeps none. */
+/** Returns the stored draft of a channel; undefined when there is none. */
 export const storedDraft = (accountId: string, channelId: string): StoredDraft | undefined =>
   readAll(accountId).find(([id]) => id === channelId)?.[1];
 
-/** Stores a draft over the one before; an empty one is removed. Other pages may have stored theirs meanwhile, so all are read anew. */
+/** Stores a draft in place of the previous one; removes it when it is empty. Reads all drafts again first, because other pages may have stored theirs. */
 function store(accountId: string, channelId: string, draft: StoredDraft): void {
   const others = readAll(accountId).filter(([id]) => id !== channelId);
   const all: Entry[] = draft.text === '' ? others : [[channelId, draft], ...others];
@@ -51,7 +51,7 @@ function storeWaiting(): void {
   waiting.clear();
 }
 
-/** Stores what `read` answers soon: at once when it is empty, as then it was sent, and at the latest when the page is left. */
+/** Stores the result of `read` after a short delay, at once when it is empty (the message was sent), and at the latest when the page is closed. */
 export function storeSoon(accountId: string, channelId: string, read: () => StoredDraft): void {
   waiting.set(channelId, () => store(accountId, channelId, read()));
   if (read().text === '') storeWaiting();

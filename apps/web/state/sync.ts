@@ -7,19 +7,19 @@ import { setDms } from './dms.ts';
 import { setReads } from './reads.ts';
 import { setServers } from './servers.ts';
 
-/** Events that are counted, not set: they change nothing that is loaded here, and must not be applied twice. */
+/** Events that change a count instead of setting a value. They do not change anything that `loadSync` loads, and must not be applied twice. */
 const counted: readonly GatewayEvent['t'][] = ['REACTION_ADD', 'REACTION_REMOVE', 'PINS_UPDATE'];
 
-/** The events that came during each load that is under way. */
+/** For each load in progress, the events that arrived during it. */
 const loads = new Set<GatewayEvent[]>();
 
-/** Applies an event now, and once more after a load that is under way, whose answer may be older than the event. */
+/** Applies an event now, and again after each load that is in progress, because the loaded data may be older than the event. */
 export function receive(event: GatewayEvent): void {
   for (const late of loads) late.push(event);
   dispatch(event);
 }
 
-/** Loads the servers, direct messages and read marks of the person, in place of what was known of them. Throws `ApiError`. */
+/** Loads the servers, direct messages and read marks of the user and replaces the known ones. Throws `ApiError`. */
 export async function loadSync(signal?: AbortSignal): Promise<void> {
   const late: GatewayEvent[] = [];
   loads.add(late);

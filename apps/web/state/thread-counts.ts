@@ -2,14 +2,14 @@ import type { Channel } from '../../../lib/contract/channel.ts';
 import { call, path } from '../api/call.ts';
 import { channels, putChannel, receivedAt } from './servers.ts';
 
-/** So long after the service said a thread's count, an event may be of a message that the count knows, in milliseconds. */
+/** How long after a thread's count was received an event may be for a message that the count already includes, in milliseconds. */
 const uncertainMs = 1_000;
-/** A count that may be wrong is read again when the thread has been quiet for so long, in milliseconds. */
+/** A count that may be wrong is loaded again after the thread had no events for this long, in milliseconds. */
 const quietMs = 3_000;
 
 const timers = new Map<string, ReturnType<typeof setTimeout>>();
 
-/** Reads a thread again once it is quiet. A read that fails leaves the count as it is. */
+/** Loads a thread again after it had no events for `quietMs`. If the request fails, the count stays unchanged. */
 function readAgain(threadId: string): void {
   clearTimeout(timers.get(threadId));
   const read = (): void => {
@@ -19,7 +19,7 @@ function readAgain(threadId: string): void {
   timers.set(threadId, setTimeout(read, quietMs));
 }
 
-/** Counts a message that came into a thread (1) or went out of it (-1). Does nothing for other channels. */
+/** Adds a message to a thread's count (1) or removes one (-1). Does nothing for other channels. */
 export function countInThread(channelId: string, by: 1 | -1): void {
   const thread = channels.value.get(channelId);
   if (thread?.kind !== 'thread') return;

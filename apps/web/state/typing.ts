@@ -2,7 +2,7 @@ import { signal } from '@preact/signals';
 import { limits } from '../../../lib/base/limits.ts';
 import { call, path } from '../api/call.ts';
 
-/** Who types where, until when (milliseconds of this page's clock). */
+/** The users that are typing, by channel, with the time until which that is shown (milliseconds of this page's clock). */
 export const typing = signal<ReadonlyMap<string, ReadonlyMap<string, number>>>(new Map());
 
 function set(channelId: string, userId: string, until: number | undefined): void {
@@ -16,25 +16,25 @@ function set(channelId: string, userId: string, until: number | undefined): void
   typing.value = next;
 }
 
-/** Notes that someone types: shown for about 9 seconds. */
+/** Records that a user is typing. It is shown for about 9 seconds. */
 export function noteTyping(channelId: string, userId: string): void {
   set(channelId, userId, Date.now() + limits.typingMs);
   setTimeout(() => set(channelId, userId, typing.value.get(channelId)?.get(userId)), limits.typingMs + 50);
 }
 
-/** Their message came: they type no more. */
+/** Stops showing that a user is typing, because the message arrived. */
 export const stopTyping = (channelId: string, userId: string): void => {
   if (typing.value.get(channelId)?.has(userId)) set(channelId, userId, undefined);
 };
 
 let last = { channelId: '', at: 0 };
 
-/** The person posted, which ended their typing: the next letter is told at once. */
+/** The user's own message was posted, which ended the typing state; the next key press is reported at once. */
 export const typingEnded = (): void => {
   last = { channelId: '', at: 0 };
 };
 
-/** Tells the others that the person types, every few seconds at most. */
+/** Reports to the service that the user is typing, at most once per half `limits.typingMs`. */
 export function tellTyping(channelId: string): void {
   if (last.channelId === channelId && Date.now() - last.at < limits.typingMs / 2) return;
   last = { channelId, at: Date.now() };

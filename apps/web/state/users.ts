@@ -5,7 +5,7 @@ import { change, histories } from './history-store.ts';
 import { putUser } from './people.ts';
 import { me } from './session.ts';
 
-/** The message with `author` wherever it shows that account; the same object when it does not. */
+/** Returns the message with the new `author` wherever it shows that account; returns the same object when it does not show it. */
 function withAuthor(message: Message, author: Author): Message {
   const { tag: _tag, ...face } = author;
   const { reply, interaction } = message;
@@ -15,14 +15,14 @@ function withAuthor(message: Message, author: Author): Message {
   return { ...message, ...(message.author.id === face.id && { author }), ...inReply, ...inCommand };
 }
 
-/** Shows an account as it is now, everywhere on the page: it was renamed, or has another avatar or tag. */
+/** Updates an account everywhere on the page, after its name, avatar or tag changed. */
 export function updateUser({ tag, ...face }: PublicUser): void {
   const author: Author = tag ? { ...face, tag } : face;
   const { id, username, displayName } = face;
   putUser(author);
   if (me.value?.id === id) me.value = { ...me.value, ...face, tag };
   dms.value = dms.value.map((dm) => (dm.recipient.id === id ? { ...dm, recipient: { ...dm.recipient, username, displayName } } : dm));
-  // A copy of the ids: showing a history moves it to the end of the map.
+  // Copy the ids: a component that reacts to the change calls `historyOf`, which moves the history to the end of the map.
   const channelIds = [...histories.keys()];
   for (const channelId of channelIds) change(channelId, (messages) => messages.map((message) => withAuthor(message, author)));
 }

@@ -4,27 +4,27 @@ import type { InteractionState, InteractionView, Invoked } from '../../../lib/co
 import { ApiError, call, path } from '../api/call.ts';
 import { say } from '../ui/toast.tsx';
 
-/** A slash command that the person used and whose answer is not on the screen yet. */
+/** A slash command that the user ran and whose response is not on the screen yet. */
 export interface Use {
   id: string;
   channelId: string;
   command: string;
   bot: string;
   state: InteractionState;
-  /** When it was used, in milliseconds of this page's clock. */
+  /** When the command was run, in milliseconds of this page's clock. */
   at: number;
 }
 
-/** The uses to show: those that wait, think or were not answered. */
+/** The command uses to show: waiting, deferred or expired. */
 export const uses = signal<readonly Use[]>([]);
-/** States told before the answer to the use itself came: the gateway may be faster. */
+/** States that arrived by the gateway before the response to the invocation. */
 const early = new Map<string, InteractionState>();
-/** Uses not answered that stay on the screen at most. */
+/** The maximum number of uses that are kept on the screen. */
 const mostShown = 20;
-/** When a use is looked at that nothing was heard of, this long after a window ended, in milliseconds. */
+/** How long after a time limit a use without news is checked, in milliseconds. */
 const lateMs = 2_000;
 
-/** Uses a command. Throws `ApiError`: bad options as `invalid_options`, a bot that is away as `bot_offline`. */
+/** Runs a command. Throws `ApiError`: `invalid_options` for invalid options, `bot_offline` when the bot is not connected. */
 export async function invoke(
   channelId: string,
   command: { id: string; name: string; bot: string },
@@ -39,14 +39,14 @@ export async function invoke(
   watch(id, use.state);
 }
 
-/** Makes sure that a use does not wait for ever: one that nothing is heard of is read, and one that is not followed up in time was not answered. */
+/** Ensures that a use does not wait forever. A use without news is loaded again; a deferred use without a follow-up in time becomes expired. */
 function watch(id: string, state: InteractionState): void {
   const still = (): boolean => uses.value.some((use) => use.id === id && use.state === state);
   if (state === 'created') setTimeout(() => still() && void refreshUse(id).catch(() => watch(id, state)), limits.answerWindowMs + lateMs);
   if (state === 'deferred') setTimeout(() => still() && noteUse(id, 'expired'), limits.followupWindowMs + lateMs);
 }
 
-/** Takes in a state of a use. An answered one is on the screen by its message, and is dropped. */
+/** Applies a state to a use. An answered use is removed, because its response message is on the screen. */
 export function noteUse(id: string, state: InteractionState): void {
   if (!uses.value.some((use) => use.id === id)) {
     early.set(id, state);
@@ -57,12 +57,12 @@ export function noteUse(id: string, state: InteractionState): void {
   if (state === 'deferred') watch(id, state);
 }
 
-/** Takes a use off the screen. */
+/** Removes a use from the screen. */
 export const dismissUse = (id: string): void => {
   uses.value = uses.value.filter((use) => use.id !== id);
 };
 
-/** Reads how a use stands. One answered for the person's eyes only while nothing was heard is gone: that is said. Throws `ApiError`. */
+/** Loads the state of a use. If an ephemeral response was sent while the page was disconnected, it is lost, and a notice says so. Throws `ApiError`. */
 async function refreshUse(id: string): Promise<void> {
   const use = uses.value.find((one) => one.id === id);
   if (!use) return;
@@ -78,7 +78,7 @@ async function refreshUse(id: string): Promise<void> {
   }
 }
 
-/** Reads how the uses on the screen stand: after a gap nobody told. Throws `ApiError`. */
+/** Loads the state of the pending uses on the screen, after events may have been missed. Throws `ApiError`. */
 export async function refreshUses(): Promise<void> {
   for (const { id, state } of uses.value) if (state === 'created' || state === 'deferred') await refreshUse(id);
 }

@@ -5,16 +5,16 @@ import { myId } from './session.ts';
 
 /** How long changes are collected before a frame is sent, in milliseconds. */
 const collectMs = 100;
-/** So many frames may be sent at once, then one in so many milliseconds: the gateway closes a connection that sends too much. */
+/** `burst` frames may be sent at once, then one every `apartMs` milliseconds. The gateway closes a connection that sends more. */
 const burst = 5;
 const apartMs = 3_000;
 
 /** The accounts that each part of the page shows. */
 const shown = new Map<symbol, readonly string[]>();
 let timer: ReturnType<typeof setTimeout> | undefined;
-/** When the last frame would have been sent if all were `apartMs` apart. */
+/** When the last frame would have been sent if all frames were `apartMs` apart. */
 let evenAt = Number.NEGATIVE_INFINITY;
-/** What the last frame on this connection named. */
+/** The account ids in the last frame of this connection. */
 let sent = '';
 
 function send(): void {
@@ -33,21 +33,21 @@ const sendSoon = (): void => {
   timer ??= setTimeout(send, Math.max(collectMs, evenAt + apartMs - performance.now()));
 };
 
-/** Has the presences of these accounts kept up to date while `part` of the page shows them; none: it shows nobody any more. */
+/** Keeps the presences of these accounts up to date while `part` of the page shows them. An empty list means that the part shows no accounts. */
 export function showPresences(part: symbol, userIds: readonly string[]): void {
   if (userIds.length > 0) shown.set(part, userIds);
   else shown.delete(part);
   sendSoon();
 }
 
-/** A connection is live that knows of no watched account. */
+/** Sends the list of watched accounts on a new connection, which has none yet. */
 export function watchAnew(): void {
   sent = '';
   setReceived([]);
   send();
 }
 
-/** Notes accounts that are offline; not the page's own, whose connection may not have been published yet. */
+/** Marks accounts as offline, except the user's own, whose connection may not have been published yet. */
 export function putOffline(userIds: readonly string[]): void {
   for (const id of userIds) {
     if (id === myId()) continue;

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { SeenStatus } from '../../../lib/contract/user.ts';
 import { ownPath } from './links.ts';
 
-/** A hue for whoever has no picture: always the same for the same id. */
+/** Returns a hue for an account or server without a picture; the same id always gets the same hue. */
 const hueOf = (id: string): number => Number(((BigInt(/^\d+$/.test(id) ? id : 0) >> 12n) * 137n) % 360n);
 
 const initials = (name: string): string =>
@@ -13,10 +13,10 @@ const initials = (name: string): string =>
     .join('')
     .toUpperCase();
 
-/** The names of statuses, as people read them. */
+/** The names of statuses as the page shows them. */
 export const statusNames: Record<SeenStatus, string> = { online: 'Online', idle: 'Idle', dnd: 'Do not disturb', offline: 'Offline' };
 
-/** The picture of an account or server, or its initials. It stands beside the name, so a screen reader is told only the status. */
+/** The picture of an account or server, or its initials. A name is shown beside it, so only the status is announced to a screen reader. */
 export function Avatar({
   id,
   name,

@@ -2,16 +2,16 @@ import type { IconNode } from 'lucide';
 import type { ComponentChildren, JSX } from 'preact';
 import { Icon } from './icon.tsx';
 
-/** What every button of ours takes besides what a button takes. */
+/** The props of all buttons, in addition to those of a native button. */
 type ButtonProps = Omit<JSX.IntrinsicElements['button'], 'size' | 'class'> & {
   class?: string;
-  /** `main` for what the page is about, `danger` for what cannot be undone, `quiet` for the rest. */
+  /** `main` for the main action of the page, `danger` for actions that cannot be undone, `quiet` for the rest. */
   look?: 'main' | 'danger' | 'plain' | 'quiet';
   busy?: boolean;
   children?: ComponentChildren;
 };
 
-/** A button with words. Never submits a form unless told so; a busy one cannot be pressed again. */
+/** A button with text. It does not submit a form unless `type` is set; it is disabled while `busy`. */
 export function Button({ look = 'plain', busy = false, children, class: more = '', ...rest }: ButtonProps): JSX.Element {
   return (
     <button type="button" {...rest} class={`button ${look} ${more}`} aria-busy={busy} disabled={busy || rest.disabled}>
@@ -20,7 +20,7 @@ export function Button({ look = 'plain', busy = false, children, class: more = '
   );
 }
 
-/** A button that shows an icon only: `label` is its name for a screen reader, and its tooltip. */
+/** A button that shows only an icon. `label` is its accessible name and its tooltip. */
 export function IconButton({
   of,
   label,

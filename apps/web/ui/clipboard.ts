@@ -1,6 +1,6 @@
 import { say } from './toast.tsx';
 
-/** The way of browsers on plain http, where the clipboard is closed: what is selected is copied. */
+/** Copies by selecting the text, for browsers on plain HTTP, where the clipboard API is not available. */
 function copySelected(text: string): boolean {
   const field = document.createElement('textarea');
   const before = document.activeElement;
@@ -14,7 +14,7 @@ function copySelected(text: string): boolean {
   return done;
 }
 
-/** Copies a text and says that it did, or that the browser does not let it; `what` names it. Resolves with whether it did. */
+/** Copies a text and shows a message that it was copied, or that the browser does not allow it. `what` names the text. Returns whether it was copied. */
 export async function copyText(text: string, what: string): Promise<boolean> {
   const done = await (navigator.clipboard?.writeText(text) ?? Promise.reject(new Error('closed'))).then(
     () => true,

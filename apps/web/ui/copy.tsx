@@ -8,7 +8,7 @@ import { Icon } from './icon.tsx';
 
 const shownMs = 2_000;
 
-/** Copies `text`, and says that it did. `what` names it for a screen reader; `children` is what stands on the button. */
+/** Copies `text` and shows that it was copied. `what` names the text for a screen reader; `children` is the text on the button. */
 export function CopyButton({ text, what, children = 'Copy' }: { text: string; what: string; children?: ComponentChildren }): JSX.Element {
   const copied = useSignal(0);
   useEffect(() => {

@@ -1,14 +1,14 @@
 import { useRef } from 'preact/hooks';
 import { newKey } from '../api/key.ts';
 
-/** The `Idempotency-Key` of a form that makes something: a body that is sent again has its key again, so nothing is made twice. */
+/** The `Idempotency-Key` of a form that creates something. A body that is sent again has the same key, so nothing is created twice. */
 export interface CreateKey {
   of(body: unknown): string;
-  /** It was made: the same body makes another from here on. */
+  /** The object was created: the same body creates another one from now on. */
   done(): void;
 }
 
-/** The key of one form. */
+/** Returns the key of one form. */
 export function useCreateKey(): CreateKey {
   const last = useRef<{ body: string; key: string } | undefined>(undefined);
   return {

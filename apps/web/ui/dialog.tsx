@@ -5,7 +5,10 @@ import { Button, IconButton } from './button.tsx';
 import { useTask } from './form.tsx';
 import { Problem } from './problem.tsx';
 
-/** A modal dialog while it is rendered. The browser's own: it keeps the focus inside, gives it back after, and closes with Escape. */
+/**
+ * A modal dialog, open while it is rendered. It uses the browser's dialog element, which keeps the focus inside, restores it afterwards and closes with
+ * Escape.
+ */
 export function Dialog({
   title,
   onClose,
@@ -19,7 +22,7 @@ export function Dialog({
 }): JSX.Element {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
-  // Before it is painted: a key may come at once.
+  // Runs before the browser paints, because a key press may follow at once.
   useLayoutEffect(() => {
     const dialog = ref.current;
     const before = document.activeElement;
@@ -39,7 +42,7 @@ export function Dialog({
         onClose();
       }}
       onClick={(event) => {
-        // A click on the backdrop is one on the dialog itself.
+        // A click on the backdrop has the dialog itself as its target.
         if (event.target === ref.current) onClose();
       }}
     >
@@ -54,7 +57,7 @@ export function Dialog({
   );
 }
 
-/** Asks before something that cannot be undone; `run` is done at "yes", its refusal is shown, and `onClose` is called when it succeeded. */
+/** Asks for confirmation before something that cannot be undone. Runs `run` after confirmation, shows its error, and calls `onClose` when it succeeded. */
 export function Confirm({
   title,
   children,

@@ -3,16 +3,16 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useId } from 'preact/hooks';
 import { type ApiError, asApiError } from '../api/call.ts';
 
-/** A task that a control starts: whether it runs, and what it was refused with. */
+/** A task that a control starts: whether it is running, and its last error. */
 export interface Task {
   readonly busy: boolean;
   readonly error: ApiError | null;
-  /** Runs `work` unless a run is on its way; true when it succeeded. A refusal stands in `error`. */
+  /** Runs `work` unless a run is in progress. Returns true when it succeeded; otherwise sets `error`. */
   run(work: () => Promise<unknown>): Promise<boolean>;
   clear(): void;
 }
 
-/** One task at a time, with its refusal kept to be shown. */
+/** Returns a task that runs one piece of work at a time and keeps its error to be shown. */
 export function useTask(): Task {
   const busy = useSignal(false);
   const error = useSignal<ApiError | null>(null);
@@ -42,13 +42,13 @@ export function useTask(): Task {
 interface FieldProps {
   label: string;
   hint?: string;
-  /** What is wrong with the value, in the API's words. */
+  /** What is wrong with the value: the API's message. */
   error?: string | undefined;
-  /** The control, given the ids that tie it to its label, hint and error. */
+  /** The control. It gets the ids that connect it to its label, hint and error. */
   children: (tie: { id: string; 'aria-describedby'?: string; 'aria-invalid'?: true }) => ComponentChildren;
 }
 
-/** A control with its label, hint and error, tied together for a screen reader. */
+/** A control with its label, hint and error, connected for a screen reader. */
 export function Field({ label, hint, error, children }: FieldProps): JSX.Element {
   const id = useId();
   const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
@@ -73,7 +73,7 @@ export function Field({ label, hint, error, children }: FieldProps): JSX.Element
 interface TextProps extends Omit<FieldProps, 'children'> {
   value: string;
   onValue: (value: string) => void;
-  /** A text area of so many lines; one line without. */
+  /** The number of lines of a text area; without it the field is a single-line input. */
   lines?: number;
   type?: 'text' | 'password' | 'url' | 'search' | 'number';
   required?: boolean;
@@ -84,7 +84,7 @@ interface TextProps extends Omit<FieldProps, 'children'> {
   autofocus?: boolean;
 }
 
-/** A text field: one line, or a text area. */
+/** A text field: a single-line input or a text area. */
 export function TextField({ label, hint, error, value, onValue, lines, type = 'text', ...rest }: TextProps): JSX.Element {
   return (
     <Field label={label} error={error} hint={hint}>
@@ -93,7 +93,7 @@ export function TextField({ label, hint, error, value, onValue, lines, type = 't
           <textarea {...tie} {...rest} rows={lines} value={value} onInput={({ currentTarget }) => onValue(currentTarget.value)} />
         ) : (
           <input
-            // Each type is one of its own to the compiler.
+            // The compiler has a separate type for each input type.
             {...({ ...tie, ...rest, type } as JSX.IntrinsicElements['input'])}
             value={value}
             onInput={({ currentTarget }) => onValue(currentTarget.value)}
@@ -104,7 +104,7 @@ export function TextField({ label, hint, error, value, onValue, lines, type = 't
   );
 }
 
-/** A choice of one of few. */
+/** A choice between a few options. */
 export function SelectField<T extends string>({
   label,
   hint,
@@ -134,7 +134,7 @@ export function SelectField<T extends string>({
   );
 }
 
-/** A yes or no, with its explanation below. */
+/** A checkbox with an explanation below it. */
 export function CheckField({
   label,
   hint,

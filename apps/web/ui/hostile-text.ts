@@ -1,8 +1,8 @@
-/** Characters that turn the direction of the text around them; in a name or link they can make it read as another. */
+/** Characters that change the direction of the text around them. In a name or link they can make the text look like another text. */
 const turning = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-/** A file name as it is, whatever it tries: direction marks are shown as a sign, so that `gpj.exe` stays one. */
+/** Returns a file name that is safe to show. Direction marks are shown as a replacement character, so that `gpj.exe` cannot look like `exe.jpg`. */
 export const plainName = (name: string): string => name.replace(turning, '\ufffd');
 
-/** A link's text as it is: direction marks are shown encoded. */
+/** Returns the text of a link that is safe to show: direction marks are shown URL-encoded. */
 export const plainLink = (url: string): string => url.replace(turning, encodeURIComponent);

@@ -1,7 +1,7 @@
 import type { IconNode } from 'lucide';
 import { h, type JSX } from 'preact';
 
-/** An icon of the `lucide` set, as large as the text beside it. It says nothing to a screen reader: the control that holds it has a name. */
+/** An icon of the `lucide` set, by default slightly larger than the text. It is hidden from screen readers: the control that contains it has a name. */
 export function Icon({ of, size = '1.25em' }: { of: IconNode; size?: string }): JSX.Element {
   return (
     <svg

@@ -1,6 +1,6 @@
 type Where = 'localStorage' | 'sessionStorage';
 
-/** What this browser keeps for the page under `key`; null where it keeps nothing, as in a private window. */
+/** Returns what the browser stores under `key`; null when there is nothing or storage is not available, as in a private window. */
 export function kept(key: string, where: Where = 'localStorage'): string | null {
   try {
     return window[where].getItem(key);
@@ -9,23 +9,23 @@ export function kept(key: string, where: Where = 'localStorage'): string | null 
   }
 }
 
-/** Has this browser keep a value; where it keeps nothing, it is forgotten with the page. */
+/** Stores a value in the browser. Does nothing when storage is not available, so the value is lost with the page. */
 export function keep(key: string, value: string, where: Where = 'localStorage'): void {
   try {
     window[where].setItem(key, value);
   } catch {
-    // As said.
+    // Storage is not available or full.
   }
 }
 
-/** Has this browser no longer keep a value. */
+/** Removes a value from the browser's storage. */
 export function forget(key: string): void {
   try {
     localStorage.removeItem(key);
   } catch {
-    // It keeps nothing.
+    // Storage is not available.
   }
 }
 
-/** A list of words without spaces that was kept by `keep`, joined by them. */
+/** Returns a list of words that `keep` stored, joined by spaces. */
 export const keptWords = (key: string, where?: Where): string[] => (kept(key, where) ?? '').split(' ').filter(Boolean);

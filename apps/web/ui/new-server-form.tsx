@@ -7,7 +7,7 @@ import { useCreateKey } from './create-key.ts';
 import { TextField, useTask } from './form.tsx';
 import { Problem } from './problem.tsx';
 
-/** Makes a server of the person's own. `name` is what stands in the field at first, `onMade` takes the server in. */
+/** A form that creates a server. `name` is the initial name; `onMade` gets the new server. */
 export function NewServerForm({ name: first = '', onMade }: { name?: string; onMade: (server: Server) => void }): JSX.Element {
   const name = useSignal(first);
   const task = useTask();

@@ -4,8 +4,8 @@ import { Button } from './button.tsx';
 import { useRetry } from './use-retry.ts';
 
 /**
- * A refusal in its own words: what the API said, the permissions that are missing and the fields that no control of the page shows. Nothing without one.
- * `again` reads again: by a button, and by itself when the failure is one that passes.
+ * Shows an error: the API's message, the missing permissions, and the field errors that no control of the page shows. Shows nothing without an error. `again`
+ * reads again: by a button, and automatically when the error is temporary.
  */
 export function Problem({
   error,

@@ -4,7 +4,7 @@ import { CheckField, useTask } from './form.tsx';
 import { Problem } from './problem.tsx';
 import { say } from './toast.tsx';
 
-/** A yes or no that is saved when it is pressed: it shows what is wanted while that is on its way, and what counts when it was refused. */
+/** A checkbox that saves when it is changed. It shows the new value while saving, and returns to the saved value when the request fails. */
 export function SwitchField({
   label,
   hint,
@@ -18,7 +18,7 @@ export function SwitchField({
   checked: boolean;
   disabled?: boolean;
   save: (checked: boolean) => Promise<unknown>;
-  /** What is said when it is saved; nothing without. */
+  /** Returns the message to show after saving; without it no message is shown. */
   told?: (checked: boolean) => string;
 }): JSX.Element {
   const wanted = useSignal(checked);

@@ -7,7 +7,7 @@ const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle
 
 const mostKnown = 500;
 
-/** A format of whole minutes, remembered for those asked for last: lists show the same few again and again, and formatting is slow. */
+/** Wraps a format of whole minutes with a cache of at most 500 results, because lists show the same few times again and formatting is slow. */
 function byMinute(format: Intl.DateTimeFormat): (at: string | number) => string {
   const known = new Map<number, string>();
   return (at) => {
@@ -25,10 +25,10 @@ export const clockOf = byMinute(clock);
 export const dateOf = (at: string | number): string => date.format(new Date(at));
 /** `22 Nov 2026, 14:05`. */
 export const momentOf = byMinute(full);
-/** When the thing of an id was made, as `momentOf`. */
+/** Returns when the object with this id was created, formatted as `momentOf`. */
 export const bornOf = (id: string): string => momentOf(idTimeMs(id));
 
-/** `Today at 14:05`, `Yesterday at 14:05`, or the moment. */
+/** `Today at 14:05`, `Yesterday at 14:05`, or the date and time as `momentOf`. */
 export function shortMomentOf(at: string, now: number = Date.now()): string {
   const day = new Date(at).toDateString();
   if (day === new Date(now).toDateString()) return `Today at ${clockOf(at)}`;
@@ -36,7 +36,7 @@ export function shortMomentOf(at: string, now: number = Date.now()): string {
   return momentOf(at);
 }
 
-/** A length of time in its largest whole unit: `10 minutes`, `3 days`. */
+/** A duration in its largest whole unit: `10 minutes`, `3 days`. */
 export function spanOf(secs: number): string {
   for (const [unit, size] of [
     ['day', 86_400],

@@ -7,7 +7,7 @@ const shownMs = 6_000;
 const most = 4;
 let count = 0;
 
-/** Says something short at the edge of the page for a few seconds: for what has no place of its own there. */
+/** Shows a short message at the edge of the page for a few seconds, for messages that have no place of their own on the page. */
 export function say(text: string, bad = false): void {
   const id = ++count;
   toasts.value = [...toasts.value, { id, text, bad }].slice(-most);
@@ -16,13 +16,13 @@ export function say(text: string, bad = false): void {
   }, shownMs);
 }
 
-/** Shows the refusal of something that has no form of its own: a reaction, a pin. */
+/** Shows the error of an action that has no form of its own, such as a reaction or a pin. */
 export const sayRefusal = (fault: unknown): void => {
   const { message, missing } = asApiError(fault);
   say(missing.length ? `${message} Missing: ${missing.join(', ')}.` : message, true);
 };
 
-/** Where `say` says it: once a page. */
+/** Shows the messages of `say`. Rendered once per page. */
 export function Toasts(): JSX.Element {
   return (
     <div class="toasts" role="status">

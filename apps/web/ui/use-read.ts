@@ -2,18 +2,18 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { type ApiError, asApiError } from '../api/call.ts';
 
-/** What was read for a page, and how it stands with the reading. */
+/** Data that was loaded for a page, and the state of the loading. */
 export interface Reading<T> {
-  /** undefined until it was read. */
+  /** undefined until it is loaded. */
   readonly value: T | undefined;
   readonly error: ApiError | null;
-  /** Reads again; what was read stays until then. */
+  /** Loads again; the old value stays until then. */
   again: () => void;
-  /** Takes in what an own write answered. */
+  /** Sets the value from the response to a write of this page. */
   set: (value: T) => void;
 }
 
-/** Reads what only REST tells, on opening and whenever `what` changes; a reading that another overtook counts for nothing. */
+/** Loads data that the gateway does not send, when the component is shown and whenever `what` changes. The result of an outdated request is ignored. */
 export function useRead<T>(read: (signal: AbortSignal) => Promise<T>, what: readonly unknown[]): Reading<T> {
   const value = useSignal<T | undefined>(undefined);
   const error = useSignal<ApiError | null>(null);

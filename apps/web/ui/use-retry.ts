@@ -1,14 +1,14 @@
 import { useEffect, useRef } from 'preact/hooks';
 import type { ApiError } from '../api/call.ts';
 
-/** The first pause before another try and the longest, in milliseconds; after `forget` without a failure the first one counts again. */
+/** The first and the longest pause before a retry, in milliseconds. After `forget` without a failure the pause starts at the first one again. */
 const pausesMs = { first: 1_000, most: 30_000, forget: 90_000 };
 
-// One backoff for the whole page: what fails for one part of it mostly fails for all.
+// The whole page shares one backoff, because a failure of one part usually affects all.
 let pauseMs = pausesMs.first;
 let failedAt = 0;
 
-/** The pause before the next try, in milliseconds: twice the one before, with some chance in it. */
+/** Returns the pause before the next try, in milliseconds: twice the previous one, with jitter. */
 function nextPauseMs(): number {
   if (Date.now() - failedAt > pausesMs.forget) pauseMs = pausesMs.first;
   failedAt = Date.now();
@@ -17,10 +17,10 @@ function nextPauseMs(): number {
   return thisMs;
 }
 
-/** Whether a failure passes by itself: no connection, too many requests, or a service that is away. */
+/** Whether an error is temporary: no connection, too many requests, or an unavailable service. */
 export const isPassing = ({ status, code }: ApiError): boolean => code === 'unreachable' || status === 429 || status >= 500;
 
-/** Calls `again` while `error` is one that passes: after pauses that grow with each failure, and at once when the browser is online again. */
+/** Calls `again` while `error` is temporary: after pauses that grow with each failure, and at once when the browser is online again. */
 export function useRetry(error: ApiError | null | undefined, again: (() => void) | undefined): void {
   const latest = useRef(again);
   latest.current = again;

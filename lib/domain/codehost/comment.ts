@@ -4,14 +4,14 @@ import { about, colors, embedOf } from './look.ts';
 import { type Fields, flagAt, linkAt, linkOf, numberAt, objectAt, rawAt, without, wrongAction } from './read.ts';
 import { type Common, commonOf, type Topic, topicOf } from './subject.ts';
 
-/** What is posted of a comment; `url` is the comment's. */
+/** The facts about a comment. `url` is the URL of the comment. */
 export interface CommentFacts extends Common, Topic {
   event: 'issue_comment';
   on: 'issue' | 'pull request';
   body: string;
 }
 
-/** Reads an `issue_comment`: new ones, on issues and on pull requests. */
+/** Reads an `issue_comment`. Only new comments are posted, on issues and on pull requests. */
 export function readComment(payload: Fields): CommentFacts | string {
   if (rawAt(payload, 'action') !== 'created') return wrongAction('issue_comment', payload);
   const [issue, comment] = [objectAt(payload, 'issue'), objectAt(payload, 'comment')];

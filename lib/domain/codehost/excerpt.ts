@@ -1,12 +1,12 @@
 import { cut, isBlank, lengthOf, wellFormed } from '../../base/text.ts';
 import { bounds } from './read.ts';
 
-/** What is not seen, or turns the direction of what follows; a line break stays. */
+/** Invisible characters and those that change the text direction, except line breaks. */
 const unseen = /[^\P{Cc}\n]+|[\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]+/gu;
 
 /**
- * What of a code host's Markdown is not worth its room here: comments (templates are full of them), the fences of code blocks, marks of
- * headings, where links and pictures lead. Each pattern reads a text once.
+ * The parts of a code host's Markdown that are left out: HTML comments (common in templates), fences of code blocks, heading marks, and the targets of links
+ * and images. Each pattern reads a text once.
  */
 const flattened: [RegExp, string][] = [
   [/<!--[^]*?(?:-->|$)/g, ''],
@@ -16,9 +16,9 @@ const flattened: [RegExp, string][] = [
 ];
 
 /**
- * The beginning of a body as plain text: at most 10 lines and 400 code points, cut at a line or a word where that keeps most of it, `…`
- * where something was cut. Plain, and not turned into our formatting: half a Markdown that came out differently would say other things than
- * its author wrote. Empty lines go, so that a post stays small.
+ * The beginning of a body as plain text: at most 10 lines and 400 code points. It is cut at the end of a line or a word if that keeps more than half of it, and
+ * `…` marks the cut. Markdown is not converted to our markup, because a partial conversion could change its meaning. Empty lines are removed to keep a post
+ * small.
  */
 export function excerptOf(body: string): string {
   const text = wellFormed(cut(body, bounds.read))

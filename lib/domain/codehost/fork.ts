@@ -3,14 +3,14 @@ import { colors, counted, embedOf } from './look.ts';
 import { type Fields, flagAt, numberAt, rawAt, without } from './read.ts';
 import { type Common, commonOf, type Repository, repositoryAt } from './subject.ts';
 
-/** What is posted of a fork; `repository` is the one that was forked, `forks` how many forks it has now. */
+/** The facts about a fork. `repository` is the one that was forked, `forks` the number of its forks now. */
 export interface ForkFacts extends Common {
   event: 'fork';
   fork: Repository;
   forks: number | null;
 }
 
-/** Whether the names are exchanged: GitHub's `forkee` is the new repository, Gitea's and Forgejo's is the one that was forked. */
+/** Whether the fields are swapped. `forkee` is the new repository on GitHub, but the forked one on Gitea and Forgejo. */
 function isExchanged(payload: Fields): boolean {
   if (!flagAt(payload, 'repository.fork')) return false;
   const parent = rawAt(payload, 'repository.parent.full_name');

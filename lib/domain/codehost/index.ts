@@ -13,7 +13,7 @@ import { type ReviewFacts, readGiteaReview, readReview, renderReview } from './r
 import { readStar, renderStar, type StarFacts } from './star.ts';
 import { readWorkflowRun, renderWorkflowRun, type WorkflowRunFacts } from './workflow-run.ts';
 
-/** What of a delivery is needed to post it: small, plain JSON, told apart by `event`. */
+/** The data of a delivery that is needed to post it: small, plain JSON, told apart by `event`. */
 export type Facts =
   | PingFacts
   | PushFacts
@@ -27,13 +27,10 @@ export type Facts =
   | StarFacts
   | ForkFacts;
 
-/**
- * What a delivery comes to: what of it is needed to post it (at most 16 kB as JSON, whatever came), or in plain words why nothing is
- * posted.
- */
+/** The result of reading a delivery: the facts needed to post it (at most 16 kB as JSON, whatever was sent), or the reason why nothing is posted. */
 export type Reading = { action: string | null; facts: Facts } | { action: string | null; ignored: string };
 
-/** What each event name is read by; all others post nothing. A reader says in plain words why it posts nothing. */
+/** The reader of each event name. Other events post nothing. A reader returns a string, the reason, if it posts nothing. */
 const readers = new Map<string, (payload: Fields) => Facts | string>([
   ['ping', readPing],
   ['push', readPush],
@@ -54,8 +51,8 @@ const readers = new Map<string, (payload: Fields) => Facts | string>([
 ]);
 
 /**
- * Reads a delivery of a code host: `event` as its header says, `payload` as parsed. Only the needed fields are read, and each of them may
- * be missing or be of another type. Cheap; never throws.
+ * Reads a delivery of a code host. `event` is the value of its header, `payload` the parsed body. Only the needed fields are read, and each of them may be
+ * missing or have another type. Cheap; never throws.
  */
 export function readDelivery(event: string, payload: unknown): Reading {
   const action = lineAt(payload, bounds.action, 'action') || null;
@@ -66,10 +63,7 @@ export function readDelivery(event: string, payload: unknown): Reading {
   return typeof facts === 'string' ? { action, ignored: facts } : { action, facts };
 }
 
-/**
- * The one embed of a delivery that posts. Never throws; always within the bounds of an embed; pings nobody, and only its own links are
- * links.
- */
+/** The embed of a delivery that is posted. Never throws. The embed is always within the limits, mentions nobody, and contains no links but its own. */
 export function renderDelivery(facts: Facts): Embed {
   switch (facts.event) {
     case 'ping':
@@ -98,7 +92,7 @@ export function renderDelivery(facts: Facts): Embed {
   }
 }
 
-/** The one post for the deliveries beyond the first 100 that wait (docs/behavior/webhooks.md#overflow). */
+/** The single post for the deliveries beyond the first 100 that wait (docs/behavior/webhooks.md#overflow). */
 export const moreEvents = (count: number): Embed => ({
   title: `… and ${counted(Math.max(1, Math.trunc(count) || 1), 'more event')}`,
   description: 'They came faster than they could be posted here. The code host shows them all.',

@@ -4,7 +4,7 @@ import { about, colors, embedOf } from './look.ts';
 import { type Fields, objectAt, rawAt, without, wrongAction } from './read.ts';
 import { type Common, commonOf, type Topic, topicOf } from './subject.ts';
 
-/** What is posted of an issue. */
+/** The facts about an issue. */
 export interface IssuesFacts extends Common, Topic {
   event: 'issues';
   state: 'opened' | 'reopened' | 'closed' | 'not_planned' | 'duplicate';
@@ -26,7 +26,7 @@ function stateOf(action: string, issue: Fields): IssuesFacts['state'] | undefine
   return reason === 'not_planned' || reason === 'duplicate' ? reason : 'closed';
 }
 
-/** Reads an `issues`: opened, reopened, closed. */
+/** Reads an `issues` event. Posted are: opened, reopened, closed. */
 export function readIssues(payload: Fields): IssuesFacts | string {
   const issue = objectAt(payload, 'issue');
   const state = stateOf(rawAt(payload, 'action'), issue ?? {});

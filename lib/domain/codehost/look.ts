@@ -4,7 +4,7 @@ import { escapeWithin } from '../../base/plain-text.ts';
 import type { Embed } from '../../contract/message.ts';
 import type { Common, Topic } from './subject.ts';
 
-/** Colours by state, near those that code hosts show. */
+/** Colors by state, close to those of code hosts. */
 export const colors = {
   opened: 0x1f883d,
   merged: 0x8250df,
@@ -26,23 +26,23 @@ export const colors = {
   notice: 0x6e7781,
 } as const;
 
-/** What an event's embed says, in plain words: all of it is escaped here, but for `lines`. */
+/** The content of an event's embed, as plain text. `embedOf` escapes all of it except `lines`. */
 export interface Post {
-  /** Stands in the brackets after the repository, such as a branch. */
+  /** Shown in the brackets after the repository, such as a branch. */
   branch?: string;
-  /** Follows the brackets. */
+  /** Shown after the brackets. */
   title: string;
   url: string | null;
   color: number;
   body?: string;
-  /** Description instead of a body: escaped by who made them. */
+  /** The description, instead of `body`. The caller has escaped it. */
   lines?: string[];
   footer?: string;
 }
 
 /**
- * The embed of a post: author with profile and picture, `[owner/repo:branch] title` with its link, the colour of the state. Composed first
- * and escaped after, so that no two texts become a mark together.
+ * The embed of a post: the author with profile and picture, `[owner/repo:branch] title` with its link, and the color of the state. The parts are joined first
+ * and escaped after, so that two texts together cannot form markup.
  */
 export function embedOf({ repository, by }: Common, { branch = '', title, url, color, body = '', lines, footer = '' }: Post): Embed {
   const place = [repository?.name ?? '', branch].filter((part) => part !== '').join(':');
@@ -64,11 +64,11 @@ export function embedOf({ repository, by }: Common, { branch = '', title, url, c
   };
 }
 
-/** `#12 Title`, whichever there is of both. */
+/** `#12 Title`, or only the part that is known. */
 export const nameOf = ({ number, title }: Topic): string =>
   [number === null ? '' : `#${number}`, title].filter((part) => part !== '').join(' ');
 
-/** `title: #12 Title`, or the title alone when nothing is known of the topic. */
+/** `title: #12 Title`, or the title alone if nothing is known of the topic. */
 export const about = (title: string, topic: Topic): string => [title, nameOf(topic)].filter((part) => part !== '').join(': ');
 
 const numbers = new Intl.NumberFormat('en-US');

@@ -3,13 +3,13 @@ import { colors, embedOf } from './look.ts';
 import { bounds, type Fields, lineAt, lineOf, textsAt } from './read.ts';
 import { actorAt, type Common, repositoryAt } from './subject.ts';
 
-/** What is posted of the first delivery of a new webhook: which events it will send, as the code host says it. */
+/** The facts about the first delivery of a new webhook: the events that the code host says it will send. */
 export interface PingFacts extends Common {
   event: 'ping';
   events: string[];
 }
 
-/** Reads a `ping`. It may be of a repository or of an organization; Gitea, Forgejo and Gogs send none, their test delivery is a `push`. */
+/** Reads a `ping` of a repository or an organization. Gitea, Forgejo and Gogs send none; their test delivery is a `push`. */
 export function readPing(payload: Fields): PingFacts {
   const organization = lineAt(payload, bounds.repository, 'organization.login', 'organization.username');
   return {
@@ -22,7 +22,7 @@ export function readPing(payload: Fields): PingFacts {
   };
 }
 
-/** The connected notice. */
+/** The post that says that the webhook is connected. */
 export function renderPing(facts: PingFacts): Embed {
   const { events } = facts;
   const sent = events.includes('*') ? 'every event' : events.join(', ');

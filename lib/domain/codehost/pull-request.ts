@@ -4,20 +4,20 @@ import { about, colors, counted, embedOf, grouped } from './look.ts';
 import { bounds, type Fields, flagAt, lineAt, numberAt, objectAt, rawAt, without, wrongAction } from './read.ts';
 import { type Common, commonOf, type Topic, topicOf } from './subject.ts';
 
-/** What is posted of a pull request. */
+/** The facts about a pull request. */
 export interface PullRequestFacts extends Common, Topic {
   event: 'pull_request';
   state: 'opened' | 'reopened' | 'ready' | 'merged' | 'closed';
   draft: boolean;
   body: string;
-  /** From which branch into which; either may be empty. */
+  /** The source and the target branch; either may be empty. */
   from: string;
   into: string;
-  /** Lines and files changed, where the code host says so. */
+  /** Changed lines and files; null if the code host does not send them. */
   size: { added: number; removed: number; files: number } | null;
 }
 
-/** How each state is called and coloured. */
+/** The title and color of each state. */
 const states = {
   opened: { title: 'Pull request opened', color: colors.opened },
   reopened: { title: 'Pull request reopened', color: colors.opened },
@@ -32,7 +32,7 @@ const actions = new Map<string, PullRequestFacts['state']>([
   ['ready_for_review', 'ready'],
 ]);
 
-/** The state that an action leads to; undefined for the actions that post nothing. */
+/** The state that an action leads to; undefined for an action that is not posted. */
 function stateOf(action: string, pull: Fields): PullRequestFacts['state'] | undefined {
   if (action === 'closed') return flagAt(pull, 'merged') ? 'merged' : 'closed';
   return actions.get(action);
@@ -43,7 +43,7 @@ function sizeOf(pull: Fields): PullRequestFacts['size'] {
   return added === null || removed === null || files === null ? null : { added, removed, files };
 }
 
-/** Reads a `pull_request`: opened, reopened, ready for review, merged (closed and merged), closed. */
+/** Reads a `pull_request`. Posted are: opened, reopened, ready for review, merged (closed and merged), closed. */
 export function readPullRequest(payload: Fields): PullRequestFacts | string {
   const pull = objectAt(payload, 'pull_request');
   const state = stateOf(rawAt(payload, 'action'), pull ?? {});
@@ -62,7 +62,7 @@ export function readPullRequest(payload: Fields): PullRequestFacts | string {
   };
 }
 
-/** The post of a pull request; a draft is grey. */
+/** The post of a pull request. A draft is gray. */
 export function renderPullRequest(facts: PullRequestFacts): Embed {
   const { state, draft, url, body, from, into, size } = facts;
   const { title, color } = states[state];

@@ -4,7 +4,7 @@ import { colors, counted, embedOf } from './look.ts';
 import { bounds, type Fields, flagAt, lineAt, lineOf, linkAt, numberAt, objectsAt, rawAt } from './read.ts';
 import { type Common, commonOf } from './subject.ts';
 
-/** A commit of a push: the beginning of its id (empty when it has none), the first line of its message. */
+/** A commit of a push: the beginning of its id (empty if it has none) and the first line of its message. */
 interface Commit {
   id: string;
   message: string;
@@ -12,7 +12,7 @@ interface Commit {
   url: string | null;
 }
 
-/** What is posted of a push to a branch. */
+/** The facts about a push to a branch. */
 export interface PushFacts extends Common {
   event: 'push';
   branch: string;
@@ -39,7 +39,7 @@ function commitOf(commit: Fields): Commit {
   };
 }
 
-/** A comparison. Gitea sends the address of the host itself where there is none, as for a new branch. */
+/** The link to the comparison; null if there is none. For a new branch, for example, Gitea sends the address of the host itself. */
 function compareOf(payload: Fields): string | null {
   const link = linkAt(payload, 'compare_url', 'compare');
   return link?.includes('/compare/') ? link : null;
@@ -69,13 +69,13 @@ export function readPush(payload: Fields): PushFacts | string {
   };
 }
 
-/** Two lines: what it says and who wrote it, and where it is. Our formatting knows no words with a link behind them. */
+/** One or two lines: the message and its author, and the URL if there is one. The URL has its own line because our markup has no links with a text. */
 function commitLines({ id, message, author, url }: Commit): string[] {
   const said = escapeMarkup([message || '(no message)', author].filter((part) => part !== '').join(' – '));
   return [id === '' ? said : `\`${id}\` ${said}`, ...(url === null ? [] : [`<${url}>`])];
 }
 
-/** The post of a push: the branch, the true number of commits, the first five of them, where the rest is. */
+/** The post of a push: the branch, the total number of commits, the first five of them, and a link to the rest. */
 export function renderPush(facts: PushFacts): Embed {
   const { branch, forced, created, total, commits, compare } = facts;
   const more = total - commits.length;

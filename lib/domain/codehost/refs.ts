@@ -3,7 +3,7 @@ import { colors, embedOf } from './look.ts';
 import { bounds, type Fields, lineAt, lineOf, rawAt } from './read.ts';
 import { type Common, commonOf } from './subject.ts';
 
-/** What is posted of a branch or tag created or deleted. */
+/** The facts about a branch or tag that was created or deleted. */
 export interface RefFacts extends Common {
   event: 'create' | 'delete';
   kind: 'branch' | 'tag';
@@ -21,7 +21,7 @@ export const readRef =
     return name === '' ? `\`${event}\` of a ${kind} without a name` : { event, ...commonOf(payload), kind, name };
   };
 
-/** The post of a branch or tag created or deleted. */
+/** The post of a branch or tag that was created or deleted. */
 export function renderRef(facts: RefFacts): Embed {
   const { event, kind, name } = facts;
   const [done, color] = event === 'create' ? ['created', colors.created] : ['deleted', colors.deleted];

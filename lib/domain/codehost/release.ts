@@ -4,7 +4,7 @@ import { colors, embedOf } from './look.ts';
 import { bounds, type Fields, flagAt, lineAt, linkAt, linkOf, objectAt, rawAt, without, wrongAction } from './read.ts';
 import { type Common, commonOf } from './subject.ts';
 
-/** What is posted of a release. */
+/** The facts about a release. */
 export interface ReleaseFacts extends Common {
   event: 'release';
   /** Its name, or its tag when it has none. */
@@ -15,7 +15,7 @@ export interface ReleaseFacts extends Common {
   body: string;
 }
 
-/** Reads a `release`: published ones only, as code hosts send `created` and `released` beside it. */
+/** Reads a `release`. Only `published` is posted, because code hosts also send `created` and `released` for the same release. */
 export function readRelease(payload: Fields): ReleaseFacts | string {
   if (rawAt(payload, 'action') !== 'published') return wrongAction('release', payload);
   const release = objectAt(payload, 'release');

@@ -4,7 +4,7 @@ import { about, colors, embedOf } from './look.ts';
 import { bounds, type Fields, lineAt, linkAt, objectAt, rawAt, without, wrongAction } from './read.ts';
 import { type Common, commonOf, type Topic, topicOf } from './subject.ts';
 
-/** What is posted of a review of a pull request. */
+/** The facts about a review of a pull request. */
 export interface ReviewFacts extends Common, Topic {
   event: 'pull_request_review';
   state: 'approved' | 'changes_requested' | 'commented';
@@ -27,7 +27,7 @@ function factsOf(payload: Fields, state: ReviewFacts['state'], body: string): Re
   return { event: 'pull_request_review', ...commonOf(payload, 'review.user'), ...topic, url, state, body: excerptOf(body) };
 }
 
-/** Reads a `pull_request_review` (GitHub): submitted, and approved, with changes requested or with comments. */
+/** Reads a `pull_request_review` (GitHub). Submitted reviews are posted that approve, request changes or comment. */
 export function readReview(payload: Fields): ReviewFacts | string {
   if (rawAt(payload, 'action') !== 'submitted') return wrongAction('pull_request_review', payload);
   if (objectAt(payload, 'review') === null) return without('review');
@@ -37,8 +37,7 @@ export function readReview(payload: Fields): ReviewFacts | string {
 }
 
 /**
- * Reads what Gitea and Forgejo send for a review: `pull_request_approved`, `pull_request_rejected` or `pull_request_comment`, its action is
- * always `reviewed`.
+ * Reads what Gitea and Forgejo send for a review: `pull_request_approved`, `pull_request_rejected` or `pull_request_comment`. The action is always `reviewed`.
  */
 export const readGiteaReview =
   (state: ReviewFacts['state']) =>

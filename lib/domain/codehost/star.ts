@@ -3,13 +3,13 @@ import { colors, counted, embedOf } from './look.ts';
 import { type Fields, numberAt, rawAt, wrongAction } from './read.ts';
 import { type Common, commonOf } from './subject.ts';
 
-/** What is posted of a star; `stars` is how many there are now. */
+/** The facts about a star. `stars` is the number of stars of the repository now. */
 export interface StarFacts extends Common {
   event: 'star';
   stars: number | null;
 }
 
-/** Reads a `star`: new ones. */
+/** Reads a `star`. Only new stars are posted. */
 export function readStar(payload: Fields): StarFacts | string {
   if (rawAt(payload, 'action') !== 'created') return wrongAction('star', payload);
   return { event: 'star', ...commonOf(payload), stars: numberAt(payload, 'repository.stargazers_count') };

@@ -1,20 +1,20 @@
 import { bounds, type Fields, lineAt, linkAt, linkOf, numberAt, objectAt, rawAt } from './read.ts';
 
-/** A repository, or the organization that a webhook stands in. */
+/** A repository, or the organization that a webhook belongs to. */
 export interface Repository {
   /** `owner/name`. */
   name: string;
   url: string | null;
 }
 
-/** Who did it. */
+/** The person who caused the event. */
 export interface Actor {
   name: string;
   url: string | null;
   icon: string | null;
 }
 
-/** What the facts of every event hold. */
+/** The facts that every event has. */
 export interface Common {
   repository: Repository | null;
   by: Actor | null;
@@ -31,13 +31,13 @@ export function repositoryAt(payload: Fields, path = 'repository'): Repository |
   return name === '' ? null : { name, url: linkAt(found, 'html_url') };
 }
 
-/** Where the code host is: the repository's link without the repository. Gogs and older Giteas send no links to people. */
+/** The base URL of the code host: the URL of the repository without its name. It is used because Gogs and older Giteas send no links to people. */
 function hostOf(payload: Fields): string | null {
   const [name, url] = [rawAt(payload, 'repository.full_name'), linkAt(payload, 'repository.html_url')];
   return name !== '' && url?.endsWith(`/${name}`) ? url.slice(0, -name.length) : null;
 }
 
-/** The first of these paths that holds a person with a name, with profile and picture where they are links; else null. */
+/** The first person with a name at one of these paths, with links to profile and picture if they are valid; else null. */
 export function actorAt(payload: Fields, ...paths: string[]): Actor | null {
   for (const path of paths) {
     const person = objectAt(payload, path);
@@ -50,7 +50,7 @@ export function actorAt(payload: Fields, ...paths: string[]): Actor | null {
   return null;
 }
 
-/** Repository and sender, as nearly every event has them. `others` are looked at for who did it when there is no sender. */
+/** Repository and sender, which nearly every event has. If there is no sender, the paths `others` are tried. */
 export const commonOf = (payload: Fields, ...others: string[]): Common => ({
   repository: repositoryAt(payload),
   by: actorAt(payload, 'sender', ...others),
@@ -63,7 +63,7 @@ export interface Topic {
   url: string | null;
 }
 
-/** What is read of an issue or a pull request. `folder` makes the link where the code host sends none (Gogs: issues). */
+/** The facts about an issue or a pull request. `folder` is for the link if the code host sends none (Gogs: issues). */
 export function topicOf(payload: Fields, topic: Fields, folder: 'issues' | 'pulls'): Topic {
   const number = numberAt(topic, 'number') ?? numberAt(payload, 'number');
   const repository = linkAt(payload, 'repository.html_url');

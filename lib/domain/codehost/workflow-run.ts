@@ -3,21 +3,21 @@ import { colors, embedOf } from './look.ts';
 import { bounds, type Fields, lineAt, linkAt, numberAt, objectAt, rawAt, without, wrongAction } from './read.ts';
 import { type Common, commonOf } from './subject.ts';
 
-/** What is posted of a finished run. */
+/** The facts about a finished workflow run. */
 export interface WorkflowRunFacts extends Common {
   event: 'workflow_run';
   state: 'succeeded' | 'failed' | 'cancelled';
-  /** Timed out, or could not start: why it failed. */
+  /** Why it failed, if it timed out or could not start; else empty. */
   reason: string;
   name: string;
   number: number | null;
   branch: string;
-  /** What it ran for, such as a commit's first line. */
+  /** What the run was for, such as the first line of a commit message. */
   about: string;
   url: string | null;
 }
 
-/** The conclusions that post; skipped, neutral, stale and what comes later do not. */
+/** The conclusions that are posted. Skipped, neutral, stale and unknown ones are not. */
 const conclusions = new Map<string, Pick<WorkflowRunFacts, 'state' | 'reason'>>([
   ['success', { state: 'succeeded', reason: '' }],
   ['failure', { state: 'failed', reason: '' }],
@@ -27,7 +27,10 @@ const conclusions = new Map<string, Pick<WorkflowRunFacts, 'state' | 'reason'>>(
 ]);
 const looks = { succeeded: colors.success, failed: colors.failed, cancelled: colors.cancelled };
 
-/** Reads a `workflow_run`: completed ones (GitHub; Gitea from 1.24). A run may have no name of its own. */
+/**
+ * Reads a `workflow_run`. Only completed runs are posted (GitHub, and Gitea from 1.24). A run may have no name of its own; then the name or path of its
+ * workflow is used.
+ */
 export function readWorkflowRun(payload: Fields): WorkflowRunFacts | string {
   if (rawAt(payload, 'action') !== 'completed') return wrongAction('workflow_run', payload);
   const run = objectAt(payload, 'workflow_run');
@@ -46,7 +49,7 @@ export function readWorkflowRun(payload: Fields): WorkflowRunFacts | string {
   };
 }
 
-/** The post of a finished run. */
+/** The post of a finished workflow run. */
 export function renderWorkflowRun(facts: WorkflowRunFacts): Embed {
   const { state, reason, name, number, branch, url } = facts;
   const run = [name, number === null ? '' : `#${number}`].filter((part) => part !== '').join(' ');

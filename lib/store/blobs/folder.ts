@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { Blobs } from './store.ts';
 import { checkName, createTemp, isMissing, reaching, taking } from './temp.ts';
 
-/** Makes what was written to a file, or which files stand in a folder, survive a loss of power. */
+/** Flushes the contents of a file, or the entries of a folder, to disk, so that they survive a power failure. */
 async function sync(path: string): Promise<void> {
   const handle = await open(path, 'r');
   try {
@@ -14,7 +14,7 @@ async function sync(path: string): Promise<void> {
   }
 }
 
-/** Moves a file into place, from wherever it lies: at once, or not at all. */
+/** Moves a file to `target` atomically, also from another file system; it is then copied to a path of `draft` first. */
 async function moveInto(path: string, target: string, draft: () => Promise<string>): Promise<void> {
   try {
     return await rename(path, target);
@@ -28,7 +28,7 @@ async function moveInto(path: string, target: string, draft: () => Promise<strin
   await unlink(path);
 }
 
-/** Blobs as files of `root`, in folders by the first two characters of their names. Files on their way in lie in `root/incoming`. */
+/** Stores blobs as files in `root/blobs`, in folders named after the first two characters of their names. Temporary files are in `root/incoming`. */
 export function openFolderBlobs(root: string): Blobs {
   const base = resolve(root);
   const temp = createTemp(join(base, 'incoming'));
@@ -46,7 +46,7 @@ export function openFolderBlobs(root: string): Blobs {
         const made = await mkdir(shard, { recursive: true });
         await moveInto(path, target, () => temp.path());
         await sync(shard);
-        // Folders made just now are entries of those above them.
+        // New folders are entries of their parents, so flush those too.
         for (let above = dirname(shard); made && above.length >= dirname(made).length; above = dirname(above)) await sync(above);
       });
     },

@@ -11,11 +11,11 @@ import { checkName, createTemp, isMissing, reaching, taking } from './temp.ts';
 
 type Sdk = typeof import('@aws-sdk/client-s3');
 
-/** How often one call is tried, and how long a connection and an answer are waited for. */
+/** How often a call is tried, and the timeouts for the connection and for the response. */
 const tries = 3;
 const connectMs = 2_000;
 const silenceMs = 10_000;
-/** How long a blob may stand still while it is read: its reader may pause, as one of a video does. */
+/** How long a blob's stream may be idle: its reader may pause, as a video player does. */
 const pauseMs = 60_000;
 
 const silent = (): void => undefined;
@@ -24,12 +24,12 @@ async function connect(config: Config): Promise<{ sdk: Sdk; client: S3Client }> 
   const sdk = await import('@aws-sdk/client-s3');
   const client = new sdk.S3Client({
     endpoint: config.S3_ENDPOINT,
-    region: 'us-east-1', // what S3-compatible stores take when they know no regions
+    region: 'us-east-1', // accepted by S3-compatible stores without regions
     followRegionRedirects: true,
     forcePathStyle: true,
     credentials: { accessKeyId: config.S3_ACCESS_KEY, secretAccessKey: config.S3_SECRET_KEY },
-    maxAttempts: 1, // tried again here, as a body that was streamed cannot be sent again by the client
-    logger: { trace: silent, debug: silent, info: silent, warn: silent, error: silent }, // it would write to the console
+    maxAttempts: 1, // `persist` retries instead, because the client cannot resend a streamed body
+    logger: { trace: silent, debug: silent, info: silent, warn: silent, error: silent }, // by default it writes to the console
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: { connectionTimeout: connectMs, requestTimeout: silenceMs, socketTimeout: pauseMs, throwOnRequestTimeout: true },
@@ -40,7 +40,7 @@ async function connect(config: Config): Promise<{ sdk: Sdk; client: S3Client }> 
 const statusOf = (error: unknown): number | undefined =>
   (error as { $metadata?: { httpStatusCode?: number } } | null)?.$metadata?.httpStatusCode;
 
-/** Tries what may be repeated: again after a fault of the connection or of the store, not after a refusal. */
+/** Runs `act`, and retries it after a failure of the connection or of the store, but not after a refusal (4xx other than 429). */
 async function persist<T>(act: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -54,7 +54,10 @@ async function persist<T>(act: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Blobs as objects of the bucket that `config` names, by path-style addresses; files on their way lie in `FILES_DIR/incoming`. The client is loaded when first needed. */
+/**
+ * Stores blobs as objects in the bucket of `config`, with path-style addresses. Temporary files are in `FILES_DIR/incoming`. The S3 client is loaded on first
+ * use.
+ */
 export function openS3Blobs(config: Config): Blobs {
   const temp = createTemp(join(resolve(config.FILES_DIR), 'incoming'));
   let connected: ReturnType<typeof connect> | null = null;

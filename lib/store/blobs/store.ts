@@ -1,34 +1,37 @@
 import type { Readable } from 'node:stream';
 
-/** A part of a blob: its first and last byte, both inclusive. */
+/** A part of a blob: the offsets of its first and last byte, both inclusive. */
 export interface ByteRange {
   start: number;
   end: number;
 }
 
-/** A blob being read. Whoever does not read it to its end destroys the stream. */
+/** A blob that is open for reading. A caller that does not read it to the end must destroy the stream. */
 export interface OpenBlob {
   stream: Readable;
-  /** Bytes that the stream gives. */
+  /** The number of bytes in the stream. */
   size: number;
 }
 
 /**
- * Where the bytes of files are kept: a folder, or an S3-compatible store. Names are of `a-z`, `0-9` and `-`, 1 to 64 of them; another one is a fault of ours
- * and throws. When the store cannot be reached or is full a call rejects with an error named `BlobsUnavailable` (503).
+ * The store for the bytes of files: a folder or an S3-compatible store. Names are 1 to 64 characters of `a-z`, `0-9` and `-`; any other name is a bug of the
+ * caller and throws. When the store cannot be reached or is full, a call rejects with an error named `BlobsUnavailable` (503).
  */
 export interface Blobs {
-  /** A path for a new local file, in a folder that is there; the file itself is not. */
+  /** Returns a path for a new local file. The folder exists, the file does not. */
   tempPath(): Promise<string>;
-  /** Keeps the local file at `path` under `name`, in place of what was there. Durable when it resolves; the local file is gone, also when it rejects. */
+  /**
+   * Stores the local file at `path` as the blob `name`, and replaces an existing one. The blob is durable when this resolves. The local file is deleted, even
+   * when this rejects.
+   */
   put(name: string, path: string, contentType?: string): Promise<void>;
-  /** Opens a blob, or a part of it that lies within; null when there is none. */
+  /** Opens a blob, or the part `range` of it, which must lie within the blob; null when there is none. */
   open(name: string, range?: ByteRange): Promise<OpenBlob | null>;
-  /** Copies a blob to a new local file; null when there is none. The caller deletes the file. */
+  /** Copies a blob to a new local file and returns its path; null when there is none. The caller deletes the file. */
   fetch(name: string): Promise<string | null>;
-  /** Deletes a blob; one that is not there is fine. */
+  /** Deletes a blob; does nothing when there is none. */
   delete(name: string): Promise<void>;
-  /** Deletes local files that nobody wrote to for `ms` milliseconds: those of processes that died. */
+  /** Deletes local files that were not written to for `ms` milliseconds, because their process died. */
   sweepTemp(ms: number): Promise<void>;
   close(): void;
 }

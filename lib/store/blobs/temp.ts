@@ -4,15 +4,15 @@ import { join } from 'node:path';
 
 const codeOf = (error: unknown): unknown => (error as { code?: unknown } | null)?.code;
 
-/** Whether `error` says that there is no such file. */
+/** Whether `error` says that a file does not exist. */
 export const isMissing = (error: unknown): boolean => codeOf(error) === 'ENOENT';
 
-/** Throws unless `name` can be the name of a blob. */
+/** Throws unless `name` is a valid name of a blob. */
 export function checkName(name: string): void {
   if (!/^[a-z0-9-]{1,64}$/.test(name)) throw new Error('not the name of a blob');
 }
 
-/** The blob store could not be reached, did not answer, or is full: answered as 503. The cause stands in `cause`, for the log. */
+/** The blob store could not be reached, did not answer, or is full. The API answers 503. `cause` is the original error, for the log. */
 export class BlobsUnavailable extends Error {
   constructor(cause: unknown) {
     super('the blob store is unavailable', { cause });
@@ -20,7 +20,7 @@ export class BlobsUnavailable extends Error {
   }
 }
 
-/** Runs `act`; whatever it throws becomes `BlobsUnavailable`. */
+/** Runs `act`, and turns every error of it into `BlobsUnavailable`. */
 export async function reaching<T>(act: () => Promise<T>): Promise<T> {
   try {
     return await act();
@@ -29,7 +29,7 @@ export async function reaching<T>(act: () => Promise<T>): Promise<T> {
   }
 }
 
-/** As `reaching`; the local file at `path` is gone afterwards, whatever came of it. */
+/** Does the same as `reaching`, then deletes the local file at `path`, even after an error. */
 export const taking = <T>(path: string, act: () => Promise<T>): Promise<T> =>
   reaching(async () => {
     try {
@@ -39,13 +39,13 @@ export const taking = <T>(path: string, act: () => Promise<T>): Promise<T> =>
     }
   });
 
-/** The local folder of files that are on their way in or out. */
+/** The local folder for temporary files, such as uploads and fetched blobs. */
 export interface Temp {
   path(): Promise<string>;
   sweep(ms: number): Promise<void>;
 }
 
-/** Local files in `folder`, which is made when it is first needed. */
+/** Manages temporary files in `folder`, which is created on first use. */
 export const createTemp = (folder: string): Temp => ({
   path: () =>
     reaching(async () => {

@@ -1,12 +1,13 @@
 import { groupBy } from '../../base/group-by.ts';
 import type { Appended, Confirm } from './confirm.ts';
 
-/** How soon after one another acknowledgements are written, in milliseconds: what comes meanwhile is written together. */
+/** The minimum time between two writes of acknowledgements, in milliseconds. Those that come in between are written together. */
 const everyMs = 100;
 
 /**
- * Takes relayed events out of their outbox: calls `write`, once they are confirmed to be in the log. Batches with the same `write` that come close together are
- * written by one call. Rejects when they are not confirmed, or not written: they are relayed again then, which their marks make harmless.
+ * Acknowledges relayed events: once `appended` is confirmed to be in the log, it calls `write`, which removes the events of `batch` from their outbox. Batches
+ * with the same `write` that come within 100 ms are written by one call. Rejects when the events are not confirmed or not written. They are then relayed again,
+ * which is harmless because of their marks.
  */
 export type Acknowledge = <B>(appended: readonly Appended[], batch: B, write: (batches: B[]) => Promise<void>) => Promise<void>;
 
@@ -18,12 +19,12 @@ interface Waiting {
   reject: (error: unknown) => void;
 }
 
-/** Acknowledges what `confirm` confirms. */
+/** Creates `acknowledge`, which acknowledges the events that `confirm` confirms. */
 export function createAcknowledge(confirm: Confirm): Acknowledge {
   let waiting: Waiting[] = [];
   let flushedAt = Number.NEGATIVE_INFINITY;
 
-  /** A partition whose replicas do not confirm holds up no other. */
+  /** Acknowledges the batches of the same partitions, so that a partition whose replicas do not confirm delays no other. */
   const acknowledgeGroup = async (items: readonly Waiting[]): Promise<void> => {
     try {
       await confirm(items.flatMap(({ appended }) => appended));

@@ -9,19 +9,19 @@ import { type Keys, versionKey } from './keys.ts';
 
 /** An event for the log of a place. */
 export interface Append extends Visibility {
-  /** The event's id: it is appended to a place once, however often that is asked for. */
+  /** The event's id. However often it is appended, it is in the log of a place only once. */
   id: string;
   name: EventName;
   /** The payload as JSON. It holds no secrets: the gateway adds an interaction's token. */
   payload: string;
 }
 
-/** How long the mark of an event is kept, in milliseconds: until it is acknowledged, and then for as long as a process may be paused. */
+/** How long the mark of an event is kept, in milliseconds: while it is not acknowledged, and after that, for as long as a process may be paused. */
 const markKeptMs = { pending: 24 * 3_600_000, acknowledged: 10 * 60_000 };
 
-// Appends events to the log of a place, in order, those that are not there yet; all or none. KEYS: state, n, active, the log, its entries' size, the
-// version of the server's access data, the channel, and for each event its mark. ARGV: run, place, and for each event its head and payload.
-// The log holds so many entries, or fewer when they are large: its limit follows the average size.
+// Appends the events that are not in the log of a place yet, in order; all of them or none. KEYS: state, n, active, the log, the average size of its entries,
+// the version of the server's access data, the Pub/Sub channel, and the mark of each event. ARGV: run, place, and the head and payload of each event. A log
+// holds up to `limits.replayEvents` entries, or fewer if they are large, so that it stays below `limits.logBytesPerPlace`.
 const lua = `
 ${isCurrentLua}
 if not isCurrent(KEYS[1], ARGV[1]) then return false end
@@ -55,29 +55,29 @@ end
 return out
 `;
 
-// KEYS: mark, channel.
+// KEYS: mark, channel. ARGV: message.
 const broadcastLua = `
 if not redis.call('SET', KEYS[1], '1', 'NX', 'PX', ${markKeptMs.acknowledged}) then return 0 end
 redis.call('PUBLISH', KEYS[2], ARGV[1])
 return 1
 `;
 
-// KEYS: marks. One that Redis has lost is set anew, without a number.
+// KEYS: marks. A mark that Redis has lost is set again, with 0 as its number.
 const settleLua = `
 for i = 1, #KEYS do
   if redis.call('PEXPIRE', KEYS[i], ${markKeptMs.acknowledged}) == 0 then redis.call('SET', KEYS[i], '0', 'PX', ${markKeptMs.acknowledged}) end
 end
 `;
 
-/** The key of an event's mark, which holds the number that it was appended under, or 0 when it was acknowledged and Redis has lost its entry since. */
+/** The key of an event's mark. It holds the number of the event's entry, or 0 if the event was acknowledged after Redis had lost the mark. */
 export const markKey = (keys: Keys, place: string, eventId: string): string =>
   `${keys.partition(keys.partitionOf(place))}mark:${place}:${eventId}`;
 
-/** How many events one call takes, and how many bytes: Redis does nothing else meanwhile. */
+/** How many events and bytes one script call appends at most. Redis is blocked during the call. */
 const callEvents = 100;
 const callBytes = 256 * 1024;
 
-/** `events` in pieces for one call each. */
+/** Splits `events` into pieces, one for each script call. */
 function pieces(events: readonly Append[]): Append[][] {
   const out: Append[][] = [];
   let bytes = 0;
@@ -93,23 +93,23 @@ function pieces(events: readonly Append[]): Append[][] {
   return out;
 }
 
-/** By partition, the epoch in which events of before were appended that are not acknowledged yet. */
+/** By partition, the epoch in which earlier events were appended that are not acknowledged yet. */
 export type During = ReadonlyMap<number, number>;
 
-/** The worker's power over the log. */
+/** What a worker uses to append to the log. */
 export interface Appender {
   /**
-   * Appends events to a place in their order, each once however often it is called; answers what `confirm` takes. Rejects while Redis is away, and when an epoch
-   * ends in between, or that of `during` has: what was appended before may be lost, and is to come before these.
+   * Appends events to a place in their order, each only once however often it is called. Returns the argument for `confirm`. Rejects while Redis is away. Also
+   * rejects when the epoch ends in between, or when the epoch of `during` has ended: the earlier events may be lost, and must be appended again first.
    */
   readonly append: (place: string, events: readonly Append[], during?: During) => Promise<Appended[]>;
-  /** Keeps the marks of acknowledged events for as long as a worker may be paused that has read the events before. Never rejects. */
+  /** Lets the marks of acknowledged events expire after the time for which a worker may be paused after it has read these events. Never rejects. */
   readonly settleMarks: (place: string, eventIds: readonly string[]) => Promise<void>;
-  /** Publishes an event that is kept in no log to all nodes, once for each id; sessions that are not connected miss it. Rejects while Redis is away. */
+  /** Publishes an event without a log to all nodes, once for each id. Sessions that are not connected miss it. Rejects while Redis is away. */
   readonly broadcast: (message: Broadcast) => Promise<void>;
 }
 
-/** What is sent without a log to the sessions in these servers and of these accounts. */
+/** An event without a log, for the sessions of these accounts and of the members of these servers. */
 export interface Broadcast {
   id: string;
   name: EventName;
@@ -118,16 +118,16 @@ export interface Broadcast {
   accounts: readonly string[];
 }
 
-/** The channel of broadcasts. */
+/** The place whose Pub/Sub channel carries broadcasts. */
 export const broadcastPlace = 'broadcast';
 
-/** Binds the append script to `redis`. What is appended is counted in `events`. */
+/** Binds the scripts to `redis`. The metric `events` counts the events that are appended or broadcast. */
 export function createAppender(redis: RedisClient, keys: Keys, epochs: Epochs, events: Metrics['events']): Appender {
   const script = bindScript<string[] | null>(redis, 'parlanceAppend', lua);
   const broadcastScript = bindScript<number>(redis, 'parlanceBroadcast', broadcastLua);
   const settleScript = bindScript<null>(redis, 'parlanceSettleMarks', settleLua);
 
-  /** Null when the epoch is not `during`. */
+  /** Appends a piece by one script call and returns its numbers; null when the epoch is not `during`. */
   const appendPiece = async (place: string, piece: readonly Append[], during?: number): Promise<number[] | null> => {
     const k = keys.partitionOf(place);
     const at = keys.partition(k);

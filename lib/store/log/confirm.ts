@@ -5,12 +5,12 @@ import { type Epochs, epochOf } from './epochs.ts';
 import type { Evidence } from './evidence.ts';
 import type { Keys } from './keys.ts';
 
-/** How long a replica may take to confirm, in milliseconds; how long it is tried again, and how soon. */
+/** How long one WAIT for a replica lasts, how long it is retried, and the wait between two tries, in milliseconds. */
 const waitMs = 500;
 const confirmMs = 2_000;
 const againMs = 50;
 
-/** What was appended to a partition: the highest number of an epoch, and the epoch in which that was done. */
+/** Events that were appended to a partition: their highest number in one epoch, and `during`, the epoch at the time of the append. */
 export interface Appended {
   partition: number;
   number: number;
@@ -18,34 +18,34 @@ export interface Appended {
 }
 
 /**
- * Resolves once events may be acknowledged: a replica has them, where Redis has replicas, and the database knows how far the log goes. Rejects when that is not
- * so within 2 s, or when the events are gone: they are relayed again then.
+ * Resolves once events may be acknowledged: a replica has them, if Redis has replicas, and their highest numbers are stored in the database as evidence.
+ * Rejects when the replica does not have them within 2 s, or when Redis has lost the events. They are then relayed again.
  */
 export type Confirm = (appended: readonly Appended[]) => Promise<void>;
 
-/** The highest number of each epoch. */
+/** The highest of `numbers` for each epoch. */
 export function highestOfEpochs(numbers: readonly number[]): number[] {
   const highest = new Map<number, number>();
   for (const number of numbers) highest.set(epochOf(number), Math.max(number, highest.get(epochOf(number)) ?? 0));
   return [...highest.values()];
 }
 
-/** The events are not in the log any more, so waiting is of no use. */
+/** The events are not in the log any more, so it is useless to retry. */
 class EventsLost extends Error {}
 
-/** Binds `confirm` to `redis`, a connection that nobody else uses: WAIT holds it up. */
+/** Binds `confirm` to `redis`, which must be a connection of its own because WAIT blocks it. */
 export function createConfirm(
   redis: RedisClient,
   keys: Keys,
   evidence: Pick<Evidence, 'note'>,
   epochs: Pick<Epochs, 'acknowledge'>,
 ): Confirm {
-  /** The partitions whose master had a replica when it was last asked. */
+  /** The partitions whose master reported a replica last time. */
   const replicated = new Set<number>();
 
   /**
-   * Whether the log has these numbers, and a replica too. All of it is answered by one master. The SET follows what was appended before, so that a replica which
-   * has that has everything.
+   * Whether the log has these numbers and, if there are replicas, one of them has them too. One master answers the whole pipeline. The SET comes after the
+   * appends, so a replica that has the SET has everything before it.
    */
   const isConfirmed = async (partition: number, numbers: readonly number[]): Promise<boolean> => {
     const at = keys.partition(partition);
@@ -78,7 +78,7 @@ export function createConfirm(
         if (await isConfirmed(partition, numbers)) return;
       } catch (error) {
         if (error instanceof EventsLost) throw error;
-        // A pipeline does not follow MOVED; a command does.
+        // A pipeline does not follow MOVED, but a single command does and updates the slots.
         await redis.get(`${keys.partition(partition)}n`).catch(() => undefined);
       }
       if (performance.now() > until) throw new Error(`no replica of partition ${partition} has confirmed the events in time`);

@@ -15,7 +15,7 @@ end
 return out
 `;
 
-// The session of an account that was opened last of those whose node lives; false when none is.
+// The newest session of an account on a live node; false when there is none.
 const newestLua = `
 local P, newest, openedLast = ARGV[1], false, -1
 for _, sid in ipairs(redis.call('SMEMBERS', P..'bot:'..ARGV[2])) do
@@ -25,7 +25,7 @@ end
 return newest
 `;
 
-// The nodes with sessions whose lease lives.
+// The nodes with sessions whose lease has not expired.
 const nodesLua = `
 local P, out = ARGV[1], {}
 for _, node in ipairs(redis.call('HKEYS', P..'nodes')) do
@@ -34,7 +34,7 @@ end
 return out
 `;
 
-// One page of the accounts on a node: the next cursor, then the accounts. A session that is not there any more, however it went, leaves the list.
+// One page of the accounts on a node: the next cursor, then the accounts. Sessions that are no longer on the node are removed from its list.
 const pageLua = `
 ${markLua}
 local P, node = ARGV[1], ARGV[2]
@@ -48,17 +48,17 @@ end
 return out
 `;
 
-/** Who has a socket on a living node. Part of every process' powers: presence, counts and `bot_offline` ask it. Rejects while Redis is away. */
+/** Which accounts have a socket on a live node. Presence, online counts and `bot_offline` use it. All methods reject while Redis is away. */
 export interface Connections {
-  /** Whether each of the accounts is connected now, in their order. */
+  /** Whether each account is connected now, in the order of `accountIds`. */
   connected(accountIds: readonly string[]): Promise<boolean[]>;
-  /** The newest session of an account on a living node; null when it is offline. */
+  /** The newest session of an account on a live node; null when it is offline. */
   newestSession(accountId: string): Promise<string | null>;
-  /** Every account that is connected now. Read in short steps, however many they are. */
+  /** All accounts that are connected now. They are read page by page, so that Redis is never blocked for long. */
   connectedNow(): Promise<Set<string>>;
 }
 
-/** Binds the questions to `redis`. */
+/** Binds the scripts to `redis`. */
 export function createConnections(redis: RedisClient, keys: Keys): Connections {
   const connected = bindScript<number[]>(redis, 'parlanceConnected', connectedLua);
   const nodes = bindScript<string[]>(redis, 'parlanceNodes', nodesLua);

@@ -2,25 +2,26 @@ import { bindScript, onConnectionLost, type RedisClient } from '../redis.ts';
 import type { Evidence } from './evidence.ts';
 import type { Keys } from './keys.ts';
 
-/** Numbers of epoch e are e · 2^40 + 1, + 2, …: they never repeat, whatever is lost. */
+/** The numbers of epoch e are e · 2^40 + 1, e · 2^40 + 2 and so on. They never repeat, whatever Redis loses. */
 export const epochSize = 2 ** 40;
+/** The epoch of a number. */
 export const epochOf = (n: number): number => Math.floor(n / epochSize);
 
 /** The state of a partition's log. */
 export interface EpochState {
-  /** The run of Redis that it was last booted under. */
+  /** The run id of Redis at the last `boot`. */
   run: string;
   epoch: number;
-  /** The last number that was given. */
+  /** The last number that was assigned. */
   n: number;
-  /** Positions below it are void: acknowledged entries are gone. */
+  /** Positions below it are invalid, because acknowledged entries were lost. */
   floor: number;
-  /** The last number of each epoch that is over. */
+  /** The last number of each epoch that has ended. */
   ends: ReadonlyMap<number, number>;
 }
 
-// KEYS: state, n, ends. ARGV: the highest epoch that the caller knows, the highest number that it knows to be acknowledged.
-// The first call under a run of Redis ends the epoch at the number found. An acknowledged number above that means lost entries: the floor rises.
+// KEYS: state, n, ends. ARGV: the highest epoch that the caller knows, the highest acknowledged number that it knows.
+// The first call under a run of Redis ends the epoch at the current number. If a higher number was acknowledged, entries were lost, and the floor is raised.
 const lua = `
 local known, acknowledged, size = tonumber(ARGV[1]), tonumber(ARGV[2]), ${epochSize}
 local info = redis.call('INFO', 'server')
@@ -52,8 +53,8 @@ return out
 `;
 
 /**
- * Lua: `isCurrent(key, run)`: whether the log was booted under that run of this very Redis. On a cluster the state is copied to replicas, and moves with its slot:
- * the node's id shows that no `boot` has taken it over there.
+ * Lua: `isCurrent(key, run)` returns whether the log was booted under this run of this Redis node. On a cluster, the state is copied to replicas and moves with
+ * its slot. The stored node id then differs from the node's own until `boot` is called there.
  */
 export const isCurrentLua = `
 local function isCurrent(key, run)
@@ -63,21 +64,23 @@ end
 `;
 
 /**
- * Watches for restarts of Redis (docs/delivery.md#loss). Whoever appends or reads first says what it knows to be acknowledged; when that is gone, every
- * position of before is void.
+ * Detects restarts of Redis (docs/delivery.md#loss). The first process that appends or reads after a restart passes the highest acknowledged number that it
+ * knows. If Redis has lost that entry, all earlier positions become invalid.
  */
 export interface Epochs {
-  /** The run that this process knows of a partition's Redis; empty while the connection is away and until `boot`. */
+  /** The run id of a partition's Redis that this process knows; empty after the connection was lost, until `boot`. */
   run(partition: number): string;
-  /** The epoch that this process knows of a partition. */
+  /** The epoch of a partition that this process knows. */
   epoch(partition: number): number;
-  /** Notes that `n` was acknowledged. */
+  /** Records that `n` was acknowledged. */
   acknowledge(partition: number, n: number): void;
-  /** Reads the state of the log, and ends the epoch when Redis was restarted. Rejects while Redis is away. */
+  /** Reads the state of the log, and begins a new epoch if Redis was restarted. Rejects while Redis is away. */
   boot(partition: number): Promise<EpochState>;
 }
 
-/** Binds the epochs of all partitions to `redis`. `onLoss` is called when acknowledged entries are gone. `evidence` knows what other processes acknowledged. */
+/**
+ * Binds the epochs of all partitions to `redis`. Calls `onLoss` when acknowledged entries were lost. `evidence` has the numbers that any process acknowledged.
+ */
 export function createEpochs(redis: RedisClient, keys: Keys, onLoss: () => void, evidence?: Pick<Evidence, 'read'>): Epochs {
   const script = bindScript<[string, string, string, string, number, ...string[]]>(redis, 'parlanceBoot', lua);
   const parts = Array.from({ length: keys.partitions }, () => ({ run: '', epoch: 0, acknowledged: 0, floor: 0 }));

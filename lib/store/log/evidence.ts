@@ -2,7 +2,7 @@ import { ConfigurationError } from '../../base/process.ts';
 import { bookkeeping, type Database } from '../database.ts';
 import { insertNew } from '../insert.ts';
 
-/** Notes the number of partitions at the first start; rejects with `ConfigurationError` when the log has another number of them. */
+/** Stores the number of partitions at the first start. Rejects with `ConfigurationError` when the stored number differs from `partitions`. */
 export async function fixPartitions(db: Database, partitions: number): Promise<void> {
   await insertNew(db.log, { _id: 'log', partitions, acknowledged: {} });
   const noted = await db.log.findOne({ _id: 'log' }).lean();
@@ -12,11 +12,11 @@ export async function fixPartitions(db: Database, partitions: number): Promise<v
   );
 }
 
-/** The highest number of an acknowledged event of each partition, in the database: a log that ends below it has lost events. */
+/** The highest number of an acknowledged event of each partition, stored in the database. A log that ends below it has lost events. */
 export interface Evidence {
-  /** That of one partition; 0 when there is none. */
+  /** Reads the number of one partition; 0 when there is none. */
   read(partition: number): Promise<number>;
-  /** Notes numbers by partition; resolves when they are stored. Calls that come while one is written are written together. */
+  /** Stores numbers by partition; resolves when they are stored. Calls that come during a write are written together afterwards. */
   note(numbers: ReadonlyMap<number, number>): Promise<void>;
 }
 

@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
 
-/** The Redis keys of one installation. What one script touches lies in one hash slot: that of a partition (docs/delivery.md#partitions). */
+/** The Redis keys of one installation. All keys that one script touches are in one hash slot, the slot of a partition (docs/delivery.md#partitions). */
 export interface Keys {
   readonly partitions: number;
-  /** The first part of every key of partition `index`. */
+  /** The prefix of every key of partition `index`. */
   partition(index: number): string;
   /** The hash slot of partition `index` on a Redis Cluster. */
   slot(index: number): number;
-  /** The partition of a place, or of what is kept beside one: it follows from the id at the end. */
+  /** The partition of a place, or of data that is kept beside it. It is a hash of the id at the end, after the last colon. */
   readonly partitionOf: (place: string) => number;
-  /** The partition of all that is kept for an account: that of its place. */
+  /** The partition of everything that is kept for an account, which is that of the account's place. */
   partitionOfAccount(accountId: string): number;
-  /** The Pub/Sub channel of an account's presence, and those of all presences that bots receive for their servers, one in each partition. */
+  /** The Pub/Sub channel of an account's presence, and that of the presences of partition `k` that bots receive for their servers. */
   presenceChannel(accountId: string): string;
   botPresenceChannel(k: number): string;
   /** The Pub/Sub channel of a place, or of a node. */
@@ -22,7 +22,7 @@ export interface Keys {
   placeOf(channel: string): string;
 }
 
-/** The place of a server's events, and that of an account's own. */
+/** The place of a server's events, and the place of an account's own events. */
 export const serverPlace = (serverId: string): string => `server:${serverId}`;
 export const accountPlace = (accountId: string): string => `account:${accountId}`;
 
@@ -38,13 +38,13 @@ export function slotOfTag(tag: string): number {
   return crc % slots;
 }
 
-/** The hash tag of a partition: that of partition k lies in the k-th part of all slots, so that every master serves about as many partitions. */
+/** The hash tag of partition k. It is chosen so that its slot is in the k-th part of all slots, which spreads the partitions evenly over the masters. */
 function tagOf(prefix: string, partitions: number, k: number): string {
   for (let tries = 0, tag = `${prefix}-${k}`; ; tag = `${prefix}-${k}.${++tries}`)
     if (Math.floor((slotOfTag(tag) * partitions) / slots) === k) return tag;
 }
 
-/** Keys under `prefix` in `partitions` slots. */
+/** Creates the keys with `prefix` in their hash tags, for `partitions` partitions. */
 export function createKeys(prefix: string, partitions: number): Keys {
   const tags = Array.from({ length: partitions }, (_, k) => tagOf(prefix, partitions, k));
   const byTag = new Map(tags.map((tag, k) => [tag, k]));
@@ -70,5 +70,5 @@ export function createKeys(prefix: string, partitions: number): Keys {
   };
 }
 
-/** The key of an access version (AccessVersions). That of a server lies in the partition of its place, where every append reads it. */
+/** The key of an access version (`AccessVersions`). The version of a server is in the partition of the server's place, where every append reads it. */
 export const versionKey = (keys: Keys, id: string): string => `${keys.partition(keys.partitionOf(id))}v:${id}`;

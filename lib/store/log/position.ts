@@ -1,15 +1,15 @@
 import { epochOf, epochSize } from './epochs.ts';
 
 /**
- * What a client has received: the number of each partition, and for each place that it joined late the number that it has received there. On the wire it is an
- * opaque text.
+ * What a client has received: the last number of each partition, and in `late` the last number of each place that the client's session joined late. For clients
+ * it is opaque text.
  */
 export interface Position {
   readonly numbers: readonly number[];
   readonly late: ReadonlyMap<string, number>;
 }
 
-/** How long a position may be on the wire, in characters. */
+/** The maximum length of a position as text, in characters. */
 const textMost = 200;
 
 function pushVarint(bytes: number[], value: number): void {
@@ -21,7 +21,7 @@ function pushVarint(bytes: number[], value: number): void {
   bytes.push(rest);
 }
 
-/** The numbers as text: the number itself with one partition, else epochs and counts in base64url. */
+/** Encodes the numbers as text: with one partition the number itself, else the epochs and counts as varints in base64url. */
 export function writeNumbers(numbers: readonly number[]): string {
   if (numbers.length === 1) return String(numbers[0]);
   const bytes: number[] = [];
@@ -32,7 +32,7 @@ export function writeNumbers(numbers: readonly number[]): string {
   return Buffer.from(bytes).toString('base64url');
 }
 
-/** A position as text; `numbers` is the text of its numbers. */
+/** Encodes a position as text. `numbers` is the result of `writeNumbers`. */
 export const writePosition = (numbers: string, late: Position['late']): string =>
   [numbers, ...[...late].map(([place, n]) => `${place}=${n}`)].join('~');
 
@@ -54,7 +54,7 @@ function readNumbers(text: string, partitions: number): number[] | null {
   return at === bytes.length && numbers.every(Number.isSafeInteger) ? numbers : null;
 }
 
-/** Reads a position of a log with so many partitions; null for what is none. */
+/** Parses a position of a log with `partitions` partitions; null when `value` is not a position. */
 export function readPosition(value: unknown, partitions: number): Position | null {
   if (typeof value !== 'string' || value.length > textMost) return null;
   const [text = '', ...places] = value.split('~');

@@ -8,8 +8,9 @@ import type { Control } from './reader.ts';
 type PresenceData = EventData<'PRESENCE_UPDATE'>;
 
 /**
- * Lua for every script that may change who is seen as what. `mark`: the account's presence is due to be looked at, under a number of its own. `arrive` and
- * `go`: a session is on that node now, or no longer. `gone`: its socket has lost it; unless another of the same node holds it, it is there no longer.
+ * Lua functions for every script that may change a presence. `mark` makes the account's presence due for a check, under a new number. `arrive` and `go` record
+ * that a session is on a node now, or no longer. `gone` is for a socket that has lost its session: it removes the session from the socket's node, unless
+ * another socket of that node has it.
  */
 export const markLua = `
 local function mark(P, account)
@@ -31,8 +32,8 @@ local function gone(P, owner, sid)
 end
 `;
 
-// What is due, first come first: account, number, and the presence that was last published or false. A node whose lease ended, or lives again, makes all its accounts
-// due; it is forgotten when none of its sessions can be resumed any more.
+// Returns the presences that are due, the longest waiting first: account, number, and the presence that was published last, or false. When the lease of a node
+// has expired or is renewed again, all its accounts become due. A node is forgotten once none of its sessions can be resumed.
 const dueLua = `
 ${markLua}
 local P, now = ARGV[1], tonumber(redis.call('TIME')[1])
@@ -55,9 +56,9 @@ end
 return out
 `;
 
-// Notes the presence of an account that was looked at, and publishes it if it differs from the last one: in one step, so that each change is published once. Does
-// nothing when the account is due anew, or another worker has done this. KEYS: due, the account's channel, that of bots. ARGV: prefix, account, number, what is
-// kept of the presence, the two messages.
+// Stores the presence of an account after a check, and publishes it if it differs from the last one. This is one step, so that each change is published once.
+// Does nothing if the account has become due again, or if another worker has done this. KEYS: due, the account's channel, the channel for bots. ARGV: prefix,
+// account, number, the presence as it is kept, the messages for the two channels.
 const publishLua = `
 local P, account, kept = ARGV[1], ARGV[2], ARGV[4]
 if redis.call('ZSCORE', KEYS[1], account) ~= ARGV[3] then return 0 end
@@ -69,7 +70,7 @@ redis.call('PUBLISH', KEYS[3], ARGV[6])
 return 1
 `;
 
-// Nothing is kept of an account that is offline: with '?' a new custom status of it is published all the same.
+// No presence is kept for an offline account. The value '?' makes the next check publish the account's presence even if it is still offline.
 const changedLua = `
 ${markLua}
 local P, account = ARGV[1], ARGV[2]
@@ -85,37 +86,37 @@ redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1
 `;
 
-/** An account whose presence may have changed, the number of that change, and its last published presence: null for offline. */
+/** An account whose presence may have changed, the number of that change, and its last published presence, which is null for offline. */
 export interface DuePresence {
   accountId: string;
   number: string;
   published: string | null;
 }
 
-/** What of a presence is kept in Redis and compared: null for offline. */
+/** The form in which a presence is kept in Redis and compared; null for offline. */
 export const keptPresence = ({ status, customStatus }: PresenceData): string | null =>
   status === 'offline' ? null : JSON.stringify([status, customStatus]);
 
-/** The presence of an account that is kept as `kept`. */
+/** Parses the kept presence of an account. */
 export function readKeptPresence(userId: string, kept: string): PresenceData {
   const [status, customStatus] = JSON.parse(kept) as [PresenceData['status'], string | null];
   return { userId, status, customStatus };
 }
 
-/** The worker's power over presences. Everything rejects while Redis is away. */
+/** What a worker uses to publish presences. All methods reject while Redis is away. */
 export interface Presences {
-  /** Takes or keeps the turn for so long, so that one worker at a time looks; false when another has it. */
+  /** Takes or renews the lock with which only one worker at a time checks presences, for `ms` milliseconds; false when another worker has it. */
   takeTurn(ms: number): Promise<boolean>;
-  /** The presences to look at, at most `count` of each partition, the longest waiting first; those of a node that died are among them. */
+  /** The presences to check, at most `count` of each partition, the longest waiting first. They include the accounts of a node that died. */
   due(count: number): Promise<DuePresence[]>;
   /**
-   * Publishes the presence of an account to those who watch it, and to bots in `servers`, unless it is the one that was published last; then this change is done.
-   * True when it was published.
+   * Publishes the presence of an account to the sessions that watch it and to bots in `servers`, unless it equals the last published one. The account is no
+   * longer due after that. True when it was published.
    */
   publish(due: DuePresence, presence: PresenceData, servers: readonly string[]): Promise<boolean>;
 }
 
-/** Notes that an account changed its presence. With `news` it is published also when the account is offline before and after. Rejects while Redis is away. */
+/** Makes an account's presence due for a check. With `news` it is published even if the account is offline before and after. Rejects while Redis is away. */
 export type PresenceChanged = (accountId: string, news: boolean) => Promise<void>;
 
 /** Binds `presenceChanged` to `redis`. */

@@ -8,11 +8,15 @@ import { accountPlace, type Keys } from './keys.ts';
 import { type ConnectNode, createSubscriber } from './subscriber.ts';
 
 /**
- * Control messages, which gateway nodes receive beside events. `access`: an account's credentials changed. `member`: its membership of a server changed. `taken`: a
- * session has another owner now, or none (empty).
- * `mark`: all entries up to `n` of the partition were published before this; `active` names the places that have some since the last mark, each with the
- * number of its last one, in turns; `{}` for none. `presence`: an account's presence changed; with `servers` it is for the bots there, else for those who watch
- * the account. `presences`: the last published presences of these accounts, as this node asked; it comes in order with the changes.
+ * Control messages, which gateway nodes receive in addition to events.
+ * - `access`: an account's credentials changed.
+ * - `member`: an account's membership of a server changed.
+ * - `taken`: a session has another owner now, or none (empty).
+ * - `mark`: all entries of the partition up to `n` were published before this message. `active` lists each place with entries since the last mark, followed by
+ *   the number of its last entry; `{}` for none.
+ * - `broadcast`: an event without a log.
+ * - `presence`: an account's presence changed. With `servers` it is for the bots in those servers, else for the sessions that watch the account.
+ * - `presences`: the last published presences of these accounts, which this node asked for. It comes in order with the changes.
  */
 export type Control =
   | { kind: 'access'; accountId: string }
@@ -23,27 +27,27 @@ export type Control =
   | { kind: 'presence'; data: EventData<'PRESENCE_UPDATE'>; servers: readonly string[] | null }
   | { kind: 'presences'; id: number; accounts: readonly string[]; kept: readonly (string | false)[] };
 
-/** The channel of an account's control messages is that of its place. */
+/** The Pub/Sub channel of an account's control messages, which is the channel of its place. */
 export const controlChannel = (keys: Keys, accountId: string): string => keys.channel(accountPlace(accountId));
 
-/** What a node does with what it receives. */
+/** The callbacks of a node for what it receives. */
 export interface Listener {
   onEntry(place: string, entry: Entry): void;
   onControl(message: Control): void;
-  /** The subscriptions of a partition were lost, moved or can be made again: what was published meanwhile was missed. */
+  /** The subscriptions of a partition were lost, have moved, or can be made again. Messages that were published meanwhile were missed. */
   onInterrupted(partition: number): void;
 }
 
-/** A part of a place's log that is wanted: the entries after `after`. */
+/** A part of a place's log to read: the entries with numbers above `after`. */
 export interface Wanted {
   place: string;
   after: number;
 }
 
-/** What the log says of it. */
+/** The result of reading a part of a log. */
 export interface Found {
   entries: Entry[];
-  /** Whether these are all entries after `after`: false when the log does not reach back so far. */
+  /** Whether these are all entries after `after`; false when the log does not reach back that far. */
   complete: boolean;
 }
 
@@ -51,41 +55,41 @@ export interface Found {
 export interface LogReader {
   readonly partitions: number;
   partitionOf(place: string): number;
-  /** Subscribes to places of a partition, and to what is sent to this node there. Rejects while the connection is away. */
+  /** Subscribes to places of a partition, and to this node's own channel there. Rejects while the connection is away. */
   subscribe(k: number, places: readonly string[]): Promise<void>;
-  /** Stops receiving a place. Never rejects. */
+  /** Unsubscribes from a place. Never rejects. */
   unsubscribe(place: string): void;
-  /** Receives changes of the presences of these accounts of partition `k` from now on. Rejects while the connection is away. */
+  /** Subscribes to presence changes of these accounts, which belong to partition `k`. Rejects while the connection is away. */
   watch(k: number, accountIds: readonly string[]): Promise<void>;
-  /** Stops receiving them. Never rejects. */
+  /** Unsubscribes from the presence changes of an account. Never rejects. */
   unwatch(accountId: string): void;
-  /** Receives all presences of a partition that bots get for their servers. Rejects while the connection is away. */
+  /** Subscribes to all presence changes of a partition that bots receive for their servers. Rejects while the connection is away. */
   watchForBots(k: number): Promise<void>;
-  /** Stops receiving them in every partition. Never rejects. */
+  /** Unsubscribes from them in every partition. Never rejects. */
   unwatchForBots(): void;
-  /** Has the presences of these accounts of partition `k` sent to this node, as a control message with this id. */
+  /** Publishes the presences of these accounts, which belong to partition `k`, to this node, as a control message with this id. */
   sendPresences(k: number, id: number, accountIds: readonly string[]): Promise<void>;
-  /** Whether the connection is there that subscribes in a partition. */
+  /** Whether the subscribing connection of a partition is ready. */
   isUp(k: number): boolean;
-  /** The state of a partition's log. `seen` is the highest number that was sent to clients. */
+  /** Reads the state of a partition's log. `seen` is the highest number that was sent to clients; it counts as acknowledged. */
   boot(k: number, seen: number): Promise<EpochState>;
   /** Publishes a mark for this node in partition `k`, after all earlier entries; `since` is the number of the last mark. False when Redis was restarted. */
   mark(k: number, id: number, since: number): Promise<boolean>;
   /** The places of a partition with entries after `since`, each with the number of its last one. */
   active(k: number, since: number): Promise<Map<string, number>>;
-  /** The numbers that events of a place have been appended under; null for one that was not. */
+  /** The numbers of the entries of events in a place, from their marks; null for an event without a mark. */
   appended(place: string, eventIds: readonly string[]): Promise<(number | null)[]>;
-  /** Reads parts of logs of one partition, in order. */
+  /** Reads parts of logs of one partition; the results are in the order of `wanted`. */
   read(k: number, wanted: readonly Wanted[]): Promise<Found[]>;
   close(): Promise<void>;
 }
 
-/** How many logs are read in one go. */
+/** How many logs are read in one pipeline. */
 const logsAtOnce = 64;
 
 /**
- * Options of a subscribing connection. A command that the connection dies under fails at once: all subscriptions are made again. One
- * that has gone silent is given up, as nothing else would ever say that events are being missed.
+ * Options of a subscribing connection. When the connection is lost, a command on it fails at once, because all subscriptions are made again anyway. A
+ * connection without any traffic is closed: nothing else would show that events are being missed.
  */
 export const subscriberOptions: ConnectOptions = {
   enableOfflineQueue: false,
@@ -117,14 +121,17 @@ return 1
 
 type Row = [id: Buffer, fields: Buffer[]];
 
-/** What `rows` of a log after `after` come to. An entry that names another before it than `after` or earlier shows that some are gone. */
+/** Parses the `rows` of a log after `after`. If the first entry's `previous` is above `after`, entries in between are gone. */
 function foundIn(rows: readonly Row[], after: number): Found {
   const entries = rows.map(([, fields]) => readEntry(fields[1] as Buffer));
   const [first] = entries;
   return { entries, complete: first !== undefined && first.head.previous <= after && rows.length <= limits.replayEvents };
 }
 
-/** Reads the log over `redis`, and subscribes by connections of `connect`. `nodeId` names the node's own channels, one in each partition. */
+/**
+ * Creates a reader that reads the log over `redis` and subscribes over connections of `connect`. The node has its own channel, named after `nodeId`, in each
+ * partition.
+ */
 export function createLogReader(
   redis: RedisClient,
   connect: ConnectNode,

@@ -2,11 +2,12 @@ import { bindScript, type RedisClient } from '../redis.ts';
 import type { Epochs } from './epochs.ts';
 import type { Keys } from './keys.ts';
 
-/** How often the last number is noted, in milliseconds, and after how many notes it is forgotten: the log reaches back 6 minutes. */
+/** How often the last number is recorded, in milliseconds, and how many records are kept. So the log reaches back 6 minutes. */
 const tickMs = 30_000;
 const ticksKept = 12;
 
-// KEYS: state, n, ticks, active, turn. What is older than the oldest note is forgotten, and a position below it is too old.
+// KEYS: state, n, ticks, active, lock. The oldest record becomes `keep`: places without entries after it are no longer active, and positions below it are too
+// old.
 const lua = `
 if not redis.call('SET', KEYS[5], '1', 'NX', 'PX', ${tickMs - 1_000}) then return 0 end
 local n = redis.call('GET', KEYS[2])
@@ -21,10 +22,13 @@ end
 return 1
 `;
 
-/** Forgets which places were active long ago, and notes up to where positions are too old. Called often; does something each 30 s. Rejects while Redis is away. */
+/**
+ * Removes places from the active ones whose last entry is older than 6 minutes, and records below which number positions are too old. It acts at most once in
+ * 30 s, however often it is called. Rejects while Redis is away.
+ */
 export type Retain = () => Promise<void>;
 
-/** Binds `retain` to `redis`. It also boots epochs, so that what a partition has lost is found out where nothing is appended. */
+/** Binds `retain` to `redis`. It also boots epochs, so that losses of a partition are detected even if nothing is appended there. */
 export function createRetain(redis: RedisClient, keys: Keys, epochs: Epochs): Retain {
   const tick = bindScript<number>(redis, 'parlanceRetain', lua);
   return async () => {
@@ -38,7 +42,7 @@ export function createRetain(redis: RedisClient, keys: Keys, epochs: Epochs): Re
   };
 }
 
-/** The last number in the log of the partition that a place belongs to; null while Redis is away. */
+/** Returns the last number of the partition that a place belongs to; null while Redis is away. */
 export type LastNumber = (place: string) => Promise<number | null>;
 
 /** Binds `lastNumber` to `redis`. */

@@ -8,8 +8,9 @@ import { controlChannel } from './reader.ts';
 const leaseMs = 5_000;
 const keptMs = limits.sessionKeptMs;
 
-// `tell`: tells the node that held a session that it has lost it (Control, kind taken), so that its socket closes now and not at its next heartbeat. `keep`: keeps the
-// session, and its account's set of them, for the time of a resume. `held`: owner, account and node of a session if this owner has it; else its socket is forgotten.
+// `tell` publishes to a session's previous node that it has lost the session (`Control` of kind `taken`), so that the socket closes now and not at its next
+// heartbeat. `keep` restarts the expiry of a session and of its account's set of sessions. `held` returns owner, account and node of a session if `owner` holds
+// it; otherwise it removes the session from that owner's node.
 const sessionLua = `
 ${markLua}
 local function tell(channel, account, sid, owner)
@@ -27,7 +28,7 @@ local function held(P, sid, owner)
 end
 `;
 
-// Opens a session and makes room for it: at most so many of an account, the longest disconnected goes first, then the oldest.
+// Opens a session. If the account has too many, it ends others: first those that were disconnected longest, then the oldest.
 const openLua = `
 ${sessionLua}
 local P, sid, account, node, owner, events, channel = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]
@@ -54,7 +55,7 @@ arrive(P, node, sid, account)
 return 1
 `;
 
-// Takes a session over for another socket, on any node. Refuses one that is gone or another account's.
+// Takes over a session for another socket, on any node. Returns false if there is no such session of this account.
 const takeLua = `
 ${sessionLua}
 local P, sid, account, node, owner, channel = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
@@ -69,7 +70,8 @@ keep(P, sid, account)
 return { h[2], h[5] or '', h[6] or '' }
 `;
 
-// The owner's heartbeat: keeps the session; 0 when it is lost. What the client has received, `s`, and the position that this comes to, are noted when given.
+// The owner's heartbeat: keeps the session; returns 0 if the owner has lost it. If given, it stores `s`, the last position that the client received, and `at`,
+// the position up to which the client has therefore received everything.
 const refreshLua = `
 ${sessionLua}
 local P, sid, owner = ARGV[1], ARGV[2], ARGV[3]
@@ -81,7 +83,7 @@ keep(P, sid, h[2])
 return 1
 `;
 
-// The owner's socket is gone. ARGV[4] = 1 ends the session, else it waits to be resumed.
+// The owner's socket has closed. With ARGV[4] = 1 the session ends, else it waits to be resumed.
 const leaveLua = `
 ${sessionLua}
 local P, sid, owner = ARGV[1], ARGV[2], ARGV[3]
@@ -97,32 +99,35 @@ end
 return 1
 `;
 
-/** Which socket holds a session. `owner` is unique for each socket of each node. */
+/** The socket that holds a session. `owner` is unique for each socket of each node. */
 export interface Owner {
   node: string;
   owner: string;
 }
 
-/** What is kept of a session: the events that it asked for, and what its client had received at its last heartbeat: `s`, and the position that this came to. */
+/**
+ * The stored state of a session: the events that it asked for, and from its last heartbeat `s`, the last position that the client received, and `at`, the
+ * position up to which it has therefore received everything.
+ */
 export interface Kept {
   events: string[];
   s: string;
   at: string;
 }
 
-/** A gateway node's power over sessions. Everything rejects while Redis is away. */
+/** What a gateway node uses to manage sessions. All methods reject while Redis is away. */
 export interface Sessions {
-  /** Opens a session. `events` are the names it asked for. */
+  /** Opens a session. `events` are the names of the events that it asked for. */
   open(session: { id: string; accountId: string; events: readonly string[] } & Owner): Promise<void>;
-  /** Takes a session over; null when there is none of this account. */
+  /** Takes over a session; null when this account has no such session. */
   take(session: { id: string; accountId: string } & Owner): Promise<Kept | null>;
-  /** Keeps the session alive for 6 minutes, and notes what its client has received; false when this socket has lost it. */
+  /** Keeps the session for another 6 minutes, and stores what its client has received; false when this socket has lost the session. */
   refresh(session: { id: string; accountId: string; owner: string; received?: { s: string; at: string } | undefined }): Promise<boolean>;
-  /** Gives the session up: ended for good, or left to be resumed. */
+  /** Gives up the session: `end` ends it for good, `wait` leaves it to be resumed. */
   leave(session: { id: string; accountId: string; owner: string }, how: 'end' | 'wait'): Promise<void>;
-  /** Says that `node` lives, for 5 s. */
+  /** Renews the lease of `node` for 5 s. */
   renewLease(node: string): Promise<void>;
-  /** Ends the lease of a node that stops in good order. */
+  /** Ends the lease of a node that shuts down. */
   dropLease(node: string): Promise<void>;
 }
 

@@ -2,7 +2,7 @@ import { Cluster, type Redis } from 'ioredis';
 import type { RedisClient } from '../redis.ts';
 import type { Keys } from './keys.ts';
 
-/** What a subscriber calls. */
+/** The callbacks of a subscriber. */
 export interface SubscriberListener {
   onMessage(channel: string, message: Buffer): void;
   /** The subscriptions of a partition were lost, have moved to another node, or can be made again: messages may have been missed. */
@@ -10,8 +10,8 @@ export interface SubscriberListener {
 }
 
 /**
- * Subscribes to channels where they are published: on a single Redis, or on the master that serves the partition, by one connection to each master. Messages
- * from a node that no longer serves the partition are dropped.
+ * Subscribes to Pub/Sub channels: on a single Redis, or on the master that serves the partition, with one connection to each master. Messages from a node that
+ * no longer serves the partition are dropped.
  */
 export interface Subscriber {
   /** Subscribes to channels of one partition. Rejects while the node that serves it is away. */
@@ -26,7 +26,7 @@ export interface Subscriber {
 /** Opens a connection to a node of a cluster, or to the single Redis. */
 export type ConnectNode = (node: { host: string; port: number } | null) => Redis;
 
-/** How often a connection must show that it lives, in milliseconds. */
+/** How often a ping is sent on each connection, in milliseconds. A dead connection is noticed because nothing comes back. */
 const pingMs = 1_000;
 /** How many channels are subscribed to in one command. */
 const channelsAtOnce = 1_000;
@@ -36,7 +36,7 @@ function parseNode(key: string): { host: string; port: number } {
   return { host: key.slice(0, colon), port: Number(key.slice(colon + 1)) };
 }
 
-/** Subscribes by connections of `connect` to the nodes that `commands` knows as those that serve the partitions. */
+/** Creates a subscriber. `connect` opens its connections; `commands` says which nodes serve the partitions. */
 export function createSubscriber(commands: RedisClient, keys: Keys, connect: ConnectNode, listener: SubscriberListener): Subscriber {
   const cluster = commands instanceof Cluster ? commands : null;
   const partitions = [...Array(keys.partitions).keys()];
@@ -58,7 +58,7 @@ export function createSubscriber(commands: RedisClient, keys: Keys, connect: Con
     });
     redis.on('close', interrupt);
     redis.on('ready', interrupt);
-    // The node ended subscriptions, or refused one, as it no longer serves the slot.
+    // The node ended subscriptions or refused one, because it no longer serves the slot.
     redis.on('moved', () => {
       cluster?.refreshSlotsCache();
       interrupt();

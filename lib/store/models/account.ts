@@ -2,7 +2,7 @@ import { Schema } from 'mongoose';
 import type { ChosenStatus } from '../../contract/user.ts';
 import { indexOutbox, type Outbox } from './outbox.ts';
 
-/** A person, the bot of an application, or the one account of the platform itself. `username` is unique among people. */
+/** An account: a person, the bot of an application, or the system account of the platform. `username` is unique among people. */
 export interface AccountDoc extends Outbox {
   _id: string;
   kind: 'person' | 'bot' | 'system';
@@ -15,13 +15,13 @@ export interface AccountDoc extends Outbox {
   applicationId: string | null;
   status: ChosenStatus;
   customStatus: string | null;
-  /** What the account says about itself; absent or null is nothing. */
+  /** The profile text and pronouns that the account has set; absent or null when it has set none. */
   bio?: string | null;
   pronouns?: string | null;
   createdAt: Date;
-  /** Bytes of the files in messages that the account uploaded; absent is none. */
+  /** The number of bytes in files that the account uploaded to messages; absent means 0. */
   storedBytes?: number;
-  /** Whether the person joined during early access, for the badge; absent is no. */
+  /** Whether the person joined during early access, for the badge; absent means false. */
   earlyAccess?: boolean;
 }
 
@@ -50,8 +50,8 @@ accountSchema.index({ username: 1 }, { unique: true, partialFilterExpression: { 
 accountSchema.index({ tag: 1 }, { partialFilterExpression: { tag: 'verified_bot' } });
 
 /**
- * A credential: a bot's token or a session of a person. Only the SHA-256 of the whole token is kept. A bot's `_id` is its account's id, so that a bot has
- * one token at any time and a reset is one write.
+ * A credential: the token of a bot or a login session of a person. Only the SHA-256 of the whole token is stored. The `_id` of a bot's token is the bot's
+ * account id, so a bot has only one token at any time and a reset is one write.
  */
 export interface TokenDoc {
   _id: string;
@@ -59,14 +59,14 @@ export interface TokenDoc {
   kind: 'bot' | 'session';
   hash: string;
   createdAt: Date;
-  /** When a session ends; null for bots. */
+  /** When the session expires; null for bots. */
   expiresAt: Date | null;
-  /** Place among a person's sessions, 0-49: the unique index on it is the cap of 50. Absent for bots. */
+  /** Slot among the person's sessions, 0-49. The unique index on it enforces the limit of 50. Absent for bots. */
   slot?: number;
-  /** When a session was last used, to within some minutes, and from which address. Absent for bots. */
+  /** When the session was last used, with an accuracy of some minutes, and from which IP address. Absent for bots. */
   lastUsedAt?: Date;
   address?: string;
-  /** What a session is used with, in plain words, such as `Firefox on Windows`. Absent for bots. */
+  /** A readable name of the session's device, such as `Firefox on Windows`. Absent for bots. */
   device?: string;
 }
 
@@ -101,13 +101,13 @@ export interface ApplicationDoc {
   inDirectory: boolean;
   interactionsEndpointUrl: string | null;
   signingSecret: string;
-  /** In how many servers its bot is; near the truth until the recount has been. Absent is none. */
+  /** The number of servers that its bot is in. Approximate until the next recount; absent means 0. */
   serverCount?: number;
-  /** Since when its servers are to be counted again; absent when its bot was added or removed nowhere. */
+  /** Since when a recount of its servers is pending, because its bot was added to or removed from one. Absent when none is pending. */
   recountAt?: Date;
-  /** What the App Directory searches: name and description as `folded` makes them. Each is written with what it is made of. */
+  /** The text that the App Directory searches: name and description, normalized by `folded`. Each is written together with its original. */
   search?: { name?: string; description?: string };
-  /** Place among the owner's applications, 0-49: the unique index on it is the cap of 50. */
+  /** Slot among the owner's applications, 0-49. The unique index on it enforces the limit of 50. */
   slot: number;
   createdAt: Date;
 }

@@ -1,41 +1,49 @@
 import { Schema } from 'mongoose';
 
-/** What became of a delivery: `waiting` until it is posted alone, posted together with others, or cannot be posted; `ignored` ones never waited. */
+/**
+ * The state of a delivery. `waiting`: not posted yet. `posted`: posted as its own message. `merged`: posted together with others. `failed`: it could not be
+ * posted. `ignored`: it is of no interest and never waited.
+ */
 export type DeliveryState = 'waiting' | 'posted' | 'merged' | 'ignored' | 'failed';
 
-/** A delivery of a code host to a webhook. `_id` is the order of arrival, in which they are posted. */
+/** A delivery of a code host to a webhook. Deliveries are posted in the order of `_id`, which is the order of arrival. */
 export interface DeliveryDoc {
   _id: string;
   webhookId: string;
-  /** How the code host names it: unique in its webhook, so that it posts once. Absent when it has none, and once it may be sent again. */
+  /** The code host's id of the delivery. It is unique per webhook, so that it is posted once. Absent when it has none, and when it may be sent again. */
   deliveryId?: string;
-  /** It posts the connected notice: unique in its webhook, and kept as long as that, so that there is one. */
+  /** Whether it posts the connected notice. It is unique per webhook and kept as long as the webhook, so that the notice is posted once. */
   connects?: true;
   event: string;
   action: string | null;
   outcome: DeliveryState;
-  /** Why it was not posted by itself; null when it was, and while it waits. */
+  /** Why it is not posted as its own message; null when it was, or still may be. */
   reason: string | null;
-  /** What is needed to post it; only while it waits. */
+  /** The data that its message is made from; present only while it waits. */
   facts?: object;
-  /** It is posted as "and N more events", with those that were merged `into` it. */
+  /** `more`: it is posted as "and N more events", for itself and the deliveries merged into it. `into`: the id of the delivery that this one is merged into. */
   more?: true;
   into?: string;
-  /** Its message is being stored or is stored: nothing is merged into it from then on. */
+  /** Its message is being stored, or is stored. Nothing is merged into it any more. */
   begun?: true;
-  /** That N, fixed then. */
+  /** The N of "and N more events", fixed when `begun` is set. */
   count?: number;
-  /** The message that it is, once its outcome is noted. */
+  /** The id of its message, set together with the outcome. */
   messageId?: string;
   /** How often the message was refused. */
   tries?: number;
   at: Date;
-  /** It waits, or stands among the last of its webhook that do not: what is not recent has an end. */
+  /**
+   * Set while it waits, and while it is among the last 50 of its webhook that do not wait. Others are deleted or get `expiresAt`, except the connected notice.
+   */
   recent?: true;
   expiresAt?: Date;
 }
 
-/** The index of what waits or is listed, in the order of arrival. Named in queries, so that no planner sorts or reads what is neither. */
+/**
+ * The index of deliveries that wait or are listed, in the order of arrival. Queries name it, so that the query planner neither sorts nor reads other
+ * deliveries.
+ */
 export const recentIndex = 'recent';
 
 export const deliverySchema = new Schema<DeliveryDoc>(

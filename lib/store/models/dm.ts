@@ -1,16 +1,16 @@
 import { Schema } from 'mongoose';
 
-/** The channel of two accounts. Its id is a channel id like any other; `userIds` never change. */
+/** The direct message channel of two accounts. Its id is a channel id like any other. `userIds` never change. */
 export interface DmDoc {
   _id: string;
-  /** Both account ids, the lower first, with a colon between: unique, so a pair has one DM whoever opens it when. */
+  /** Both account ids, the lower one first, separated by a colon. It is unique, so a pair has only one DM, no matter who opens it. */
   pair: string;
   userIds: [string, string];
   /** Which of the two are bots. */
   bots: string[];
-  /** The newest message that is there; null while there is none. */
+  /** The newest message that is not deleted; null when there is none. */
   lastMessageId: string | null;
-  /** The latest of its opening and its posts, as an id: orders an account's DMs by activity, and stays when a message is deleted. */
+  /** An id for the last post or opening, the later of both. It orders an account's DMs by activity, and does not change when a message is deleted. */
   activeId: string;
   createdAt: Date;
 }

@@ -1,6 +1,6 @@
 import { Schema } from 'mongoose';
 
-/** Whose storage a file counts towards, and for how much. */
+/** The account and server whose storage a file counts towards, and the number of bytes. */
 export interface StorageCharge {
   accountId: string;
   /** null for a file of a direct message. */
@@ -9,46 +9,46 @@ export interface StorageCharge {
 }
 
 /**
- * A file of one message, or the picture of an account, a server or an application. The document stands before its blob is written and goes after its blob is deleted, so no blob is ever without one. Copies of a
- * message have files of their own that share the blob.
+ * A file of one message, or the picture of an account, server or application. The document is stored before its blob is written and deleted after its blob, so
+ * no blob is ever without a document. Copies of a message have their own files, which share the blob.
  */
 export interface FileDoc {
   /** The attachment's id. */
   _id: string;
-  /** 128 random bits: the secret part of its address. */
+  /** 128 random bits: the secret part of its URL. */
   key: string;
-  /** Its name in the blob store: where its bytes are, or will be once converted. */
+  /** The name of its blob, which has its bytes, or will have them after the conversion. */
   blob: string;
-  /** The blob as it was uploaded, while it waits for its conversion. Once it is stored: the blob that it does not need and that is still to be deleted. */
+  /** While it waits for its conversion: the uploaded blob. Once it is stored: the blob that it does not need and that still has to be deleted. */
   original?: string;
-  /** The message it is, or shall be, attached to. For a picture this and `channelId` are the id of whom it shows. */
+  /** The message that it is, or will be, attached to. For a picture, this and `channelId` are the id of the account, server or application. */
   messageId: string;
   channelId: string;
-  /** Who uploaded it, or the original of a copy: whose share of the encoder it takes. Absent in files of older versions. */
+  /** The account that uploaded it, or for a copy its original. Its conversion uses that account's share of the encoder. Absent in files of older versions. */
   accountId?: string;
-  /** What its conversion costs, while it waits for that. */
+  /** The cost of its conversion, while it waits for that. */
   megapixels?: number;
-  /** What it takes of an account's and a server's storage. Copies share their bytes, so one of all files with the same blob has it; pictures never do. */
+  /** The storage that it uses of an account and a server. Only one of the files that share a blob has it, and pictures never do. */
   charge?: StorageCharge;
-  /** An avatar or icon: whom it shows says so, by its address. */
+  /** Set for an avatar or icon. The account, server or application refers to it by its URL. */
   picture?: true;
   filename: string;
   contentType: string;
-  /** The name and declared type of the upload while it waits: what it gets back when it stays as it is. */
+  /** The name and declared type of the upload, while it waits. They are restored if the conversion leaves the file as it is. */
   uploadedAs?: { filename: string; contentType: string };
-  /** Of the stored file, in bytes. */
+  /** The size of the stored file, in bytes. */
   size: number;
-  /** In pixels; null for what is no image. */
+  /** In pixels; null if it is not an image. */
   width: number | null;
   height: number | null;
   /**
-   * `waiting`: for the worker that converts it; until then its address answers 503. `freed`: it no longer holds its blob, which goes, and then the
-   * document, unless another file that is not freed holds the same.
+   * `waiting`: it waits for its conversion by a worker; until then its URL answers 503. `freed`: it no longer holds its blob. The blob is then deleted unless
+   * another file holds it, and after it this document.
    */
   state: 'waiting' | 'stored' | 'freed';
-  /** How many workers began to convert it and have not come to an end: each may have ended by it. Absent once it is stored. */
+  /** How many workers have begun to convert it and not finished; the file may have crashed them. Absent once it is stored. */
   begun?: number;
-  /** Since when its fate is open: its message is being made or deleted. Absent once the message holds it. */
+  /** Since when it is undecided whether the file stays, because its message is being created or deleted. Absent once the message has it. */
   openAt?: Date;
   createdAt: Date;
 }

@@ -1,6 +1,6 @@
 import { Schema } from 'mongoose';
 
-/** A text channel that gets copies of what is crossposted in an announcement channel; `_id` is `<sourceId>:<targetId>`, which makes the pair unique. */
+/** A text channel that gets copies of crossposted messages of an announcement channel. `_id` is `<sourceId>:<targetId>`, which makes the pair unique. */
 export interface FollowDoc {
   _id: string;
   /** The announcement channel. */
@@ -9,9 +9,9 @@ export interface FollowDoc {
   targetId: string;
   /** The target's server. */
   serverId: string;
-  /** The id given to the create that made it: one taken up after a crash knows its own. */
+  /** The id of the create request that made it. A create that is retried after a crash recognizes its document by it. */
   createId: string;
-  /** Place among the source's followers, 0-999: the unique index on it is the cap of 1,000. */
+  /** Slot among the source's followers, 0-999. The unique index on it enforces the limit of 1,000. */
   slot: number;
   createdAt: Date;
 }

@@ -5,11 +5,14 @@ import type { InteractionState, OptionValue } from '../../contract/interaction.t
 import type { MessageDraft } from './message.ts';
 import { indexOutbox, type Outbox } from './outbox.ts';
 
-/** The commands of one scope of an application, in one document so that a PUT swaps them at once; `_id` is `<applicationId>:<serverId or all>`. */
+/**
+ * The commands of an application in one scope. One document holds them all, so that a PUT replaces them atomically. `_id` is `<applicationId>:<serverId or
+ * all>`.
+ */
 export interface CommandsDoc {
   _id: string;
   applicationId: string;
-  /** null: everywhere the bot is. */
+  /** null: the commands apply everywhere the bot is. */
   serverId: string | null;
   commands: Command[];
 }
@@ -22,7 +25,7 @@ commandsSchema.index({ applicationId: 1 });
 commandsSchema.index({ 'commands.id': 1 });
 commandsSchema.index({ serverId: 1, applicationId: 1 });
 
-/** A use of a slash command (docs/behavior/interactions.md#states). All times are the database's clock. */
+/** A use of a slash command (docs/behavior/interactions.md#states). All times are from the database's clock. */
 export interface InteractionDoc extends Outbox {
   _id: string;
   applicationId: string;
@@ -36,19 +39,19 @@ export interface InteractionDoc extends Outbox {
   options: OptionValue[];
   state: InteractionState;
   createdAt: Date;
-  /** When it was answered or deferred; follow-ups are taken for 15 minutes from then. */
+  /** When it was answered or deferred. Follow-ups are accepted for 15 minutes after that. */
   openedAt: Date | null;
   /** Whether the defer asked for an ephemeral answer. */
   ephemeral: boolean;
-  /** The first answer's message, null until it is stored and when it was ephemeral. */
+  /** The message of the first answer; null until it is stored, and if it is ephemeral. */
   messageId: string | null;
-  /** An answer that is decided but whose message may not be stored yet; removed once it is. */
+  /** An accepted answer whose message may not be stored yet; removed once it is. */
   answer?: MessageDraft | null;
-  /** Whether it goes to the application's Interactions Endpoint, and not over the gateway: decided when the command is used. */
+  /** Whether it goes to the application's Interactions Endpoint instead of the gateway. Decided when the command is used. */
   endpoint: boolean;
-  /** When it was claimed for its one request to the endpoint; null before. */
+  /** When it was claimed for its only request to the endpoint; null before. */
   deliveredAt: Date | null;
-  /** What became of that request, once it is known. */
+  /** The result of that request, once it is known. */
   delivery?: Pick<Delivery, 'status' | 'ms' | 'outcome' | 'reason'>;
 }
 
@@ -79,22 +82,24 @@ export const interactionSchema = new Schema<InteractionDoc>(
 );
 interactionSchema.index({ createdAt: 1 }, { name: 'unanswered', partialFilterExpression: { state: 'created' } });
 interactionSchema.index({ createdAt: 1 }, { name: 'kept_7_days', expireAfterSeconds: 7 * 24 * 3600 });
-/** The index that the delivery log reads from, newest first; named in its query, whatever a planner thinks of an application that has many. */
+/**
+ * The index that the delivery log reads from, newest first. Its query names it, so that the query planner uses no other one for applications with many entries.
+ */
 export const deliveriesIndex = 'deliveries';
 interactionSchema.index({ applicationId: 1, _id: -1 }, { name: deliveriesIndex, partialFilterExpression: { endpoint: true } });
 indexOutbox(interactionSchema);
 
-/** The claim of an Idempotency-Key (docs/behavior/requests.md#idempotency); `_id` is the SHA-256 of `<caller>:<method and path>:<key>`. */
+/** The claim of an Idempotency-Key (docs/behavior/requests.md#idempotency). `_id` is the SHA-256 of `<caller>:<method and path>:<key>`. */
 export interface IdempotencyDoc {
   _id: string;
-  /** SHA-256 of the body's fields. */
+  /** The SHA-256 of the body's fields. */
   bodyHash: string;
   /** The id that the resource has or will have. */
   resourceId: string;
-  /** Which attempt holds the claim. */
+  /** The id of the attempt that holds the claim. */
   holder: string;
   claimedAt: Date;
-  /** The first answer, once there is one; encrypted when it holds a secret. */
+  /** The first response, once there is one; encrypted if it contains a secret. */
   answer: { status: number; body: string; sealed: boolean } | null;
   expiresAt: Date;
 }

@@ -1,11 +1,11 @@
 import { Schema } from 'mongoose';
 
-/** What the database keeps of the log of events. */
+/** The state of the event log that is kept in the database. */
 export interface LogDoc {
   _id: 'log';
   /** The number of partitions, fixed at the first start. */
   partitions: number;
-  /** By partition, the highest number of an event that was acknowledged. */
+  /** By partition, the highest number of an acknowledged event. */
   acknowledged: Record<string, number>;
 }
 

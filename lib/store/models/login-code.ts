@@ -1,10 +1,10 @@
 import { Schema } from 'mongoose';
 
-/** A code that logs its person in once; `_id` is its SHA-256. It goes when it is used. */
+/** A code that logs in its person once; `_id` is its SHA-256. It is deleted when it is used. */
 export interface LoginCodeDoc {
   _id: string;
   accountId: string;
-  /** Place among the person's codes, 0-4: the unique index on it is the cap of 5. */
+  /** Slot among the person's codes, 0-4. The unique index on it enforces the limit of 5. */
   slot: number;
   createdAt: Date;
   expiresAt: Date;

@@ -3,77 +3,77 @@ import type { Attachment, Embed } from '../../contract/message.ts';
 import type { Author } from '../../contract/user.ts';
 import { indexOutbox, type Outbox } from './outbox.ts';
 
-/** A file as it stands in its message. The address is made from `key` when it is shown. */
+/** An attachment as it is stored in its message. Its URL is made from `key` when the message is shown. */
 export interface StoredAttachment extends Omit<Attachment, 'url'> {
-  /** 128 random bits. Whoever knows them can read the file (docs/behavior/messages.md#serving-files). */
+  /** 128 random bits. Everyone who knows them can read the file (docs/behavior/messages.md#serving-files). */
   key: string;
 }
 
-/** One emoji on a message and who reacted with it, oldest first. One document holds them all, so that every rule of theirs is one conditional update. */
+/** One emoji on a message and the users who reacted with it, oldest first. The message holds all its reactions, so each rule takes one conditional update. */
 export interface StoredReaction {
-  /** What makes two emoji the same: without variation selectors, or the id of a custom one. */
+  /** The key by which two emoji are compared: the emoji without variation selectors, or the id of a custom one. */
   identity: string;
-  /** As it is shown: that of the first reaction. */
+  /** The emoji as it is shown, which is that of the first reaction. */
   emoji: string;
   users: string[];
 }
 
-/** A message. `_id` orders it in its channel. A deleted one keeps only its ids until its event is delivered. */
+/** A message. The messages of a channel are ordered by `_id`. A deleted message keeps only its ids until its event is relayed. */
 export interface MessageDoc extends Outbox {
   _id: string;
   channelId: string;
   /** null in DMs. */
   serverId: string | null;
   authorId: string;
-  /** How the author is shown, for one that is no account: a copy's, later a webhook's. */
+  /** How the author is shown, if it is not an account: for copies and for webhook messages. */
   face?: Omit<Author, 'id'>;
   content: string;
-  /** Rich embeds; link previews stand apart. */
+  /** Rich embeds. Link previews are in `previews`. */
   embeds: Embed[];
   /** Link previews, in the order of the links; absent when there are none. */
   previews?: Embed[];
-  /** Since when previews are to be fetched; absent when none are. */
+  /** Since when link previews wait to be fetched; absent when none do. */
   previewsAt?: Date;
   attachments: StoredAttachment[];
   /** Absent when nobody reacted. */
   reactions?: StoredReaction[];
   pinnedAt?: Date;
-  /** Place among the channel's pins, 0-49: the unique index on it is the cap of 50. */
+  /** Slot among the channel's pins, 0-49. The unique index on it enforces the limit of 50. */
   pinSlot?: number;
   crossposted?: true;
-  /** When copies that are owed to followers last moved on; absent when none are owed. */
+  /** When the pending copies to followers last made progress; absent when none are pending. */
   crosspostAt?: Date;
-  /** The last follower that has its copy: where the work goes on after a crash. */
+  /** The last follower that has its copy. After a crash, the work continues from there. */
   crosspostTo?: string;
   /** The message that this one is a copy of. */
   copyOf?: string;
-  /** The notice that this one is: unique, so that it is posted once. */
+  /** The notice that this message is. It is unique, so that the notice is posted once. */
   noticeId?: string;
-  /** What a create that may be run again calls its message, as the message's own id is made anew for every try: unique, so that it is stored once. */
+  /** The id of a create request that may be retried. Each try gives the message a new `_id`; because this field is unique, the message is stored only once. */
   createId?: string;
-  /** Whether the channel is a thread: posting there wakes it. */
+  /** Whether the channel is a thread. A post unarchives its thread. */
   thread?: true;
   mentions: string[];
   mentionRoles: string[];
   mentionEveryone: boolean;
-  /** Whether it mentions anybody: unread mentions are looked for among these. */
+  /** Whether it mentions anybody. Unread mentions are searched among these messages. */
   pings?: true;
-  /** The author of the message replied to, when the reply pings them: stays mentioned however the content is edited. */
+  /** The author of the message replied to, if the reply pings them. They stay mentioned when the content is edited. */
   replyPing?: string;
-  /** The message this one replies to; whether it is still there is seen when it is read. */
+  /** The message that this one replies to. It may have been deleted. */
   replyTo: string | null;
-  /** The slash command this answers. */
+  /** The slash command that this message answers. */
   interaction: { id: string; userId: string; name: string } | null;
   createdAt: Date;
   editedAt: Date | null;
-  /** A tombstone: hidden from every read, removed when its MESSAGE_DELETE is delivered. */
+  /** A tombstone: it is hidden from every read, and removed once its MESSAGE_DELETE is relayed. */
   deleted?: true;
 }
 
-/** A message that is not stored yet: it gets its id when it is. */
+/** A message before it is stored; it gets its id when it is stored. */
 export type MessageDraft = Omit<MessageDoc, '_id' | 'createdAt'>;
 
-/** The index of the messages that mention anybody. Named in the query, so that no planner reads all that is unread instead. */
+/** The index of the messages that mention anybody. The query names it, so that the query planner does not read all unread messages instead. */
 export const pingsIndex = 'pings';
 
 export const messageSchema = new Schema<MessageDoc>(

@@ -1,6 +1,6 @@
 import { Schema } from 'mongoose';
 
-/** What an installation notes about itself. `_id` is `app-key`: the ids of the keys under which the database may hold secrets. */
+/** Data about the installation. The document `app-key` has the ids of the keys under which secrets in the database may be encrypted. */
 export interface MetaDoc {
   _id: 'app-key';
   keys: string[];

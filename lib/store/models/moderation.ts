@@ -21,12 +21,12 @@ export interface InviteDoc {
   _id: string;
   serverId: string;
   creatorId: string;
-  /** Place among the server's invites, 0-999: the unique index on it is the cap of 1,000. */
+  /** Slot among the server's invites, 0-999. The unique index on it enforces the limit of 1,000. */
   slot: number;
   maxAgeSecs: number;
   maxUses: number;
   uses: number;
-  /** Who is joining by it now, since when: each has a use already. */
+  /** The users who are joining by it now, and since when. Each of them is already counted in `uses`. */
   joining?: { userId: string; at: Date }[];
   expiresAt: Date | null;
   createdAt: Date;
@@ -59,7 +59,7 @@ export interface AuditDoc {
   targetId: string | null;
   reason: string | null;
   changes: Record<string, { from: unknown; to: unknown }>;
-  /** The channel that it tells of, and the overwrites by which it was seen then: they decide who reads `changes` once the channel is gone. */
+  /** The channel that the entry is about, and its overwrites at that time. Once the channel is deleted, they decide who may read `changes`. */
   channelId?: string;
   overwrites?: readonly Overwrite[];
   createdAt: Date;

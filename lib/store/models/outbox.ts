@@ -9,15 +9,18 @@ export interface OutboxEntry {
   name: EventName;
   /** Echoed in MESSAGE_CREATE (docs/behavior/messages.md#nonce). */
   nonce?: string;
-  /** The payload itself, for what is not stored anywhere else: an ephemeral answer, a state that has moved on. */
+  /** The payload, if it is not stored anywhere else: for example an ephemeral answer, or a state that has changed since. */
   data?: unknown;
-  /** The old values, for a change that may decide who views a channel. */
+  /** The old values, for a change that may affect who can view a channel. */
   was?: Was;
-  /** The positions that a change put other roles at, both included; without `to` up to the highest. */
+  /** The range of positions to which a change moved other roles, both ends included; without `to` it ends at the highest position. */
   shifted?: { from: number; to?: number };
 }
 
-/** A role, the owner or the overwrites of a channel before a change; or the role that a member was given or lost. */
+/**
+ * The values before a change: a role, the owner, or the overwrites of a channel. `given`: the role that a member was given (`has`)
+ * or lost.
+ */
 export interface Was {
   role?: { id: string; permissions: number };
   owner?: string;
@@ -31,12 +34,12 @@ export interface Outbox {
   obAt?: Date;
 }
 
-/** The path of the last event that an outbox has room for: changes that can be made without end are written only while it is absent. */
+/** The path of the last event that fits in an outbox. Changes that can be repeated without limit are written only while it is absent. */
 export const outboxEnd = `ob.${limits.eventsOwed - 1}`;
 
 /**
- * What an update adds to a document to put `entries` into its outbox: `{ $push, $min }`. The mark keeps its time, so that the sweep finds a document that is written to
- * all the time.
+ * The operators that an update needs to add `entries` to a document's outbox: `{ $push, $min }`. An earlier `obAt` stays, so that the sweep also finds a
+ * document that is written to all the time.
  */
 export const owing = (entries: OutboxEntry[], now: Date): { $push: object; $min: { obAt: Date } } => ({
   $push: { ob: { $each: entries } },
@@ -44,9 +47,9 @@ export const owing = (entries: OutboxEntry[], now: Date): { $push: object; $min:
 });
 
 /**
- * `owing` for an update pipeline: what a `$set` stage holds to put `entry` into the outbox. An expression: what comes from outside stands in
- * `$literal` there. An event that shows its thing as it is when it is sent (`coalesce`) replaces a pending one of the same thing, unless that has old values;
- * under its own id, so that what was relayed meanwhile does not count for it.
+ * `owing` for an update pipeline: the fields of a `$set` stage that adds `entry` to the outbox. The values are expressions, so user input in them must be
+ * wrapped in `$literal`. An event that shows the state at the time it is sent (`coalesce`) replaces a pending event of the same thing, unless that one has old
+ * values. It has its own id, so that it is still relayed if the replaced one was relayed meanwhile.
  */
 export const alsoOwing = (
   entry: { id: unknown; name: EventName; data?: object; was?: object },
@@ -66,7 +69,7 @@ export const alsoOwing = (
   };
 };
 
-/** An update pipeline that takes the delivered events off a document, and its mark when none is left; an edit made meanwhile keeps its own event. */
+/** An update pipeline that removes acknowledged events from a document's outbox, and `obAt` when none is left. Events that were added meanwhile stay. */
 export const settled = (eventIds: readonly string[]): object[] => [
   {
     $set: {
@@ -81,10 +84,12 @@ export const settled = (eventIds: readonly string[]): object[] => [
   },
 ];
 
-/** The index that the relay reads from, in its order. Named in the query: a planner that sorts instead reads a whole backlog for every batch. */
+/**
+ * The index that the relay reads from, in its order. The query names it, because a query planner that sorts instead reads the whole backlog for every batch.
+ */
 export const undeliveredIndex = 'undelivered';
 
-/** Indexes that hold only documents with undelivered events: by age for the sweep, and by `key` for the relay. */
+/** Adds indexes that contain only documents with pending events: by age for the sweep, and by `key` for the relay. */
 export function indexOutbox<T>(schema: Schema<T>, key?: Record<string, 1>): void {
   schema.index({ obAt: 1 }, { partialFilterExpression: { obAt: { $exists: true } } });
   if (key) schema.index({ ...key, obAt: 1 }, { name: undeliveredIndex, partialFilterExpression: { obAt: { $exists: true } } });

@@ -5,7 +5,7 @@ export interface ReadDoc {
   _id: string;
   userId: string;
   channelId: string;
-  /** The newest message marked as read. It need not exist any more. */
+  /** The newest message that is marked as read. It may be deleted. */
   messageId: string;
 }
 

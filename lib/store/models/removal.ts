@@ -2,27 +2,27 @@ import { Schema } from 'mongoose';
 import type { Overwrite } from '../../base/permissions.ts';
 
 /**
- * A channel, server or application that goes: written before its document is deleted, and gone when nothing of it is left. `_id` is its id. Or some of a server's
- * `members`: written before their memberships are deleted, and gone when they have been told. Or a
- * role, which its members keep for a while.
+ * A deletion in progress. For a channel, server or application it is stored before that document is deleted, and removed when nothing is left of it; `_id` is
+ * its id. For some of a deleted server's `members` it is stored before their memberships are deleted, and removed once their events are appended. For a role,
+ * whose members keep its id for a while, it is removed once they no longer have it.
  */
 export interface RemovalDoc {
   _id: string;
   kind: 'channel' | 'server' | 'members' | 'role' | 'application';
   /** null for an application. */
   serverId: string | null;
-  /** Whose server or application it was when they deleted it; null for a channel. A server handed over meanwhile stays. */
+  /** The owner who deleted the server or application; null for other kinds. A server that has another owner by now is not deleted. */
   ownerId: string | null;
-  /** What says who could view the channel, for its CHANNEL_DELETE; empty for a server. */
+  /** For a channel, its overwrites, which say who could view it, for its CHANNEL_DELETE; else empty. */
   overwrites: Overwrite[];
-  /** Whose memberships of a server that is gone end; of an application, its bot. */
+  /** For `members`, the accounts whose memberships end; for an application, its bot. */
   userIds?: string[];
   at: Date;
-  /** When the sweep takes it up, unless a job moved this on: that one died or was lost. */
+  /** When the sweep continues the removal. A running job keeps moving this on, so it is reached when the job died or was lost, or when the last pass is due. */
   nextAt: Date;
 }
 
-/** What goes of a server, or with it. */
+/** A removal of a server, or of something in a server. */
 export type RemovalInServer = RemovalDoc & { serverId: string };
 
 export const removalSchema = new Schema<RemovalDoc>(

@@ -5,20 +5,20 @@ import type { DiscoveryCategory } from '../../contract/community.ts';
 import type { ServerType } from '../../contract/server.ts';
 import { indexOutbox, type Outbox } from './outbox.ts';
 
-/** A role inside its server's document; its position is its index there. */
+/** A role, stored in its server's document. Its position is its index in `roles`. */
 export interface RoleDoc {
   id: string;
   name: string;
   color: string | null;
   hoist: boolean;
   permissions: number;
-  /** The bot that this role belongs to, for a bot's own role. */
+  /** For a bot's own role, the bot; else null. */
   botId: string | null;
 }
 
 /**
- * A server. `roles` is ordered lowest first and begins with `@everyone`, whose id is the server's. It owes the events of its roles, of itself and of members
- * that left; what it holds of them in cached access data means nothing.
+ * A server. `roles` is ordered lowest first and begins with `@everyone`, whose id is the server's id. Its outbox has the events of the server, of its roles and
+ * of members that left. Ignore the outbox in cached access data: it may be out of date.
  */
 export interface ServerDoc extends Outbox {
   _id: string;
@@ -26,26 +26,26 @@ export interface ServerDoc extends Outbox {
   iconUrl: string | null;
   ownerId: string;
   roles: RoleDoc[];
-  /** Grows with each change of `roles`: a change is written only over the list that it was made from. */
+  /** Incremented with each change of `roles`. A change is written only if the version is still the one that the change was made from. */
   rolesVersion: number;
   invitesPaused: boolean;
   types: ServerType[];
   community: boolean;
   listed: boolean;
-  /** The channels chosen for a Community server; absent is none, as null is. */
+  /** The channels chosen for a Community server; absent or null means none. */
   rulesChannelId?: string | null;
   updatesChannelId?: string | null;
-  /** What Discovery shows of it; absent is what nobody has set. */
+  /** What Discovery shows about the server; fields that nobody has set are absent. */
   discovery?: { category?: DiscoveryCategory; description?: string; tags?: string[] };
-  /** What Discovery searches: name, description and tags as `folded` makes them, the tags a line each. Each is written with what it is made of. */
+  /** The text that Discovery searches: name, description and tags (one on each line), normalized by `folded`. Each is written together with its original. */
   search?: { name?: string; description?: string; tags?: string };
-  /** Position that the next new or moved channel gets; grows only, so no two channels share one. */
+  /** The position that the next new or moved channel gets. It only grows, so no two channels have the same one. */
   nextPosition: number;
-  /** Near the truth until the recount has been. */
+  /** Approximate until the next recount. */
   memberCount: number;
-  /** Since when its members are to be counted again; absent when none has come or gone. */
+  /** Since when a recount of its members is pending, because some joined or left. Absent when none is pending. */
   recountAt?: Date;
-  /** Bytes of the files in its messages; absent is none. */
+  /** The number of bytes in the files of its messages; absent means 0. */
   storedBytes?: number;
   createdAt: Date;
 }
@@ -83,26 +83,26 @@ export const serverSchema = new Schema<ServerDoc>(
 );
 serverSchema.index({ recountAt: 1 }, { partialFilterExpression: { recountAt: { $exists: true } } });
 indexOutbox(serverSchema);
-/** The index of what Discovery lists, in its order; named in the query, as a planner that sorts instead reads all of it for every page. */
+/** The index of the servers in Discovery, in its order. The query names it, because a query planner that sorts instead reads all of them for every page. */
 export const discoveryIndex = 'discovery';
 serverSchema.index({ memberCount: -1, _id: 1 }, { name: discoveryIndex, partialFilterExpression: { listed: true } });
 
 /**
- * A channel, category or thread of a server. `serverId` never changes. What posts change in a thread (`archived`, `messageCount` and the times) does not
- * bump the access version, so it is read from here and never from a cache.
+ * A channel, category or thread of a server. `serverId` never changes. A post in a thread changes `archived`, `messageCount` and times of the thread without
+ * bumping the access version, so read these from the database and never from a cache.
  */
 export interface ChannelDoc extends Outbox {
   _id: string;
-  /** Place among the server's channels, 0-499: the unique index on it is the cap of 500. Threads have none. */
+  /** Slot among the server's channels, 0-499. The unique index on it enforces the limit of 500. Absent for threads. */
   slot?: number;
   serverId: string;
   kind: ChannelKind;
   name: string;
-  /** -1 for a thread, which has none, and for a channel that is held back. */
+  /** -1 for threads, which have no position, and for a channel with `heldAt`. */
   position: number;
   /**
-   * Since when a channel is held back that was made for a Community server: nobody sees it until the server has chosen it, and if that does not come to pass
-   * it goes again.
+   * Since when a channel that was created for a Community server is held back. Nobody sees it until the server's settings refer to it. If that never happens,
+   * it is deleted.
    */
   heldAt?: Date;
   parentId: string | null;
@@ -112,17 +112,17 @@ export interface ChannelDoc extends Outbox {
   autoArchiveMinutes: 60 | 1440 | 4320 | 10080 | null;
   archived: boolean;
   overwrites: Overwrite[];
-  /** Who made it. This and the fields below: threads only. */
+  /** The account that created it. Only threads have this field and those below. */
   threadOwnerId?: string;
-  /** The message it began from: the unique index on it makes that one thread a message. Absent when it began from none. */
+  /** The message that it was created from. The unique index on it allows only one thread for each message. Absent when it was not created from a message. */
   threadStarterId?: string;
-  /** The messages in it now; near the truth until the recount has been. */
+  /** The number of messages in it. Approximate until the next recount. */
   messageCount?: number;
-  /** Since when its messages are to be counted again; absent when none has come or gone. */
+  /** Since when a recount of its messages is pending, because some were posted or deleted. Absent when none is pending. */
   recountAt?: Date;
-  /** The last post, or when it was made or opened again. */
+  /** The time of the last post, or when it was created or unarchived. */
   lastActivityAt?: Date;
-  /** When it hides if nobody posts; absent while it is archived. */
+  /** When it is archived if nobody posts; absent while it is archived. */
   archiveAt?: Date;
   createdAt: Date;
 }
@@ -162,31 +162,34 @@ channelSchema.index({ parentId: 1, lastActivityAt: -1 }, { partialFilterExpressi
 channelSchema.index({ serverId: 1, lastActivityAt: -1 }, { partialFilterExpression: { archiveAt: { $exists: true } } });
 channelSchema.index({ heldAt: 1 }, { partialFilterExpression: { heldAt: { $exists: true } } });
 channelSchema.index({ recountAt: 1 }, { partialFilterExpression: { recountAt: { $exists: true } } });
-/** The index that the archive sweep reads from; named in its query, whatever a planner thinks of a collection that just grew. */
+/** The index that the archive sweep reads from. Its query names it, so that the query planner uses no other one when the collection has just grown. */
 export const dueThreadsIndex = 'due_threads';
 channelSchema.index({ archiveAt: 1 }, { name: dueThreadsIndex, partialFilterExpression: { archiveAt: { $exists: true } } });
 indexOutbox(channelSchema, { serverId: 1 });
 
-/** One account in one server; `_id` is `<serverId>:<userId>`, which makes the pair unique. It owes the events of its joining and of its roles. */
+/**
+ * The membership of an account in a server. `_id` is `<serverId>:<userId>`, which makes the pair unique. Its outbox has the events of its joining and of its
+ * roles.
+ */
 export interface MemberDoc extends Outbox {
   _id: string;
   serverId: string;
   userId: string;
   bot: boolean;
-  /** Place among a person's servers, 0-99: the unique index on it is the cap of 100. Bots have none. */
+  /** Slot among the person's servers, 0-99. The unique index on it enforces the limit of 100. Absent for bots. */
   slot?: number;
-  /** Role ids, `@everyone` left out. */
+  /** Role ids, without `@everyone`. */
   roles: string[];
   joinedAt: Date;
-  /** What a search for members compares: the account's names as `folded` makes them. Absent until they are written for the first time. */
+  /** The text that a search for members compares: the account's names, normalized by `folded`. Absent until it is written for the first time. */
   search?: { username: string; displayName: string };
-  /** A unique id that a join or a rename sets: `search` has to be written again. A write of `search` removes it only if it is still the same. */
+  /** An id that a join or a rename sets to mark that `search` must be written again. A write of `search` removes it only if it has not changed. */
   renameId?: string;
 }
 
-/** The indexes that a search for members reads, by the field they order: named in the query, so that it never reads or sorts all members. */
+/** The indexes that a search for members reads, by the field that they order. The query names them, so that it never reads or sorts all members. */
 export const memberNameIndexes = { username: 'member_usernames', displayName: 'member_display_names' } as const;
-/** The index of members whose `search` has to be written. */
+/** The index of members whose `search` must be written. */
 export const renamedMembersIndex = 'renamed_members';
 
 export const memberSchema = new Schema<MemberDoc>(

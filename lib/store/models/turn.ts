@@ -1,13 +1,13 @@
 import { Schema } from 'mongoose';
 
-/** When an account last posted in a channel under slow mode; `_id` is `<channelId>:<userId>`, so that one document decides every race for the next turn. */
+/** The slow mode cooldown of an account in a channel. `_id` is `<channelId>:<userId>`, so that one document decides every race between posts. */
 export interface TurnDoc {
   _id: string;
-  /** By the database's clock. Whether the next turn has come is seen against the channel's seconds as they are then. */
+  /** When the account last posted, by the database's clock. Whether the cooldown has passed depends on the channel's current slow mode. */
   at: Date;
-  /** The create that took it. */
+  /** The id of the create request that began the cooldown. */
   createId: string;
-  /** When no slow mode can still ask for it. */
+  /** When the longest possible cooldown has passed. */
   expiresAt: Date;
 }
 

@@ -1,6 +1,6 @@
 import { Schema } from 'mongoose';
 
-/** A webhook. Its token stands here encrypted under APP_KEY, to be shown again, and as a SHA-256 hash, to be compared. */
+/** A webhook. `token` is encrypted under APP_KEY, so that it can be shown again. `tokenHash` is the SHA-256 of the token, for comparison. */
 export interface WebhookDoc {
   _id: string;
   /** The text or announcement channel that it posts in. */
@@ -9,14 +9,17 @@ export interface WebhookDoc {
   name: string;
   token: string;
   tokenHash: string;
-  /** Place among the channel's webhooks, 0-14: the unique index on it is the cap of 15. */
+  /** Slot among the channel's webhooks, 0-14. The unique index on it enforces the limit of 15. */
   slot: number;
   createdAt: Date;
-  /** When its last 5 posts were made, oldest first, by the database's clock: its sliding window. */
+  /** The times of its last 5 posts, oldest first, by the database's clock. They are the sliding window of its rate limit. */
   posts: Date[];
-  /** The last 4 of these that were made by deliveries of a code host. */
+  /** The times of its last 4 posts that were deliveries of a code host. */
   deliveryPosts: Date[];
-  /** Until when a drain of its deliveries holds it, or it rests as there is no place, by the database's clock; past or absent when it is free. */
+  /**
+   * Until when a worker has it locked to post its deliveries, or until when it pauses because its rate limit is reached, by the database's clock. In the past
+   * or absent when it is free.
+   */
   drainAt?: Date;
 }
 

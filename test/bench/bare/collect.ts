@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-// Loaded before a process whose memory is measured: on SIGUSR2 it collects its garbage and writes what it keeps, in bytes, to a file named by its pid.
+// Preloaded into a process whose memory is measured. On SIGUSR2 it collects garbage and writes its remaining memory, in bytes, to a file named by its pid.
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 process.on('SIGUSR2', () => {

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 
-// Takes uploads in and only counts their bytes: what they cost in memory at the least.
+// Receives uploads and only counts their bytes, to measure the minimum memory that uploads need.
 let bytes = 0;
 createServer((request, response) => {
   request.on('data', (chunk: Buffer) => {

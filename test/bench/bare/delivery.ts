@@ -4,7 +4,7 @@ import { koaBody } from 'koa-body';
 import mongoose from 'mongoose';
 import { createIds } from '../../../lib/base/ids.ts';
 
-// The least that a server can do with a delivery of a code host: parse it, and write what it will post as safely as we do.
+// The minimum work for a code host's delivery: parse it, and store what will be posted as durably as Parlance does.
 const ids = createIds(() => 1, Date.now);
 const connection = await mongoose
   .createConnection(String(process.env.MONGODB_URL), {

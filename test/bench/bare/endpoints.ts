@@ -1,17 +1,17 @@
 import { createServer } from 'node:https';
 
-/** What the endpoints are asked: from now on the paths of `hanging` take requests and never answer; or what came since. */
+/** A request to this process. `begin` resets the report and makes the paths in `hanging` never answer; `report` asks for the report. */
 export type EndpointsAsk = { kind: 'begin'; hanging: readonly string[] } | { kind: 'report' };
 
-/** What came to the endpoints since `begin`. */
+/** The requests since `begin`. */
 export interface EndpointsReport {
-  /** The id of each request, and when the whole of it was there, in Unix milliseconds with fractions. */
+  /** The id of each request, and when it was completely received, in Unix milliseconds with fractions. */
   arrived: [id: string, at: number][];
-  /** The most requests that one path held at once. */
+  /** The most concurrent requests on one path. */
   mostAtOnce: number;
 }
 
-// Interactions Endpoints over real TLS, one a path: each answers at once with a message that says the interaction's id, or hangs.
+// Interactions Endpoints over real TLS, one per path. Each answers at once with a message that contains the interaction's id, or never answers.
 let hanging: ReadonlySet<string> = new Set();
 let arrived: EndpointsReport['arrived'] = [];
 let mostAtOnce = 0;

@@ -1,12 +1,12 @@
 import { connect, type Socket } from 'node:net';
 
-/** How many sockets flood `port`; 0 ends the flood. */
+/** How many sockets flood `port`; 0 stops the flood. */
 export interface FloodAsk {
   port: number;
   sockets: number;
 }
 
-// WebSocket clients that never identify and send empty pongs as fast as the gateway reads them; one that was closed connects again.
+// WebSocket clients that never identify and send empty pongs as fast as the gateway reads them. A closed client reconnects.
 const handshake =
   'GET /gateway HTTP/1.1\r\nHost: gateway\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n';
 const pongs = Buffer.from('8a8000000000'.repeat(2_000), 'hex');

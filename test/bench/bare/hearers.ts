@@ -1,12 +1,12 @@
 import { WebSocket } from 'ws';
 
-/** What hearers are asked: connect, say when so many of them have heard a mark, or say who has heard one. */
+/** Requests to this process: connect; report when `sessions` sessions have received a mark; report how many sessions have received a mark. */
 type Ask =
   | { kind: 'connect'; url: string; tokens: string[] }
   | { kind: 'expect'; mark: string; sessions: number }
   | { kind: 'heard'; mark: string };
 
-// Sockets of sessions that look for a mark in what they hear: the content of a message, which begins and ends with #.
+// Sockets of sessions that look for a mark in the messages they receive: a content that begins and ends with #.
 const heard = new Map<string, { sessions: number; lastAt: number }>();
 let wanted: { mark: string; sessions: number } | null = null;
 

@@ -1,9 +1,9 @@
 import { WebSocket } from 'ws';
 
-/** What a herd is asked: to identify, or to resume all of its sessions at once. Answered when every client has READY or RESUMED. */
+/** Requests to this process: identify, or resume all sessions at once. It answers when every client has received READY or RESUMED. */
 export type HerdAsk = { kind: 'identify'; url: string; tokens: string[] } | { kind: 'resume'; url: string };
 
-/** How a resume went: how many events came again, and how long it took until the last RESUMED, in milliseconds. */
+/** The result of a resume: how many events were replayed, and the time until the last RESUMED, in milliseconds. */
 export interface Herd {
   replayed: number;
   ms: number;
@@ -25,10 +25,10 @@ interface Frame {
 const sessions: Session[] = [];
 let sockets = 0;
 
-/** Connects, sends `first` after the hello, and resolves with the dispatch named `until`; keeps the session's position from then on. */
+/** Connects, sends `first` after the hello, and resolves with the data of the dispatch named `until`. Keeps the session's position up to date from then on. */
 function connect(url: string, session: Session, first: object, until: string): Promise<Frame['d']> {
   return new Promise((resolve, reject) => {
-    // Each from an address of its own, as limits by address are not what is measured.
+    // Each client has its own address, because limits by address are not measured here.
     const number = sockets++;
     const headers = { 'X-Forwarded-For': `10.0.${number >> 8}.${number & 255}` };
     const socket = new WebSocket(url, { perMessageDeflate: false, headers });
@@ -41,7 +41,7 @@ function connect(url: string, session: Session, first: object, until: string): P
       else if (frame.t === until) resolve(frame.d);
     });
     socket.on('close', (code) => {
-      reject(new Error(`closed with ${code} before ${until}`)); // nothing after that
+      reject(new Error(`closed with ${code} before ${until}`)); // no effect if `until` has arrived
       socket.off('error', reject).on('error', () => undefined);
     });
   });

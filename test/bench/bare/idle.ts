@@ -1,6 +1,6 @@
 import { WebSocketServer } from 'ws';
 
-// Holds sockets and does nothing: what a connection costs in memory at the least.
+// Accepts sockets and does nothing else, to measure the minimum memory of a connection.
 const server = new WebSocketServer({ port: Number(process.env.PORT), host: '127.0.0.1', perMessageDeflate: false });
 server.on('connection', (socket) => socket.on('message', () => undefined));
 process.on('message', () => {

@@ -4,17 +4,17 @@ import { Redis } from 'ioredis';
 import mongoose from 'mongoose';
 import { createIds } from '../../../lib/base/ids.ts';
 
-/** Asks for so many interactions at an even pace, each posted to one of `urls` in turn. */
+/** Requests `count` interactions at an even rate, posted to the `urls` in turn. */
 export interface BareInteractionsAsk {
   count: number;
   perSec: number;
   urls: readonly string[];
 }
 
-/** Each interaction that was shown: its id, when it came and when the subscriber had its answer, in Unix milliseconds with fractions. */
+/** Each finished interaction: its id, when it started, and when the subscriber received its answer, in Unix milliseconds with fractions. */
 export type BareInteractions = [id: string, at: number, shownAt: number][];
 
-// The least that an interaction over HTTPS can cost: a durable insert, one signed POST on a connection of its own, a durable update, one PUBLISH.
+// The minimum work for an interaction over HTTPS: a durable insert, one signed POST on a new connection, a durable update, one PUBLISH.
 const now = (): number => performance.timeOrigin + performance.now();
 const ids = createIds(() => 1, Date.now);
 const connection = await mongoose
@@ -30,7 +30,7 @@ const agent = new Agent({ keepAlive: false, maxCachedSessions: 0 });
 const ca = String(process.env.TLS_CERT);
 const user = { id: ids.next(), username: 'person', displayName: 'person', avatarUrl: null, roles: [] };
 
-/** Posts `payload` signed, and answers the body of the reply. */
+/** Posts `payload` with a signature, and returns the response body. */
 function post(url: string, payload: object): Promise<string> {
   const body = JSON.stringify(payload);
   const timestamp = String(Math.floor(Date.now() / 1000));

@@ -2,7 +2,7 @@ import Router from '@koa/router';
 import Koa from 'koa';
 import mongoose from 'mongoose';
 
-// The least that a chat server can do with a list of messages: find them, and answer them as JSON.
+// The minimum work for a list of messages: find them, and send them as JSON.
 const connection = await mongoose.createConnection(String(process.env.MONGODB_URL), { retryWrites: false, maxPoolSize: 32 }).asPromise();
 const messages = connection.collection(String(process.env.COLLECTION));
 const router = new Router();

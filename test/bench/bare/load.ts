@@ -1,21 +1,21 @@
 import { Agent, request } from 'node:http';
 import { percentile } from '../report.ts';
 
-/** A round of load: so many clients, each one request after another. */
+/** A round of load: `clients` clients, each of which sends one request after another. */
 export interface Load {
   method: 'GET' | 'POST';
-  /** Requests go to these in turn. */
+  /** Requests use these URLs in turn. */
   urls: string[];
-  /** Of all clients, or of each in turn. */
+  /** One value for all clients, or a list whose values the clients use in turn. */
   authorization: string | readonly string[];
   body?: string;
-  /** Sent besides. */
+  /** Additional headers. */
   headers?: Record<string, string>;
   clients: number;
   seconds: number;
 }
 
-/** What a round of load gave. Latencies in milliseconds. */
+/** The result of a round of load. Latencies in milliseconds. */
 export interface LoadResult {
   perSecond: number;
   p50: number;

@@ -6,7 +6,7 @@ import mongoose from 'mongoose';
 import { createIds } from '../../../lib/base/ids.ts';
 import { plainMessage } from '../../harness/plain-message.ts';
 
-// The least that a chat server can do with a post: parse it, write it as safely as we do, publish it.
+// The minimum work for a post: parse it, store it as durably as Parlance does, publish it.
 const ids = createIds(() => 1, Date.now);
 const connection = await mongoose
   .createConnection(String(process.env.MONGODB_URL), {

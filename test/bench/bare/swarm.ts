@@ -1,6 +1,6 @@
 import { WebSocket } from 'ws';
 
-/** What a swarm is asked: connect, count until so many events have come, say how many came since, or cut. */
+/** Requests to this process: connect; report when `events` events have arrived; report how many have arrived since then; close all sockets. */
 type Ask =
   | { kind: 'connect'; urls: string[]; tokens: string[] }
   | { kind: 'connectPlain'; url: string; count: number }
@@ -8,7 +8,7 @@ type Ask =
   | { kind: 'seen' }
   | { kind: 'close' };
 
-// Many sockets that identify and then only count frames: the receiving side costs as little as it can.
+// Many sockets that identify and then only count frames, so that the receiving side uses as little CPU as possible.
 const sockets: WebSocket[] = [];
 let seen = 0;
 let wanted = Number.POSITIVE_INFINITY;
@@ -23,7 +23,7 @@ const count = (): void => {
 };
 
 const messageStart = Buffer.from('{"op":0,"t":"MESSAGE_CREATE"');
-/** Whether a frame is a message, and no other event or the acknowledgement of a heartbeat. Looks at the bytes that tell most first. */
+/** Whether a frame is a message, and not another event or a heartbeat acknowledgment. Checks the most distinctive byte first. */
 const isMessage = (data: Buffer): boolean =>
   data[13] === 0x4d && data.compare(messageStart, 0, messageStart.length, 0, messageStart.length) === 0;
 

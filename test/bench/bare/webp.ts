@@ -1,14 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import sharp from 'sharp';
 
-/** Asks for so many encodes of one image, one after another, each from a file to a file; answered with images a second. */
+/** Requests `count` encodes of one image, one after another, each from a file to a file. The answer is the number of images per second. */
 export interface WebpAsk {
   from: string;
   to: string;
   count: number;
 }
 
-// The encoder alone, under the product's settings.
+// The encoder alone, with the product's settings.
 sharp.cache(false);
 sharp.concurrency(1);
 process.on('message', ({ from, to, count }: WebpAsk) => {

@@ -10,19 +10,19 @@ import { type Bench, openSetting } from '../setting.ts';
 
 const sizes = [10, 1_000, 10_000];
 const events = 2_000;
-/** How many calls are under way at once. */
+/** How many calls run concurrently. */
 const atOnce = 8;
-/** The sessions are spread over so many nodes. */
+/** How many nodes the sessions are spread over. */
 const nodes = 2;
 
-/** Redis' own CPU time, in microseconds. */
+/** Redis' CPU time so far, in microseconds. */
 async function cpuOf(redis: Redis): Promise<number> {
   const info = await redis.info('cpu');
   const seconds = (name: string): number => Number(new RegExp(`${name}:([\\d.]+)`).exec(info)?.[1]);
   return (seconds('used_cpu_user') + seconds('used_cpu_sys')) * 1e6;
 }
 
-/** What each of many calls costs Redis, in microseconds of its CPU. */
+/** The Redis CPU time per call, averaged over many calls, in microseconds. */
 async function costOf(redis: Redis, call: (n: number) => Promise<unknown>): Promise<number> {
   const before = await cpuOf(redis);
   let next = 0;
@@ -33,7 +33,7 @@ async function costOf(redis: Redis, call: (n: number) => Promise<unknown>): Prom
   return ((await cpuOf(redis)) - before) / events;
 }
 
-/** Opens sessions of as many accounts, on nodes that subscribe to the place; answers the nodes' readers. */
+/** Opens `count` sessions, each of a different account, on nodes that subscribe to the place; returns the nodes' log readers. */
 async function openSessions(gateway: GatewayPlatform, place: string, count: number): Promise<LogReader[]> {
   const ignore = { onEntry: () => undefined, onControl: () => undefined, onInterrupted: () => undefined };
   const names = Array.from({ length: nodes }, (_, at) => `${place}-${at}`);
@@ -52,7 +52,7 @@ async function openSessions(gateway: GatewayPlatform, place: string, count: numb
   return readers;
 }
 
-/** Redis CPU of an append to a place with so many sessions, beside a bare XADD and PUBLISH to as many nodes. */
+/** Redis CPU time of an append to a place with different numbers of sessions, compared with a bare XADD and PUBLISH to the same number of nodes. */
 export async function appendRows(bench: Bench): Promise<Row[]> {
   const setting = await openSetting(bench, { api: 0, gateway: 0, worker: 0 });
   const silent = createLog('bench', 'silent');

@@ -8,7 +8,7 @@ import { type Bench, openSetting, type Setting } from '../setting.ts';
 const total = 100_000;
 const loadBatch = 5_000;
 
-/** So many threads whose time has come, in the channels of `world`. */
+/** 100,000 threads that are due to be archived, in the channels of `world`. */
 function dueThreads({ platform }: Setting, world: World): Omit<ChannelDoc, 'slot'>[] {
   const now = Date.now();
   return Array.from({ length: total }, (_, at) => ({
@@ -33,7 +33,7 @@ function dueThreads({ platform }: Setting, world: World): Omit<ChannelDoc, 'slot
   }));
 }
 
-/** A collection beside ours with the same indexes, on a connection that waits as long as it takes. */
+/** A collection with the same indexes as the product's, on a connection without operation timeouts. */
 async function openBare(setting: Setting): Promise<{ connection: Connection; bare: ReturnType<Connection['collection']> }> {
   const connection = await mongoose
     .createConnection(setting.config.MONGODB_URL, { retryWrites: false, writeConcern: { w: 'majority', journal: true } })
@@ -49,7 +49,7 @@ async function openBare(setting: Setting): Promise<{ connection: Connection; bar
   return { connection, bare };
 }
 
-/** The sweep over 100,000 threads whose time has come, beside one bare update of as many documents to the same effect, and how long it takes in all. */
+/** The archive sweep over 100,000 due threads, compared with one bare update of as many documents that has the same effect, and its total time. */
 export async function archiveRows(bench: Bench): Promise<Row[]> {
   const setting = await openSetting(bench, { api: 0, gateway: 0, worker: 0 });
   const world = await makeWorld(setting.platform, { bots: 1, channels: 100 });

@@ -4,7 +4,7 @@ import type { LoadResult } from '../bare/load.ts';
 import { multipleRow, type Row, shareRow } from '../report.ts';
 import { type Bench, openSetting, openSide } from '../setting.ts';
 
-/** A push of three commits with the neighbours that code hosts send: about 9 kB. */
+/** A push of three commits with the additional fields that code hosts send: about 9 kB. */
 const push = JSON.stringify({
   ref: 'refs/heads/main',
   before: 'a'.repeat(40),
@@ -26,7 +26,10 @@ const push = JSON.stringify({
   sender: { login: 'sam', html_url: 'https://code.example/sam', avatar_url: 'https://code.example/avatars/1' },
 });
 
-/** Deliveries accepted at 32 clients to 20 webhooks, none posted meanwhile (that goes at each webhook's pace, however many come), beside a bare route that parses the same body and inserts one document. */
+/**
+ * Deliveries accepted at 32 clients for 20 webhooks, compared with a bare route that parses the same body and inserts one document. No worker posts them
+ * meanwhile, because posting runs at each webhook's own pace, however many arrive.
+ */
 export async function codehostAcceptRows(bench: Bench): Promise<Row[]> {
   const setting = await openSetting(bench, { api: 1, gateway: 0, worker: 0 });
   const world = await makeWorld(setting.platform, { bots: 0, channels: 20 });

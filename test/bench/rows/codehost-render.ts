@@ -5,7 +5,7 @@ import type { Bench } from '../setting.ts';
 
 const passes = 4_000;
 
-/** Renders/s of one delivery of each event, from its bytes to its embed, beside a bare `JSON.parse` of the same bytes. */
+/** Renders/s of one delivery of each event, from its bytes to its embed, compared with a bare `JSON.parse` of the same bytes. */
 export async function codehostRenderRows(bench: Bench): Promise<Row[]> {
   const deliveries = samples.map(([event, payload]) => ({ event, text: JSON.stringify(payload) }));
   const ourOne = (event: string, text: string): number => {

@@ -7,9 +7,9 @@ import { aboveRow, multipleRow, percentile, type Row } from '../report.ts';
 import { type Bench, openSetting, type Setting } from '../setting.ts';
 
 const followers = 500;
-/** In so many servers: each has its own readers to be found. */
+/** The following channels are spread over this many servers, whose recipients are computed separately. */
 const servers = 50;
-/** Posts in another channel while copies go out. */
+/** Posts per second in another channel while copies are relayed. */
 const postsPerSec = 50;
 
 async function until(done: () => boolean, mostMs: number): Promise<void> {
@@ -20,7 +20,7 @@ async function until(done: () => boolean, mostMs: number): Promise<void> {
   }
 }
 
-/** Spreads the following channels over servers like the one that they are in; the bot is in all. */
+/** Spreads the following channels over copies of the server that they are in; the bot is a member of all of them. */
 async function spread({ platform }: Setting, to: World): Promise<void> {
   const { db, ids } = platform;
   const [server, member] = await Promise.all([
@@ -39,10 +39,10 @@ async function spread({ platform }: Setting, to: World): Promise<void> {
   }
 }
 
-/** A bot's session that counts what it hears. */
+/** A bot's session that counts the events it receives. */
 interface Counter {
   client: BotClient;
-  /** When the copies of this content came. */
+  /** When the copies with this content arrived. */
   times(content: string): number[];
 }
 
@@ -72,7 +72,7 @@ async function call(setting: Setting, token: string, path: string, body?: object
   return (await response.json()) as Record<string, unknown>;
 }
 
-/** Posts at an even pace until `stop` says so; answers 201 → socket of each, in milliseconds. */
+/** Posts at an even rate until `stop` returns true; returns the time of each post from 201 to socket, in milliseconds. */
 async function postsMeanwhile(setting: Setting, world: World, ear: Counter, round: string, stop: () => boolean): Promise<number[]> {
   const answered = new Map<string, number>();
   const posts: Promise<void>[] = [];
@@ -89,7 +89,7 @@ async function postsMeanwhile(setting: Setting, world: World, ear: Counter, roun
   return [...answered].map(([content, at]) => Math.max(0, (ear.times(content)[0] ?? 0) - at));
 }
 
-/** The least that copies cost: one insertMany of so many documents, as durable as ours, and a PUBLISH for each. */
+/** The minimum cost of copies: one insertMany of as many documents, as durable as the product's, and a PUBLISH for each. */
 async function bareRound(setting: Setting, redis: Redis): Promise<number> {
   const { platform } = setting;
   const began = performance.now();
@@ -107,7 +107,7 @@ async function bareRound(setting: Setting, redis: Redis): Promise<number> {
   return (performance.now() - began) / 1000;
 }
 
-/** A crosspost to 500 targets beside bare writes and publications, and what it does to posts elsewhere. */
+/** A crosspost to 500 targets compared with bare writes and publications, and its effect on posts elsewhere. */
 export async function crosspostRows(bench: Bench): Promise<Row[]> {
   const setting = await openSetting(bench, { api: 1, gateway: 1, worker: 1 });
   const redis = new Redis(setting.config.REDIS_URL);
@@ -120,7 +120,7 @@ export async function crosspostRows(bench: Bench): Promise<Row[]> {
     ears.push(ear, elsewhere);
     const token = `Bearer ${from.ownerToken}`;
     const [ours, bare, busy, calm]: [number[], number[], number[], number[]] = [[], [], [], []];
-    /** Seconds from the 200 to the last copy's event. */
+    /** Seconds from the 200 response to the event of the last copy. */
     const crosspostRound = async (content: string): Promise<number> => {
       const { id } = await call(setting, token, `/channels/${news}/messages`, { content });
       await call(setting, token, `/channels/${news}/messages/${String(id)}/crosspost`);

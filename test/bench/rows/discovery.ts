@@ -7,7 +7,7 @@ const servers = 1_000;
 const categories = ['gaming', 'music', 'education', 'science_tech', 'other'];
 const subjects = ['dragons', 'gardens', 'synthesizers', 'chess', 'astronomy', 'baking', 'trains', 'sketching', 'running', 'poetry'];
 
-/** So many Community servers that are listed, as they are stored. */
+/** Inserts 1,000 listed Community servers in their stored form. */
 async function list({ platform: { db, ids } }: Setting, ownerId: string): Promise<void> {
   const documents = Array.from({ length: servers }, (_, at) => {
     const _id = ids.next();
@@ -36,7 +36,7 @@ async function list({ platform: { db, ids } }: Setting, ownerId: string): Promis
   await db.servers.collection.insertMany(documents as never);
 }
 
-/** Discovery's list and its search at 1,000 listed servers, beside the bare query with the same filter, sort and limit. */
+/** Discovery's list and its search at 1,000 listed servers, compared with the bare query with the same filter, sort and limit. */
 export async function discoveryRows(bench: Bench): Promise<Row[]> {
   const setting = await openSetting(bench, { api: 1, gateway: 0, worker: 0 });
   const load = await openSide('load', {});

@@ -9,7 +9,7 @@ const messages = 6;
 const imagesEach = 10;
 const watchMs = 20;
 
-/** Posts a message with so many images; answers the addresses of its files. */
+/** Posts a message with `count` images; returns the URLs of its files. */
 async function post({ stack }: Setting, world: World, slot: number, image: Buffer, count: number): Promise<string[]> {
   const form = new FormData();
   for (let at = 0; at < count; at++) form.append('files', new Blob([new Uint8Array(image)], { type: 'image/jpeg' }), 'a.jpg');
@@ -20,7 +20,7 @@ async function post({ stack }: Setting, world: World, slot: number, image: Buffe
   return attachments.map((one) => stack.apiUrl() + new URL(one.url).pathname);
 }
 
-/** How long it takes until an image can be seen, in milliseconds, from the beginning of its upload. */
+/** The time until an image can be loaded, in milliseconds from the start of its upload. */
 async function shown(setting: Setting, world: World, image: Buffer): Promise<number> {
   const began = performance.now();
   const [url = ''] = await post(setting, world, 1, image, 1);
@@ -28,7 +28,7 @@ async function shown(setting: Setting, world: World, image: Buffer): Promise<num
   return performance.now() - began;
 }
 
-/** One person's image of 1 megapixel while another account has 60 images of 12 megapixels on the queue, beside the same while it has none. */
+/** The time for one person's image of 1 megapixel while another account has 60 images of 12 megapixels in the queue, compared with an empty queue. */
 export async function fairImageRows(bench: Bench): Promise<Row[]> {
   const setting = await openSetting(bench, { api: 1, gateway: 0, worker: 1 });
   try {

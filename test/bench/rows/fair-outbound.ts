@@ -12,7 +12,7 @@ const messages = 100;
 const images = 60;
 const watchMs = 20;
 
-/** Posts a message; answers its URL. */
+/** Posts a message; returns its URL. */
 async function post({ stack }: Setting, world: World, slot: number, content: string): Promise<string> {
   const url = `${stack.apiUrl()}/api/channels/${world.channelIds[0]}/messages`;
   const headers = { Authorization: `Bot ${world.bots[slot]?.token}`, 'Content-Type': 'application/json' };
@@ -21,7 +21,7 @@ async function post({ stack }: Setting, world: World, slot: number, content: str
   return `${url}/${((await response.json()) as { id: string }).id}`;
 }
 
-/** How long it takes until a message has its preview, in milliseconds. */
+/** The time until a message has its preview, in milliseconds. */
 async function previewed(setting: Setting, world: World, link: string): Promise<number> {
   const began = performance.now();
   const url = await post(setting, world, 1, link);
@@ -32,14 +32,16 @@ async function previewed(setting: Setting, world: World, link: string): Promise<
 
 const imageUrl = ({ config, stack }: Setting, url: string): string => stack.apiUrl() + imageLink(config, url).slice(config.baseUrl.length);
 
-/** How long it takes until an image is there, in milliseconds; it is asked for again while the proxy is busy. */
+/** The time until an image is loaded, in milliseconds; the request is repeated while the proxy is busy. */
 async function loaded(setting: Setting, url: string): Promise<number> {
   const began = performance.now();
   while ((await fetch(imageUrl(setting, url))).status === 503) await pause(watchMs);
   return performance.now() - began;
 }
 
-/** A link's preview while another account's links lead to hosts that never answer, and an image while 60 images of such a host are asked for. */
+/**
+ * The time of a link's preview while another account's links lead to hosts that never answer, and of an image while 60 images of such a host are requested.
+ */
 export async function fairOutboundRows(bench: Bench): Promise<Row[]> {
   const slow: Peer[] = await Promise.all(Array.from({ length: tarpits }, () => startPeer(() => undefined)));
   const png = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(200)]);

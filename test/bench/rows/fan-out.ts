@@ -7,7 +7,7 @@ const sessions = 500;
 const messages = 200;
 const now = (): number => performance.timeOrigin + performance.now();
 
-/** Writes messages that owe their events, as posts do, and wakes the drains. */
+/** Inserts messages with pending events in their outbox, as posts do, and wakes the relay. */
 async function oweMessages(setting: Setting, world: World): Promise<void> {
   const { platform } = setting;
   const content = 'x'.repeat(200);
@@ -26,7 +26,7 @@ async function oweMessages(setting: Setting, world: World): Promise<void> {
   for (const channelId of world.channelIds) platform.nudge('relay-channel', { channelId });
 }
 
-/** Deliveries/s to 500 bots or people on each of so many nodes, beside as many bare sockets. */
+/** Deliveries/s to 500 bots or people on each of `nodes` gateway nodes, compared with the same number of bare sockets. */
 async function fanOutRow(bench: Bench, kind: 'bots' | 'people', nodes: number): Promise<Row> {
   const setting = await openSetting(bench, { api: 1, gateway: nodes, worker: 1 });
   const counts = kind === 'bots' ? { bots: sessions * nodes } : { bots: 1, people: sessions * nodes };
@@ -63,7 +63,7 @@ async function fanOutRow(bench: Bench, kind: 'bots' | 'people', nodes: number): 
   }
 }
 
-/** Deliveries/s to 500 sessions on each of 1 and 2 gateway nodes, beside bare ws: bots and people. */
+/** Deliveries/s to 500 sessions on each of 1 and 2 gateway nodes, for bots and for people, compared with bare ws. */
 export async function fanOutRows(bench: Bench): Promise<Row[]> {
   const rows: Row[] = [];
   for (const kind of ['bots', 'people'] as const) for (const nodes of [1, 2]) rows.push(await fanOutRow(bench, kind, nodes));

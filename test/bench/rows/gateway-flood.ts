@@ -8,7 +8,7 @@ import { paced } from './latency.ts';
 const postsPerSec = 50;
 const floodingSockets = 4;
 
-/** From the request of a message to its event at a bot, p99, while four sockets flood the gateway with pongs, beside the same without them. */
+/** The p99 time from the request of a message to its event at a bot while four sockets flood the gateway with pongs, compared with the same without them. */
 export async function gatewayFloodRow(bench: Bench): Promise<Row[]> {
   const setting = await openSetting(bench, { api: 1, gateway: 1, worker: 1 });
   const world = await makeWorld(setting.platform, { bots: 1, channels: 1 });

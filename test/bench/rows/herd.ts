@@ -12,18 +12,18 @@ import { type Bench, openSetting, openSide } from '../setting.ts';
 
 const [few, many] = [250, 2_000];
 const servers = 20;
-/** In how many of the servers each of the people is, and how many messages came in each server while they were away. */
+/** How many of the servers each person is in, and how many messages arrived in each server while they were disconnected. */
 const [each, missed] = [5, 2];
-/** The most commands of each store that a person may take. */
+/** The maximum number of commands per person in each store. */
 const most = 10;
 
-/** Commands a person. */
+/** Commands per person. */
 interface Cost {
   database: number;
   redis: number;
 }
 
-/** Counts what this process sends to Redis, from now on. */
+/** Counts the commands that this process sends to Redis from now on. */
 function countRedis(): () => number {
   let sent = 0;
   const original = Reflect.get(Redis.prototype, 'sendCommand') as (...args: unknown[]) => unknown;
@@ -34,7 +34,7 @@ function countRedis(): () => number {
   return () => sent;
 }
 
-/** So many people are on a node that is killed, and all resume at once on another, which runs in this process: what it asks the stores. */
+/** Kills a node with `count` people, who all resume at once on another node in this process. Returns how many commands that node sends to the stores. */
 async function herd(bench: Bench, count: number): Promise<Cost> {
   const setting = await openSetting(bench, { api: 1, gateway: 1, worker: 0 }, { TRUST_PROXY: '1' });
   const monitored = new URL(setting.config.MONGODB_URL);
@@ -77,7 +77,9 @@ async function herd(bench: Bench, count: number): Promise<Cost> {
   }
 }
 
-/** Commands a person when 2,000 people resume at once after a node was killed, beside 250. One round: counts do not vary as times do. */
+/**
+ * Commands per person when 2,000 people resume at once after a node was killed, compared with 250. One round is enough, because counts vary less than times.
+ */
 export async function herdRows(bench: Bench): Promise<Row[]> {
   const [small, large] = [await herd(bench, few), await herd(bench, many)];
   const row = (store: keyof Cost): Row =>

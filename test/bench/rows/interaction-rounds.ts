@@ -7,47 +7,47 @@ import type { Bench } from '../setting.ts';
 import { now, type Scene } from './interaction-scene.ts';
 import { paced } from './latency.ts';
 
-/** How uses arrive: at an even pace, whatever becomes of them. */
+/** A load of uses at an even rate, independent of how they are answered. */
 export interface Load {
   perSec: number;
   seconds: number;
 }
 
-/** What came of a load. Latencies in milliseconds from the start of a use, of the applications that answer. */
+/** The result of a load. Latencies in milliseconds from the start of a use, only for applications that answer. */
 export interface Reached {
-  /** How many a second were done, from the first use to the last that was shown. */
+  /** Uses completed per second, from the first use to the last one shown. */
   perSecond: number;
   toEndpoint: number[];
   toScreen: number[];
 }
 
-/** What came of a load on the product. */
+/** The result of a load on the product. */
 export interface Round extends Reached {
-  /** How many uses of applications that answer were never answered on the screen. */
+  /** How many uses of applications that answer were never shown as answered on the screen. */
   unanswered: number;
-  /** From the start of a use to its end on the person's screen, of the applications that hang. */
+  /** From the start of a use to its expiry on the person's screen, in milliseconds, for the applications that hang. */
   toExpiry: number[];
-  /** How many uses of the applications that hang the API took, but the person saw no end of. */
+  /** How many uses of hanging applications the API accepted without the person seeing their end. */
   unended: number;
-  /** The most requests that one endpoint held at once. */
+  /** The most concurrent requests on one endpoint. */
   mostAtOnce: number;
 }
 
-/** A round ends when nothing has come for so long, in milliseconds: what is missing then is counted as missing. */
+/** A round ends when nothing has arrived for this time, in milliseconds; uses that have not ended by then count as missing. */
 const silenceMs = 10_000;
 
 interface Use {
   app: number;
   at: number;
-  /** What the API answered: 202, or 0 for nothing at all. */
+  /** The status of the API's response, 202 if it was accepted; 0 if there was no response. */
   status: number;
-  /** The interaction's id, empty when the use was refused. */
+  /** The interaction's id; empty if the use was refused. */
   id: string;
 }
 
 const agent = new Agent({ keepAlive: true });
 
-/** Sends one use; resolves when it is answered. Never rejects. */
+/** Sends one use; resolves when it is answered or has failed. Never rejects. */
 function send(url: string, token: string, app: number): Promise<Use> {
   const use: Use = { app, at: now(), status: 0, id: '' };
   return new Promise((resolve) => {
@@ -77,14 +77,16 @@ const tally = (words: readonly string[]): string => {
 const ms = (values: readonly number[]): string =>
   values.length ? `p50 ${percentile(values, 0.5).toFixed(0)} ms, p99 ${percentile(values, 0.99).toFixed(0)} ms` : 'none';
 
-/** How many a second of what began at `at` and was shown at `shownAt`; never more than were offered. */
+/** Uses per second from the first `at` to the last `shownAt`; never more than were offered. */
 const rateOf = (done: readonly { at: number; shownAt: number }[], { seconds }: Load): number => {
   const began = done.reduce((least, { at }) => Math.min(least, at), Number.POSITIVE_INFINITY);
   const ended = done.reduce((most, { shownAt }) => Math.max(most, shownAt), 0);
   return done.length / Math.max(seconds, (ended - began) / 1000);
 };
 
-/** Uses commands, the first `hung` applications hanging, and waits until the person has seen the end of each. */
+/**
+ * Uses commands while the endpoints of the first `hung` applications hang, and waits until the person has seen the end of each use or nothing more arrives.
+ */
 export async function ourRound(bench: Bench, scene: Scene, load: Load, hung: number): Promise<Round> {
   const { setting, world, endpoints, paths, invokes, screen } = scene;
   await endpoints.ask({ kind: 'begin', hanging: paths.slice(0, hung) });

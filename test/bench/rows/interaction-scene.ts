@@ -6,34 +6,34 @@ import { makeCertificate } from '../../harness/certificate.ts';
 import { makeWorld, type World } from '../../harness/world.ts';
 import { type Bench, openSetting, openSide, type Setting, type Side } from '../setting.ts';
 
-/** When the person saw what of each interaction, by its id. */
+/** When the person saw which event of each interaction, by interaction id. */
 export interface Screen {
   answered: Map<string, number>;
   expired: Map<string, number>;
   messages: Map<string, number>;
-  /** When anything came last. */
+  /** When the last of these events arrived. */
   lastAt: number;
 }
 
-/** The product with applications that have endpoints, a person who looks, and the bare process. Applications take turns, one use each. */
+/** The product with applications that have endpoints, a person who watches, and the bare process. The applications are used in turn. */
 export interface Scene {
   setting: Setting;
   world: World;
   endpoints: Side;
   bare: Side;
-  /** Where the endpoints are, such as `https://127.0.0.1:8443`, and the path of each application's. */
+  /** The origin of the endpoints, such as `https://127.0.0.1:8443`, and the path of each application's endpoint. */
   origin: string;
   paths: readonly string[];
-  /** The route that uses each application's command, in a channel of its own. */
+  /** The URL that uses each application's command, each in a separate channel. */
   invokes: readonly string[];
   screen: Screen;
   close(): Promise<void>;
 }
 
-/** Unix milliseconds with fractions, the same in every process of the bench. */
+/** Unix milliseconds with fractions, comparable in all processes of the bench. */
 export const now = (): number => performance.timeOrigin + performance.now();
 
-/** Sets each application's endpoint and its command; answers the route that uses it, one channel each. */
+/** Sets each application's endpoint and command; returns the URLs that use the commands, each in a separate channel. */
 async function makeCommands({ platform, stack }: Setting, world: World, urlOf: (at: number) => string): Promise<string[]> {
   const routes: string[] = [];
   for (const [at, bot] of world.bots.entries()) {
@@ -50,7 +50,7 @@ async function makeCommands({ platform, stack }: Setting, world: World, urlOf: (
   return routes;
 }
 
-/** Notes what the person sees of interactions; an endpoint's message is the interaction's id. */
+/** Records what the person sees of interactions; the content of an endpoint's message is the interaction's id. */
 function look(screen: Screen, { t, d }: Dispatch): void {
   const at = now();
   if (t === 'MESSAGE_CREATE') screen.messages.set(String(d.content), at);
@@ -60,7 +60,7 @@ function look(screen: Screen, { t, d }: Dispatch): void {
   screen.lastAt = at;
 }
 
-/** Starts one process of each role, so many applications with an endpoint each, and a person with a gateway session. */
+/** Starts one process of each role, `applications` applications with an endpoint each, and a person with a gateway session. */
 export async function openScene(bench: Bench, applications: number): Promise<Scene> {
   const { key, cert } = makeCertificate(['127.0.0.1']);
   const folder = await mkdtemp(join(tmpdir(), 'parlance-bench-ca-'));

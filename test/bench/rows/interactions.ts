@@ -5,21 +5,21 @@ import { bareRound, type Load, ourRound, type Reached, type Round } from './inte
 import { openScene, type Scene } from './interaction-scene.ts';
 
 const applications = 20;
-/** How many of them hang, when some do: a fifth. */
+/** How many of them hang in the rounds with hanging endpoints: a fifth. */
 const hung = 4;
-/** What is asked for, and the paces tried below it, for a machine that does less. */
+/** The load to reach, and lower rates to try on a slower machine. */
 const asked: Load = { perSec: 250, seconds: 20 };
 const paces = [20, 30, 45, 60, 80, 100, 125, 160, 200, asked.perSec];
-/** A pace is carried when every use is answered and nearly all are in so long, in milliseconds. */
+/** A machine sustains a rate if every use is answered, 99 of 100 within this time, in milliseconds. */
 const carriedMs = 1_000;
-/** Our own aims, in milliseconds: the pages name none. */
+/** The bench's own aims, in milliseconds; the documentation defines none. */
 const aims = { toEndpoint: 250, toScreen: 500 };
 const expirySeenMs = 3_500;
 
 const at = (rounds: readonly Reached[], to: keyof typeof aims, share: number): number[] =>
   rounds.map((round) => percentile(round[to], share));
 
-/** The fastest of the paces that this machine carries; tries them upwards, as what is beyond takes long to recover from. */
+/** The highest of the rates that this machine sustains. Tries them upwards, because the product recovers slowly from a higher rate. */
 async function carriedPace(bench: Bench, scene: Scene): Promise<number> {
   let carried = paces[0] as number;
   for (const perSec of paces) {
@@ -30,7 +30,7 @@ async function carriedPace(bench: Bench, scene: Scene): Promise<number> {
   return carried;
 }
 
-/** A row of what has to be one number in every round. */
+/** A row of a count that must meet the aim in every round. */
 const countRow = (name: string, counts: readonly number[], aim: string, met: (count: number) => boolean): Row => ({
   name,
   unit: 'uses',
@@ -66,14 +66,14 @@ function latencyRows(load: Load, ours: readonly Round[], bare: readonly Reached[
 }
 
 /**
- * Uses of commands of 20 applications with an Interactions Endpoint each: use → endpoint and use → the person's screen beside what cannot be avoided, and the
- * same with a fifth of the endpoints hanging (docs/guarantees.md#p7-visible-expiry, docs/guarantees.md#p11-bounded-resources). At 250/s, or at the fastest pace
- * that this machine carries; the first row says what became of 250/s.
+ * Uses of commands of 20 applications with an Interactions Endpoint each: the time from use to endpoint and from use to the person's screen, compared with the
+ * bare process, and the same while a fifth of the endpoints hang (docs/guarantees.md#p7-visible-expiry, docs/guarantees.md#p11-bounded-resources). Runs at
+ * 250/s, or at the highest rate that this machine sustains; the first row shows the result of 250/s.
  */
 export async function interactionRows(bench: Bench): Promise<Row[]> {
   const scene = await openScene(bench, applications);
   try {
-    await ourRound(bench, scene, { perSec: 20, seconds: 15 }, 0); // warms up: the code of four processes is compiled by then
+    await ourRound(bench, scene, { perSec: 20, seconds: 15 }, 0); // warm-up, which compiles the code of four processes
     const load: Load = { ...asked, perSec: await carriedPace(bench, scene) };
     const [ours, bare, hanging]: [Round[], Reached[], Round[]] = [[], [], []];
     for (let i = 0; i < bench.rounds; i++) {

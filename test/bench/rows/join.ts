@@ -16,19 +16,19 @@ const sizes = [50, 5_000] as const;
 const joins = 20;
 const reads = new Set(['find', 'aggregate', 'count', 'distinct', 'getMore']);
 
-/** What one join costs: reads of the database and commands of Redis. */
+/** The cost of one join: reads from the database and Redis commands. */
 interface Cost {
   reads: number;
   commands: number;
 }
 
-/** How many commands Redis has run. */
+/** How many commands Redis has run so far. */
 async function commandsOf(redis: Redis): Promise<number> {
   const stats = await redis.info('commandstats');
   return [...stats.matchAll(/:calls=(\d+)/g)].reduce((sum, [, calls]) => sum + Number(calls), 0);
 }
 
-/** A bot that resolves `joined` at each MEMBER_ADD. */
+/** A bot that calls `onJoin` at each MEMBER_ADD. */
 function connectWitness(url: string, token: string, onJoin: () => void): Promise<WebSocket> {
   return new Promise((resolve, reject) => {
     const socket = new WebSocket(url, { perMessageDeflate: false });
@@ -42,7 +42,9 @@ function connectWitness(url: string, token: string, onJoin: () => void): Promise
   });
 }
 
-/** What a join costs with so many online, in rounds. All roles run in this process, without the sweeps, so that what they ask can be counted. */
+/**
+ * The cost of a join with `online` members online, for each round. All roles run in this process, without the sweeps, so that their commands can be counted.
+ */
 async function costsWith(bench: Bench, online: number): Promise<Cost[]> {
   const setting = await openSetting(bench, { api: 0, gateway: 0, worker: 0 });
   const mongo = new URL(setting.env.MONGODB_URL ?? '');
@@ -98,7 +100,7 @@ async function costsWith(bench: Bench, online: number): Promise<Cost[]> {
         await arrived;
       }
       const [readAfter, commandsAfter, tookMs] = [read, await commandsOf(redis), performance.now() - began];
-      // As much time without a join: what the roles do anyway.
+      // The same time without a join, to subtract the work that the roles do anyway.
       await new Promise((resolve) => setTimeout(resolve, tookMs));
       const idle: Cost = { reads: read - readAfter, commands: (await commandsOf(redis)) - commandsAfter };
       if (round === 0) continue; // the first round warms up
@@ -120,7 +122,7 @@ async function costsWith(bench: Bench, online: number): Promise<Cost[]> {
   }
 }
 
-/** What one join costs the stores in a server with 5,000 online, beside one with 50. */
+/** The cost of one join for the stores in a server with 5,000 members online, compared with 50. */
 export async function joinRows(bench: Bench): Promise<Row[]> {
   const [few, many] = [await costsWith(bench, sizes[0]), await costsWith(bench, sizes[1])];
   const name = `one join, ${sizes[1].toLocaleString('en')} online beside ${sizes[0]}`;

@@ -8,7 +8,7 @@ import { type Bench, openSetting, openSide, type Setting } from '../setting.ts';
 const postsPerSec = 200;
 const bots = 20;
 
-/** Acts `count` times at an even pace, whatever becomes of it. */
+/** Calls `act` `count` times at an even rate, without waiting for its effect. */
 export async function paced(count: number, perSec: number, act: (n: number) => void): Promise<void> {
   const began = performance.now();
   for (let n = 0; n < count; n++) {
@@ -30,7 +30,7 @@ interface Latencies {
 
 const shares = (latencies: number[]): Latencies => ({ p50: percentile(latencies, 0.5), p99: percentile(latencies, 0.99) });
 
-/** PUBLISH → ws send → socket, nothing between. */
+/** The minimum: PUBLISH → ws send → socket, with nothing in between. */
 async function bareRound(bench: Bench, sockets: WebSocket[], redis: Redis): Promise<Latencies> {
   const count = postsPerSec * bench.seconds;
   const sentAt = new Map<number, number>();
@@ -48,7 +48,7 @@ async function bareRound(bench: Bench, sockets: WebSocket[], redis: Redis): Prom
   return shares(latencies);
 }
 
-/** From the answer of the POST to the event at each bot. */
+/** From the response of the POST to the event at each bot. */
 async function ourRound(
   bench: Bench,
   setting: Setting,
@@ -113,7 +113,7 @@ async function commandRound(
   return shares(latencies);
 }
 
-/** 201 → socket at 200 posts/s × 20 bots beside bare PUBLISH → ws send, and the use of a command → INTERACTION_CREATE. */
+/** 201 → socket at 200 posts/s × 20 bots, compared with bare PUBLISH → ws send, and the use of a command → INTERACTION_CREATE. */
 export async function latencyRows(bench: Bench): Promise<Row[]> {
   const setting = await openSetting(bench, { api: 1, gateway: 1, worker: 1 });
   const world = await makeWorld(setting.platform, { bots, channels: 8 });

@@ -7,7 +7,7 @@ import { type Bench, openSetting, openSide } from '../setting.ts';
 const total = 200_000;
 const channels = 100;
 
-/** List 50 messages from 200,000 in 100 channels, beside the bare find with the same filter, sort and limit. */
+/** Lists 50 messages of 200,000 in 100 channels, compared with the bare find with the same filter, sort and limit. */
 export async function listRows(bench: Bench): Promise<Row[]> {
   const setting = await openSetting(bench, { api: 1, gateway: 0, worker: 0 });
   const world = await makeWorld(setting.platform, { bots: 20, channels });

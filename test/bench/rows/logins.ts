@@ -5,10 +5,10 @@ import { figure, percentile, type Row } from '../report.ts';
 import { type Bench, openSetting, type Setting } from '../setting.ts';
 
 const attackers = 400;
-/** How long an attacker waits after an answer, in milliseconds: as long as the answer tells them to. */
+/** How long an attacker waits after a response, in milliseconds: as long as the response requests. */
 const againMs = 2_000;
 const fileBytes = 64 * 1024;
-/** How many times slower a victim may be beside the attack. */
+/** How many times slower a victim's request may be during the attack. */
 const mostTimes = 10;
 
 interface Request {
@@ -34,7 +34,7 @@ const post = ({ channelIds, bots }: World): Request => ({
   headers: { Authorization: `Bot ${bots[1]?.token}`, 'Content-Type': 'application/json', 'X-Forwarded-For': '203.0.113.2' },
   body: JSON.stringify({ content: 'a message of a usual length, as people write them' }),
 });
-/** A try to log in as a name of its own from an address of its own. */
+/** A login attempt; each `at` has its own username and address. */
 const login = (at: number): Request => ({
   path: '/api/auth/login',
   headers: { 'Content-Type': 'application/json', 'X-Forwarded-For': `198.18.${at >> 8}.${at & 255}` },
@@ -51,7 +51,7 @@ const send = (agent: Agent, url: string, { path, headers, body }: Request): Prom
     sent.end(body);
   });
 
-/** Latencies of one client that sends `what` again and again for so long, in milliseconds; what is not answered 201 is counted. */
+/** The latencies of one client that sends `what` repeatedly for `seconds` seconds, in milliseconds. Counts responses other than 201 in `failed`. */
 async function watch(url: string, what: Request, seconds: number, failed: { count: number }): Promise<number[]> {
   const agent = new Agent({ keepAlive: true });
   const latencies: number[] = [];
@@ -65,7 +65,7 @@ async function watch(url: string, what: Request, seconds: number, failed: { coun
   return latencies;
 }
 
-/** Sends 400 log-ins at once, each from an address of its own, and each again two seconds after its answer, until `stop`. */
+/** Sends 400 concurrent logins, each from a different address. Each repeats two seconds after its response, until `stop` is called. */
 function attack(url: string): { stop: () => Promise<void> } {
   const agent = new Agent({ keepAlive: true });
   let next = 0;
@@ -91,7 +91,7 @@ async function round({ stack }: Setting, what: readonly Request[], seconds: numb
   return latencies.map((one) => percentile(one, 0.99));
 }
 
-/** How long uploads and posts take beside 400 log-ins from 400 addresses, and without them. */
+/** The time of uploads and posts during 400 logins from 400 addresses, compared with the time without them. */
 export async function loginRows(bench: Bench): Promise<Row[]> {
   const setting = await openSetting(bench, { api: 1, gateway: 0, worker: 0 }, { TRUST_PROXY: '1', STORE_PATIENCE: '20' });
   const figures: [beside: number[], alone: number[]][] = [

@@ -5,7 +5,7 @@ import { victimRow } from '../victim.ts';
 
 const members = 20_000;
 
-/** What others wait for a list of messages while 10 and 64 accounts read the members of a server of 20,000, beside what they wait without them. */
+/** The latency of message lists while 10 and 64 other accounts read the members of a server of 20,000, compared with the latency without them. */
 export async function memberRows(bench: Bench): Promise<Row[]> {
   const setting = await openSetting(bench, { api: 1, gateway: 0, worker: 0 });
   const sides = await Promise.all([openSide('load', {}), openSide('load', {})]);

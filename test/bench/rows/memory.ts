@@ -7,13 +7,13 @@ import { multipleRow, type Row } from '../report.ts';
 import { type Bench, openSetting, openSide, type Side } from '../setting.ts';
 
 const sessions = 2_000;
-/** So many are connected before the first weighing. */
+/** How many clients are connected before the first measurement. */
 const before = 500;
-/** How long the sockets idle before they are weighed, a heartbeat or two, in milliseconds. */
+/** How long the sockets idle before a measurement, in milliseconds: one or two heartbeats. */
 const idleMs = 8_000;
 const collector = new URL(`../bare/collect${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url).href;
 
-/** What a process keeps in memory after a collection, in bytes. */
+/** The memory of a process after a garbage collection, in bytes. */
 async function weigh(dir: string, pid: number): Promise<number> {
   const file = join(dir, String(pid));
   await rm(file, { force: true });
@@ -26,8 +26,8 @@ async function weigh(dir: string, pid: number): Promise<number> {
 }
 
 /**
- * What a connection more costs a process, in kB. `connect` connects clients number `from` to `to`, `close` closes all. All connect once before the first weighing, as
- * the code that is compiled for them costs half as much as they do.
+ * The memory that one more connection costs a process, in kB. `connect` connects the clients numbered `from` to `to`; `close` closes all. All clients connect
+ * once before the first measurement, because the code that is compiled for them takes half as much memory as they do.
  */
 async function costOf(
   dir: string,
@@ -46,7 +46,7 @@ async function costOf(
   return ((await weigh(dir, pid)) - first) / sessions / 1024;
 }
 
-/** Memory of an idle session of a bot or person: what V8 keeps of each of 2,000 on a gateway, beside as many bare sockets. */
+/** Memory of an idle session of a bot or person: what V8 keeps for each of 2,000 on a gateway, compared with the same number of bare sockets. */
 export async function memoryRow(bench: Bench): Promise<Row[]> {
   const dir = await mkdtemp(join(tmpdir(), 'parlance-bench-memory-'));
   const collecting = { NODE_OPTIONS: `--import ${collector}`, MEMORY_DIR: dir };

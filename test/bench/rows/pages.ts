@@ -10,24 +10,24 @@ import { aboveRow, type Row } from '../report.ts';
 import { type Bench, openSetting } from '../setting.ts';
 import { paced } from './latency.ts';
 
-/** Messages of the channel that is looked at, and how many arrive in it each second. */
+/** The number of messages in the measured channel, and how many arrive in it per second. */
 const loaded = 5_000;
 const perSec = 50;
 
-/** A person at a site, in a browser. */
+/** A logged-in person in a browser. */
 interface Visitor {
   browser: Browser;
   origin: string;
   token: string;
 }
 
-/** What is visited, and what tells that it is there. */
+/** A page to visit, and how to detect that it is there. */
 interface Visit {
   path: string;
   ready: (page: Page) => Promise<void>;
 }
 
-/** A window of a browser that has seen nothing yet; the person is logged in. */
+/** A new window with an empty cache, in which the person is logged in. */
 async function freshWindow({ browser, origin, token }: Visitor): Promise<{ context: BrowserContext; page: Page }> {
   const context = await browser.newContext({ baseURL: origin, viewport: { width: 1280, height: 800 } });
   context.setDefaultTimeout(120_000);
@@ -35,7 +35,7 @@ async function freshWindow({ browser, origin, token }: Visitor): Promise<{ conte
   return { context, page: await context.newPage() };
 }
 
-/** Compressed kilobytes of script that a first visit of `path` loads until `ready`. */
+/** Kilobytes of compressed script that a first visit to `path` loads until `ready` resolves. */
 async function scriptBytes(visitor: Visitor, { path, ready }: Visit): Promise<number> {
   const { context, page } = await freshWindow(visitor);
   const cdp = await context.newCDPSession(page);
@@ -52,7 +52,7 @@ async function scriptBytes(visitor: Visitor, { path, ready }: Visit): Promise<nu
   return bytes / 1000;
 }
 
-/** Milliseconds from asking for a page to what `ready` waits for, in a browser that has seen nothing. */
+/** Milliseconds from the request for a page until `ready` resolves, with an empty cache. */
 async function coldLoad(visitor: Visitor, { path, ready }: Visit): Promise<number> {
   const { context, page } = await freshWindow(visitor);
   const began = performance.now();
@@ -63,7 +63,7 @@ async function coldLoad(visitor: Visitor, { path, ready }: Visit): Promise<numbe
   return took;
 }
 
-/** The least a page can do: one file of HTML whose script fetches 50 messages and writes them down. */
+/** The minimum for a page: one HTML file whose script fetches 50 messages and shows them. */
 async function startBarePage(messages: unknown): Promise<{ origin: string; close(): void }> {
   const html = `<!doctype html><title>bare</title><ul id="list"></ul><textarea aria-label="Message"></textarea><script type="module">
     for (const one of await (await fetch('/messages')).json()) {
@@ -100,12 +100,12 @@ async function loadAll(page: Page): Promise<void> {
   await list.press('End');
 }
 
-/** How many tasks of the page took longer than 50 ms while messages arrived. */
+/** How many tasks of the page take longer than 50 ms while messages arrive. */
 async function longTasks(bench: Bench, page: Page, words: (n: number) => string, send: (content: string) => void): Promise<number> {
   await page.evaluate('window.tasks = 0');
   const count = perSec * bench.seconds;
   await paced(count, perSec, (n) => send(words(n)));
-  // A locator would look through the page in every frame, and be what takes long.
+  // A locator would search the page in every frame and cause long tasks itself.
   const shown = `document.querySelector('.message-rows')?.textContent?.includes(${JSON.stringify(words(count - 1))})`;
   while (!(await page.evaluate<boolean>(shown))) await setTimeout(500);
   return page.evaluate<number>('window.tasks');
@@ -167,7 +167,7 @@ async function measure(bench: Bench, browser: Browser, world: World, origin: str
   ];
 }
 
-/** What browsers get: bytes of script, a cold load beside a page that only writes messages down, and long tasks while messages arrive. */
+/** Costs for browsers: bytes of script, a cold load compared with a page that only shows messages, and long tasks while messages arrive. */
 export async function pageRows(bench: Bench): Promise<Row[]> {
   const executablePath = findChromium();
   if (!executablePath) {

@@ -7,10 +7,12 @@ const held = 10;
 const overwrites = 20;
 const checks = 200_000;
 
-/** Ids as they are: of one width, alike at the beginning. */
+/** Realistic ids: all of the same length and with the same beginning. */
 const id = (at: number): string => `12345678901${String(10_000_000 + at * 7919)}`;
 
-/** A member with ten of a hundred roles, and a channel with twenty overwrites: half of them the member's. */
+/**
+ * A member with ten of a hundred roles, and a channel with twenty overwrites: for everyone, for five of the member's roles, for other roles, for the member.
+ */
 function scene(): { server: ServerRules; member: MemberRules; channel: Overwrite[] } {
   const server = {
     _id: id(0),
@@ -22,13 +24,15 @@ function scene(): { server: ServerRules; member: MemberRules; channel: Overwrite
   const changed = [server._id, ...mine.slice(0, held / 2), ...others, id(5_000)];
   return {
     server,
-    // A copy of each id, as documents of the database hold: text that is equal, not the same.
+    // Each id is a copy, as in documents from the database: an equal string in a different object.
     member: { userId: id(5_000), roles: mine.map((one) => Buffer.from(one).toString()) },
     channel: changed.map((one, at) => ({ id: Buffer.from(one).toString(), allow: 1 << (at % 5), deny: 1 << (5 + (at % 6)) })),
   };
 }
 
-/** Permission checks/s of the one pure function, beside a bare loop of the same bit operations on what concerns the member, looked up beforehand. */
+/**
+ * Permission checks/s of `permissionsOf`, compared with a bare loop of the same bit operations on the roles and overwrites that apply, looked up beforehand.
+ */
 export async function permissionRows(bench: Bench): Promise<Row[]> {
   const { server, member, channel } = scene();
   const mine = new Set(member.roles);

@@ -3,7 +3,7 @@ import type { LoadResult } from '../bare/load.ts';
 import { figure, type Row, shareRow } from '../report.ts';
 import { type Bench, openSetting, openSide } from '../setting.ts';
 
-/** POST message at 1 and 32 clients, a worker and 20 bots running, beside the bare stack: one insert and one PUBLISH. */
+/** POST message at 1 and 32 clients with a worker and 20 bots running, compared with the bare stack: one insert and one PUBLISH. */
 export async function postRows(bench: Bench): Promise<Row[]> {
   const setting = await openSetting(bench, { api: 1, gateway: 1, worker: 1 });
   const world = await makeWorld(setting.platform, { bots: 20, channels: 8 });

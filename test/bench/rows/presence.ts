@@ -6,16 +6,16 @@ import { type Bench, openSetting, openSide, type Setting } from '../setting.ts';
 const online = 5_000;
 const watchers = 50;
 const changes = 4;
-/** How long frames that nobody should get are waited for after a change has arrived, in milliseconds. */
+/** How long to wait for unexpected frames after a change has arrived, in milliseconds. */
 const settleMs = 500;
 
 interface Watcher {
-  /** How many frames about the subject came. */
+  /** How many frames about the watched account arrived. */
   frames: number;
   socket: WebSocket;
 }
 
-/** A session that watches an account; resolves when the gateway has answered. `onFrame` is called at each presence. */
+/** Opens a session that watches an account; resolves when the gateway has confirmed it. Calls `onFrame` at each presence update. */
 function watch(url: string, token: string, accountId: string, onFrame: () => void): Promise<Watcher> {
   return new Promise((resolve, reject) => {
     const socket = new WebSocket(url, { perMessageDeflate: false });
@@ -42,7 +42,7 @@ async function setStatus(setting: Setting, token: string, status: string): Promi
   await answer.arrayBuffer();
 }
 
-/** How many frames one presence change sends in a server with 5,000 members online, of whom 50 watch the account. */
+/** How many frames one presence change causes in a server with 5,000 members online, of whom 50 watch the account. */
 export async function presenceRow(bench: Bench): Promise<Row[]> {
   const setting = await openSetting(bench, { api: 1, gateway: 1, worker: 1 }, { HEARTBEAT_INTERVAL_MS: '300000' });
   const swarm = await openSide('swarm', {});

@@ -30,7 +30,7 @@ function connect(
     socket.on('error', reject);
     socket.on('close', (code, reason) => reject(new Error(`closed with ${code} ${reason.toString()} before ${until}`)));
     socket.on('message', (data: Buffer) => {
-      if (data.includes('"t":"MESSAGE_CREATE"')) return; // the bench does not pay for what a bot does with its events
+      if (data.includes('"t":"MESSAGE_CREATE"')) return; // not parsed, because a bot's own work is not measured
       const frame = JSON.parse(data.toString()) as Frame;
       if (frame.op === 10) {
         began = performance.now();
@@ -41,21 +41,21 @@ function connect(
   });
 }
 
-/** Where a client resumes: on the node that its socket was on, on one that serves other members of its servers, or on one that knows nothing of them. */
+/** The node on which a client resumes: the one that its socket was on, one that serves other members of its servers, or one that serves none of them. */
 const nodes = {
   'the node it left': { node: 0, servesOthers: false },
   'a node that serves others there': { node: 1, servesOthers: true },
   'a node that is new there': { node: 1, servesOthers: false },
 };
 
-/** Bots that were away while 1,000 events came in so many servers of theirs: their resume, from RESUME to RESUMED, beside reading their logs alone. */
+/** Resumes of bots that missed 1,000 events in `places` servers: the time from RESUME to RESUMED, compared with only reading the logs. */
 async function resumePlaces(bench: Bench, places: number): Promise<Row[]> {
   const setting = await openSetting(bench, { api: 1, gateway: 2, worker: 0 });
   const silent = createLog('bench', 'silent');
   const [worker, gateway] = await Promise.all([openWorkerPlatform(setting.config, silent), openGatewayPlatform(setting.config, silent)]);
   const ignore = { onEntry: () => undefined, onControl: () => undefined, onInterrupted: () => undefined };
   const log = await gateway.listen('bench', ignore);
-  /** The time of one resume of a bot with servers of its own, and that of the reading. */
+  /** The time of one resume of a bot in new servers, and the time of only reading their logs. */
   const round = async (bot: BenchBot, other: BenchBot, { node, servesOthers }: Where): Promise<[ours: number, limit: number]> => {
     const members = [bot, other].map(({ id }) => ({ id, bot: true }));
     const servers = await makeServers(
@@ -69,7 +69,7 @@ async function resumePlaces(bench: Bench, places: number): Promise<Row[]> {
       const payload = JSON.stringify({ id: worker.ids.next(), channelId, serverId, content: 'x'.repeat(500) });
       await worker.append(serverPlace(serverId), [{ id: worker.ids.next(), name: 'MESSAGE_CREATE', payload, channelId }]);
     };
-    // The bot was there for an event of each place, as usual.
+    // The bot first receives one event of each place, as is usual.
     const received = new Promise<string>((resolve) => {
       let count = 0;
       socket.on('message', (data: Buffer) => {

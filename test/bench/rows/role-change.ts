@@ -9,7 +9,7 @@ const people = 250;
 const changes = 10;
 const now = (): number => performance.timeOrigin + performance.now();
 
-/** So many people in the world's server, by direct writes. Answers their sessions' tokens. */
+/** Adds 250 people to the world's server by direct writes. Returns their session tokens. */
 async function addPeople({ platform: { db, ids } }: Setting, { serverId }: World): Promise<string[]> {
   const createdAt = new Date();
   const made = Array.from({ length: people }, () => ({ id: ids.next(), tokenId: ids.next() })).map((one) => ({
@@ -37,7 +37,7 @@ async function addPeople({ platform: { db, ids } }: Setting, { serverId }: World
   return made.map(({ token }) => token);
 }
 
-/** Gives every member of the world's server but its owner one role, and takes View Channel from `@everyone` in one channel. Answers the role's id. */
+/** Gives every member of the world's server except its owner one role, and lets `@everyone` view only the second channel. Returns the role's id. */
 async function hideFirstChannel({ platform: { db, ids } }: Setting, { serverId, ownerId, channelIds }: World): Promise<string> {
   const id = ids.next();
   const role = { color: null, hoist: false, permissions: 0, botId: null };
@@ -52,16 +52,16 @@ async function hideFirstChannel({ platform: { db, ids } }: Setting, { serverId, 
   return id;
 }
 
-/** Waits until nothing of a channel's messages is still to be delivered. */
+/** Waits until no message of a channel has pending events. */
 async function delivered({ platform: { db } }: Setting, channelId: string): Promise<void> {
   while (await db.messages.collection.findOne({ channelId, obAt: { $exists: true } }))
     await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
 /**
- * A role that gains and loses View Channel, held by 500 sessions of one gateway node, half of them bots': from the PATCH's answer until the last hears a message
- * that was posted then, beside a message without such a change, and how many still hear one that was posted after they lost it. Beside publishing one event to
- * 500 bare sockets.
+ * A role that gains and loses View Channel, held by 500 sessions on one gateway node, half of them bots. Measures the time from the PATCH response until the
+ * last session receives a message posted then, the same time for a message without such a change, and how many sessions still receive a message that was
+ * posted after they lost the permission. The limit is publishing one event to 500 bare sockets.
  */
 export async function roleChangeRows(bench: Bench): Promise<Row[]> {
   const setting = await openSetting(bench, { api: 1, gateway: 1, worker: 1 });
@@ -105,7 +105,7 @@ export async function roleChangeRows(bench: Bench): Promise<Row[]> {
       await show(0);
       const late = await post(hidden);
       await delivered(setting, hidden);
-      await everybodyHeard(await post(open)); // what was sent to anybody before came before it
+      await everybodyHeard(await post(open)); // a session receives in order, so everything sent earlier has arrived
       const { sessions } = await hearers.ask<{ sessions: number }>({ kind: 'heard', mark: late });
       const one = await bareRound();
       if (i === 0) continue; // the first round warms up

@@ -9,7 +9,7 @@ const channels = 200;
 const roles = 100;
 const members = 10_000;
 
-/** Gives the world's server so many roles, its bot ten of them, and each channel overwrites for some. */
+/** Adds 100 roles to the world's server, gives its bot ten of them, and gives each channel overwrites for some. */
 async function furnish({ platform: { db, ids } }: Setting, world: World): Promise<void> {
   const more = Array.from(
     { length: roles },
@@ -25,7 +25,10 @@ async function furnish({ platform: { db, ids } }: Setting, world: World): Promis
     await db.channels.collection.updateOne({ _id: _id as never }, { $set: { overwrites: overwrites(at) } });
 }
 
-/** The full Server with 200 channels and 100 roles, and a page of 1,000 members of 10,000, beside the bare finds of the documents that each is made of and their JSON. */
+/**
+ * The full Server with 200 channels and 100 roles, and a page of 1,000 of 10,000 members, compared with bare finds of their documents and encoding these as
+ * JSON.
+ */
 export async function serverRows(bench: Bench): Promise<Row[]> {
   const setting = await openSetting(bench, { api: 1, gateway: 0, worker: 0 });
   const load = await openSide('load', {});

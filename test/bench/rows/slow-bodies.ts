@@ -6,10 +6,10 @@ import { type Bench, openSetting, type Setting } from '../setting.ts';
 
 const multipart = 'multipart/form-data; boundary=xyz';
 const part = '--xyz\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\n';
-/** How long the victim is measured at most in one round; a request that is not done by then counts with this time. */
+/** The maximum time of one of the victim's requests; a request that is not done by then counts with this time. */
 const mostMs = 60_000;
 
-/** A request: where to, what it sends, and from which address. */
+/** A request: its URL, headers, body and source address. */
 interface Sent {
   url: string;
   headers: Record<string, string>;
@@ -17,7 +17,7 @@ interface Sent {
   from: string;
 }
 
-/** Sends a whole request again until it is taken, as a client that follows Retry-After does. Answers after how many milliseconds it was. */
+/** Sends a whole request repeatedly until it is accepted, as a client that follows Retry-After does. Returns the total time in milliseconds. */
 async function timeOf({ url, headers, body, from }: Sent): Promise<number> {
   const began = performance.now();
   const passed = (): number => performance.now() - began;
@@ -39,7 +39,7 @@ async function timeOf({ url, headers, body, from }: Sent): Promise<number> {
   return mostMs;
 }
 
-/** Requests whose body never ends: one byte at once, and one more each 10 s. Each that ends is begun again, until `stop`. */
+/** Sends requests whose body never ends: one byte at once, and one more every 10 s. Each request that ends is started again, until `stop` is called. */
 function attack(all: readonly Omit<Sent, 'body'>[]): { stop: () => void } {
   let running = true;
   const open = new Set<ClientRequest>();
@@ -66,7 +66,7 @@ function attack(all: readonly Omit<Sent, 'body'>[]): { stop: () => void } {
   };
 }
 
-/** 99 of 100 of the victim's requests, one after another for `bench.seconds`, without and with the attack beside them. */
+/** The p99 time of the victim's requests, sent one after another for `bench.seconds`, without and with the attack. */
 async function row(bench: Bench, name: string, victim: Sent, attackers: readonly Omit<Sent, 'body'>[]): Promise<Row> {
   const measure = async (): Promise<number> => {
     const until = performance.now() + bench.seconds * 1000;
@@ -100,8 +100,8 @@ async function hooksOf({ stack }: Setting, world: World, count: number): Promise
 }
 
 /**
- * A victim's code-host deliveries beside 48 one-byte bodies to 12 webhooks of another server, and a victim's uploads beside 40 one-byte uploads of four
- * accounts. Victim and attackers have addresses of their own.
+ * A victim's code-host deliveries during 48 one-byte bodies to 12 webhooks of another server, and a victim's uploads during 40 one-byte uploads of four
+ * accounts. Victim and attackers have different addresses.
  */
 export async function slowBodyRows(bench: Bench): Promise<Row[]> {
   const setting = await openSetting(bench, { api: 1, gateway: 0, worker: 0 });

@@ -13,7 +13,7 @@ const watchMs = 20;
 const residentMb = async (pid: number): Promise<number> =>
   Number(/VmRSS:\s+(\d+)/.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
 
-/** A multipart body of the files, as it is sent: never whole in memory. */
+/** A multipart body with the files, generated while it is sent, so that it is never whole in memory. */
 async function* body(): AsyncGenerator<Uint8Array> {
   const chunk = new Uint8Array(mebibyte).fill(120);
   for (let file = 0; file < filesEach; file++) {
@@ -32,7 +32,7 @@ async function send(url: string, authorization: string): Promise<void> {
   if (response.status !== 201) throw new Error(`an upload was answered ${response.status}`);
 }
 
-/** How many MB a process grows at most while `act` runs. */
+/** The maximum growth of a process while `act` runs, in MB. */
 async function growth(pid: number, act: () => Promise<unknown>): Promise<number> {
   const before = await residentMb(pid);
   let peak = before;
@@ -49,7 +49,7 @@ async function growth(pid: number, act: () => Promise<unknown>): Promise<number>
   return peak - before;
 }
 
-/** Memory of an api while ten uploads of 10 × 10 MB come at once, beside a bare server that only counts the same bytes. Linux only. */
+/** Memory growth of an API process during ten concurrent uploads of 10 × 10 MB, compared with a bare server that only counts the same bytes. Linux only. */
 export async function uploadRow(bench: Bench): Promise<Row[]> {
   const [ours, limit]: [number[], number[]] = [[], []];
   for (let i = 0; i < Math.min(3, bench.rounds); i++) {

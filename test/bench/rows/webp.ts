@@ -12,13 +12,13 @@ import { type Bench, openSetting, openSide, type Setting } from '../setting.ts';
 
 const watchMs = 25;
 
-/** Something like a photograph: noise, made soft. */
+/** An image similar to a photograph: blurred noise. */
 const photograph = (width: number, height: number) =>
   sharp({ create: { width, height, channels: 3, background: 'gray', noise: { type: 'gaussian', mean: 128, sigma: 60 } } }).blur(1.5);
 
 const name = (): string => randomBytes(16).toString('hex');
 
-/** Files that wait with `image` as their upload, as the API leaves them. */
+/** Creates files in state `waiting` with `image` as their upload, as the API stores them. */
 async function upload({ platform }: Setting, image: Buffer, count: number): Promise<string[]> {
   const { blobs, db, ids } = platform;
   const files: FileDoc[] = Array.from({ length: count }, () => ({
@@ -46,13 +46,13 @@ async function upload({ platform }: Setting, image: Buffer, count: number): Prom
   return files.map(({ _id }) => _id);
 }
 
-/** Images a second that the worker brings to their final form, from the nudge of the first to the end of the last. */
+/** Images per second that the worker converts to their final form, from the first enqueued job until the last image is done. */
 async function convert(setting: Setting, image: Buffer, count: number): Promise<number> {
   const { files } = setting.platform.db;
   const fileIds = await upload(setting, image, count);
   const began = performance.now();
   for (const fileId of fileIds) await setting.platform.enqueue('convert-image', { fileId });
-  // The last of them is asked for first, as asking for all costs time too.
+  // The last file is checked first, because checking all of them takes time too.
   const left = (filter: object) => files.exists({ ...filter, original: trusted({ $exists: true }) });
   while (await left({ _id: fileIds.at(-1) })) await pause(watchMs);
   while (await left({})) await pause(watchMs);
@@ -62,7 +62,7 @@ async function convert(setting: Setting, image: Buffer, count: number): Promise<
   return count / (took / 1000);
 }
 
-/** The conversion of images through a worker, one of 12 megapixels and one of 1, beside the bare encoder from file to file in one process. */
+/** The conversion of images by a worker, one of 12 megapixels and one of 1, compared with the bare encoder from file to file in one process. */
 export async function webpRows(bench: Bench): Promise<Row[]> {
   const folder = await mkdtemp(join(tmpdir(), 'parlance-bench-webp-'));
   const setting = await openSetting(bench, { api: 0, gateway: 0, worker: 1 }, { FILES_DIR: join(folder, 'files') });

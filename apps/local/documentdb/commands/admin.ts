@@ -22,7 +22,7 @@ const bySpec =
   (command, lease) =>
     queryDocument(lease, statement, [command.db, command.spec]);
 
-/** Counting, collections and databases. */
+/** Handlers for counting, collections and databases. */
 export const adminHandlers: Record<string, Handler> = {
   count: bySpec(count),
   distinct: bySpec(distinct),

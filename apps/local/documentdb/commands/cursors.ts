@@ -23,12 +23,12 @@ const deleteStatement = { name: 'delete_cursor', text: 'SELECT documentdb_api_in
 interface Cursor {
   db: string;
   continuation: Buffer;
-  /** The connection the engine wants its next pages on; absent when any will do. */
+  /** The connection that the engine needs for the next pages; undefined if any connection will do. */
   held: PostgresConnection | undefined;
   usedAt: number;
 }
 
-/** The open cursors of a gateway: at most 1,000, the longest idle goes first, and none outlives 10 minutes unused. */
+/** The open cursors of a gateway: at most 1,000. The cursor idle longest is dropped first, and any cursor after 10 minutes without use. */
 export class CursorTable {
   readonly #cursors = new Map<bigint, Cursor>();
   readonly #pool: ConnectionPool;
@@ -92,7 +92,7 @@ export class CursorTable {
     const source = cursor.held ? { ...lease, connection: cursor.held } : lease;
     const [page, continuation] = await queryRow(source, getMoreStatement, [cursor.db, command.spec, cursor.continuation]);
     if (!Buffer.isBuffer(page)) throw new Error('no page of getMore');
-    // Used cursors move to the end, so the first is the longest idle.
+    // A used cursor moves to the end of the map, so the first cursor is the one idle longest.
     this.#cursors.delete(id);
     if (Buffer.isBuffer(continuation)) this.#cursors.set(id, { ...cursor, continuation });
     else cursor.held?.release();
@@ -113,7 +113,7 @@ export class CursorTable {
 
   #drop(id: bigint, cursor: Cursor): void {
     this.#cursors.delete(id);
-    // What the engine keeps of a held cursor ends with its connection.
+    // The engine's state of a held cursor ends with its connection.
     cursor.held?.destroy();
     this.#pool.use((connection) => connection.query(deleteStatement, [String(id)])).catch(() => undefined);
   }

@@ -7,7 +7,7 @@ import { deletingOne } from './one-delete.ts';
 const statement = { name: 'find_and_modify', text: 'SELECT p_result::bytea FROM documentdb_api.find_and_modify($1, $2, NULL)' };
 const upsertAttempts = 5;
 
-/** `findAndModify`; an upsert that lost the race for a unique key is run again and finds the winner's document. */
+/** `findAndModify`. An upsert that loses the race for a unique key is run again and then finds the winner's document. */
 export const findAndModify: Handler = async (command, lease) => {
   const isUpsert = Boolean(option(command, 'upsert')) && !lease.inTransaction;
   for (let attempt = 1; ; attempt++) {

@@ -2,11 +2,11 @@ import { type Document, deserialize } from 'bson';
 import { type Handler, queryDocument } from '../command.ts';
 import { CommandError, fromSqlState, unpackSqlState } from '../errors.ts';
 
-// The public call waits for the next tick of a scheduler, 0.6 to 2 s.
+// The engine's public function waits 0.6 to 2 s for the next tick of a scheduler.
 const createStatement = { name: 'create_indexes', text: 'SELECT documentdb_api_internal.create_indexes_non_concurrently($1, $2, true)' };
 const dropStatement = { name: 'drop_indexes', text: 'CALL documentdb_api.drop_indexes($1, $2, NULL)' };
 
-/** `createIndexes`, done when it answers. */
+/** `createIndexes`; the indexes are complete when it answers. */
 export const createIndexes: Handler = async (command, lease) =>
   checked(deserialize(await queryDocument(lease, createStatement, [command.db, command.spec])));
 
@@ -14,7 +14,7 @@ export const createIndexes: Handler = async (command, lease) =>
 export const dropIndexes: Handler = async (command, lease) =>
   checked(deserialize(await queryDocument(lease, dropStatement, [command.db, command.spec])));
 
-/** The engine answers per shard; there is one. A refusal is thrown. */
+/** Returns the reply of the only shard, as the engine answers per shard; throws if the reply is an error. */
 function checked(reply: Document): Document {
   const only = (reply.raw ? Object.values(reply.raw as Document)[0] : reply) as Document;
   if (reply.ok) return { ...only, ok: 1 };

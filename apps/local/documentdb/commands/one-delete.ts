@@ -33,9 +33,9 @@ async function hasMatch(command: Command, lease: Lease, query: Buffer): Promise<
 }
 
 /**
- * Runs a command that may delete one document, and again while it deleted none although one matches. The engine finds that document first and then deletes it
- * only if nobody changed it in between, where mongod would look at it again; so a delete that met an update would say that there was nothing, and the
- * document would stay.
+ * Runs a command that deletes at most one document, and repeats it while it deletes none although a document matches. The engine finds the document first and
+ * then deletes it only if nobody changed it in between, whereas mongod checks the changed document again. Without the repetition, a delete that races with an
+ * update would report that nothing matched, and the document would stay.
  */
 export async function deletingOne(command: Command, lease: Lease, run: () => Promise<Buffer>): Promise<Buffer> {
   const query = lease.inTransaction ? undefined : queryOf(command);

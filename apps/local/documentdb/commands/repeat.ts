@@ -8,21 +8,21 @@ import { hasWriteErrors, readWriteReply, type WriteError, type WriteReply } from
 const upsertAttempts = 10;
 const lostRaceCode = 112;
 
-/** A write that carries several statements. */
+/** A write with several statements. */
 export interface BulkWrite {
   statement: Statement;
-  /** The array field its statements stand in, unless they come as a sequence. */
+  /** The array field that contains its statements, unless they come as a document sequence. */
   field: string;
-  /** Whether a statement refused with this error may succeed when it is run again. */
+  /** Whether a statement that failed with this error may succeed when it is run again. */
   mayRepeat?: (error: WriteError, statement: Buffer) => boolean;
 }
 
-/** What came of a write: the engine's bytes when all went well, else the decoded reply and the statements its errors count. */
+/** The outcome of a write: the engine's bytes if every statement succeeded, else the decoded reply and the statements that its errors refer to by index. */
 export type BulkOutcome = { bytes: Buffer } | { reply: WriteReply; statements: Buffer[] };
 
 /**
- * Runs a write. The engine reports a lost deadlock of one statement as its error and keeps what the others did, so, outside transactions,
- * such statements are run again here, and with them those an ordered write did not come to.
+ * Runs a write. The engine reports a deadlock in one statement as that statement's error and keeps the effects of the others. Outside transactions, such
+ * statements are run again here; in an ordered write, so are the statements after the first of them.
  */
 export async function runBulkWrite(command: Command, lease: Lease, write: BulkWrite): Promise<BulkOutcome> {
   const bytes = await queryDocument(lease, write.statement, [command.db, command.spec, command.sequence ?? null]);
@@ -50,7 +50,7 @@ export async function runBulkWrite(command: Command, lease: Lease, write: BulkWr
   return { reply, statements };
 }
 
-/** Adds the outcome of the statements that were run again, whose places in the command are `again`. */
+/** Merges the outcome of the statements that were run again; `again` contains their indexes in the command. */
 function merge(into: WriteReply, reply: WriteReply, again: number[]): void {
   const place = (entry: Document) => ({ ...entry, index: again[Number(entry.index)] ?? Number(entry.index) });
   const upserted = [...listOf(into.upserted), ...listOf(reply.upserted).map(place)];

@@ -1,7 +1,7 @@
 import { UUID } from 'bson';
 import { maxMessageBytes } from '../wire.ts';
 
-/** Says what a one-node replica set at `address` says to a driver's hello. */
+/** The reply of a one-node replica set at `address` to a driver's hello. */
 function helloReply(name: string, address: string): Record<string, unknown> {
   return {
     setName: 'rs0',
@@ -24,7 +24,7 @@ function helloReply(name: string, address: string): Record<string, unknown> {
   };
 }
 
-/** The answers that need no database, by command; undefined for every other command. */
+/** Replies to commands that need no database; undefined for every other command. */
 export function localReply(name: string, address: string): Record<string, unknown> | undefined {
   switch (name) {
     case 'hello':

@@ -3,7 +3,7 @@ import { type Command, type Lease } from '../command.ts';
 import { describeDuplicate } from '../duplicate-key.ts';
 import { CommandError, fromSqlState, unpackSqlState } from '../errors.ts';
 
-/** Keeps the number types of a reply through decoding and encoding. */
+/** Options that preserve the number types of a reply when it is decoded and encoded. */
 export const exact = { promoteValues: false, promoteBuffers: false, bsonRegExp: true } as const;
 
 /** One entry of a reply's `writeErrors`, in MongoDB's terms. */
@@ -18,12 +18,12 @@ export type WriteReply = Document & { writeErrors: WriteError[] };
 
 const marker = Buffer.from('\x04writeErrors\0', 'latin1');
 
-/** Whether the reply of a write reports errors of single statements; looks without decoding. */
+/** Whether the reply of a write reports errors of single statements; searches the bytes without decoding them. */
 export function hasWriteErrors(reply: Buffer): boolean {
   return reply.includes(marker);
 }
 
-/** The decoded reply, the errors' packed SQLSTATEs turned to MongoDB's codes. */
+/** Decodes a reply and converts the packed SQLSTATEs of its errors to MongoDB's codes. */
 export function readWriteReply(reply: Buffer): WriteReply {
   const decoded = deserialize(reply, exact);
   const errors = (decoded.writeErrors ?? []) as { index: Int32; code: Int32; errmsg: string }[];
@@ -37,7 +37,7 @@ export function readWriteReply(reply: Buffer): WriteReply {
 }
 
 /**
- * The bytes of a decoded reply, duplicate keys described by the documents `candidatesOf` finds for a statement. Inside a transaction, which a
+ * Encodes a decoded reply. Duplicate key errors are described with the documents that `candidatesOf` returns for a statement. Inside a transaction, which a
  * failed write ends, it throws the first error instead.
  */
 export async function sendWriteReply(

@@ -14,15 +14,15 @@ const deleting: BulkWrite = {
   statement: { name: 'delete', text: 'SELECT p_result::bytea FROM documentdb_api.delete($1, $2, $3, NULL)' },
   field: 'deletes',
 };
-// Unique indexes are exclusion constraints, so of two upserts that race one is refused as a duplicate; run again it finds the other's
-// document, as it does in mongod.
+// Unique indexes are exclusion constraints, so one of two racing upserts fails as a duplicate. When it is run again, it finds the other's document, as in
+// mongod.
 const updating: BulkWrite = {
   statement: { name: 'update', text: 'SELECT p_result::bytea FROM documentdb_api.update($1, $2, $3, NULL)' },
   field: 'updates',
   mayRepeat: (error, statement) => error.code === 11000 && Boolean(numberField(statement, scanFields(statement).get('upsert'))),
 };
 
-/** `insert`: the documents come in the command or as its sequence. */
+/** `insert`; the documents come in the command or as a document sequence. */
 export const insert: Handler = async (command, lease) => {
   const outcome = await runBulkWrite(command, lease, inserting);
   if ('bytes' in outcome) return outcome.bytes;

@@ -1,7 +1,7 @@
 import { Client, type ClientConfig, type CustomTypesConfig, DatabaseError } from 'pg';
 import { JoiningSocket } from './joining-socket.ts';
 
-/** A statement to prepare once a connection: a name that is unique among all statements, and its text. */
+/** A statement that each connection prepares once: a name that is unique among all statements, and its text. */
 export interface Statement {
   name: string;
   text: string;
@@ -10,13 +10,13 @@ export interface Statement {
 /** A parameter: buffers are sent in Postgres' binary form, strings as text, `null` as NULL. */
 export type Parameter = Buffer | string | null;
 
-/** A column of a result: BSON as a buffer, the rest as what it is or its text. */
+/** A column of a result: BSON and bytea as a buffer, int8 and bool as their own types, everything else as text. */
 type Value = Buffer | string | bigint | boolean | null;
 
 /** One row of a result. */
 export type Row = Value[];
 
-/** An error Postgres reported; `sqlState` is its five characters. */
+/** An error that Postgres reported; `sqlState` is its five-character code. */
 export class PostgresError extends Error {
   readonly sqlState: string;
 
@@ -26,7 +26,7 @@ export class PostgresError extends Error {
   }
 }
 
-/** Postgres cannot be reached, or went away before it answered. */
+/** Postgres cannot be reached, or the connection was lost before it answered. */
 export class PostgresAway extends Error {}
 
 const openMs = 450;
@@ -42,8 +42,8 @@ const toBytes = (value: string): Value => fromHex(value, byteaPrefix);
 const toDocument = (value: string): Value => (value.startsWith(bsonPrefix) ? fromHex(value, bsonPrefix) : value);
 
 /**
- * Statements that run often select their BSON as bytea, for the engine is slower at writing its own text form. That form remains for the
- * rest; its type has another number in each database.
+ * Frequent statements select their BSON as bytea, because the engine is slower at writing its own text format. The other statements use that text format. Its
+ * type has a different oid in each database, so it is the default case.
  */
 function parserOf(type: number): (value: string) => Value {
   switch (type) {
@@ -61,26 +61,26 @@ function parserOf(type: number): (value: string) => Value {
   }
 }
 
-/** How to reach the server behind the unix socket in `socketDir` as the cluster's owner. */
+/** Connection settings for the server behind the unix socket in `socketDir`, as the cluster's owner. */
 export function clientConfig(socketDir: string, options: string): ClientConfig {
   const types = { getTypeParser: parserOf as CustomTypesConfig['getTypeParser'] };
   return { host: socketDir, port: 5432, user: 'postgres', database: 'postgres', ssl: false, options, types };
 }
 
-/** A client that gives up connecting by itself: a pool given this limit would apply it also to waiting for a free connection. */
+/** A client with its own connection timeout. A pool would apply such a timeout also to waiting for a free connection. */
 export class ImpatientClient extends Client {
   constructor(config?: ClientConfig) {
     super({ ...config, connectionTimeoutMillis: openMs, stream: () => new JoiningSocket() });
-    // What a connection dies of is told to its query, or else to the next one.
+    // A connection error is reported to the running query, or else to the next one.
     this.on('error', () => undefined);
   }
 }
 
 const limitStatement = { name: 'limit', text: "SELECT set_config('statement_timeout', $1, false)" };
-/** How long a statement may take on each connection that was ever limited, in milliseconds; 0 is for ever. */
+/** The statement timeout of each connection that ever had one, in milliseconds; 0 means no limit. */
 const limits = new WeakMap<Client, number>();
 
-/** A connection in the sole use of its holder. */
+/** A connection that only its holder uses. */
 export class PostgresConnection {
   readonly #client: Client;
   readonly #giveBack: (isBroken: boolean) => void;
@@ -113,28 +113,30 @@ export class PostgresConnection {
     });
   }
 
-  /** Lets each statement from now on, of later holders too, take at most `ms`; 0 is for ever. Asks the server only when that is another limit than before. */
+  /**
+   * Sets how long each statement on this connection may take, in ms, also for later holders; 0 means no limit. Queries the server only if the limit changes.
+   */
   async limit(ms: number): Promise<void> {
     if ((limits.get(this.#client) ?? 0) === ms) return;
     await this.query(limitStatement, [String(ms)]);
     limits.set(this.#client, ms);
   }
 
-  /** Ends its use: back to its pool, or closed when it has none. Once is enough. */
+  /** Returns the connection to its pool, or closes it if it has none. Further calls do nothing. */
   release(): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#giveBack(this.#isBroken);
   }
 
-  /** Ends its use and closes it; the server rolls back what is open. */
+  /** Closes the connection; the server rolls back an open transaction. */
   destroy(): void {
     this.#isBroken = true;
     this.release();
   }
 
   #failure(error: Error): Error {
-    // Of a FATAL error, such as a shutdown, the close of the connection comes only later.
+    // After a FATAL error, such as a shutdown, the connection closes only later, so it is marked as broken here.
     const isReported = error instanceof DatabaseError;
     if (!isReported || error.severity !== 'ERROR') this.#isBroken = true;
     return isReported ? new PostgresError(error.code ?? 'XX000', error.message) : new PostgresAway(error.message);

@@ -1,8 +1,8 @@
 import { Socket } from 'node:net';
 
 /**
- * A socket that sends in one piece what is written while it is corked: a query is four short messages, and handing each to the system costs
- * more than copying them together.
+ * A socket that sends everything written while it is corked as one chunk. A query is four short messages, and passing each to the operating system costs more
+ * than copying them into one buffer.
  */
 export class JoiningSocket extends Socket {
   #pieces: Uint8Array[] | undefined;

@@ -8,9 +8,9 @@ const connectMs = 450;
 /** A bounded set of connections. */
 export interface PoolOptions {
   socketDir: string;
-  /** Most connections at once; who comes then waits for one. */
+  /** Maximum number of connections; further callers wait for one. */
   max: number;
-  /** True: commits do not wait for the disk. A crash of Postgres may lose the last of them, never one that a durable commit followed. */
+  /** If true, commits do not wait for the disk. A crash of Postgres may lose the most recent ones, but never one that a durable commit followed. */
   isRelaxed?: boolean;
 }
 
@@ -20,7 +20,7 @@ interface Waiter {
   giveUpAt: number;
 }
 
-/** Hands out connections, opens them as needed and forgets those that broke. */
+/** Hands out connections, opens them as needed and drops broken ones. */
 export class ConnectionPool {
   readonly #pool: Pool;
   readonly #waiting = new Set<Waiter>();
@@ -28,11 +28,11 @@ export class ConnectionPool {
   constructor({ socketDir, max, isRelaxed = false }: PoolOptions) {
     const options = isRelaxed ? `${searchPath} -c synchronous_commit=off` : searchPath;
     this.#pool = new Pool({ ...clientConfig(socketDir, options), max, idleTimeoutMillis: 0, Client: ImpatientClient });
-    // An idle connection that broke is already forgotten.
+    // The pool has already removed an idle connection that broke.
     this.#pool.on('error', () => undefined);
   }
 
-  /** Gives a connection for the caller's sole use until its `release`. Tries for 450 ms, then rejects with `PostgresAway`. */
+  /** Returns a connection for the caller's sole use until its `release`. Tries for 450 ms, then rejects with `PostgresAway`. */
   acquire(): Promise<PostgresConnection> {
     return new Promise((done, failed) => {
       const waiter: Waiter = { done, failed, giveUpAt: Date.now() + connectMs };
@@ -41,7 +41,7 @@ export class ConnectionPool {
     });
   }
 
-  /** Runs `work` with a connection and takes it back. */
+  /** Runs `work` with a connection and releases it afterwards. */
   async use<T>(work: (connection: PostgresConnection) => Promise<T>): Promise<T> {
     const connection = await this.acquire();
     try {
@@ -51,7 +51,7 @@ export class ConnectionPool {
     }
   }
 
-  /** Closes the idle connections, the others when they come back, and refuses who waits. */
+  /** Closes idle connections now and the others on release, and rejects all waiting callers. */
   close(): void {
     this.#refuse('the gateway is stopping');
     this.#pool.end().catch(() => undefined);
@@ -65,7 +65,7 @@ export class ConnectionPool {
         if (isWaiting) waiter.done(new PostgresConnection(client, release));
         else release();
       } else if (isWaiting && Date.now() < waiter.giveUpAt) setTimeout(() => this.#connect(waiter), retryMs);
-      // Nobody of those who wait can be served sooner: answer them now, so that nobody waits for more than one round.
+      // No waiting caller can be served sooner. All are rejected now, so that nobody waits for more than one round.
       else if (isWaiting) this.#refuse(error?.message ?? 'no connection');
     });
   }

@@ -6,10 +6,10 @@ import { type Place, pathOf } from '../place.ts';
 
 const key = 'parlance.adult';
 
-/** The age-restricted channels that the person entered in this session. */
+/** The age-restricted channels that the user confirmed to enter in this browser session. */
 const entered = signal<readonly string[]>(keptWords(key, 'sessionStorage'));
 
-/** Whether a channel's gate was passed in this session of the browser. */
+/** Whether the user confirmed to enter a channel in this browser session. */
 export const isEntered = (channelId: string): boolean => entered.value.includes(channelId);
 
 function enter(channelId: string): void {
@@ -17,7 +17,7 @@ function enter(channelId: string): void {
   keep(key, entered.value.join(' '), 'sessionStorage');
 }
 
-/** Stands before the messages of an age-restricted channel, once a session. */
+/** The confirmation shown in place of the messages of an age-restricted channel, once per browser session. */
 export function AgeGate({ place }: { place: Place }): JSX.Element {
   return (
     <div class="age-gate">

@@ -10,10 +10,10 @@ import './attachment.css';
 import { ImageViewer } from './image-viewer.tsx';
 
 const most = { width: 400, height: 320 };
-/** An image that is still being converted answers 503: it is asked for again after this time, so often. */
+/** An image that is still being converted gets 503. It is requested again after `ms` milliseconds, at most `times` times. */
 const again = { ms: 3_000, times: 10 };
 
-/** A size in bytes as people read it: `1.4 MB`. */
+/** Formats a size in bytes for people: `1.4 MB`. */
 export function sizeText(bytes: number): string {
   const units = ['bytes', 'kB', 'MB', 'GB'];
   const power = Math.min(Math.floor(Math.log(Math.max(bytes, 1)) / Math.log(1024)), units.length - 1);
@@ -54,7 +54,7 @@ function Picture({ file, onOpen }: { file: Attachment; onOpen: () => void }): JS
   if (failed.value && tries.value >= again.times) return <Card file={file} />;
   const [width, height] = [file.width ?? 1, file.height ?? 1];
   const scale = Math.min(1, most.width / width, most.height / height);
-  // The box has its size before the image is there, so that nothing moves when it comes.
+  // The box has its final size before the image is loaded, so that the layout does not move.
   const style = { width: `${Math.max(24, Math.round(width * scale))}px`, aspectRatio: `${width} / ${height}` };
   return (
     <button type="button" class="picture" style={style} aria-label={`Image ${plainName(file.filename)}: enlarge`} onClick={onOpen}>
@@ -72,7 +72,7 @@ function Other({ file }: { file: Attachment }): JSX.Element {
   if (file.contentType.startsWith('video/'))
     return (
       <figure class="media">
-        {/* Captions are the uploader's to make. */}
+        {/* Captions can only come from the uploader. */}
         <video src={ownPath(file.url)} controls preload="metadata" aria-label={name} />
         <Card file={file} />
       </figure>

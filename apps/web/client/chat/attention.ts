@@ -2,7 +2,7 @@ import { signal } from '@preact/signals';
 
 const now = (): boolean => document.visibilityState === 'visible' && document.hasFocus();
 
-/** Whether the person looks at this page: it is visible and has the focus. Only then do messages count as read. */
+/** Whether the user looks at this page: it is visible and has the focus. Only then are messages marked as read. */
 export const attended = signal(now());
 
 const look = (): void => {

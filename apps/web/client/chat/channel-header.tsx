@@ -18,10 +18,10 @@ import { usePresences } from '../people/use-presences.ts';
 import { isNoticePlace, type Place, pathOf } from '../place.ts';
 import { Markup } from './markup.tsx';
 
-/** What stands beside the messages. */
+/** The panel beside the messages. */
 export type Side = 'members' | 'pins' | 'threads' | null;
 
-/** What a channel is like, in short marks: slow mode, 18+, archived. */
+/** Short marks for the settings of a channel: slow mode, 18+, archived. */
 function Marks({ channel }: { channel: Channel }): JSX.Element {
   const { slowmodeSecs, contentMode, archived } = channel;
   return (
@@ -60,7 +60,7 @@ function Topic({ place }: { place: Place }): JSX.Element | null {
   );
 }
 
-/** The way from a thread back to its channel. */
+/** The link from a thread back to its channel. */
 function BackLink({ parentId }: { parentId: string }): JSX.Element {
   const name = channels.value.get(parentId)?.name ?? '';
   return (
@@ -70,7 +70,7 @@ function BackLink({ parentId }: { parentId: string }): JSX.Element {
   );
 }
 
-/** The header of a place: what it is, and what stands beside its messages. */
+/** The header of a channel, thread or DM: its name and topic, and the buttons for the panels beside the messages. */
 export function ChannelHeader({ place, side }: { place: Place; side: Signal<Side> }): JSX.Element {
   const { channel, serverId, recipientId } = place;
   const following = useSignal(false);

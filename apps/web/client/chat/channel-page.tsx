@@ -20,7 +20,7 @@ import { MessageList } from './message-list.tsx';
 
 const wide = (): boolean => window.matchMedia('(min-width: 1100px)').matches;
 
-/** A channel that no list holds: an archived thread is read by its id; for anything else the service says why it is not here. */
+/** The page of a channel that is not in a list. An archived thread is loaded by its id; for other channels the API's error is shown. */
 function Unlisted({ channelId }: { channelId: string }): JSX.Element {
   const task = useTask();
   const read = (): void => void task.run(async () => putChannel(await call<Channel>('GET', path`/api/channels/${channelId}`)));
@@ -28,7 +28,7 @@ function Unlisted({ channelId }: { channelId: string }): JSX.Element {
   return task.error ? <NotFound error={task.error} again={read} /> : <p class="spinner">Loading …</p>;
 }
 
-/** Leaves a place that went away while it was looked at: deleted, hidden, or the person was removed. */
+/** Leaves the page of a channel that is deleted or hidden while it is open, or whose server the user was removed from. */
 function useLeaving(place: Place | undefined, serverId: string | undefined): boolean {
   const last = useRef<Place | undefined>(undefined);
   const { route } = useLocation();
@@ -68,7 +68,7 @@ function Talk({ place, jumpTo }: { place: Place; jumpTo: string | undefined }): 
   );
 }
 
-/** A voice channel, which has nothing to show. */
+/** The page of a voice channel, which has no content. */
 function VoiceChannel({ name }: { name: string }): JSX.Element {
   return (
     <main id="main">
@@ -87,7 +87,7 @@ export function ChannelPage(): JSX.Element {
   const { channelId = '', serverId } = useRoute().params;
   const channel = placeOf(channelId)?.channel;
   if (channel && !holdsMessages(channel)) return <VoiceChannel name={channel.name ?? ''} />;
-  // Another channel is another page: nothing of the one before stays.
+  // The key makes each channel a new component, so that no state of the previous channel remains.
   return <ChannelOf key={channelId} channelId={channelId} serverId={serverId} />;
 }
 

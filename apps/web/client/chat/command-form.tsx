@@ -17,7 +17,10 @@ import { OptionField } from './option-field.tsx';
 
 const controls = 'input, textarea, select';
 
-/** What the fields hold as the API takes it. Empty ones are left out: it says itself which are required. Throws `ApiError` for a name that is nobody's. */
+/**
+ * Returns the values of the fields as the API expects them. Empty fields are left out, because the API reports which options are required. Throws `ApiError`
+ * when a name matches nobody.
+ */
 function optionsOf(filling: Filling): { name: string; value: string | number | boolean }[] {
   const values = filling.values.value;
   const filled = fieldsOf(filling).filter(({ name }) => (values.get(name)?.text ?? '') !== '');
@@ -37,7 +40,10 @@ function optionsOf(filling: Filling): { name: string; value: string | number | b
   });
 }
 
-/** The options of a slash command as fields, in the composer's place. Enter sends, Escape leaves; a refusal stands at the option that it is about. */
+/**
+ * Shows the options of a slash command as fields, in place of the composer. Enter sends, Escape closes the form. An error is shown at the option that it
+ * concerns.
+ */
 export function CommandForm({
   place,
   draft,
@@ -98,7 +104,7 @@ export function CommandForm({
   };
   const add = (name: string): void => {
     added.value = [...added.value, name];
-    // The field stands there once it is drawn, at its place in the command's order.
+    // The new field exists after the next render, at its position in the order of the command.
     setTimeout(() => focusOn(fieldsOf(filling).findIndex((option) => option.name === name)));
   };
   const remove = (name: string): void => {
@@ -110,7 +116,7 @@ export function CommandForm({
   };
 
   const names = fields.map(({ name }) => name);
-  // What is said at each field, which has the focus, needs not be said once more.
+  // Errors that are shown at fields, one of which has the focus, are not shown again below the form.
   const wrong = error.value?.errors ?? [];
   const atFields = wrong.length > 0 && wrong.every(({ path }) => names.includes(path));
 

@@ -1,12 +1,12 @@
 import type { OptionType } from '../../../../lib/contract/command.ts';
 
-/** A slash command that was typed as text: its name, and what follows. */
+/** A slash command that was typed as text: its name and the text after it. */
 export interface CommandLine {
   name: string;
   rest: string;
 }
 
-/** The command that a text begins with; null when it is no command: a path, or a slash with something else behind it. */
+/** Returns the command that a text begins with; null when the text is not a command, such as a path or a slash followed by other characters. */
 export function commandLineOf(text: string): CommandLine | null {
   const found = /^\/([a-z0-9_-]{1,32})(?:\s+([^]*))?$/.exec(text.trimEnd());
   return found ? { name: found[1] ?? '', rest: (found[2] ?? '').trim() } : null;
@@ -15,7 +15,10 @@ export function commandLineOf(text: string): CommandLine | null {
 const integer = /^[+-]?\d+$/;
 const decimal = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 
-/** What a field holds as the API takes it. What is no number, or no truth, goes as it was typed: the API says what is wrong with it. */
+/**
+ * Converts the text of a field to the type that the API expects. Text that is not a valid number or boolean is sent unchanged, because the API reports what
+ * is wrong with it.
+ */
 export function valueOf(type: OptionType, typed: string): string | number | boolean {
   const word = typed.trim();
   switch (type) {

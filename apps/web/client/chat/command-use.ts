@@ -8,12 +8,12 @@ import { findCommands } from './completion-suggest.ts';
 import type { ChannelDraft } from './composer-drafts.ts';
 import { wireOf } from './composer-tokens.ts';
 
-/** What a use gives to its command: what was typed behind the name, or the options one by one. */
+/** The input of a command: the text after its name, or the single options. */
 export type UseInput = { text: string } | { options: { name: string; value: string | number | boolean }[] };
 
 /**
- * Uses a command. A use that was refused or of which nothing was heard goes under the same key when it is repeated as it was, so that the bot is not told twice.
- * Throws `ApiError`.
+ * Runs a command. When the same command and input is sent again after an error or without a response, it uses the same key, so that the bot gets it only
+ * once. Throws `ApiError`.
  */
 export async function sendUse({ channelId }: Place, draft: ChannelDraft, command: PickerCommand, input: UseInput): Promise<void> {
   const body = JSON.stringify([command.id, input]);
@@ -23,7 +23,7 @@ export async function sendUse({ channelId }: Place, draft: ChannelDraft, command
   draft.lastUse = null;
 }
 
-/** Uses a command as it was typed; true when it was sent. Why not stands in the draft. */
+/** Runs a command that was typed as text. Returns true when it was sent; otherwise sets `lineFault` of the draft. */
 export async function sendTyped(place: Place, draft: ChannelDraft, command: PickerCommand, rest: string): Promise<boolean> {
   try {
     await sendUse(place, draft, command, { text: wireOf(rest, draft.tokens, 'option') });
@@ -35,8 +35,8 @@ export async function sendTyped(place: Place, draft: ChannelDraft, command: Pick
 }
 
 /**
- * Uses the command that a text names: `sent`, or `message` when the text is a message after all, as that of a prefix command that begins with a slash. `kept`:
- * the draft says why it was not sent.
+ * Runs the command that a text names. Returns `sent`; or `message` when the text is a message instead, because it is a prefix command whose prefix begins
+ * with a slash; or `kept` when it was not sent, with the reason in `lineFault` of the draft.
  */
 export async function sendLine(place: Place, draft: ChannelDraft, { name, rest }: CommandLine): Promise<'sent' | 'message' | 'kept'> {
   let found: PickerCommand[];

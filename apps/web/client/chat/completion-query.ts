@@ -1,24 +1,24 @@
-/** What is being typed that can be completed: its sign, where that stands, and what follows it up to the caret. */
+/** The text before the caret that can be completed: its sign, the position of the sign, and the text after it up to the caret. */
 export interface Query {
   sign: '@' | '#' | ':' | '/';
   start: number;
   wanted: string;
 }
 
-/** A query is looked for this far before the caret, in UTF-16 units. */
+/** How far before the caret a query may begin, in UTF-16 units. */
 const farthest = 80;
 const command = /^\/([a-z0-9_-]{0,32})$/i;
-/** Names may hold one space while they are typed; an emoji needs two letters, as a colon has other uses. */
+/** A name may contain one space while it is typed. An emoji needs at least two letters, because colons have other uses. */
 const query = /(?:^|[\s()[\]{}"'*_~|>-])(?:(@)([^\s@#:`]{0,32}(?: [^\s@#:`]{1,32})?)|(#)([^\s@#:`]{0,60})|(:)([a-z0-9_+-]{2,32}))$/i;
 
-/** Whether code is being written at the end of a text: nothing is completed there. */
+/** Whether the end of a text is inside code, where nothing is completed. */
 function isInCode(text: string): boolean {
   if (text.split('```').length % 2 === 0) return true;
   const line = text.slice(text.lastIndexOf('\n') + 1).replaceAll('```', '');
   return line.split('`').length % 2 === 0;
 }
 
-/** What can be completed at the caret; null when nothing can, also after a word of `done` that was completed before. */
+/** Returns what can be completed at the caret; null when nothing can be, as after a word of `done`, which was completed before. */
 export function queryAt(text: string, caret: number, done: Iterable<string>): Query | null {
   const before = text.slice(0, caret);
   const slash = command.exec(before);

@@ -15,38 +15,38 @@ import type { Meaning } from './composer-tokens.ts';
 import { skinTone } from './emoji-habits.ts';
 import { type Emoji, findEmojis } from './emojis.ts';
 
-/** What taking a suggestion does: puts in a text, a readable word with its meaning, or begins a command. */
+/** What accepting a suggestion does: inserts text, inserts a readable word with its meaning, or begins a command. */
 export type Choice =
   | { kind: 'text'; text: string }
   | { kind: 'token'; sign: '@' | '#'; names: readonly string[]; meaning: Meaning }
   | { kind: 'command'; command: PickerCommand };
 
-/** One row of the completion's list. */
+/** One row of the completion list. */
 export interface Suggestion {
-  /** Of whom or what it is; unlike any other of the list. */
+  /** The id of the suggested object, unique in the list. */
   id: string;
   picture: ComponentChildren;
   label: string;
   detail: string;
-  /** The heading that it stands under. */
+  /** The heading above it. */
   group?: string;
   choice: Choice;
 }
 
-/** Rows that a list shows at most, and commands, which are grouped and scroll. */
+/** The maximum number of rows in a list, and of commands, which are grouped and scroll. */
 const mostRows = 10;
 const mostCommands = 60;
 
 const foldedFaces = new WeakMap<Face, { name: string; username: string }>();
 
-/** A face's names as searches compare them; kept, as a server may have 10,000 members. */
+/** Returns the names of an account in the form that searches compare. They are cached, because a server may have 10,000 members. */
 function foldedOf(face: Face): { name: string; username: string } {
   const known = foldedFaces.get(face) ?? { name: folded(face.displayName), username: face.username };
   foldedFaces.set(face, known);
   return known;
 }
 
-/** How well names fit what is looked for: 0 best; undefined when not at all. A name with a space in it must begin so. */
+/** Ranks how well names match the searched text: 0 is best, undefined is no match. A searched text that contains a space must match the beginning of a name. */
 function fitOf(names: readonly string[], wanted: string): number | undefined {
   if (names.some((name) => name.startsWith(wanted))) return 0;
   if (wanted.includes(' ')) return undefined;
@@ -54,7 +54,7 @@ function fitOf(names: readonly string[], wanted: string): number | undefined {
   return names.some((name) => name.includes(wanted)) ? 2 : undefined;
 }
 
-/** The best of a list, the best first. */
+/** Returns the best matches of a list, best first. */
 function bestOf<T>(list: Iterable<T>, fit: (one: T) => number | undefined, most = mostRows): T[] {
   const found: { one: T; fit: number }[] = [];
   for (const one of list) {
@@ -67,7 +67,10 @@ function bestOf<T>(list: Iterable<T>, fit: (one: T) => number | undefined, most 
     .map(({ one }) => one);
 }
 
-/** Everyone who can be named in a place: the server's members once they are read, else who is known by their messages; the two of a DM. */
+/**
+ * Returns everyone who can be mentioned: the members of the server once they are loaded, otherwise the authors of loaded messages; in a DM its two
+ * participants.
+ */
 function facesIn({ serverId, recipientId, channelId }: Place): Face[] {
   if (serverId === null) {
     const own = me.value && { ...me.value, tag: me.value.tag ?? undefined };
@@ -79,7 +82,7 @@ function facesIn({ serverId, recipientId, channelId }: Place): Face[] {
   return [...authors.values()];
 }
 
-/** People of a place whose names fit, those who wrote last first. */
+/** Suggests people whose names match, the most recent authors first. */
 export function peopleFor(place: Place, wanted: string): Suggestion[] {
   const faces = facesIn(place);
   const recent = new Map(
@@ -110,7 +113,7 @@ export function peopleFor(place: Place, wanted: string): Suggestion[] {
   });
 }
 
-/** Roles of a place whose names fit, the highest first; none in a DM. */
+/** Suggests roles whose names match, highest first; none in a DM. */
 export function rolesFor({ serverId }: Place, wanted: string): Suggestion[] {
   const roles = (details.value.get(serverId ?? '')?.roles ?? []).filter(({ id }) => id !== serverId);
   return bestOf(roles, ({ name }) => fitOf([folded(name)], folded(wanted))).map(({ id, name, color }) => ({
@@ -126,7 +129,7 @@ export function rolesFor({ serverId }: Place, wanted: string): Suggestion[] {
   }));
 }
 
-/** `@everyone` and `@here`, for who may ping everyone. */
+/** Suggests `@everyone` and `@here`, if the user has the permission to mention everyone. */
 function everyoneFor({ serverId, channel }: Place, wanted: string): Suggestion[] {
   if (!may('Mention Everyone', serverId, channel)) return [];
   return ['everyone', 'here']
@@ -140,13 +143,13 @@ function everyoneFor({ serverId, channel }: Place, wanted: string): Suggestion[]
     }));
 }
 
-/** Whom `@` can name in a place: people, roles, and everyone where that is permitted. */
+/** Suggests everything that `@` can mention: people, roles, and everyone if that is permitted. */
 export const mentionsFor = (place: Place, wanted: string): Suggestion[] =>
   [...peopleFor(place, wanted), ...rolesFor(place, wanted), ...everyoneFor(place, wanted)].slice(0, mostRows + 2);
 
 const channelIcons: Partial<Record<Channel['kind'], typeof Hash>> = { announcement: Megaphone, thread: MessagesSquare };
 
-/** Channels and threads of a place whose names fit: in a message a link to its page, for an option its id. None in a DM. */
+/** Suggests channels and threads whose names match; none in a DM. In a message the value is a link to the channel's page, for an option it is the id. */
 export function channelsFor({ serverId }: Place, wanted: string, all = false): Suggestion[] {
   const server = details.value.get(serverId ?? '');
   const known = (server?.channels ?? []).filter((channel) => all || holdsMessages(channel));
@@ -158,14 +161,14 @@ export function channelsFor({ serverId }: Place, wanted: string, all = false): S
     choice: {
       kind: 'token',
       sign: '#',
-      // Of two channels of one name each has its id behind it, as nothing else tells them apart.
+      // When two channels have the same name, the end of the id is appended, because nothing else distinguishes them.
       names: [name ?? '', `${name}-${id.slice(-4)}`],
       meaning: { content: `<${location.origin}${pathOf(id)}>`, option: id },
     },
   }));
 }
 
-/** Emoji whose shortcode or name fits. */
+/** Suggests emoji whose shortcode or name matches. */
 export function emojisFor(emojis: readonly Emoji[], wanted: string): Suggestion[] {
   return findEmojis(emojis, wanted, mostRows).map(({ emoji, skins, label, shortcodes }) => {
     const text = skins[skinTone.value - 1] ?? emoji;
@@ -179,10 +182,10 @@ export function emojisFor(emojis: readonly Emoji[], wanted: string): Suggestion[
   });
 }
 
-/** How a command is written: `/name`, or a prefix and the name. */
+/** How a command is typed: `/name`, or its prefix and name. */
 export const writtenAs = ({ kind, prefix = '', name }: PickerCommand): string => (kind === 'slash' ? `/${name}` : prefix + name);
 
-/** The commands that fit, grouped by application: that of the best first. */
+/** Suggests the commands that match, grouped by application; the application of the best match is first. */
 export function commandsFor(commands: readonly PickerCommand[], wanted: string): Suggestion[] {
   const word = wanted.toLowerCase();
   const fit = commands.filter(({ name }) => name.toLowerCase().includes(word)).slice(0, mostCommands);

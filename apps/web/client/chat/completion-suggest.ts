@@ -8,26 +8,26 @@ import type { Query } from './completion-query.ts';
 import { channelsFor, commandsFor, emojisFor, mentionsFor, type Suggestion } from './completion-sources.tsx';
 import { type Emoji, loadEmojis } from './emojis.ts';
 
-/** The service is asked this long after the last letter, in milliseconds. */
+/** How long after the last key press the service is asked, in milliseconds. */
 const restMs = 120;
 
-/** Reads the commands that can be used in a channel whose name holds `wanted`. Throws `ApiError`. */
+/** Loads the commands that can be used in a channel and whose name contains `wanted`. Throws `ApiError`. */
 export const findCommands = (channelId: string, wanted: string, signal?: AbortSignal): Promise<PickerCommand[]> =>
   call('GET', path`/api/channels/${channelId}/commands` + queryString({ q: wanted }), undefined, signal ? { signal } : {});
 
-/** Reads a server's members once; who cannot be read is not suggested. */
+/** Loads the members of a server once. If that fails, they are not suggested. */
 export const readMembers = ({ serverId }: Place): void => {
   if (serverId) loadMembers(serverId).catch(() => undefined);
 };
 
-/** What the completion offers, and what is said where it offers nothing yet. */
+/** The suggestions of the completion, and the state of loading them. */
 export interface Offer {
   items: Suggestion[];
   busy: boolean;
   fault: ApiError | null;
 }
 
-/** What can complete a query of a place. What it needs is fetched when it is first needed; commands are asked for anew with each letter. */
+/** Returns the suggestions for a query. Emoji and members are loaded when they are first needed; commands are loaded again after each key press. */
 export function useOffer(place: Place, query: Query | null): Offer {
   const emojis = useSignal<readonly Emoji[]>([]);
   const commands = useSignal<readonly PickerCommand[] | null>(null);

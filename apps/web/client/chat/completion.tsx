@@ -4,18 +4,18 @@ import { useEffect, useId } from 'preact/hooks';
 import './completion.css';
 import type { Suggestion } from './completion-sources.tsx';
 
-/** A list of suggestions under a field's control: the focus stays in the field. */
+/** A list of suggestions that a field controls. The focus stays in the field. */
 export interface Completion {
-  /** What ties the field to the list for a screen reader. */
+  /** The attributes that connect the field to the list for a screen reader. */
   tie: { 'aria-controls'?: string; 'aria-activedescendant'?: string };
   isOpen: boolean;
-  /** Handles a key of the field; true when it was for the list. */
+  /** Handles a key press in the field. Returns true when the list used it. */
   onKey: (event: KeyboardEvent) => boolean;
-  /** The list itself, to stand beside the field. Nothing when there is nothing to suggest. */
+  /** The list to render beside the field; null when there is nothing to suggest. */
   list: JSX.Element | null;
 }
 
-/** Runs of suggestions under one heading. */
+/** Groups consecutive suggestions with the same heading. */
 function groupsOf(items: readonly Suggestion[]): { name: string | undefined; from: number; items: Suggestion[] }[] {
   const groups: { name: string | undefined; from: number; items: Suggestion[] }[] = [];
   items.forEach((item, at) => {
@@ -27,8 +27,8 @@ function groupsOf(items: readonly Suggestion[]): { name: string | undefined; fro
 }
 
 /**
- * Suggestions for a field: arrows choose, Tab and Enter take, Escape closes. `about` is what they are for: it begins anew at the first when that changes.
- * `closing` tells one closing apart from the next: what was closed opens again under another.
+ * Shows suggestions for a field. Arrow keys choose, Tab and Enter accept, Escape closes. When `about`, the text that is completed, changes, the first
+ * suggestion is chosen again. A list that was closed stays closed while `closing` is the same.
  */
 export function useCompletion({
   items,
@@ -42,7 +42,7 @@ export function useCompletion({
   about: string;
   closing: string;
   label: string;
-  /** Whether the first is chosen from the start; without, Tab and Enter do nothing here until one is. */
+  /** Whether the first suggestion is chosen from the start. Without it, Tab and Enter have no effect until one is chosen. */
   eager?: boolean;
   onTake: (item: Suggestion) => void;
 }): Completion {
@@ -91,7 +91,7 @@ export function useCompletion({
     </div>
   );
   const list = isOpen ? (
-    // A press on the list leaves the focus in the field.
+    // Pressing the mouse on the list must not take the focus from the field.
     <div class="completion" id={id} role="listbox" aria-label={label} onMouseDown={(event) => event.preventDefault()}>
       {groupsOf(items).map(({ name, from, items: rows }) =>
         name === undefined ? (
@@ -115,7 +115,7 @@ export function useCompletion({
   };
 }
 
-/** Tells a screen reader how many suggestions a list that opened has. */
+/** Announces the number of suggestions to a screen reader when the list opens. */
 export function CompletionCount({ count, isOpen }: { count: number; isOpen: boolean }): JSX.Element {
   return (
     <span class="visually-hidden" role="status">

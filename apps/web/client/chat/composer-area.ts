@@ -1,26 +1,26 @@
 import type { RefObject } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
 
-/** Whether writing is by touch: then Enter breaks the line, as keyboards on glass have no Shift at hand. */
+/** Whether the user types on a touch device. There Enter inserts a line break, because on-screen keyboards have no convenient Shift key. */
 export const isTouch = (): boolean => matchMedia('(hover: none) and (pointer: coarse)').matches;
 
-/** Whether a key ends the writing: Enter alone, or with Ctrl or Cmd; never while a letter is being composed. */
+/** Whether a key press submits the text: Enter alone, or with Ctrl or Cmd, but not during input method composition. */
 export function isSendKey(event: KeyboardEvent): boolean {
   if (event.key !== 'Enter' || event.isComposing || event.keyCode === 229 || event.altKey) return false;
   return event.ctrlKey || event.metaKey || (!event.shiftKey && !isTouch());
 }
 
-/** Replaces a part of a text area and puts the caret behind it, as if it were typed: undoing takes it back. */
+/** Replaces a part of a text area and moves the caret behind it. The change is part of the browser's undo history. */
 export function replaceIn(area: HTMLTextAreaElement, start: number, end: number, text: string): void {
   area.focus();
   area.setSelectionRange(start, end);
-  // Nothing else keeps the browser's own undo.
+  // There is no other way to keep the browser's undo history.
   if (document.execCommand('insertText', false, text)) return;
   area.setRangeText(text, start, end, 'end');
   area.dispatchEvent(new InputEvent('input', { bubbles: true }));
 }
 
-/** Lets a text area be as high as its text. Browsers that know `field-sizing` do it by themselves. */
+/** Makes a text area as high as its text. Browsers with `field-sizing` do this without a script. */
 export function useAutoGrow(ref: RefObject<HTMLTextAreaElement | null>, text: string): void {
   useLayoutEffect(() => {
     const area = ref.current;
@@ -30,13 +30,13 @@ export function useAutoGrow(ref: RefObject<HTMLTextAreaElement | null>, text: st
   }, [text]);
 }
 
-/** Whether keys have another use than the composer now: a field has the focus, or something is open over the page. */
+/** Whether keys must not go to the composer: a field has the focus, or a dialog or popover is open. */
 const isTakingKeys = (): boolean =>
   document.activeElement?.matches('input, textarea, select, [contenteditable]') === true ||
   document.querySelector('dialog[open], [popover]:popover-open') !== null;
 
 /**
- * Gives a text area the focus when its channel is opened, and when someone begins to type outside of a field. Not by touch, where the focus would open the
+ * Focuses a text area when its channel is opened, and when the user begins to type outside of a field. Not on touch devices, where the focus would open the
  * keyboard.
  */
 export function useTypeAnywhere(ref: RefObject<HTMLTextAreaElement | null>): void {

@@ -6,16 +6,16 @@ import { myId } from '../../state/session.ts';
 import { storedDraft, storeSoon } from '../../state/stored-drafts.ts';
 import type { Meaning } from './composer-tokens.ts';
 
-/** A file to be sent; `id` tells two of one name apart. */
+/** A file to send. `id` distinguishes two files with the same name. */
 export interface Picked {
   id: string;
   file: File;
 }
 
-/** Files as a draft holds them. */
+/** Wraps files with ids, as a draft stores them. */
 export const picked = (files: readonly File[]): Picked[] => files.map((file) => ({ id: newKey(), file }));
 
-/** What stands in the field of an option: what is read there, and the id of who or what was chosen. */
+/** The content of an option field: the displayed text, and the id of the chosen object. */
 export interface Filled {
   text: string;
   id?: string;
@@ -25,35 +25,35 @@ export interface Filled {
 export interface Filling {
   command: PickerCommand;
   values: Signal<ReadonlyMap<string, Filled>>;
-  /** The optional options that have a field. */
+  /** The names of the optional options that have a field. */
   added: Signal<readonly string[]>;
   error: Signal<ApiError | null>;
 }
 
-/** Why a command that was typed as text was not sent: refused, no such command, or several of one name. */
+/** Why a command that was typed as text was not sent: it was refused, it does not exist, or several commands have this name. */
 export type LineFault =
   | { kind: 'refused'; error: ApiError }
   | { kind: 'unknown'; name: string }
   | { kind: 'several'; commands: readonly PickerCommand[] };
 
-/** What is being written in a channel. The browser keeps the text; the rest goes with the page. */
+/** The draft of a channel. The browser stores the text and its tokens; the rest is lost with the page. */
 export interface ChannelDraft {
   text: Signal<string>;
   files: Signal<readonly Picked[]>;
-  /** What the readable words of the text stand for. */
+  /** The meanings of the readable words in the text. */
   tokens: Map<string, Meaning>;
-  /** Whether the reply pings its author. */
+  /** Whether the reply pings the author of the original. */
   pings: Signal<boolean>;
   filling: Signal<Filling | null>;
   lineFault: Signal<LineFault | null>;
-  /** The last use of a command that may have been stored, with its key: the same again goes under the same key. */
+  /** The last command that was sent and may have been stored, with its key. Sending the same one again uses the same key. */
   lastUse: { body: string; key: string } | null;
 }
 
 const mostDrafts = 50;
 const drafts = new Map<string, ChannelDraft>();
 
-/** What is being written in a channel, empty at first. Those not looked at for the longest are forgotten past fifty. */
+/** Returns the draft of a channel, empty at first. At most fifty drafts are kept in memory; the least recently used one is dropped. */
 export function draftOf(channelId: string): ChannelDraft {
   const draft = drafts.get(channelId) ?? beginDraft(channelId);
   drafts.delete(channelId);
@@ -82,7 +82,7 @@ function beginDraft(channelId: string): ChannelDraft {
   return draft;
 }
 
-/** Begins to fill in a command; `rest` is what was typed behind its name already, and stands in the first field. */
+/** Opens the form for a command. `rest` is the text that was typed after its name, and becomes the value of the first field. */
 export function startFilling(draft: ChannelDraft, command: PickerCommand, rest: string): void {
   const first = command.options?.[0];
   const begun = first && rest !== '' ? ([[first.name, { text: rest }]] as const) : [];
@@ -96,6 +96,6 @@ export function startFilling(draft: ChannelDraft, command: PickerCommand, rest: 
   draft.lineFault.value = null;
 }
 
-/** The options of a command that have a field now, in its order. */
+/** Returns the options of a command that have a field now, in the order of the command. */
 export const fieldsOf = ({ command, added }: Filling): CommandOption[] =>
   (command.options ?? []).filter(({ name, required }) => required || added.value.includes(name));

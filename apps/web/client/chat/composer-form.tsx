@@ -29,7 +29,7 @@ import { pastedFiles } from './upload-drop.ts';
 
 const listNames = { '@': 'People and roles', '#': 'Channels', ':': 'Emoji', '/': 'Commands' } as const;
 
-/** The emoji picker beside its button; its code is fetched when it is first opened. */
+/** The button that opens the emoji picker. The code of the picker is loaded when it is first opened. */
 function EmojiButton({ onPick }: { onPick: (emoji: string) => void }): JSX.Element {
   const picker = useSignal<{ Picker: typeof EmojiPicker; anchor: Element } | null>(null);
   const open = (anchor: Element): void =>
@@ -57,7 +57,7 @@ function EmojiButton({ onPick }: { onPick: (emoji: string) => void }): JSX.Eleme
   );
 }
 
-/** Where a message is written: text with completion, files, and the button that sends. */
+/** The form to write a message: text with completion, files and the send button. */
 export function ComposerForm({
   place,
   draft,
@@ -82,7 +82,7 @@ export function ComposerForm({
   useAutoGrow(area, text.value);
   useTypeAnywhere(area);
   const original = replying.value.get(channelId);
-  // Before anything is painted: who sees that they reply can already type, or leave with Escape.
+  // Runs before the browser paints, so that the user can type or press Escape as soon as the reply bar is visible.
   useLayoutEffect(() => {
     if (takesFocus || original) area.current?.focus();
   }, [takesFocus, original?.id]);
@@ -99,7 +99,7 @@ export function ComposerForm({
   };
   const command = (chosen: PickerCommand): void => {
     const behind = text.value.slice(caret.value).trim();
-    // One that is written out in full and takes nothing needs no form.
+    // A command that is typed in full and has no options needs no form.
     if (chosen.kind === 'slash' && !chosen.options?.length && query?.wanted === chosen.name) sendOne(chosen);
     else if (chosen.kind === 'slash') startFilling(draft, chosen, behind);
     else if (area.current) replaceIn(area.current, 0, caret.value, `${writtenAs(chosen)} `);
@@ -175,7 +175,7 @@ export function ComposerForm({
               hidden
               onChange={({ currentTarget }) => {
                 onFiles([...(currentTarget.files ?? [])]);
-                // So that the same file can be chosen again.
+                // Reset, so that the same file can be chosen again.
                 currentTarget.value = '';
                 area.current?.focus();
               }}

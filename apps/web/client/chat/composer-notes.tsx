@@ -12,23 +12,23 @@ import { spanOf } from '../../ui/times.ts';
 import { isNoticePlace, type Place } from '../place.ts';
 import type { LineFault } from './composer-drafts.ts';
 
-/** How many whole seconds are left until a moment of this page's clock; counts down by itself. */
+/** Returns the whole seconds left until a time of this page's clock, and rerenders the component every second. */
 export function useSecondsUntil(until: number): number {
   const [, tick] = useState(0);
   const leftMs = until - Date.now();
   useEffect(() => {
     if (leftMs <= 0) return undefined;
-    // Ticks as the whole seconds change.
+    // Rerender when the number of whole seconds changes.
     const next = setTimeout(() => tick((count) => count + 1), (leftMs % 1000) + 5);
     return () => clearTimeout(next);
   });
   return Math.max(0, Math.ceil(leftMs / 1000));
 }
 
-/** How many seconds slow mode still keeps the person from writing in a place. */
+/** Returns how many seconds of the user's slow mode cooldown in a channel are left. */
 export const useSlowSeconds = ({ channelId }: Place): number => useSecondsUntil(slowUntil.value.get(channelId) ?? 0);
 
-/** That slow mode is on in a place, and how long it still takes; nothing where it is off. */
+/** Shows that slow mode is on in a channel, and the rest of the cooldown; shows nothing without slow mode. */
 export function SlowNote({ place, secondsLeft }: { place: Place; secondsLeft: number }): JSX.Element | null {
   const spacing = place.channel?.slowmodeSecs ?? 0;
   if (spacing === 0 && secondsLeft === 0) return null;
@@ -45,10 +45,10 @@ export function SlowNote({ place, secondsLeft }: { place: Place; secondsLeft: nu
   );
 }
 
-/** From how many characters left on the count is shown. */
+/** The counter is shown when at most this many characters are left. */
 const countFrom = 200;
 
-/** How many characters are left, near the end; how many are too many past it. */
+/** Shows how many characters are left, near the limit, or how many are too many. */
 export function Counter({ length }: { length: number }): JSX.Element | null {
   const left = limits.messageChars - length;
   if (left > countFrom) return null;
@@ -59,7 +59,7 @@ export function Counter({ length }: { length: number }): JSX.Element | null {
   );
 }
 
-/** Why someone cannot write in a place, in words. */
+/** Explains why the user cannot write here. */
 export function CannotWrite({ place }: { place: Place }): JSX.Element {
   if (isNoticePlace(place)) return <p class="composer-note">You can’t reply to messages from Parlance.</p>;
   return (
@@ -69,12 +69,12 @@ export function CannotWrite({ place }: { place: Place }): JSX.Element {
   );
 }
 
-/** That writing in a thread brings it back; nothing elsewhere. */
+/** Explains that a message in an archived thread unarchives it; shows nothing elsewhere. */
 export function ArchivedNote({ place }: { place: Place }): JSX.Element | null {
   return place.channel?.archived ? <p class="composer-note">This thread is archived. Writing in it brings it back.</p> : null;
 }
 
-/** Why a command that was typed was not sent, and what can be done about it. */
+/** Explains why a typed command was not sent, and offers what can be done. */
 export function LineNote({
   fault,
   onCommand,

@@ -9,12 +9,12 @@ import { Icon } from '../../ui/icon.tsx';
 import type { ChannelDraft } from './composer-drafts.ts';
 import { replying } from './composing.ts';
 
-/** The next message answers none. */
+/** Cancels the reply: the next message is not a reply. */
 export const stopReplying = (channelId: string): void => {
   replying.value = withEntry(replying.value, channelId, undefined);
 };
 
-/** Whom the next message answers, and whether it pings them. */
+/** Shows whom the next message replies to, and whether it pings them. */
 export function ReplyBar({ original, draft }: { original: Message; draft: ChannelDraft }): JSX.Element {
   const { author, channelId } = original;
   const pings = draft.pings.value;

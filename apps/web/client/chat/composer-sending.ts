@@ -17,10 +17,10 @@ import { withEmojis } from './emoji-shortcodes.ts';
 import { mentionNames } from './markup-text.ts';
 import { fileFaults } from './upload-checks.ts';
 
-/** What a draft would send as a message's content. */
+/** Returns the message content that a draft would send. */
 export const contentOf = ({ text, tokens }: ChannelDraft): string => wireOf(text.value.trim(), tokens, 'content');
 
-/** What stands in the way of sending a draft; null when nothing does, `empty` when there is nothing to send. */
+/** Returns why a draft cannot be sent; null when it can be, `empty` when there is nothing to send. */
 export function obstacleOf(draft: ChannelDraft, secondsLeft: number): string | null {
   const content = contentOf(draft);
   const files = draft.files.value.map(({ file }) => file);
@@ -30,7 +30,7 @@ export function obstacleOf(draft: ChannelDraft, secondsLeft: number): string | n
   return secondsLeft > 0 ? `Slow mode: you can write again in ${secondsLeft} s.` : null;
 }
 
-/** Empties a draft: what stood in it is on its way. */
+/** Empties a draft after it was sent. */
 function clear(draft: ChannelDraft): void {
   draft.text.value = '';
   draft.files.value = [];
@@ -39,11 +39,11 @@ function clear(draft: ChannelDraft): void {
   draft.tokens.clear();
 }
 
-/** Sends a draft as a message, whatever it begins with. */
+/** Sends a draft as a message, even when it begins with a slash. */
 export async function sendMessage({ channelId }: Place, draft: ChannelDraft): Promise<void> {
   const written = draft.text.value;
   const content = await withEmojis(contentOf(draft));
-  // Writing went on while the emoji were loaded: it is sent when Enter is pressed again.
+  // The text changed while the emoji were loading. It is sent when Enter is pressed again.
   if (draft.text.value !== written) return;
   send(channelId, {
     content,
@@ -56,11 +56,11 @@ export async function sendMessage({ channelId }: Place, draft: ChannelDraft): Pr
   clear(draft);
 }
 
-/** Puts a message that was refused back into its channel's composer, before what stands there. */
+/** Moves a message that was refused back into its channel's composer, before the text there. */
 export function takeBack({ key, channelId, content, files, replyTo, mentionReply, error }: Outgoing, serverId: string | null): void {
   const draft = draftOf(channelId);
   const isEmpty = draft.text.value === '';
-  // A word of what stands there may mean another.
+  // When there is other text, a word in it may already have another meaning, so the content is inserted as it was sent.
   const readable = isEmpty ? readableOf(content, mentionNames(serverId)) : { text: content, tokens: [] };
   for (const [word, meaning] of readable.tokens) draft.tokens.set(word, meaning);
   draft.text.value = isEmpty ? readable.text : `${readable.text}\n${draft.text.value}`;
@@ -71,10 +71,10 @@ export function takeBack({ key, channelId, content, files, replyTo, mentionReply
   document.querySelector<HTMLTextAreaElement>('.composer-text')?.focus();
 }
 
-/** Sends a draft: as a command when it begins with one, else as a message. What stands in the way is said. */
+/** Sends a draft: as a command when it begins with one, otherwise as a message. Shows why when it cannot be sent. */
 export async function sendDraft(place: Place, draft: ChannelDraft, secondsLeft: number): Promise<void> {
   const line = draft.files.value.length === 0 ? commandLineOf(draft.text.value) : null;
-  // Slow mode is about messages: a command is answered by its bot.
+  // Slow mode does not apply to commands.
   const obstacle = obstacleOf(draft, line ? 0 : secondsLeft);
   if (obstacle !== null) {
     if (obstacle !== 'empty') say(obstacle, true);
@@ -82,12 +82,12 @@ export async function sendDraft(place: Place, draft: ChannelDraft, secondsLeft: 
   }
   const written = draft.text.value;
   const outcome = line ? await sendLine(place, draft, line) : 'message';
-  // What was written on while the command was looked for stays.
+  // Keep text that was changed while the command was looked up.
   if (draft.text.value !== written) return;
   if (outcome === 'sent') clear(draft);
   if (outcome === 'message') await sendMessage(place, draft);
 }
 
-/** The person's last message in a place that they can edit: what ↑ edits; undefined when none is loaded. */
+/** Returns the id of the user's last loaded message in a channel, which ↑ edits; undefined when there is none. Ephemeral messages are skipped. */
 export const lastOwnMessage = ({ channelId }: Place): string | undefined =>
   historyOf(channelId).messages.value.findLast(({ author, ephemeral }) => author.id === myId() && !ephemeral)?.id;

@@ -1,18 +1,24 @@
 import { leaves, parseMarkup, type Token } from '../../../../lib/base/markup.ts';
 
-/** What a readable word of the composer stands for: as a message holds it, and as an option of a command takes it. */
+/** The meaning of a readable word in the composer: its form in a message, and its form in a command option. */
 export interface Meaning {
   content: string;
   option: string;
 }
 
-/** The readable words that were put in by completion, `@Ada` or `#general`, each with its meaning. */
+/** The readable words that completion inserted, such as `@Ada` or `#general`, with their meanings. */
 export type Tokens = ReadonlyMap<string, Meaning>;
 
-/** Names that would be taken for something else, or would show as something else: controls, and what changes the direction of writing. */
+/**
+ * Names that cannot be used as a word: names with a special meaning, empty names, and names with control characters or direction marks, which are displayed
+ * as something else.
+ */
 const unfit = /^(?:everyone|here)$|^$|[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/u;
 
-/** The word that stands for `meaning`: the first of `names` that is fit and does not stand for another already; the meaning itself when none is. */
+/**
+ * Returns the word for `meaning`: `sign` and the first of `names` that is allowed and does not yet have another meaning; if there is none, the content of the
+ * meaning itself.
+ */
 export function tokenFor(tokens: Tokens, sign: '@' | '#', names: readonly string[], meaning: Meaning): string {
   for (const name of names) {
     const known = tokens.get(sign + name);
@@ -23,21 +29,24 @@ export function tokenFor(tokens: Tokens, sign: '@' | '#', names: readonly string
 
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 
-/** Finds every token of a text that is no part of a longer word nor behind a backslash, the longest where several begin; undefined without tokens. */
+/**
+ * Returns a pattern that finds every token of a text, except within a longer word or after a backslash. The longest token matches first. undefined without
+ * tokens.
+ */
 function finderOf(tokens: Tokens): RegExp | undefined {
   const words = [...tokens.keys()].sort((a, b) => b.length - a.length).map(escaped);
   return words.length ? new RegExp(`(?<![\\p{L}\\p{N}_\\\\])(?:${words.join('|')})(?![\\p{L}\\p{N}_])`, 'gu') : undefined;
 }
 
-/** Where code and links stand: what is written there is meant as it is. */
+/** Returns the code and links of a parsed text, in which tokens are not replaced. */
 const literalSpans = (tokens: readonly Token[]): Token[] =>
   [...leaves(tokens)].filter(({ type }) => ['code', 'codeblock', 'link'].includes(type));
 
-/** A text as it is sent: each token replaced by what it stands for, except in code and links. */
+/** Converts a text to the form that is sent: each token is replaced by its meaning, except in code and links. */
 export function wireOf(text: string, tokens: Tokens, as: keyof Meaning): string {
   const finder = finderOf(tokens);
   if (!finder) return text;
-  // Names may hold markup of their own, so they are hidden from the reader that looks for code.
+  // A name may contain markup, so names are masked before the text is parsed for code.
   const spans = literalSpans(parseMarkup(text.replace(finder, (token) => 'x'.repeat(token.length))));
   return text.replace(finder, (token, at: number) => {
     const isLiteral = spans.some(({ start, end }) => at >= start && at < end);
@@ -45,7 +54,10 @@ export function wireOf(text: string, tokens: Tokens, as: keyof Meaning): string 
   });
 }
 
-/** The inverse of `wireOf`, for a message that is edited: each mention as a readable word, by the first fit name of `namesOf`. A text that would not become the same again stays as it is. */
+/**
+ * The inverse of `wireOf`, to edit a message: each mention becomes a readable word, by the first allowed name of `namesOf`. If the result would not convert
+ * back to the same content, the content stays unchanged.
+ */
 export function readableOf(
   content: string,
   namesOf: (kind: 'userMention' | 'roleMention', id: string) => readonly string[],

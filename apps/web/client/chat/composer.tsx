@@ -12,7 +12,7 @@ import { replying } from './composing.ts';
 import { UploadChips } from './upload-chips.tsx';
 import { useDropTarget } from './upload-drop.ts';
 
-/** Where the person writes: a message with files, or the options of a command. Who may not write is told why. */
+/** The composer: a message with files, or the options of a command. Users who cannot write here see the reason. */
 export function Composer({ place }: { place: Place }): JSX.Element {
   const { channelId, serverId, channel } = place;
   const draft = draftOf(channelId);
@@ -28,11 +28,11 @@ export function Composer({ place }: { place: Place }): JSX.Element {
   };
   const remove = (id: string): void => {
     files.value = files.value.filter((one) => one.id !== id);
-    // The button that had the focus goes with the file.
+    // The focused button disappears with the file, so the focus moves to the text area.
     section.current?.querySelector('textarea')?.focus();
   };
   const isOver = useDropTarget(mayAttach && !filling, add);
-  // Each reply pings anew, whatever was chosen for the one before.
+  // Each new reply pings by default, whatever was chosen for the previous one.
   useEffect(() => {
     draft.pings.value = true;
   }, [original?.id]);

@@ -9,12 +9,12 @@ import { plainText } from './markup-text.ts';
 
 const colorText = (color: number): string => `#${color.toString(16).padStart(6, '0')}`;
 
-/** The proxy says to come again after 2 s. */
+/** The pause before an image is requested again, in milliseconds. The proxy asks for a retry after 2 s. */
 const retryMs = 2_500;
 
 /**
- * An image of a stranger's host, by way of our own origin. Its size is not known, so it gets a box. It is asked for once more, as the proxy
- * may have been busy; one that cannot be had gives its box back.
+ * An external image, loaded through the proxy of this service. Its size is not known, so its box has a fixed size. A failed image is requested once more,
+ * because the proxy may have been busy; after a second failure its box is removed.
  */
 function Shown({ url, class: name }: { url: string; class: string }): JSX.Element {
   const failures = useRef(0);

@@ -4,7 +4,7 @@ import { keep, kept, keptWords } from '../../ui/kept.ts';
 const mostUsed = 27;
 const keys = { used: 'parlance.emoji.used', tone: 'parlance.emoji.tone' };
 
-/** The skin tones by number, 0 without one, each with a hand that shows it. */
+/** The skin tones by number (0 is none), each with an example hand. */
 export const toneNames: readonly { name: string; hand: string }[] = [
   { name: 'No skin tone', hand: '✋' },
   { name: 'Light skin tone', hand: '✋🏻' },
@@ -16,13 +16,13 @@ export const toneNames: readonly { name: string; hand: string }[] = [
 
 const toneKept = Number(kept(keys.tone));
 
-/** The skin tone that the person chose: a number of `toneNames`. Kept by the browser. */
+/** The skin tone that the user chose, as an index of `toneNames`. Stored in the browser. */
 export const skinTone = signal(Number.isInteger(toneKept) && toneKept in toneNames ? toneKept : 0);
 
-/** The emoji used last, the latest first. Kept by the browser. */
+/** The most recently used emoji, latest first. Stored in the browser. */
 export const usedEmojis = signal<readonly string[]>(keptWords(keys.used).slice(0, mostUsed));
 
-/** Notes that an emoji was used. */
+/** Records that an emoji was used. */
 export const rememberEmoji = (emoji: string): void => {
   usedEmojis.value = [emoji, ...usedEmojis.value.filter((one) => one !== emoji)].slice(0, mostUsed);
   keep(keys.used, usedEmojis.value.join(' '));

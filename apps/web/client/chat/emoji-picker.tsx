@@ -9,28 +9,28 @@ import { type Emoji, emojiGroups, findEmojis, loadEmojis } from './emojis.ts';
 import { Popover } from './popover.tsx';
 
 const mostFound = 120;
-/** The group of those used last. */
+/** The number of the group "recently used". */
 const used = -1;
 
-/** How many buttons stand in a row of the grid. */
+/** Returns how many buttons a row of the grid has. */
 const columnsOf = (grid: Element): number => getComputedStyle(grid).gridTemplateColumns.split(' ').length;
 
-/** Where an arrow key leads from the button at `index`; undefined for other keys. */
+/** Returns the index that an arrow key, Home or End moves to from `index`; undefined for other keys. */
 function indexAfter(key: string, index: number, count: number, columns: number): number | undefined {
   const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns, Home: -index, End: count - 1 - index }[key];
   return step === undefined ? undefined : Math.min(index + step, count - 1);
 }
 
 /**
- * Picks an emoji: search, groups, skin tones, those used last; by mouse, touch or arrow keys. Calls `onPick` with the emoji itself; the
- * caller closes it.
+ * Shows an emoji picker with search, groups, skin tones and recently used emoji, for mouse, touch and arrow keys. Calls `onPick` with the emoji; the caller
+ * closes the picker.
  */
 export function EmojiPicker({
   anchor,
   onPick,
   onClose,
 }: {
-  /** The element beside which it opens. */
+  /** The element beside which the picker opens. */
   anchor: Element;
   onPick: (emoji: string) => void;
   onClose: () => void;

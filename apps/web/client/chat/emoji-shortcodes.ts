@@ -3,10 +3,10 @@ import { queryAt } from './completion-query.ts';
 import { skinTone } from './emoji-habits.ts';
 import { emojiNamed, loadEmojis } from './emojis.ts';
 
-/** `:tada:`, not as a part of a word or a time, nor behind a backslash. */
+/** Matches `:tada:`, but not within a word or a time, or after a backslash. */
 const shortcode = /(?<![\p{L}\p{N}_\\]):([a-z0-9_+-]{1,40}):(?![\p{L}\p{N}_])/giu;
 
-/** How long a message waits for the emoji to be loaded, in milliseconds. They mostly are, as the completion loads them at the first colon. */
+/** How long sending a message waits for the emoji data, in milliseconds. Usually they are already loaded, because completion loads them at the first colon. */
 const loadMs = 2_000;
 
 function emojiOf(name: string): string | undefined {
@@ -14,7 +14,7 @@ function emojiOf(name: string): string | undefined {
   return found && (found.skins[skinTone.value - 1] ?? found.emoji);
 }
 
-/** A content with its shortcodes as emoji, except in code, links and custom emoji. Unknown ones stay, and all do while the emoji cannot be loaded. */
+/** Replaces shortcodes by emoji, except in code, links and custom emoji. Unknown shortcodes stay, and all stay when the emoji data cannot be loaded in time. */
 export async function withEmojis(content: string): Promise<string> {
   if (content.search(shortcode) < 0) return content;
   await Promise.race([loadEmojis().catch(() => undefined), new Promise((done) => setTimeout(done, loadMs))]);
@@ -22,7 +22,7 @@ export async function withEmojis(content: string): Promise<string> {
   let at = 0;
   for (const { type, start, end } of leaves(parseMarkup(content))) {
     if (type !== 'text') continue;
-    // Matched in the whole content: what is beside the text decides too.
+    // Match in the whole content, because the characters before and after this part matter too.
     shortcode.lastIndex = start;
     for (let match = shortcode.exec(content); match && match.index + match[0].length <= end; match = shortcode.exec(content)) {
       const emoji = emojiOf(match[1] ?? '');
@@ -35,7 +35,7 @@ export async function withEmojis(content: string): Promise<string> {
   return shown + content.slice(at);
 }
 
-/** The shortcode whose closing colon was just typed before the caret, and its emoji; null where there is none, or the emoji are not loaded yet. */
+/** Returns the shortcode whose closing colon was just typed before the caret, and its emoji; null when there is none or the emoji data are not loaded yet. */
 export function shortcodeBefore(text: string, caret: number): { start: number; emoji: string } | null {
   const query = text[caret - 1] === ':' ? queryAt(text, caret - 1, []) : null;
   const emoji = query?.sign === ':' ? emojiOf(query.wanted) : undefined;

@@ -1,18 +1,18 @@
-/** One Unicode emoji, as the picker and the completion offer it. */
+/** A Unicode emoji, as the picker and the completion offer it. */
 export interface Emoji {
   emoji: string;
-  /** Its name in words: `thumbs up`. */
+  /** Its name: `thumbs up`. */
   label: string;
-  /** What it is called between colons, the best first: `thumbsup`. Some have none. */
+  /** Its shortcodes without colons, best first: `thumbsup`. Some emoji have none. */
   shortcodes: readonly string[];
   tags: readonly string[];
-  /** Its place among `emojiGroups`. */
+  /** The number of its group in `emojiGroups`. */
   group: number;
-  /** The same in the five skin tones, light to dark; empty when it has none. */
+  /** The emoji in the five skin tones, light to dark; empty when it has none. */
   skins: readonly string[];
 }
 
-/** The groups of emoji in the order of the picker, each with an emoji that stands for it. */
+/** The groups of emoji in the order of the picker, each with a sample emoji as its icon. */
 export const emojiGroups: readonly { group: number; name: string; icon: string }[] = [
   { group: 0, name: 'Smileys', icon: '😀' },
   { group: 1, name: 'People', icon: '👋' },
@@ -25,7 +25,7 @@ export const emojiGroups: readonly { group: number; name: string; icon: string }
   { group: 9, name: 'Flags', icon: '🏁' },
 ];
 
-/** What the data set holds of an emoji. */
+/** An emoji in the data set. */
 interface Entry {
   unicode: string;
   label: string;
@@ -37,7 +37,7 @@ interface Entry {
 
 const byName = new Map<string, Emoji>();
 
-/** The emoji of a shortcode, without its colons; undefined when there is none, or the emoji are not loaded yet. */
+/** Returns the emoji of a shortcode without colons; undefined when there is none or the emoji data are not loaded yet. */
 export const emojiNamed = (shortcode: string): Emoji | undefined => byName.get(shortcode);
 
 let loading: Promise<readonly Emoji[]> | undefined;
@@ -48,7 +48,7 @@ async function load(): Promise<readonly Emoji[]> {
     import('emojibase-data/en/shortcodes/github.json').then((file) => file.default as Record<string, string | string[]>),
   ]);
   const emojis = entries.flatMap(({ unicode, label, hexcode, tags = [], group, skins = [] }) => {
-    // Letters that make flags, and bare skin tones, are no emoji of their own.
+    // Flag letters and skin tones alone are not emoji to offer.
     if (group === undefined || group === 2) return [];
     const codes = shortcodes[hexcode] ?? [];
     return [
@@ -58,7 +58,7 @@ async function load(): Promise<readonly Emoji[]> {
         shortcodes: typeof codes === 'string' ? [codes] : codes,
         tags,
         group,
-        // Pairs of people have twenty-five: only the tones of one are offered.
+        // Emoji of two people have 25 combinations of tones. Only emoji with five are offered in skin tones.
         skins: skins.length === 5 ? skins.map((one) => one.unicode) : [],
       },
     ];
@@ -67,10 +67,7 @@ async function load(): Promise<readonly Emoji[]> {
   return emojis;
 }
 
-/**
- * All emoji, in the order of the picker. They are a file of their own that is fetched once, when first asked for; rejects when it cannot
- * be.
- */
+/** Loads all emoji, in the order of the picker. The data are a separate file that is loaded once, at the first call. Rejects when it cannot be loaded. */
 export function loadEmojis(): Promise<readonly Emoji[]> {
   loading ??= load().catch((fault: unknown) => {
     loading = undefined;
@@ -79,7 +76,7 @@ export function loadEmojis(): Promise<readonly Emoji[]> {
   return loading;
 }
 
-/** How well an emoji fits what is looked for: 0 is best; undefined when it does not. */
+/** Ranks how well an emoji matches the searched text: 0 is best, undefined is no match. */
 function fitOf({ label, shortcodes, tags }: Emoji, wanted: string): number | undefined {
   if (shortcodes.includes(wanted) || label === wanted) return 0;
   if (shortcodes.some((code) => code.startsWith(wanted))) return 1;
@@ -88,7 +85,7 @@ function fitOf({ label, shortcodes, tags }: Emoji, wanted: string): number | und
   return tags.some((tag) => tag.startsWith(wanted)) ? 4 : undefined;
 }
 
-/** The emoji that fit a shortcode's beginning or a word, the best first, at most `most`. */
+/** Finds the emoji that match the beginning of a shortcode or a word, best first, at most `most`. */
 export function findEmojis(emojis: readonly Emoji[], wanted: string, most: number): Emoji[] {
   const word = wanted.trim().toLowerCase();
   return emojis

@@ -9,7 +9,7 @@ import { plainName } from '../../ui/hostile-text.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { ownPath } from '../../ui/links.ts';
 
-/** The images of a message, one at a time: fitted or in their own size, the others by arrow keys. */
+/** Shows the images of a message one at a time, scaled to the window or in original size. Arrow keys move between images. */
 export function ImageViewer({
   images,
   first,
@@ -45,7 +45,7 @@ export function ImageViewer({
   return (
     <Dialog title={name} onClose={onClose} wide>
       <div class="image-viewer">
-        {/* In its own size it is scrolled to, also by keyboard. */}
+        {/* In original size the frame scrolls; `tabIndex` makes that possible by keyboard. */}
         <div class={`image-viewer-frame ${large.value ? 'large' : ''}`} tabIndex={0} role="group" aria-label={name}>
           <img
             src={ownPath(image.url)}

@@ -7,14 +7,14 @@ import { myId } from '../../state/session.ts';
 import { plainText } from './markup-text.ts';
 import { indexAfter } from './slice.ts';
 
-/** What is said at once at most; more is told by its number. */
+/** The limits of one announcement. When more messages arrive, only their number is announced. */
 const most = { messages: 3, chars: 300, lines: 6 };
-/** Between two sayings, in milliseconds: a burst is one. */
+/** The minimum interval between two announcements, in milliseconds, so that a burst is announced once. */
 const everyMs = 1_500;
 
 /**
- * Tells a screen reader what arrives: who wrote, and what. A log of its own, as the list itself also changes when someone only scrolls.
- * What was there before, and what the person wrote, is not told.
+ * Announces new messages to a screen reader: author and text. It is a separate live region, because the list itself also changes when the user scrolls.
+ * Existing messages and the user's own are not announced.
  */
 export function Announcer({
   messages,
@@ -22,7 +22,7 @@ export function Announcer({
   serverId,
 }: {
   messages: readonly Message[];
-  /** Whether `messages` reaches the newest: what is read while someone looks at old ones is not news. */
+  /** Whether `messages` includes the newest one. Messages that are loaded while the user looks at old ones are not new. */
   live: boolean;
   serverId: string | null;
 }): JSX.Element {

@@ -1,6 +1,6 @@
 import { activeMessage, openTool } from './message-tools.ts';
 
-/** How long a finger rests on a message until its menu opens, in milliseconds. */
+/** How long a touch on a message lasts until its menu opens, in milliseconds. */
 const holdMs = 500;
 
 const messageAt = (target: EventTarget | null): HTMLElement | null =>
@@ -8,7 +8,7 @@ const messageAt = (target: EventTarget | null): HTMLElement | null =>
 
 const idOf = (article: HTMLElement): string => article.id.slice('message-'.length);
 
-/** Where the arrow keys lead: the next or previous message on the page, or the first or last in view when none has the focus. */
+/** Moves the focus by an arrow key: to the next or previous message on the page, or to the first or last one in view when none has the focus. */
 export function moveFocus(box: HTMLElement, by: 1 | -1): void {
   const all = Array.from(box.querySelectorAll<HTMLElement>('article.message'));
   const current = document.activeElement?.closest<HTMLElement>('article.message');
@@ -19,8 +19,8 @@ export function moveFocus(box: HTMLElement, by: 1 | -1): void {
 }
 
 /**
- * Lets a list know which message is meant: the one under the pointer or with the focus shows its tools, and a finger that rests on one
- * opens its menu. Returns what ends it. `menuOf` opens the menu of a message beside its element.
+ * Tracks the active message of a list: the one under the pointer or with the focus shows its tools, and a long press opens its menu. `menuOf` opens the menu
+ * of a message beside its element. Returns a function that removes the listeners.
  */
 export function followPointer(box: HTMLElement, menuOf: (id: string, anchor: Element) => void): () => void {
   let hold: ReturnType<typeof setTimeout> | undefined;
@@ -43,11 +43,11 @@ export function followPointer(box: HTMLElement, menuOf: (id: string, anchor: Ele
       held = true;
       if (article) menuOf(idOf(article), article);
     };
-    // What a browser offers at a link, image or control by itself stays.
+    // A long press on a link, image or control keeps the browser's own behavior.
     const own = (target as Element).closest('a, button, img, video, audio, textarea');
     if (pointerType === 'touch' && article && !own) hold = setTimeout(open, holdMs);
   };
-  // The click that would follow a lifted finger is for nobody: it would close the menu.
+  // Suppress the click that follows the end of a long press; it would close the menu.
   const onLift = (event: Event): void => {
     if (held) event.preventDefault();
   };

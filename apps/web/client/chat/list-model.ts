@@ -8,7 +8,7 @@ import { type Use, uses } from '../../state/uses.ts';
 import { sayRefusal } from '../../ui/toast.tsx';
 import { grownUp, indexAfter, indexFrom, newestSlice, rangeOf, type Slice, sliceAround } from './slice.ts';
 
-/** What the list shows, taken once a frame. */
+/** What the list shows, updated at most once per frame. */
 export interface ListFrame {
   messages: readonly Message[];
   hasOlder: boolean;
@@ -18,34 +18,34 @@ export interface ListFrame {
   uses: readonly Use[];
 }
 
-/** Where the view is to be moved at the next drawing: a message to its middle or its top. */
+/** The message to scroll to at the next rendering, and whether it goes to the middle or the top of the view. */
 export interface Aim {
   id: string;
   to: 'middle' | 'top';
 }
 
-/** Between two drawings at least, in milliseconds: the first message is drawn at once, a burst ten times a second. */
+/** The minimum interval between two renderings, in milliseconds: the first message is rendered at once, a burst ten times a second. */
 const drawnEveryMs = 100;
-/** New messages drawn at once at most: a page that had no time draws what it missed in several goes. */
+/** The maximum number of new messages that are rendered at once. After a pause, the page renders the missed messages in several steps. */
 const drawnAtOnce = 25;
-/** Messages on the page when a slice is begun. */
+/** The number of messages on the page at first. */
 const atFirst = 60;
 
 /**
- * The list of one channel: which of the loaded messages are on the page, where it reads on, what it jumps to. Changes of a frame are taken
- * together, so that a burst of events is few drawings.
+ * The state of the message list of one channel: which loaded messages are on the page, which edge is loading, and where it jumps to. Changes are collected
+ * per frame, so that a burst of events causes few renderings.
  */
 export class ListModel {
   readonly channelId: string;
   readonly frame: Signal<ListFrame>;
   readonly slice = signal<Slice>({ first: '', last: null });
-  /** The read mark as it stood on opening: the line "new" is below it. */
+  /** The read mark when the channel was opened. The line "new" is shown below it. */
   readonly readTo = signal<string | null>(null);
-  /** The newest message when the person left the end; what is newer counts as new. */
+  /** The newest message when the user left the end of the list. Newer messages count as new. */
   readonly leftAt = signal<string | null>(null);
-  /** The message that was jumped to, while it is marked. */
+  /** The message that was jumped to, while it is highlighted. */
   readonly marked = signal<string | null>(null);
-  /** The edge that is being read on, and the one whose reading failed. */
+  /** The edge that is loading, and the edge whose loading failed. */
   readonly busy = signal<'older' | 'newer' | null>(null);
   readonly failed = signal<{ edge: 'older' | 'newer'; error: ApiError } | null>(null);
   aim: Aim | null = null;
@@ -53,7 +53,7 @@ export class ListModel {
   private wanted: string | null = null;
   private begun = false;
 
-  /** `messageId` is where to begin; without one it is for the read mark to say. */
+  /** `messageId` is the message to begin at; without it the read mark decides. */
   constructor(channelId: string, messageId: string | undefined) {
     this.channelId = channelId;
     this.wanted = messageId ?? null;
@@ -76,7 +76,7 @@ export class ListModel {
     };
   }
 
-  /** Begins to follow the channel and reads what is not loaded. Returns what ends it. */
+  /** Begins to follow the channel and loads what is missing. Returns a function that stops it. */
   start(): () => void {
     let due: ReturnType<typeof setTimeout> | undefined;
     let frame = 0;
@@ -102,12 +102,12 @@ export class ListModel {
     };
   }
 
-  /** The read mark as it stands now is where the line "new" goes; none when everything is read. */
+  /** Moves the line "new" to the current read mark; removes it when everything is read. */
   noteReadMark(): void {
     this.readTo.value = isUnread(this.channelId) ? (reads.peek().get(this.channelId)?.readMessageId ?? null) : null;
   }
 
-  /** What is drawn next: everything, or where very many messages came at once, the first of them. */
+  /** Returns what is rendered next: everything, or only the first part when very many messages arrived at once. */
   private slowly(next: ListFrame): ListFrame {
     const drawn = this.frame.peek().messages.at(-1);
     if (!drawn || this.slice.peek().last !== null || this.wanted !== null) return next;
@@ -128,16 +128,16 @@ export class ListModel {
       if (!shown && !this.begun) this.begin(messages);
       else if (!shown && (this.wanted === 'newest' || from >= to)) this.follow();
       this.begun = true;
-      // Older ones stand above from their first drawing on: the oldest before them now goes on where they end, and may be lower than it
-      // was.
+      // Older messages that were just loaded are put on the page in the same rendering. The message below them may then join their group, which changes its
+      // height.
       if (rangeOf(before, this.slice.peek()).from === 0 && indexFrom(messages, before[0]?.id ?? '') > 0)
         this.slice.value = grownUp(messages, this.slice.peek(), drawnAtOnce, messages.length);
     });
-    // Who sends looks at the end.
+    // A user who sends a message is moved to the end of the list.
     if (sent) void this.toNewest();
   }
 
-  /** Where a channel opens: at the first unread message when it is loaded, else at the newest. */
+  /** Chooses where a channel opens: at the first unread message when it is loaded, otherwise at the newest. */
   private begin(messages: readonly Message[]): void {
     const readTo = this.readTo.peek();
     const at = readTo === null ? 0 : indexAfter(messages, readTo);
@@ -146,7 +146,7 @@ export class ListModel {
     if (unread && at > 0 && !this.frame.peek().hasNewer) this.show(unread.id, 'top');
   }
 
-  /** Shows the newest loaded messages and those to come. */
+  /** Shows the newest loaded messages and follows new ones. */
   private follow(): void {
     if (this.wanted === 'newest') this.wanted = null;
     this.aim = null;
@@ -154,7 +154,7 @@ export class ListModel {
     this.slice.value = newestSlice(this.frame.peek().messages, atFirst);
   }
 
-  /** Aims at a message; false when it is not loaded. */
+  /** Scrolls to a message; returns false when it is not loaded. */
   private show(id: string, to: Aim['to']): boolean {
     const { messages } = this.frame.peek();
     if (messages[indexFrom(messages, id)]?.id !== id) return false;
@@ -166,20 +166,20 @@ export class ListModel {
     return true;
   }
 
-  /** Notes that the person no longer follows the newest message: what comes now is counted, not shown. */
+  /** Records that the user no longer follows the newest message. New messages are then counted and not shown. */
   leave(): void {
     const { messages } = this.frame.peek();
     if (this.leftAt.peek() === null) this.leftAt.value = messages.at(-1)?.id ?? '';
     if (this.slice.peek().last === null) this.slice.value = { ...this.slice.peek(), last: messages.at(-1)?.id ?? '' };
   }
 
-  /** Notes that the person reached the end: they follow from here on. */
+  /** Records that the user reached the end and follows new messages from now on. */
   arrive(): void {
     this.leftAt.value = null;
     this.slice.value = { ...this.slice.peek(), last: null };
   }
 
-  /** Jumps to a message wherever it stands, and marks it; one that is gone is told of. */
+  /** Jumps to a message, loaded or not, and highlights it. Shows the error when it cannot be loaded. */
   async jump(id: string): Promise<void> {
     this.wanted = id;
     try {
@@ -192,7 +192,7 @@ export class ListModel {
     }
   }
 
-  /** Goes to the newest message, and reads it when it is not loaded. */
+  /** Goes to the newest message, and loads it if needed. */
   async toNewest(): Promise<void> {
     this.wanted = 'newest';
     try {
@@ -204,13 +204,13 @@ export class ListModel {
     }
   }
 
-  /** Goes to the oldest message that is loaded. */
+  /** Goes to the oldest loaded message. */
   toOldest(): void {
     const [oldest] = this.frame.peek().messages;
     if (oldest) batch(() => this.show(oldest.id, 'top'));
   }
 
-  /** Reads the next page beyond an edge, one at a time; after a refusal only when `again`. */
+  /** Loads the next page at an edge. Does nothing while a page is loading; after a failure it loads only with `again`. */
   async readOn(edge: 'older' | 'newer', again = false): Promise<void> {
     if (this.busy.peek() !== null || this.frame.peek().status === 'loading') return;
     if (this.failed.peek()?.edge === edge && !again) return;

@@ -14,8 +14,8 @@ import type { MessageRow } from './message-rows.ts';
 import { indexAfter } from './slice.ts';
 
 /**
- * What stands above the first message on the page: that older ones are on their way, or that the history begins here. It stands there
- * always, as without its height there would be nothing to scroll by when they come.
+ * The element above the first message on the page: it says that older messages are loading, or that the history begins here. It is always rendered, because
+ * its height leaves room to scroll while older messages load.
  */
 export function TopEdge({
   older,
@@ -40,7 +40,7 @@ export function TopEdge({
   );
 }
 
-/** A message with the lines that stand above it. */
+/** A message with the lines above it: the date and the line "new". */
 export function MessageItem({ message, grouped, day, fresh, place, marked }: MessageRow & { place: Place; marked: boolean }): JSX.Element {
   return (
     <>
@@ -59,7 +59,7 @@ export function MessageItem({ message, grouped, day, fresh, place, marked }: Mes
   );
 }
 
-/** The way to the newest message, for who looks at older ones: with the number of those that came meanwhile. */
+/** The button that jumps to the newest message, shown while the user looks at older ones, with the number of messages that arrived meanwhile. */
 export function DownBar({ model }: { model: ListModel }): JSX.Element | null {
   const shown = useComputed(() => {
     const { messages, hasNewer } = model.frame.value;

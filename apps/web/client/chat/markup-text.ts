@@ -2,14 +2,14 @@ import { parseMarkup, type Token } from '../../../../lib/base/markup.ts';
 import { faceOf, nameOf } from '../../state/people.ts';
 import { details } from '../../state/servers.ts';
 
-/** What a role is called in a server. */
+/** Returns the name of a role in a server. */
 export const roleNameOf = (serverId: string | null, roleId: string): string =>
   details.value
     .get(serverId ?? '')
     ?.roles.find(({ id }) => id === roleId)
     ?.name.replace(/^@/, '') ?? 'unknown role';
 
-/** What a mention can be called by, the best first; nothing for an account that was never met. */
+/** Returns the names for a mention, best first; none for an account that is not known. */
 export function mentionNames(serverId: string | null): (kind: 'userMention' | 'roleMention', id: string) => string[] {
   return (kind, id) => {
     if (kind === 'roleMention') return [roleNameOf(serverId, id)];
@@ -18,7 +18,7 @@ export function mentionNames(serverId: string | null): (kind: 'userMention' | 'r
   };
 }
 
-/** A custom emoji, of which there are no images. */
+/** The text of a custom emoji, for which there are no images. */
 export const customEmojiText = (name: string): string => `:${name}:`;
 
 function textOf(token: Token, serverId: string | null): string {
@@ -44,7 +44,7 @@ function textOf(token: Token, serverId: string | null): string {
   }
 }
 
-/** A content in one line without its formatting, for previews and for a screen reader; spoilers stay hidden. */
+/** Returns a content as one line without formatting, for previews and screen readers. Spoilers stay hidden. */
 export const plainText = (content: string, serverId: string | null): string =>
   parseMarkup(content)
     .map((token) => textOf(token, serverId))
@@ -52,11 +52,11 @@ export const plainText = (content: string, serverId: string | null): string =>
     .replace(/\s+/g, ' ')
     .trim();
 
-/** One emoji or white space. */
+/** Matches emoji and white space only. */
 const emojiOrSpace = new RegExp('^(?:\\p{RGI_Emoji}|\\s)+$', 'v');
 const mostLarge = 30;
 
-/** Whether a content is a few emoji and nothing else: those are shown larger. */
+/** Whether a content is only a few emoji, which are then shown larger. */
 export const isEmojiOnly = (tokens: readonly Token[]): boolean =>
   tokens.length > 0 &&
   tokens.length <= mostLarge &&

@@ -17,7 +17,8 @@ import { customEmojiText, isEmojiOnly, roleNameOf } from './markup-text.ts';
 import { colorOf, roleStyle } from './name.tsx';
 
 /**
- * A content as people see it, by the server's own reader: elements only, never HTML of a stranger. `serverId` is where its mentions belong.
+ * Renders a message content with the parser that the server uses. It creates only elements and never inserts HTML from the content. `serverId` is the server
+ * of its mentions.
  */
 export function Markup({ content, serverId }: { content: string; serverId: string | null }): JSX.Element {
   const tokens = useMemo(() => parseMarkup(content), [content]);
@@ -58,7 +59,7 @@ function Piece({ token, serverId }: { token: Token; serverId: string | null }): 
   }
 }
 
-/** What is not on the page at all until someone asks for it. */
+/** A spoiler. Its content is not on the page at all until the user opens it. */
 function Spoiler({ children }: { children: ComponentChildren }): JSX.Element {
   const open = useSignal(false);
   const ref = useRef<HTMLSpanElement>(null);
@@ -81,7 +82,7 @@ function CodeBlock({ lang, text }: { lang: string; text: string }): JSX.Element 
     <div class="code-block">
       {lang !== '' && <span class="code-lang">{lang}</span>}
       <IconButton of={Copy} label="Copy this code" onClick={() => void copyText(text, 'the code')} />
-      {/* A long line is scrolled to, also by keyboard. */}
+      {/* A long line scrolls; `tabIndex` makes that possible by keyboard. */}
       <pre tabIndex={0}>
         <code>{text}</code>
       </pre>
@@ -91,7 +92,7 @@ function CodeBlock({ lang, text }: { lang: string; text: string }): JSX.Element 
 
 const commit = /^\/([^/]+\/[^/]+)\/(?:-\/)?commit\/([0-9a-f]{7})[0-9a-f]{0,57}$/;
 
-/** A link to a place of this client: its channel, where the person can see it. */
+/** Returns the path and name of the channel that a link of this service leads to, if the user can see it. */
 function ownPlace(url: URL): { href: string; text: string } | undefined {
   if (url.origin !== location.origin) return undefined;
   const channelId = /^\/servers\/\d+\/(\d+)$/.exec(url.pathname)?.[1];
@@ -100,7 +101,7 @@ function ownPlace(url: URL): { href: string; text: string } | undefined {
   return { href: url.pathname + url.search, text: `#${channel.name}${url.searchParams.has('message') ? ' › message' : ''}` };
 }
 
-/** A link of a stranger: http and https only, and it says where it leads. */
+/** A link from a message: only http and https, with its target visible. */
 export function Link({ url, children }: { url: string; children?: ComponentChildren }): JSX.Element {
   if (!isSafeLink(url)) return <>{children ?? url}</>;
   const parsed = new URL(url);

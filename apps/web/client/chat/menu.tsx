@@ -5,7 +5,7 @@ import { Icon } from '../../ui/icon.tsx';
 import './menu.css';
 import { Popover } from './popover.tsx';
 
-/** One entry of a menu. */
+/** One item of a menu. */
 export interface MenuItem {
   label: string;
   icon: IconNode;
@@ -13,7 +13,7 @@ export interface MenuItem {
   run: (event: MouseEvent) => void;
 }
 
-/** A menu beside the element that opened it: arrow keys, Home and End move, Enter chooses, Escape closes. Choosing closes it first. */
+/** A menu beside the element that opened it. Arrow keys, Home and End move, Enter chooses, Escape closes. Choosing an item first closes the menu. */
 export function Menu({
   anchor,
   label,

@@ -18,13 +18,13 @@ const reply = (message: Message): void => {
   replying.value = withEntry(replying.value, message.channelId, message);
 };
 
-/** With Shift it is deleted without asking. */
+/** Deletes a message after confirmation; with Shift it is deleted without confirmation. */
 function remove(message: Message, { shiftKey }: MouseEvent): void {
   if (shiftKey) deleteMessage(message).catch(sayRefusal);
   else openTool.value = { kind: 'delete', message };
 }
 
-/** The tools at a message: the most used, and the menu with the rest. */
+/** The tools of a message: the most used actions, and the menu with all others. */
 export function MessageToolbar({ message, place }: { message: Message; place: Place }): JSX.Element {
   const { react, reply: mayReply, edit, remove: mayRemove } = rightsAt(message, place);
   return (
@@ -68,7 +68,7 @@ function itemsOf(message: Message, place: Place, anchor: Element): MenuItem[] {
   return items.filter((item) => item !== false);
 }
 
-/** The emoji picker for a reaction; its code is fetched when it is first opened. */
+/** The emoji picker for a reaction. Its code is loaded when it is first opened. */
 function ReactionPicker({ message, anchor, onClose }: { message: Message; anchor: Element; onClose: () => void }): JSX.Element | null {
   const picker = useSignal<{ Picker: typeof EmojiPicker } | null>(null);
   useEffect(() => {
@@ -90,7 +90,7 @@ function ReactionPicker({ message, anchor, onClose }: { message: Message; anchor
   );
 }
 
-/** What is open for a message of this place: picker, menu or dialog. Once a list. */
+/** Shows the picker, menu or dialog that is open for a message of this channel. Rendered once per list. */
 export function OpenTools({ place }: { place: Place }): JSX.Element | null {
   const open = openTool.value;
   if (open?.message.channelId !== place.channelId) return null;

@@ -10,13 +10,13 @@ import { Attachments } from './attachment.tsx';
 import { EmbedView } from './embed.tsx';
 import { Markup } from './markup.tsx';
 
-/** How a place shows its posts: its own mark, a thread's by the channel it is under. */
+/** Returns the content mode of a channel; a thread uses the one of its parent channel. */
 export function contentModeOf({ channel }: Place): 'default' | 'spoiler' | 'age_restricted' {
   const ruling = channel?.kind === 'thread' ? channels.value.get(channel.parentId ?? '') : channel;
   return ruling?.contentMode ?? 'default';
 }
 
-/** What a message says and shows: content, files, embeds. `covered` hides it until it is clicked. */
+/** The content, files and embeds of a message. `covered` hides them until the user clicks. */
 export function MessageBody({ message, serverId, covered }: { message: Message; serverId: string | null; covered: boolean }): JSX.Element {
   const open = useSignal(!covered);
   if (!open.value)

@@ -15,7 +15,7 @@ interface DialogProps {
   onClose: () => void;
 }
 
-/** Asks before a message is deleted. */
+/** Asks for confirmation before a message is deleted. */
 export function DeleteDialog({ message, serverId, onClose }: DialogProps): JSX.Element {
   const text = cut(plainText(message.content, serverId), quoted);
   return (

@@ -12,7 +12,7 @@ import { editing } from './composing.ts';
 import { withEmojis } from './emoji-shortcodes.ts';
 import { mentionNames } from './markup-text.ts';
 
-/** Edits an own message in its place, its mentions by name as in `serverId`: Enter saves, Escape leaves it as it was. The focus goes back to where it came from. */
+/** Edits the user's own message in place, with mentions shown by name as in `serverId`. Enter saves, Escape cancels. The focus then returns to where it was. */
 export function MessageEdit({ message: { id, channelId, content }, serverId }: { message: Message; serverId: string | null }): JSX.Element {
   const readable = useMemo(() => readableOf(content, mentionNames(serverId)), []);
   const text = useSignal(readable.text);

@@ -7,7 +7,7 @@ import { pathOf } from '../place.ts';
 import { plainText } from './markup-text.ts';
 import { Name, TagMark } from './name.tsx';
 
-/** When it was written; in full when pointed at. */
+/** The time of a message; its tooltip shows the full date and time. */
 export function Moment({ at, text }: { at: string; text?: string }): JSX.Element {
   return (
     <time class="moment" dateTime={at} title={momentOf(at)}>
@@ -17,7 +17,7 @@ export function Moment({ at, text }: { at: string; text?: string }): JSX.Element
 }
 
 /**
- * The message that this one answers, as it stands now, with the way there; or that it is gone. `covered`: the channel's posts are hidden
+ * The message that this one replies to, in its current version and with a link to it, or a note that it is deleted. `covered`: the channel's posts are hidden
  * until clicked.
  */
 export function ReplyLine({
@@ -51,7 +51,7 @@ export function ReplyLine({
   );
 }
 
-/** Who used which command: above a bot's answer. */
+/** Who used which command, shown above the response of a bot. */
 export function CommandLine({ message: { interaction }, serverId }: { message: Message; serverId: string | null }): JSX.Element | null {
   if (!interaction) return null;
   return (
@@ -64,7 +64,7 @@ export function CommandLine({ message: { interaction }, serverId }: { message: M
   );
 }
 
-/** Who wrote a message, and when. */
+/** The author and time of a message. */
 export function AuthorLine({
   message: { author, createdAt },
   serverId,

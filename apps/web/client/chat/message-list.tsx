@@ -24,24 +24,23 @@ import { openTool } from './message-tools.ts';
 import { rangeOf } from './slice.ts';
 import { Viewport } from './viewport.ts';
 
-/** How long a message that was jumped to stays marked, in milliseconds. */
+/** How long a message that was jumped to stays highlighted, in milliseconds. */
 const markedMs = 3_000;
 
 /**
- * The messages of a place: as many on the page as are needed around the view, the others in memory or at the service. `jumpTo` is a message
- * to go to.
+ * The message list of a channel. Only the messages around the view are on the page; the others are in memory or on the server. `jumpTo` is the message to go
+ * to.
  */
 export function MessageList({ place, jumpTo }: { place: Place; jumpTo: string | undefined }): JSX.Element {
   const { channelId, serverId, channel, name, recipientId } = place;
-  // The same object as long as nothing in it changed: rows are drawn again when theirs is another.
+  // Keep the same object while nothing in it changed, because rows are rendered again when their `place` is another object.
   const same = useMemo(() => place, [channelId, serverId, channel, name, recipientId]);
   if (contentModeOf(same) === 'age_restricted' && !isEntered(channelId)) return <AgeGate place={same} />;
   return <List key={channelId} place={same} jumpTo={jumpTo} />;
 }
 
 /**
- * Marks the channel as read while the person follows its newest messages and looks at the page; after a time away the line "new" is set
- * anew.
+ * Marks the channel as read while the user follows its newest messages and looks at the page. When the user returns to the page, the line "new" is set again.
  */
 function useReading(model: ListModel): void {
   const wasAway = useRef(false);
@@ -87,7 +86,7 @@ function List({ place, jumpTo }: { place: Place; jumpTo: string | undefined }): 
   useEffect(() => {
     if (jumpTo === undefined) return;
     if (!first.current) void model.jump(jumpTo);
-    // So that the same link leads there again.
+    // Remove the message from the URL, so that the same link works again.
     route(pathOf(channelId), true);
   }, [jumpTo]);
   useEffect(() => {

@@ -1,13 +1,13 @@
 import type { Message } from '../../../../lib/contract/message.ts';
 
-/** One message of the list, with what stands above it. */
+/** One message of the list, with the lines above it. */
 export interface MessageRow {
   message: Message;
-  /** Whether it goes on where the one before ends: same author, same answer, a few minutes later. Then the author is not named again. */
+  /** Whether the message is grouped with the one before: same author, a few minutes later, and no reply or command. The author is then not shown again. */
   grouped: boolean;
-  /** The moment whose day begins here; undefined within a day. */
+  /** The time whose date is shown above the message; undefined when the message before is of the same day. */
   day: string | undefined;
-  /** Whether it is the first that was not read. */
+  /** Whether it is the first unread message. */
   fresh: boolean;
 }
 
@@ -25,7 +25,8 @@ const goesOn = (before: Message, message: Message): boolean =>
   Date.parse(message.createdAt) - Date.parse(before.createdAt) < groupMs;
 
 /**
- * The rows of a part of the messages. `hasOlder`: more stand before the first; `readTo`: the last one that was read, null when all were.
+ * Returns the rows for a range of messages. `hasOlder`: there are messages before the first loaded one. `readTo`: the last read message, null when all are
+ * read.
  */
 export function rowsOf(messages: readonly Message[], from: number, to: number, hasOlder: boolean, readTo: string | null): MessageRow[] {
   return messages.slice(from, to).map((message, index) => {

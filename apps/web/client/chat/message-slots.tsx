@@ -13,10 +13,10 @@ import { sizeText } from './attachment.tsx';
 import { takeBack } from './composer-sending.ts';
 import { Markup } from './markup.tsx';
 
-/** Whether it surely stands nowhere: then another may be made of it. */
+/** Whether the message is certainly not stored, so that it can be edited and sent as a new one. */
 const isRefused = (error: ApiError | null): boolean => error !== null && [400, 403, 404, 413].includes(error.status);
 
-/** A message on its way: in grey; failed ones in the API's own words, to be sent again, changed or thrown away. */
+/** A message that is being sent, in gray. A failed one shows the API's error and can be sent again, edited or discarded. */
 export function OutgoingView({ one, serverId }: { one: Outgoing; serverId: string | null }): JSX.Element | null {
   const own = me.value;
   if (!own) return null;
@@ -84,7 +84,7 @@ const useTexts: Record<Use['state'], (bot: string) => string> = {
   answered: (bot) => `${bot} answered.`,
 };
 
-/** A slash command that has no answer on the screen yet. */
+/** A slash command whose response is not on the screen yet. */
 export function UseView({ use: { id, command, bot, state } }: { use: Use }): JSX.Element {
   return (
     <div class={`use-slot ${state}`}>

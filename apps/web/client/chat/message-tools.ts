@@ -8,17 +8,17 @@ import { myId } from '../../state/session.ts';
 import { sayRefusal } from '../../ui/toast.tsx';
 import { mayWrite, type Place } from '../place.ts';
 
-/** The message under the pointer or with the focus: the one that shows its tools. */
+/** The id of the message under the pointer or with the focus, which shows its tools. */
 export const activeMessage = signal<string | null>(null);
 
 /**
- * What is open for one message: the emoji picker or the menu beside an element, or a dialog. The list shows it, so that it outlives the
- * message's row.
+ * What is open for one message: the emoji picker or the menu beside an element, or a dialog. The list renders it, so that it stays open when the row of the
+ * message is removed.
  */
 export type OpenTool = { message: Message } & ({ kind: 'react' | 'menu'; anchor: Element } | { kind: 'delete' | 'thread' });
 export const openTool = signal<OpenTool | null>(null);
 
-/** What the person may do with a message: what they may not is not offered. */
+/** The actions that the user may take on a message. Others are not offered. */
 export interface Rights {
   react: boolean;
   reply: boolean;
@@ -31,10 +31,7 @@ export interface Rights {
 
 const none: Rights = { react: false, reply: false, edit: false, remove: false, pin: false, thread: false, publish: false };
 
-/**
- * The person's rights at one message of a place, as they stand now. An answer that only they see is not stored: nothing can be done with
- * it.
- */
+/** Returns the actions that the user may take on a message now. An ephemeral message is not stored, so there are none. */
 export function rightsAt(message: Message, place: Place): Rights {
   if (message.ephemeral) return none;
   const { serverId, channel } = place;
@@ -47,14 +44,14 @@ export function rightsAt(message: Message, place: Place): Rights {
     reply: writes,
     edit: mine,
     remove: mine || manages,
-    // In a DM either of the two may pin.
+    // In a DM both participants may pin.
     pin: serverId === null || manages,
     thread: writes && (kind === 'text' || kind === 'announcement'),
     publish: kind === 'announcement' && !message.crossposted && (manages || (mine && writes)),
   };
 }
 
-/** Reacts (`on`) or takes the reaction back: shown at once, undone when it is refused. `emoji` in any of its forms. */
+/** Adds (`on`) or removes the user's reaction. The change is shown at once and undone when the request fails. `emoji` can be in any of its forms. */
 export function setReaction({ id, channelId }: Message, emoji: string, on: boolean): void {
   const form = readEmoji(emoji)?.emoji ?? emoji;
   changeReaction(channelId, id, form, on ? 1 : -1, true);
@@ -70,7 +67,7 @@ export async function deleteMessage({ id, channelId }: Message): Promise<void> {
   removeMessage(channelId, id);
 }
 
-/** Pins or unpins a message; a refusal is told. */
+/** Pins or unpins a message; shows the error when that fails. */
 export function togglePin({ id, channelId, pinned }: Message): void {
   call(pinned ? 'DELETE' : 'PUT', path`/api/channels/${channelId}/pins/${id}`).then(
     () => patchMessage(channelId, id, { pinned: !pinned }),
@@ -78,7 +75,7 @@ export function togglePin({ id, channelId, pinned }: Message): void {
   );
 }
 
-/** Copies a message to every following channel; a refusal is told. */
+/** Copies a message to every following channel; shows the error when that fails. */
 export function publishMessage({ id, channelId }: Message): void {
   call('POST', path`/api/channels/${channelId}/messages/${id}/crosspost`).then(
     () => patchMessage(channelId, id, { crossposted: true }),

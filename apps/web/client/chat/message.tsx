@@ -22,12 +22,12 @@ import { AuthorLine, CommandLine, Moment, ReplyLine } from './message-head.tsx';
 import { activeMessage } from './message-tools.ts';
 import { Reactions } from './reactions.tsx';
 
-/** The threads by the message that they began from. */
+/** The threads by the id of the message that they started from. */
 const threadsByStarter = computed(
   () => new Map([...channels.value.values()].flatMap((one) => (one.threadStarterId ? [[one.threadStarterId, one] as const] : []))),
 );
 
-/** The thread that began from a message and is not archived. */
+/** The link to the thread that started from a message, if it is not archived. */
 function ThreadLink({ messageId }: { messageId: string }): JSX.Element | null {
   const thread = useComputed(() => threadsByStarter.value.get(messageId));
   if (!thread.value) return null;
@@ -40,7 +40,7 @@ function ThreadLink({ messageId }: { messageId: string }): JSX.Element | null {
   );
 }
 
-/** An answer that is not stored: only this person has it, until it is dismissed or the page is left. */
+/** The note on an ephemeral message. It is not stored: only this user has it, until it is dismissed or the page is closed. */
 function OnlyYou({ message: { id, channelId } }: { message: Message }): JSX.Element {
   return (
     <p class="only-you hint">
@@ -53,8 +53,8 @@ function OnlyYou({ message: { id, channelId } }: { message: Message }): JSX.Elem
 }
 
 /**
- * One message as people see it. `grouped`: it goes on where the one above ends. `marked`: it was jumped to. `plain`: without its tools, as
- * in a list of pins.
+ * One message. `grouped`: it belongs to the group of the message above. `marked`: it was jumped to and is highlighted. `plain`: without tools, as in the list
+ * of pins.
  */
 export function MessageView({
   message,
@@ -71,7 +71,7 @@ export function MessageView({
 }): JSX.Element {
   const { id, author, createdAt } = message;
   const { serverId } = place;
-  // Each row follows only whether it is the one: the others are not drawn again.
+  // Each row subscribes only to whether it is the active one, so that the other rows are not rendered again.
   const active = useComputed(() => activeMessage.value === id);
   const edited = useComputed(() => editing.value === id);
   const isActive = active.value && !plain;

@@ -8,7 +8,7 @@ import { Icon } from '../../ui/icon.tsx';
 import { openProfile } from '../people/open-profile.ts';
 import { useMembers } from '../people/use-member.ts';
 
-/** The colour of an account in a server: that of its highest role that has one; undefined when none has, or the members were not read. */
+/** Returns the color of an account in a server: the color of its highest role that has one; undefined when there is none or the member is not loaded. */
 export function colorOf(serverId: string | null, userId: string): string | undefined {
   if (serverId === null) return undefined;
   const mine = membersOf(serverId)?.get(userId)?.roles;
@@ -16,12 +16,12 @@ export function colorOf(serverId: string | null, userId: string): string | undef
   return details.value.get(serverId)?.roles.find(({ id, color }) => color !== null && mine.includes(id))?.color ?? undefined;
 }
 
-/** How a name or mention takes a role's colour: the style sheet keeps it readable in both themes. */
+/** Returns the style that passes a role's color to the style sheet, which keeps it readable in both themes. */
 export const roleStyle = (color: string | null | undefined): { '--role': string } | undefined => (color ? { '--role': color } : undefined);
 
 const tags: Record<Tag, string> = { bot: 'Bot', verified_bot: 'Bot', official: 'Official', system: 'System' };
 
-/** The mark beside the name of who is no ordinary person. */
+/** The tag beside the name of a bot, an official account or the system account. */
 export function TagMark({ tag }: { tag: Tag | undefined }): JSX.Element | null {
   if (!tag) return null;
   return (
@@ -32,7 +32,7 @@ export function TagMark({ tag }: { tag: Tag | undefined }): JSX.Element | null {
   );
 }
 
-/** A name in its colour that opens the profile. */
+/** A name in its color, which opens the profile. */
 export function Name({
   account: { id, displayName },
   serverId,

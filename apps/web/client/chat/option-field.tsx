@@ -9,7 +9,7 @@ import { useAutoGrow } from './composer-area.ts';
 import type { Filled } from './composer-drafts.ts';
 import { OptionPicker } from './option-picker.tsx';
 
-/** What each type takes, as people read it. */
+/** The names of the option types as the page shows them. */
 const typeNames: Record<CommandOption['type'], string> = {
   string: 'text',
   integer: 'whole number',
@@ -28,7 +28,7 @@ interface ControlProps {
   onFill: (value: Filled) => void;
 }
 
-/** Text of one or more lines; as high as it is long. */
+/** A text field that grows with its text. */
 function TextControl({ tie, value, onFill }: ControlProps): JSX.Element {
   const ref = useRef<HTMLTextAreaElement>(null);
   useAutoGrow(ref, value.text);
@@ -78,7 +78,7 @@ function Control(props: ControlProps): JSX.Element {
   }
 }
 
-/** One option of a command: a control for its type, what it is for, and what is wrong with it. An optional one can be taken away again. */
+/** The field of one command option: a control for its type, its description, and its error. An optional one can be removed. */
 export function OptionField({
   error,
   onRemove,

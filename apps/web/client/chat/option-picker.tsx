@@ -8,7 +8,7 @@ import { channelsFor, peopleFor, rolesFor, type Suggestion } from './completion-
 import { readMembers } from './completion-suggest.ts';
 import type { Filled } from './composer-drafts.ts';
 
-/** What an option of these types is chosen from. */
+/** The option types whose value is chosen from a list. */
 export type PickedType = 'user' | 'role' | 'channel';
 
 function choicesFor(type: PickedType, place: Place, wanted: string): Suggestion[] {
@@ -24,7 +24,7 @@ function choicesFor(type: PickedType, place: Place, wanted: string): Suggestion[
   }
 }
 
-/** The field of an option that is a person, role or channel: a name is typed, and completed to whom or what it is. */
+/** The field of an option that is a person, role or channel. The user types a name, and completion chooses the object. */
 export function OptionPicker({
   tie,
   type,
@@ -56,7 +56,7 @@ export function OptionPicker({
   const leave = (): void => {
     focused.value = false;
     if (value.id !== undefined || wanted === '') return;
-    // A name written out in full is as good as one taken from the list.
+    // A name that is typed in full counts like one chosen from the list.
     const same = choicesFor(type, place, wanted).filter(({ label, detail }) =>
       [label, detail].some((name) => folded(name) === folded(wanted)),
     );

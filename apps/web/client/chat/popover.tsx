@@ -4,7 +4,7 @@ import './popover.css';
 
 const edgePx = 8;
 
-/** The place beside an element where a box of this size fits: above it when there is room, else below, never outside the window. */
+/** Returns the position for a box beside an element: above it when there is room, otherwise below, and always inside the window. */
 function placeBeside(anchor: DOMRect, { offsetWidth, offsetHeight }: HTMLElement): { left: number; top: number } {
   const above = anchor.top - offsetHeight - 4;
   const top = above >= edgePx ? above : anchor.bottom + 4;
@@ -15,8 +15,9 @@ function placeBeside(anchor: DOMRect, { offsetWidth, offsetHeight }: HTMLElement
 }
 
 /**
- * A box over the page, beside the element that opened it; `onClose` is called when Escape or a click elsewhere closes it. The browser's own
- * popover, so it lies above everything. It stays where it opened, also when its anchor moves or goes. The focus goes back to where it was.
+ * A box over the page, beside the element that opened it. `onClose` is called when Escape, a click elsewhere or a focus elsewhere closes it. It uses the
+ * browser's popover, which is above everything else. It stays where it opened, even when its anchor moves or disappears. The focus then returns to where it
+ * was.
  */
 export function Popover({
   anchor,
@@ -29,7 +30,7 @@ export function Popover({
   anchor: Element;
   label: string;
   class?: string;
-  /** Whether what it holds says by itself what it is: a menu. */
+  /** Whether the content has its own role and label, as a menu does. */
   bare?: boolean;
   onClose: () => void;
   children: ComponentChildren;
@@ -59,8 +60,8 @@ export function Popover({
   }, []);
   const close = useRef(onClose);
   close.current = onClose;
-  // Not by the browser's own light dismissal: it also takes the end of the long press that opened a menu for a click elsewhere.
-  // Before it is painted: a key may come at once.
+  // The browser's light dismissal is not used, because it treats the end of the long press that opened a menu as a click elsewhere. The listeners are added
+  // before the browser paints, because a key press may follow at once.
   useLayoutEffect(() => {
     const onDown = ({ target }: PointerEvent): void => {
       if (!ref.current?.contains(target as Node)) close.current();

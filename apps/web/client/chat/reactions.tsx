@@ -12,11 +12,11 @@ import { customEmojiText } from './markup-text.ts';
 import { openTool, setReaction } from './message-tools.ts';
 import './reactions.css';
 
-/** How an emoji of a reaction is shown: a custom one by its name. */
+/** Returns how the emoji of a reaction is shown: a custom one by its name. */
 export const emojiText = (emoji: string): string => (/^\w+:\d+$/.test(emoji) ? customEmojiText(emoji.replace(/:.*/, '')) : emoji);
 
 const namesShown = 10;
-/** The pointer rests this long before it is asked who reacted, in milliseconds. */
+/** How long the pointer rests on a reaction before the page loads who reacted, in milliseconds. */
 const restMs = 250;
 
 function whoText(people: readonly UserFace[], count: number): string {
@@ -25,7 +25,7 @@ function whoText(people: readonly UserFace[], count: number): string {
   return names.join(', ') + (others > 0 ? ` and ${others} more` : '');
 }
 
-/** The reactions of a message: each a switch with its count; who reacted is told at hover and focus. */
+/** The reactions of a message: each is a toggle button with its count. Hover and focus show who reacted. */
 export function Reactions({ message, mayAdd }: { message: Message; mayAdd: boolean }): JSX.Element | null {
   if (!message.reactions.length) return null;
   const room = message.reactions.length < limits.reactionsPerMessage;

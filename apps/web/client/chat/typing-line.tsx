@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { faceOf } from '../../state/people.ts';
 import { typing } from '../../state/typing.ts';
 
-/** What is said of those who type: the first three by name. */
+/** Returns the sentence about the users that are typing. More than three are not named. */
 function sentence(names: readonly string[]): string {
   const [first, second, third] = names;
   if (names.length > 3) return 'Several people are typing …';
@@ -10,7 +10,7 @@ function sentence(names: readonly string[]): string {
   return second === undefined ? `${first} is typing …` : `${first} and ${second} are typing …`;
 }
 
-/** Who types in a channel just now. Nothing is said aloud: it changes too often to be listened to. */
+/** Shows who is typing in a channel. It is not announced to screen readers, because it changes too often. */
 export function TypingLine({ channelId }: { channelId: string }): JSX.Element {
   const ids = [...(typing.value.get(channelId)?.keys() ?? [])];
   return (

@@ -2,7 +2,7 @@ import { limits } from '../../../../lib/base/limits.ts';
 
 const megabyte = 1024 * 1024;
 
-/** Why each file cannot be sent, or null: it is empty, larger than 10 MB, or beyond the tenth that can be sent. */
+/** Returns for each file why it cannot be sent, or null. A file must not be empty or larger than 10 MB, and a message takes at most ten files. */
 export function fileFaults(files: readonly { size: number }[]): (string | null)[] {
   let fit = 0;
   return files.map(({ size }) => {

@@ -7,10 +7,10 @@ import { sizeText } from './attachment.tsx';
 import type { Picked } from './composer-drafts.ts';
 import { fileFaults } from './upload-checks.ts';
 
-/** Images that every browser shows. */
+/** Image types that every browser shows. */
 const shown = /^image\/(?:png|jpeg|webp|gif|avif)$/;
 
-/** A picked image in small; its address lives as long as it is on the screen. */
+/** A small preview of a chosen image. Its object URL is revoked when the preview is removed. */
 function Thumbnail({ file }: { file: File }): JSX.Element {
   const [url, setUrl] = useState<string | null>(null);
   useEffect(() => {
@@ -22,7 +22,7 @@ function Thumbnail({ file }: { file: File }): JSX.Element {
   return url ? <img class="upload-picture" src={url} alt="" onError={() => setUrl(null)} /> : <Icon of={FileIcon} size="2rem" />;
 }
 
-/** The files that go with the next message: what each is, and why it cannot be sent. */
+/** The files of the next message, each with the reason when it cannot be sent. */
 export function UploadChips({ files, onRemove }: { files: readonly Picked[]; onRemove: (id: string) => void }): JSX.Element | null {
   if (files.length === 0) return null;
   const faults = fileFaults(files.map(({ file }) => file));

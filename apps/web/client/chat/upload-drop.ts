@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { say } from '../../ui/toast.tsx';
 
-/** The files of a drop, without folders, which cannot be sent. */
+/** Returns the dropped files without folders, which cannot be sent. */
 function droppedFiles(data: DataTransfer): File[] {
   const items = [...data.items].filter(({ kind }) => kind === 'file');
   const whole = items.filter((item) => item.webkitGetAsEntry()?.isDirectory !== true);
@@ -10,7 +10,7 @@ function droppedFiles(data: DataTransfer): File[] {
   return whole.flatMap((item) => item.getAsFile() ?? []);
 }
 
-/** The images of what is pasted; none where it also has words, as a part of a table or a text has. */
+/** Returns the pasted files; none when the clipboard also contains text, as when a part of a table or document is pasted. */
 export function pastedFiles(data: DataTransfer | null): File[] {
   if (!data || data.types.includes('text/plain')) return [];
   return [...data.files];
@@ -19,8 +19,8 @@ export function pastedFiles(data: DataTransfer | null): File[] {
 const holdsFiles = (event: DragEvent): boolean => event.dataTransfer?.types.includes('Files') ?? false;
 
 /**
- * Takes files that are dropped anywhere on the page; true while some are held over it. Without `mayDrop` they are refused in words. A drop never leads the page
- * away to the file.
+ * Accepts files that are dropped anywhere on the page. Returns true while files are dragged over it. Without `mayDrop`, a message says that files cannot be
+ * sent here. The browser never opens a dropped file.
  */
 export function useDropTarget(mayDrop: boolean, onFiles: (files: File[]) => void): boolean {
   const over = useSignal(false);
@@ -33,7 +33,7 @@ export function useDropTarget(mayDrop: boolean, onFiles: (files: File[]) => void
       over.value = now.current.mayDrop && !document.querySelector('dialog[open]');
     };
     const leave = (event: DragEvent): void => {
-      // Leaving for nothing: out of the window.
+      // Without a related target, the pointer left the window.
       if (event.relatedTarget === null) over.value = false;
     };
     const drop = (event: DragEvent): void => {

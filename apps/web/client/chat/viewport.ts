@@ -2,19 +2,19 @@ import { lookAt } from '../../state/histories.ts';
 import type { ListModel } from './list-model.ts';
 import { grownDown, grownUp, newestSlice, rangeOf } from './slice.ts';
 
-/** How near to an end of what is on the page more is put there, in pixels. */
+/** How near to an edge of the rendered messages the view must be before more are rendered, in pixels. */
 const marginPx = 600;
-/** How many messages more at a time: few enough to be drawn within a frame. */
+/** How many messages are added at a time: few enough to be rendered within a frame. */
 const step = 25;
-/** The lowest that a message can be, in pixels. */
+/** The smallest possible height of a message, in pixels. */
 const lowestPx = 24;
-/** From here on the view counts as at the end, in pixels. */
+/** The view counts as at the end when it is at most this far from it, in pixels. */
 const endPx = 4;
 
 /**
- * Keeps the view of a list still while messages come and go around it, at the end when it follows the newest, and tells the model when more
- * is needed. Heights are measured, never guessed: before each change it is known where the messages in view stand, and after it the first
- * of them is put back there.
+ * Keeps the scroll position of a list while messages around it are added and removed, keeps it at the end while it follows the newest, and tells the model
+ * when more messages are needed. Heights are measured and never estimated: it records the positions of the messages in view, and after each change moves the
+ * first of them back to its position.
  */
 export class Viewport {
   private readonly model: ListModel;
@@ -27,11 +27,11 @@ export class Viewport {
     this.box = box;
   }
 
-  /** Listens to scrolling and to changes of size. Returns what ends it. */
+  /** Listens to scrolling and resizing. Returns a function that removes the listeners. */
   attach(content: HTMLElement): () => void {
     const { box } = this;
     const onScroll = (): void => this.scrolled();
-    // Before the first scroll event of a wheel, an arriving message would pull the view back to the end.
+    // Without this, a message that arrives before the first scroll event of the wheel would move the view back to the end.
     const onWheel = ({ deltaY }: WheelEvent): void => {
       if (deltaY < 0 && box.scrollTop > 0 && this.follows) this.model.leave();
     };
@@ -51,7 +51,7 @@ export class Viewport {
     return this.model.slice.peek().last === null;
   }
 
-  /** The most messages that are on the page: the view and its margins filled with the lowest, and two steps. */
+  /** The maximum number of messages on the page: as many of the smallest height as fill the view and its margins, and two steps. */
   private get most(): number {
     return Math.ceil((this.box.clientHeight + 2 * marginPx) / lowestPx) + 2 * step;
   }
@@ -62,7 +62,7 @@ export class Viewport {
 
   private elementOf = (id: string): HTMLElement | null => document.getElementById(`message-${id}`);
 
-  /** Puts the view where it belongs after something changed. */
+  /** Restores the scroll position after something changed. */
   keep(): void {
     const { box, model } = this;
     const aimed = model.aim && this.elementOf(model.aim.id);
@@ -76,7 +76,7 @@ export class Viewport {
       for (const { id, y } of this.inView) {
         const element = this.elementOf(id);
         if (!element) continue;
-        // What was scrolled since it was noted was meant so.
+        // Scrolling since the position was recorded is intended, so it is kept.
         const moved = this.yOf(element) - (y + this.lastTop - box.scrollTop);
         if (Math.abs(moved) >= 0.5) box.scrollTop += moved;
         break;
@@ -85,7 +85,7 @@ export class Viewport {
     this.note();
   }
 
-  /** After each drawing: keeps the view, lets go of what is far away, and asks for what is near. */
+  /** Runs after each rendering: restores the scroll position, removes distant messages, and requests near ones. */
   drawn(): void {
     this.keep();
     const { messages } = this.model.frame.peek();
@@ -96,7 +96,7 @@ export class Viewport {
 
   private yOf = (element: HTMLElement): number => element.getBoundingClientRect().top - this.box.getBoundingClientRect().top;
 
-  /** Notes which messages are in view, and where. */
+  /** Records which messages are in view and their positions. */
   private note(): void {
     const { box, model } = this;
     this.lastTop = box.scrollTop;
@@ -108,7 +108,7 @@ export class Viewport {
         if (rect.top > bottom) break;
         if (rect.bottom > top) this.inView.push({ id: element.id.slice('message-'.length), y: rect.top - top });
       }
-      // The first that is loaded may lose the lines above it when older ones come: it is no place to hold on to.
+      // The first loaded message may lose the lines above it when older messages are loaded, so it is the last choice as a reference.
       const [oldest] = model.frame.peek().messages;
       if (this.inView.length > 1 && this.inView[0]?.id === oldest?.id) this.inView.push(...this.inView.splice(0, 1));
     }
@@ -116,14 +116,15 @@ export class Viewport {
   }
 
   private scrolled(): void {
-    // Only a view that went up left the end: one that what it shows outgrew did not.
+    // The view left the end only if it moved up. If the content grew below it, the user still follows.
     if (this.follows && this.box.scrollTop < this.lastTop - 1 && this.gap > endPx) this.model.leave();
     this.note();
     this.reach();
   }
 
   /**
-   * Puts more messages on the page near an end of what is there; at the end of what is loaded it reads on, and at the very end it follows.
+   * Renders more messages near an edge of the rendered range. At an edge of the loaded range it loads the next page; at the end of the channel the list
+   * follows new messages.
    */
   private reach(): void {
     const { box, model, gap } = this;

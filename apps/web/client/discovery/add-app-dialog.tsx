@@ -15,13 +15,13 @@ import { SelectField, useTask } from '../../ui/form.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { PermissionList } from '../settings/permission-list.tsx';
 
-/** Where the person may add bots: servers that they manage; of developer servers only their own. */
+/** Returns the servers to which the user may add bots: those that the user manages. Of developer servers only the user's own. */
 const manageable = (): Server[] =>
   [...details.value.values()].filter(
     ({ id, types, ownerId }) => may('Manage Server', id) && (!types.includes('developer') || ownerId === myId()),
   );
 
-/** Adds a bot to a server that the person manages, with the permissions that they choose. */
+/** Adds a bot to a server that the user manages, with the permissions that the user chooses. */
 export function AddAppDialog({ app, onClose }: { app: DirectoryApp; onClose: () => void }): JSX.Element {
   const offered = manageable();
   const chosen = useSignal('');

@@ -5,7 +5,7 @@ import { Avatar } from '../../ui/avatar.tsx';
 import { Button } from '../../ui/button.tsx';
 import { countOf } from '../../ui/counts.ts';
 
-/** An app in the directory: what it does, its bot, and the way to add it. */
+/** An app in the App Directory: its description, its bot, and the button to add it. */
 export function AppCard({ app, onAdd }: { app: DirectoryApp; onAdd: () => void }): JSX.Element {
   const { id, name, description, iconUrl, bot, serverCount } = app;
   const heading = useId();

@@ -1,6 +1,6 @@
 import type { DiscoveryCategory } from '../../../../lib/contract/community.ts';
 
-/** What a server in Discovery is about, as people read it. */
+/** The names of the Discovery categories as the page shows them. */
 export const categoryNames: Record<DiscoveryCategory, string> = {
   gaming: 'Gaming',
   music: 'Music',
@@ -13,7 +13,7 @@ export const categoryNames: Record<DiscoveryCategory, string> = {
   other: 'Other',
 };
 
-/** Every category, as choices. */
+/** Every category, as options of a select field. */
 export const categoryChoices = (Object.keys(categoryNames) as DiscoveryCategory[]).map((value) => ({
   value,
   label: categoryNames[value],

@@ -13,7 +13,7 @@ import { useListing } from './use-listing.ts';
 
 const all = '';
 
-/** The servers that anyone can join: searched, by category, most members first. */
+/** Discovery: the servers that anyone can join, with search and categories, most members first. */
 export function DiscoveryPage(): JSX.Element {
   const text = useSignal('');
   const category = useSignal<DiscoveryCategory | typeof all>(all);

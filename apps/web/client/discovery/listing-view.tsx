@@ -5,7 +5,7 @@ import { Problem } from '../../ui/problem.tsx';
 import type { Listing } from './use-listing.ts';
 import './discovery.css';
 
-/** A list that was searched: its cards, how many there are, and the way to more. */
+/** The result of a search: cards, their number, and a button to load more. */
 export function ListingView<T extends { id: string }>({
   listing,
   thing,
@@ -14,11 +14,11 @@ export function ListingView<T extends { id: string }>({
   card,
 }: {
   listing: Listing<T>;
-  /** What is listed. */
+  /** The noun for one item of the list. */
   thing: string;
   /** Whether the list is narrowed by a search. */
   searching: boolean;
-  /** What to say when nothing is listed at all. */
+  /** The text to show when the list has no items at all. */
   empty: string;
   card: (item: T) => ComponentChildren;
 }): JSX.Element {

@@ -13,13 +13,13 @@ import { Problem } from '../../ui/problem.tsx';
 import { categoryNames } from './categories.ts';
 import { TypeMarks } from './type-marks.tsx';
 
-/** A server in Discovery: what it is about, how many are there, and the way in. */
+/** A server in Discovery: its description, its numbers of members, and the button to join or open it. */
 export function ServerCard({ server, onJoined }: { server: DiscoveryServer; onJoined: () => void }): JSX.Element {
   const { id, name, iconUrl, description, category, tags, memberCount, onlineCount, types } = server;
   const heading = useId();
   const task = useTask();
   const { route } = useLocation();
-  // What the page hears by the gateway is newer than the list.
+  // The gateway's data are newer than the list.
   const joined = servers.value.has(id);
   const join = (): void =>
     void task.run(async () => {

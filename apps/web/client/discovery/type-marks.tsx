@@ -9,7 +9,7 @@ const names: Record<ServerType, [mark: string, meaning: string]> = {
   partnered: ['Partner', 'Part of the partner program'],
 };
 
-/** What the platform team says about a server, as marks beside its name. */
+/** The types that the platform team gave a server, as marks beside its name. */
 export function TypeMarks({ types }: { types: readonly ServerType[] }): JSX.Element {
   return (
     <>

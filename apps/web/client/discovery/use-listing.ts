@@ -11,25 +11,25 @@ export interface ListPage<T> {
 
 /** A list that is searched and read page by page. */
 export interface Listing<T> {
-  /** undefined until the first page came. */
+  /** undefined until the first page is loaded. */
   readonly items: readonly T[] | undefined;
   readonly busy: boolean;
   readonly error: ApiError | null;
   readonly hasMore: boolean;
-  /** The list goes on, but no further page is served. */
+  /** Whether there are more items, but the API does not serve further pages. */
   readonly capped: boolean;
   more: () => void;
   again: () => void;
-  /** Changes one item that an own action changed. */
+  /** Updates one item after an action of the user. */
   change: (id: string, part: Partial<T>) => void;
 }
 
-/** How long after the last key a search begins, in milliseconds. */
+/** How long after the last key press a search begins, in milliseconds. */
 const restMs = 250;
 
 /**
- * Reads a list as the search (`what`) stands: a moment after it last changed, dropping what an older search answers. `offset` counts what was read, so an item
- * that moved between two pages is shown once.
+ * Loads a list for the search parameters `what`, shortly after they last changed; responses to an older search are ignored. `offset` counts all items of the
+ * loaded pages. An item that moved to a later page in between is shown once.
  */
 export function useListing<T extends { id: string }>(
   read: (offset: number, signal: AbortSignal) => Promise<ListPage<T>>,

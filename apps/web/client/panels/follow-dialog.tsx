@@ -10,7 +10,7 @@ import { Problem } from '../../ui/problem.tsx';
 import { say } from '../../ui/toast.tsx';
 import type { Place } from '../place.ts';
 
-/** The text channels of all servers where the person may manage webhooks: what is published goes to such a one. */
+/** Returns the text channels of all servers in which the user may manage webhooks. Published messages can be copied to them. */
 const targets = (): { value: string; label: string }[] =>
   [...details.value.values()].flatMap((server) =>
     server.channels
@@ -18,7 +18,7 @@ const targets = (): { value: string; label: string }[] =>
       .map((channel) => ({ value: channel.id, label: `${server.name} · ${channel.name}` })),
   );
 
-/** Has what is published in an announcement channel posted to a channel of one's own, too. */
+/** The dialog to follow an announcement channel: its published messages are also posted to a channel that the user chooses. */
 export function FollowDialog({ place, onClose }: { place: Place; onClose: () => void }): JSX.Element {
   const options = targets();
   const target = useSignal(options[0]?.value ?? '');

@@ -1,12 +1,15 @@
 import type { Member, Role } from '../../../../lib/contract/server.ts';
 
-/** One row of the member list: a group's name with how many are in it, or a member. */
+/** One row of the member list: the name and size of a group, or a member. */
 export type MemberRow = { key: string; kind: 'group'; name: string; count: number } | { key: string; kind: 'member'; member: Member };
 
 const { compare } = new Intl.Collator();
 const byName = (a: Member, b: Member): number => compare(a.user.displayName, b.user.displayName) || (a.user.id < b.user.id ? -1 : 1);
 
-/** The member list as rows: who is online by their highest hoisted role, highest first, then the others online, then who is offline. `roles` highest first. */
+/**
+ * Returns the rows of the member list: online members by their highest hoisted role, highest first, then other online members, then offline members. `roles`
+ * is sorted highest first.
+ */
 export function memberRows(roles: readonly Role[], members: readonly Member[]): MemberRow[] {
   const hoisted = roles.filter(({ hoist }) => hoist);
   const groups = new Map<string, { name: string; members: Member[] }>();
@@ -27,10 +30,13 @@ export function memberRows(roles: readonly Role[], members: readonly Member[]): 
   );
 }
 
-/** How many members of the list are kept up to date at most. */
+/** The maximum number of members whose presence is kept up to date. */
 export const membersWatched = 350;
 
-/** The members whose presence is kept up to date: all of a small server; else those in view, then those online, whose place in the list depends on it. */
+/**
+ * Returns the members whose presence is kept up to date: all of a small server; otherwise those in view, then those that are online, because their presence
+ * decides their group in the list.
+ */
 export function watchedOf(rows: readonly MemberRow[], inView: readonly MemberRow[]): string[] {
   const membersIn = (some: readonly MemberRow[]): Member[] => some.flatMap((row) => (row.kind === 'member' ? [row.member] : []));
   const all = membersIn(rows);
@@ -39,7 +45,7 @@ export function watchedOf(rows: readonly MemberRow[], inView: readonly MemberRow
   return [...new Set([...membersIn(inView), ...online].map(({ user }) => user.id))].slice(0, membersWatched).sort();
 }
 
-/** Where a key leads from the row `from`: to the next or previous member, one page on, or to an end of the list; -1 where it leads nowhere. */
+/** Returns the row that a key moves to from the row `from`: the next or previous member, one page further, or an end of the list; -1 for other keys. */
 export function memberAt(rows: readonly MemberRow[], from: number, key: string, pageRows: number): number {
   const isMember = ({ kind }: MemberRow): boolean => kind === 'member';
   const first = rows.findIndex(isMember);

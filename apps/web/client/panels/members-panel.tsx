@@ -16,9 +16,9 @@ import { type MemberRow, memberAt, memberRows, membersWatched, watchedOf } from 
 import { Panel } from './panel.tsx';
 import './panels.css';
 
-/** The height of every row, in pixels: the style sheet keeps to it, so that a row's place is known without drawing the others. */
+/** The height of every row, in pixels. The style sheet uses the same height, so that the position of a row is known without rendering the others. */
 const rowPx = 44;
-/** Rows drawn beyond the view, so that scrolling shows no gaps. */
+/** The number of rows rendered beyond the view, so that scrolling shows no gaps. */
 const beyond = 10;
 
 function Row({
@@ -74,8 +74,8 @@ function Row({
 }
 
 /**
- * A server's members by hoisted role, those who are online first. Only the rows in view are drawn, and their presences are kept up to date. Of a large server the
- * first are read, and more when the end is in view: counts then end with a plus. Tab leads to one row, from which the arrow keys lead to the others.
+ * The members of a server by hoisted role, online members first. Only the rows in view are rendered. Of a large server the first members are loaded, and more
+ * when the end is in view; meanwhile the counts end with a plus. Tab moves to one row, and the arrow keys move between rows.
  */
 function MemberList({ serverId }: { serverId: string }): JSX.Element {
   const reading = useTask();
@@ -92,11 +92,11 @@ function MemberList({ serverId }: { serverId: string }): JSX.Element {
   usePresences(watchedOf(all, shown));
   const box = useRef<HTMLDivElement>(null);
   const current = useSignal<string | null>(null);
-  /** The row that the focus moves to as soon as it is drawn. */
+  /** The row that gets the focus when it is rendered. */
   const movesTo = useRef<string | null>(null);
   const stop = shown.find(({ key }) => key === current.value) ?? shown.find(({ kind }) => kind === 'member');
   useEffect(() => {
-    // An effect of an earlier drawing may run as late as after the key.
+    // An effect of an earlier rendering may run after the key press, so compare the keys.
     if (stop && stop.key === movesTo.current) box.current?.querySelector<HTMLElement>('button[tabindex="0"]')?.focus();
   });
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -142,11 +142,11 @@ function MemberList({ serverId }: { serverId: string }): JSX.Element {
   );
 }
 
-/** The members of a place's server. */
+/** The members of the channel's server. */
 export function MembersPanel({ place, onClose }: { place: Place; onClose: () => void }): JSX.Element {
   const serverId = place.serverId ?? '';
   const task = useTask();
-  // Where not all are kept up to date, what was read before may be old.
+  // In a large server not all presences are kept up to date, so loaded members may be outdated.
   const isLarge = (membersOf(serverId)?.size ?? 0) > membersWatched;
   const load = (): void => void task.run(() => loadMembers(serverId, isLarge));
   useEffect(load, [serverId]);

@@ -3,7 +3,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useId } from 'preact/hooks';
 import { IconButton } from '../../ui/button.tsx';
 
-/** A panel beside the messages; over them on a narrow page. `flush`: what it holds scrolls by itself. */
+/** A panel beside the messages; on a narrow page it covers them. `flush`: the content scrolls by itself. */
 export function Panel({
   title,
   onClose,

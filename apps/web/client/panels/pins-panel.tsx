@@ -14,7 +14,7 @@ import { type Place, pathOf } from '../place.ts';
 import { Panel } from './panel.tsx';
 import './panels.css';
 
-/** The pinned messages of a place, newest pin first, brought up to date when someone pins. */
+/** The pinned messages of a channel, latest pin first. They are loaded again when a message is pinned or unpinned. */
 export function PinsPanel({ place, onClose }: { place: Place; onClose: () => void }): JSX.Element {
   const { channelId, serverId, channel } = place;
   const changes = pinChanges.value.get(channelId) ?? 0;

@@ -13,7 +13,7 @@ import { Problem } from '../../ui/problem.tsx';
 import { spanOf } from '../../ui/times.ts';
 import { pathOf } from '../place.ts';
 
-/** Starts a thread in a channel, from a message or by itself, and opens it. `suggested`: a name to begin with. */
+/** The dialog that starts a thread in a channel, with or without a message, and opens it. `suggested` is the initial name. */
 export function ThreadDialog({
   channelId,
   messageId,

@@ -17,7 +17,7 @@ import { Panel } from './panel.tsx';
 import './panels.css';
 import { ThreadDialog } from './thread-dialog.tsx';
 
-/** Archives a thread, or brings it back; a refusal is told. */
+/** Archives or unarchives a thread; shows the error when that fails. */
 export async function setArchived(thread: Channel, archived: boolean): Promise<void> {
   await call<Channel>('PATCH', path`/api/channels/${thread.id}`, { archived }).then(putChannel, sayRefusal);
 }
@@ -46,12 +46,12 @@ function ThreadRow({ thread, manages, again }: { thread: Channel; manages: boole
   );
 }
 
-/** A channel's threads, archived ones too, newest activity first. */
+/** The threads of a channel, including archived ones, latest activity first. */
 export function ThreadsPanel({ place, onClose }: { place: Place; onClose: () => void }): JSX.Element {
   const { channelId, serverId, channel } = place;
   const starting = useSignal(false);
   const known = [...channels.value.values()].filter(({ parentId, kind }) => kind === 'thread' && parentId === channelId);
-  // A thread that is made, archived or brought back elsewhere is another list.
+  // The list is loaded again when a thread is created, archived or unarchived elsewhere.
   const threads = useRead(
     (signal) => call<Channel[]>('GET', path`/api/channels/${channelId}/threads`, undefined, { signal }),
     [channelId, known.map(({ id, archived }) => `${id}${archived}`).join()],

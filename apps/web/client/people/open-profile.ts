@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 
-/** Whose profile is open, and in which server they were met (null in a DM); null when none is. */
+/** The account whose profile is open, and the server from which it was opened (null in a DM); null when none is open. */
 export const profileOpen = signal<{ userId: string; serverId: string | null } | null>(null);
 
 /** Opens the profile of an account. */

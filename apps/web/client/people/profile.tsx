@@ -43,7 +43,7 @@ function Roles({ server, userId }: { server: Server; userId: string }): JSX.Elem
   );
 }
 
-/** What others see of an account. */
+/** The public profile of an account. */
 function ProfileBody({ profile, serverId, onClose }: { profile: Profile; serverId: string | null; onClose: () => void }): JSX.Element {
   const { user, bio, pronouns, badges, tag, createdAt, serverJoinedAt, mutualServers } = profile;
   const presence = presenceOf(user.id) ?? user;
@@ -170,7 +170,7 @@ function OpenProfile({ userId, serverId }: { userId: string; serverId: string | 
   );
 }
 
-/** The profile that is open, over the page. */
+/** The open profile, as a dialog over the page. */
 export function ProfileDialog(): JSX.Element | null {
   const open = profileOpen.value;
   return open && <OpenProfile key={open.userId} {...open} />;

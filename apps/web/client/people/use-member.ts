@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks';
 import { needMember } from '../../state/people.ts';
 
-/** Has the members of these ids read where a server has so many that not all were. */
+/** Loads the members with these ids, in a server whose member list is not fully loaded. */
 export function useMembers(serverId: string | null, userIds: readonly string[]): void {
   useEffect(() => {
     if (serverId !== null) for (const id of userIds) needMember(serverId, id).catch(() => undefined);

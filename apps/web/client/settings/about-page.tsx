@@ -11,7 +11,7 @@ import { TypeMarks } from '../discovery/type-marks.tsx';
 import { useMembers } from '../people/use-member.ts';
 import { LeaveServer } from './leaving.tsx';
 
-/** What a server is, for every member, and the way out. */
+/** Information about a server for every member, and the button to leave it. */
 export function AboutPage({ server }: { server: Server }): JSX.Element {
   const task = useTask();
   const load = (): void => void task.run(() => loadMembers(server.id));

@@ -39,7 +39,7 @@ function PasswordForm({ onChanged }: { onChanged: () => void }): JSX.Element {
     <form class="form" onSubmit={submit}>
       <h3>Change password</h3>
       <p class="soft">This logs you out on all other devices.</p>
-      {/* Password managers need to know whose password it is. */}
+      {/* Password managers need the username that belongs to the password. */}
       <input type="text" hidden autocomplete="username" value={me.value?.username ?? ''} readOnly />
       <TextField
         label="Current password"
@@ -99,7 +99,7 @@ function SessionRow({ session, onLogOut }: { session: OwnSession; onLogOut: () =
   );
 }
 
-/** Where the person is logged in, and their password. */
+/** The account page: the user's sessions and password. */
 export function AccountPage(): JSX.Element {
   const sessions = useRead<OwnSession[]>((signal) => call('GET', sessionsPath, undefined, { signal }), []);
   const ending = useSignal<OwnSession | 'others' | null>(null);
@@ -113,7 +113,7 @@ export function AccountPage(): JSX.Element {
     if (which === 'others') await call('DELETE', sessionsPath);
     else
       await call('DELETE', path`/api/users/@me/sessions/${which.id}`).catch((fault: unknown) => {
-        if (!(fault instanceof ApiError) || fault.status !== 404) throw fault; // it ended by itself
+        if (!(fault instanceof ApiError) || fault.status !== 404) throw fault; // the session has already ended
       });
     sessions.set((list ?? []).filter(({ id, current }) => current || (which !== 'others' && id !== which.id)));
     say(which === 'others' ? 'All other devices are logged out.' : 'The device is logged out.');

@@ -4,7 +4,7 @@ import { chooseTheme, type Theme, theme, themes } from '../../ui/theme.ts';
 
 const labels: Record<Theme, string> = { auto: 'As the system says', light: 'Light', dark: 'Dark' };
 
-/** How the pages look in this browser; it shows at once. */
+/** The settings of the appearance in this browser. Changes apply at once. */
 export function AppearancePage(): JSX.Element {
   const name = useId();
   return (

@@ -38,7 +38,7 @@ function Entry({ entry, server }: { entry: AuditEntry; server: Server }): JSX.El
   );
 }
 
-/** What an entry says, for the filter. */
+/** Returns the text of an entry that the filter searches. */
 const textOf = (server: Server, entry: AuditEntry): string =>
   [
     actorOf(entry),
@@ -51,14 +51,14 @@ const textOf = (server: Server, entry: AuditEntry): string =>
     .join(' ')
     .toLowerCase();
 
-/** Every moderation and every change of a server, newest first: who did what to whom. */
+/** The audit log of a server, newest first: who did what to whom. */
 export function AuditPage({ server }: { server: Server }): JSX.Element {
   const at = path`/api/servers/${server.id}/audit-log`;
   const reading = useRead<Page>((signal) => call('GET', at, undefined, { signal }), [server.id]);
   const text = useSignal('');
   const more = useTask();
   useEffect(() => {
-    // Whom neither list knows is shown by the id of the account.
+    // An account that is in neither list is shown by its id.
     loadMembers(server.id).catch(() => undefined);
     if (may('Ban Members', server.id))
       call<Ban[]>('GET', path`/api/servers/${server.id}/bans`)

@@ -4,7 +4,7 @@ import { faceOf, nameOf } from '../../state/people.ts';
 import { channels } from '../../state/servers.ts';
 import { categoryNames } from '../discovery/categories.ts';
 
-/** What was done, as it follows the actor's name; `{}` stands for the target. */
+/** The sentence of each action, as it follows the actor's name. `{}` is replaced by the target. */
 const sentences: Record<string, string> = {
   server_update: 'changed the server',
   channel_create: 'created the channel {}',
@@ -68,7 +68,7 @@ const fields: Record<string, string> = {
 
 const bitFields = ['allow', 'deny', 'permissions'];
 
-/** An id of a channel, role or account of the server as its name; the id itself when it is of nothing that the page knows. */
+/** Returns the name of a channel, role or account; returns the id itself when it is not known. */
 function named(server: Server, id: string): string {
   const role = server.roles.find((one) => one.id === id);
   const channel = channels.value.get(id);
@@ -76,7 +76,7 @@ function named(server: Server, id: string): string {
   return role?.name ?? (faceOf(id) ? nameOf(id) : id);
 }
 
-/** One value of a change in words. */
+/** Formats one value of a change. */
 function valueOf(server: Server, field: string, value: unknown): string {
   if (value === null || value === undefined || value === '') return 'nothing';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
@@ -88,14 +88,17 @@ function valueOf(server: Server, field: string, value: unknown): string {
   return /^\d{19}$/.test(value) ? named(server, value) : value;
 }
 
-/** One change of an entry: the field, and what it was and became. Both alike where there is no before, or no after. */
+/** One change of an entry: the field and its old and new value. Both values are the same when the target was created or deleted. */
 export interface AuditChange {
   field: string;
   from: string;
   to: string;
 }
 
-/** The changes of an entry in words. Lists of permissions say only what came and what went; the name of what was made or deleted stands in the sentence. */
+/**
+ * Returns the changes of an entry as text. For permissions it lists only those that were added or removed. The name of a created or deleted target is left
+ * out, because it is in the sentence.
+ */
 export function changesOf(server: Server, { action, changes }: AuditEntry): AuditChange[] {
   const made = /_(create|add)$/.test(action);
   const gone = /_(delete|remove)$/.test(action);
@@ -110,10 +113,10 @@ export function changesOf(server: Server, { action, changes }: AuditEntry): Audi
     });
 }
 
-/** Who did an entry. */
+/** Returns the name of who caused an entry. */
 export const actorOf = ({ actorId }: AuditEntry): string => (faceOf(actorId) ? nameOf(actorId) : `The account ${actorId}`);
 
-/** What an entry tells, in plain words after the actor's name. The name that a thing had stands in its changes when it is gone. */
+/** Returns the sentence of an entry, as it follows the actor's name. For a deleted target, the name is taken from the changes. */
 export function sentenceOf(server: Server, { action, targetId, changes }: AuditEntry): string {
   const was = changes.name?.to ?? changes.name?.from;
   const known = targetId === null ? '' : named(server, targetId);

@@ -50,7 +50,7 @@ function BanById({ serverId, onBanned }: { serverId: string; onBanned: () => voi
   );
 }
 
-/** The bans of a server with their reasons, newest first, to lift and to add. */
+/** The bans of a server with their reasons, newest first. Bans can be lifted and added. */
 export function BansPage({ server }: { server: Server }): JSX.Element {
   const at = path`/api/servers/${server.id}/bans`;
   const bans = useRead<Ban[]>((signal) => call('GET', at, undefined, { signal }), [server.id]);

@@ -11,14 +11,14 @@ import { Problem } from '../../ui/problem.tsx';
 import { type Reading, useRead } from '../../ui/use-read.ts';
 import { DraftForm, useDraftTask } from './draft.tsx';
 
-/** The Community and Discovery settings of a server, read again when someone else turned them on or off, or a channel went. */
+/** Loads the Community and Discovery settings of a server. They are loaded again when someone turns them on or off, or the number of channels changes. */
 export const useCommunity = (server: Server): Reading<CommunitySettings> =>
   useRead(
     (signal) => call('GET', path`/api/servers/${server.id}/community`, undefined, { signal }),
     [server.id, server.community, server.listed, server.channels.length],
   );
 
-/** What stands in a choice for a channel that is to be made, and for none. */
+/** The select values for a new channel and for no channel. */
 const fresh = 'new';
 const none = '';
 
@@ -86,7 +86,7 @@ function ChannelForm({
   );
 }
 
-/** Turns Community on with its two channels, changes them, and turns it off. */
+/** The page that turns Community on with its two channels, changes them, and turns it off. */
 export function CommunityPage({ server }: { server: Server }): JSX.Element {
   const reading = useCommunity(server);
   const leaving = useSignal(false);

@@ -11,7 +11,7 @@ import { categoryChoices } from '../discovery/categories.ts';
 import { useCommunity } from './community-page.tsx';
 import { DraftForm, useDraftTask } from './draft.tsx';
 
-/** Keywords as one line, and back: commas part them. */
+/** Converts tags (keywords) to one line, separated by commas, and back. */
 const lineOf = (tags: readonly string[]): string => tags.join(', ');
 const tagsOf = (line: string): string[] =>
   line
@@ -73,7 +73,7 @@ function ListingForm({
   );
 }
 
-/** What Discovery shows of a server, and whether it does. */
+/** What Discovery shows of a server, and whether it lists the server. */
 export function DiscoverySettingsPage({ server }: { server: Server }): JSX.Element {
   const reading = useCommunity(server);
   const take = (found: CommunitySettings): void => {

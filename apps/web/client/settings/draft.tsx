@@ -5,17 +5,17 @@ import { type Task, useTask } from '../../ui/form.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { say } from '../../ui/toast.tsx';
 
-/** What a person is changing: only that differs from what stands, so a change by someone else shows in the fields that were left alone. */
+/** Unsaved changes. It stores only the fields that differ from the saved values, so a change by someone else shows in the other fields. */
 export interface Draft<T extends object> {
-  /** What stands, with what was changed on top. */
+  /** The saved values with the changes applied. */
   readonly now: T;
-  /** What was changed: what a PATCH sends. */
+  /** The changed fields, which a PATCH sends. */
   readonly patch: Partial<T>;
   set: (part: Partial<T>) => void;
   reset: () => void;
 }
 
-/** A draft over `standing`. */
+/** Returns a draft of changes to `standing`, the saved values. */
 export function useDraft<T extends object>(standing: T): Draft<T> {
   const typed = useSignal<Partial<T>>({});
   const fields = Object.keys(typed.value) as (keyof T)[];
@@ -33,7 +33,7 @@ export function useDraft<T extends object>(standing: T): Draft<T> {
   };
 }
 
-/** A form over a draft: `save` sends what was changed, a refusal is shown below the fields; `shown` are the fields whose faults the fields show themselves. */
+/** A form for a draft. `save` sends the changes; an error is shown below the fields. `shown` are the fields that show their own errors. */
 export function DraftForm<T extends object>({
   draft,
   task,
@@ -81,7 +81,7 @@ export function DraftForm<T extends object>({
   );
 }
 
-/** A draft with the task that saves it. */
+/** Returns a draft and the task that saves it. */
 export function useDraftTask<T extends object>(standing: T): { draft: Draft<T>; task: Task } {
   return { draft: useDraft(standing), task: useTask() };
 }

@@ -12,7 +12,7 @@ import { Problem } from '../../ui/problem.tsx';
 import { momentOf } from '../../ui/times.ts';
 import { useRead } from '../../ui/use-read.ts';
 
-/** A channel and its server, as far as the person may know of them. */
+/** Returns the name of a channel and its server, as far as the user can see them. */
 function targetName({ channelId, serverId }: Follower): string {
   const channel = channels.value.get(channelId);
   const server = servers.value.get(serverId);
@@ -20,7 +20,7 @@ function targetName({ channelId, serverId }: Follower): string {
   return server ? `A channel of ${server.name} that you cannot see` : 'A channel of another server';
 }
 
-/** Only who manages the webhooks of the following channel ends the following. */
+/** Whether the user may end the following: it needs Manage Webhooks in the following channel. */
 const mayEnd = ({ channelId, serverId }: Follower): boolean => {
   const channel = channels.value.get(channelId);
   return channel !== undefined && may('Manage Webhooks', serverId, channel);
@@ -69,7 +69,7 @@ function ChannelFollowers({ channel }: { channel: Channel }): JSX.Element {
   );
 }
 
-/** Which channels follow the announcement channels of a server. */
+/** The channels that follow the announcement channels of a server. */
 export function FollowersPage({ server }: { server: Server }): JSX.Element {
   return (
     <>

@@ -3,13 +3,13 @@ import { useId } from 'preact/hooks';
 import { PageHeader } from '../page.tsx';
 import './settings.css';
 
-/** One page of the settings: the last part of its path, and its name. */
+/** One settings page: the last segment of its path, and its name. */
 export interface SettingsItem {
   page: string;
   label: string;
 }
 
-/** The frame of settings: their pages at the side (on top of a narrow page), and the open one. */
+/** The layout of settings: the list of pages at the side (above on a narrow page), and the open page. */
 export function SettingsFrame({
   title,
   base,
@@ -18,7 +18,7 @@ export function SettingsFrame({
   children,
 }: {
   title: string;
-  /** The path that a page's name is added to. */
+  /** The path to which the name of a page is appended. */
   base: string;
   items: readonly SettingsItem[];
   current: SettingsItem;

@@ -12,7 +12,7 @@ import { Problem } from '../../ui/problem.tsx';
 import { momentOf, spanOf } from '../../ui/times.ts';
 import './settings.css';
 
-/** The link that an invite's code stands for. */
+/** Returns the link of an invite code. */
 export const inviteLink = (code: string): string => `${location.origin}/invite/${code}`;
 
 const ages = [1800, 3600, 21_600, 43_200, 86_400, limits.inviteMaxAgeSecs, 0].map((secs) => ({
@@ -43,7 +43,7 @@ function Made({ invite }: { invite: Invite }): JSX.Element {
   );
 }
 
-/** Makes an invite and shows its link to be copied. */
+/** The dialog that creates an invite and shows its link to copy. */
 export function InviteDialog({ server, onClose, onMade }: { server: Server; onClose: () => void; onMade?: () => void }): JSX.Element {
   const maxAgeSecs = useSignal('86400');
   const maxUses = useSignal('0');

@@ -1,7 +1,7 @@
 import { may } from '../../state/rights.ts';
 import { details } from '../../state/servers.ts';
 
-/** Whether the person may make invites: any member may, but for staff servers (Manage Server) and developer servers (Administrators). */
+/** Whether the user may create invites. Any member may, except in staff servers (needs Manage Server) and developer servers (needs Administrator). */
 export function mayInvite(serverId: string): boolean {
   const types = details.value.get(serverId)?.types;
   if (!types) return false;

@@ -15,7 +15,7 @@ import { mayInvite } from './invite-rights.ts';
 const usesOf = ({ uses, maxUses }: Invite): string =>
   maxUses === 0 ? `used ${countOf(uses, 'time')}, no limit` : `used ${uses} of ${maxUses}`;
 
-/** The invites that still work: made, copied, revoked. */
+/** The valid invites of a server, to create, copy and revoke them. */
 export function InvitesPage({ server }: { server: Server }): JSX.Element {
   const invites = useRead<Invite[]>(
     (signal) => call('GET', path`/api/servers/${server.id}/invites`, undefined, { signal }),

@@ -12,7 +12,7 @@ import { TextField, useTask } from '../../ui/form.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { say } from '../../ui/toast.tsx';
 
-/** Forgets a server that is no longer the person's, and goes to the start. */
+/** Returns a function that drops a server that the user left or deleted, and opens the start page. */
 function useGoodbye(serverId: string): () => void {
   const { route } = useLocation();
   return () => {
@@ -22,7 +22,7 @@ function useGoodbye(serverId: string): () => void {
   };
 }
 
-/** The way out of a server, for everyone but its owner. */
+/** The button to leave a server, for everyone except its owner. */
 export function LeaveServer({ server }: { server: Server }): JSX.Element {
   const asking = useSignal(false);
   const goodbye = useGoodbye(server.id);
@@ -46,7 +46,7 @@ export function LeaveServer({ server }: { server: Server }): JSX.Element {
   );
 }
 
-/** Gives the server to another person in it, whom the owner names. */
+/** The form that transfers the server to another member, by username. */
 function HandOver({ server }: { server: Server }): JSX.Element {
   const username = useSignal('');
   const asking = useSignal(false);
@@ -92,7 +92,7 @@ function HandOver({ server }: { server: Server }): JSX.Element {
   );
 }
 
-/** Deletes the server once its name was typed. */
+/** The button that deletes the server after its name was typed. */
 function DeleteServer({ server }: { server: Server }): JSX.Element {
   const asking = useSignal(false);
   const typed = useSignal('');
@@ -143,7 +143,7 @@ function DeleteServer({ server }: { server: Server }): JSX.Element {
   );
 }
 
-/** The ways to part with a server: the owner hands it over or deletes it, others leave. */
+/** The ways to leave a server: the owner transfers or deletes it, other members leave it. */
 export function PartingWays({ server }: { server: Server }): JSX.Element {
   if (server.ownerId !== myId()) return <LeaveServer server={server} />;
   return (

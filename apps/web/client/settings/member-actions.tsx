@@ -19,12 +19,12 @@ interface Props {
   onClose: () => void;
 }
 
-/** Gives a member roles and takes them, each at once. Roles that do not stand below the person's highest are shown as they are. */
+/** The dialog that adds and removes a member's roles; each change is saved at once. Roles that are not below the user's highest role cannot be changed. */
 function RolesDialog({ server, member, onClose }: Props): JSX.Element {
   const rank = myRank(server);
   const turn = async ({ id }: Role, on: boolean): Promise<void> => {
     await call(on ? 'PUT' : 'DELETE', path`/api/servers/${server.id}/members/${member.user.id}/roles/${id}`);
-    // As they stand by now: another role may have been changed meanwhile.
+    // Read the current roles, because another role may have changed meanwhile.
     const now = membersOf(server.id)?.get(member.user.id) ?? member;
     const others = now.roles.filter((one) => one !== id);
     putMember(server.id, { ...now, roles: on ? [...others, id] : others });
@@ -47,7 +47,7 @@ function RolesDialog({ server, member, onClose }: Props): JSX.Element {
   );
 }
 
-/** Bans a member, with a reason for the list of bans and the audit log. */
+/** The dialog that bans a member, with a reason for the ban list and the audit log. */
 function BanDialog({ server, member, onClose }: Props): JSX.Element {
   const reason = useSignal('');
   const task = useTask();
@@ -85,7 +85,7 @@ function BanDialog({ server, member, onClose }: Props): JSX.Element {
   );
 }
 
-/** What the person may do with a member: only that is offered. */
+/** The actions that the user may take on a member. Others are not offered. */
 export function MemberActions({ server, member }: { server: Server; member: Member }): JSX.Element {
   const open = useSignal<'roles' | 'kick' | 'ban' | null>(null);
   const { user } = member;

@@ -11,15 +11,15 @@ import { TextField, useTask } from '../../ui/form.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { MemberActions } from './member-actions.tsx';
 
-/** How many members are shown at first, and more at each asking. */
+/** How many members are shown at first, and how many more each time. */
 const pageOf = 50;
-/** The service is asked this long after the last letter, in milliseconds. */
+/** How long after the last key press the service is asked, in milliseconds. */
 const restMs = 150;
 
 const matches = ({ user }: Member, text: string): boolean =>
   user.displayName.toLowerCase().includes(text) || user.username.includes(text) || user.id === text;
 
-/** Everyone in a server, by name: their roles, and the way out for those below. */
+/** The members of a server by name, with their roles, and actions for members below the user. */
 export function MembersPage({ server }: { server: Server }): JSX.Element {
   const text = useSignal('');
   const most = useSignal(pageOf);

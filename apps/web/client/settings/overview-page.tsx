@@ -7,7 +7,7 @@ import { DraftForm, useDraftTask } from './draft.tsx';
 import { PartingWays } from './leaving.tsx';
 import { PictureField } from './picture-field.tsx';
 
-/** A server's name, icon and invites, and the ways to part with it. */
+/** A server's name, icon and invite pause, and the ways to leave the server. */
 export function OverviewPage({ server }: { server: Server }): JSX.Element {
   const { draft, task } = useDraftTask({ name: server.name, invitesPaused: server.invitesPaused });
   const save = async (): Promise<void> => {

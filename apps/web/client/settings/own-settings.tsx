@@ -7,7 +7,7 @@ import { SettingsFrame, type SettingsItem } from './frame.tsx';
 import { ProfilePage } from './profile-page.tsx';
 import { StatusPage } from './status-page.tsx';
 
-/** The way to the portal, which is a page of its own. */
+/** The link to the developer portal, which is a separate page. */
 function DeveloperPage(): JSX.Element {
   return (
     <>
@@ -30,7 +30,7 @@ const entries: readonly (SettingsItem & { component: ComponentType })[] = [
   { page: 'developer', label: 'Developer', component: DeveloperPage },
 ];
 
-/** What a person sets of themselves and of this page. */
+/** The settings of the user and of this client. */
 export function OwnSettings(): JSX.Element {
   const { page = 'profile' } = useRoute().params;
   const current = entries.find((entry) => entry.page === page);

@@ -3,7 +3,7 @@ import { holds, permissionBits } from '../../../../lib/base/permissions.ts';
 import { CheckField } from '../../ui/form.tsx';
 import { allPermissionNames, permissionTexts } from '../../ui/permission-texts.ts';
 
-/** Permissions to tick, each explained. Those that the person does not hold (`held`) cannot be changed, and say so. */
+/** A list of permissions to check, each with its explanation. Permissions outside `held` cannot be changed, and the list says so. */
 export function PermissionList({
   legend,
   bits,

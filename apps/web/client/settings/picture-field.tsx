@@ -11,7 +11,7 @@ import { Problem } from '../../ui/problem.tsx';
 
 const kinds = 'image/png,image/jpeg,image/webp,image/gif';
 
-/** A picture that can be put in place and taken away: an avatar, or a server's icon. `at` is its path in the API, `onPicture` is told where it is. */
+/** The field of an avatar or server icon, which can be uploaded and removed. `at` is its API path; `onPicture` gets the new URL. */
 export function PictureField({
   label,
   at,

@@ -12,7 +12,7 @@ import { useRead } from '../../ui/use-read.ts';
 import { DraftForm, useDraftTask } from './draft.tsx';
 import { PictureField } from './picture-field.tsx';
 
-/** Takes in what changed of the person, wherever the page shows it. */
+/** Applies a change of the user's account everywhere on the page. */
 function takeMe(changed: Partial<Me>): void {
   if (!me.value) return;
   me.value = { ...me.value, ...changed };
@@ -20,7 +20,7 @@ function takeMe(changed: Partial<Me>): void {
   putFace({ id, username, displayName, avatarUrl });
 }
 
-/** How others will see what is typed. */
+/** A preview of how others will see the typed values. */
 function Preview({ displayName, pronouns, bio }: { displayName: string; pronouns: string; bio: string }): JSX.Element | null {
   const own = me.value;
   if (!own) return null;
@@ -45,7 +45,7 @@ function Preview({ displayName, pronouns, bio }: { displayName: string; pronouns
 
 function ProfileForm({ own, profile, onSaved }: { own: Me; profile: Profile; onSaved: (saved: MeInFull) => void }): JSX.Element {
   const { draft, task } = useDraftTask({
-    // A person without a display name is shown by their username.
+    // The display name defaults to the username, so the field is empty when both are the same.
     displayName: own.displayName === own.username ? '' : own.displayName,
     pronouns: profile.pronouns ?? '',
     bio: profile.bio ?? '',
@@ -86,7 +86,7 @@ function ProfileForm({ own, profile, onSaved }: { own: Me; profile: Profile; onS
   );
 }
 
-/** What others see of the person: name, picture, pronouns and a few words, with a preview of it. */
+/** The user's public profile: name, picture, pronouns and bio, with a preview. */
 export function ProfilePage(): JSX.Element {
   const reading = useRead<Profile>((signal) => call('GET', path`/api/users/${myId()}/profile`, undefined, { signal }), [myId()]);
   const own = me.value;

@@ -25,7 +25,7 @@ import { WebhooksPage } from './webhooks/webhooks-page.tsx';
 
 interface Entry extends SettingsItem {
   component: ComponentType<{ server: Server }>;
-  /** Who is offered the page. */
+  /** Whether the page is offered to the user. */
   offered: (server: Server) => boolean;
 }
 
@@ -34,7 +34,7 @@ const anyOf =
   ({ id }: Server): boolean =>
     permissions.some((permission) => may(permission, id));
 
-/** A right may be given in one channel alone. */
+/** Whether the user has one of the permissions in any channel, because a permission may be granted in one channel only. */
 const somewhere =
   (permissions: Permission[], fits: (channel: Channel) => boolean = () => true) =>
   ({ id, channels }: Server): boolean =>
@@ -72,12 +72,12 @@ const entries: readonly Entry[] = [
 
 const about = entries.at(-1) as Entry;
 
-/** A path that names a page which is not offered, or not any more. */
+/** The text for a path whose page is not offered to the user, or no longer. */
 function NotOffered(): JSX.Element {
   return <p>You may not use this page, or it does not exist.</p>;
 }
 
-/** The settings of a server: the pages that the person may use. Who has no right there sees what the server is, and the way out. */
+/** The settings of a server: the pages that the user may use. A user who may use none sees information about the server and the button to leave it. */
 export function ServerSettings(): JSX.Element {
   const { serverId = '', page } = useRoute().params;
   const server = details.value.get(serverId);

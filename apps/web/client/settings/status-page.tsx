@@ -14,7 +14,7 @@ const choices: readonly { value: ChosenStatus; label: string; hint: string }[] =
   { value: 'invisible', label: 'Invisible', hint: 'You appear offline but can use everything as usual.' },
 ];
 
-/** How others see that the person is here. It holds until it is changed, and shows while a page of theirs is open. */
+/** The user's status as others see it. It applies until it is changed, and is shown while the user has a page open. */
 export function StatusPage(): JSX.Element {
   const name = useId();
   const { draft, task } = useDraftTask({ status: me.value?.status ?? ('online' as const), customStatus: me.value?.customStatus ?? '' });

@@ -16,7 +16,7 @@ const InviteDialog = lazy(() => import('../settings/invite-dialog.tsx').then((pa
 
 const icons = { text: Hash, announcement: Megaphone, voice: Volume2, thread: MessagesSquare, category: Hash } as const;
 
-/** Any right that has a page in the server's settings. */
+/** The permission bits that give access to a page of the server settings. */
 const managing = 0b1_1111_1100_0000;
 
 function Row({ channel, serverId, current }: { channel: Channel; serverId: string; current: boolean }): JSX.Element {
@@ -38,7 +38,7 @@ function Row({ channel, serverId, current }: { channel: Channel; serverId: strin
   );
 }
 
-/** A server's channels by category, each with its threads, and what is unread. */
+/** A server's channels by category, with their threads and unread marks. */
 export function ChannelList({ serverId }: { serverId: string }): JSX.Element {
   const { path } = useLocation();
   const { top, categories, threads } = orderedChannels(serverId);

@@ -6,10 +6,10 @@ import { isUnread } from '../../state/reads.ts';
 import { Avatar } from '../../ui/avatar.tsx';
 import { usePresences } from '../people/use-presences.ts';
 
-/** How many conversations show who is online now: the newest. */
+/** The number of DMs, newest first, whose presence is shown. */
 const watchedDms = 100;
 
-/** The person's conversations, newest first. */
+/** The user's DMs, newest first. */
 export function DmList(): JSX.Element {
   const { path } = useLocation();
   usePresences(dms.value.slice(0, watchedDms).map(({ recipient }) => recipient.id));

@@ -2,13 +2,13 @@ import { signal } from '@preact/signals';
 import { keep, keptWords } from '../../ui/kept.ts';
 
 const key = 'parlance.folded';
-/** Categories whose folding is remembered at most: the oldest are forgotten. */
+/** The maximum number of collapsed categories that are stored; the oldest are dropped. */
 const most = 200;
 
-/** The categories that the person folded, by id: remembered in this browser. */
+/** The ids of the categories that the user collapsed, stored in this browser. */
 export const foldedCategories = signal<readonly string[]>(keptWords(key).slice(-most));
 
-/** Folds a category, or unfolds it. */
+/** Collapses or expands a category. */
 export function fold(id: string, folded: boolean): void {
   const others = foldedCategories.value.filter((one) => one !== id);
   if (folded === foldedCategories.value.includes(id)) return;

@@ -6,7 +6,7 @@ import { IconButton } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { sayRefusal } from '../../ui/toast.tsx';
 
-/** The person's own name and the way to their settings. */
+/** The user's own name and the link to the settings. */
 export function OwnBar(): JSX.Element | null {
   const own = me.value;
   if (!own) return null;

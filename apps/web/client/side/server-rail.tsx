@@ -11,17 +11,17 @@ import { Icon } from '../../ui/icon.tsx';
 import { JoinForm, NewServer } from '../home.tsx';
 import { holdsMessages } from '../place.ts';
 
-/** How many unread messages of a server mention the person, and whether anything there is unread. */
+/** Returns how many unread messages of a server mention the user, and whether the server has unread messages. */
 function marksOf(serverId: string): { unread: boolean; mentions: number } {
   const ids = (details.value.get(serverId)?.channels ?? []).filter(holdsMessages).map(({ id }) => id);
   return { unread: ids.some(isUnread), mentions: ids.reduce((sum, id) => sum + mentionsIn(id), 0) };
 }
 
-/** What a mark says to a screen reader. */
+/** Returns the text of a mark for a screen reader. */
 const marked = ({ unread, mentions }: { unread: boolean; mentions: number }): string =>
   mentions ? `, ${mentions} mentions` : unread ? ', unread' : '';
 
-/** The servers at the edge of the page, DMs first, with what is unread. */
+/** The bar of servers at the edge of the page, with the DMs first and unread marks. */
 export function ServerRail({ current }: { current: string | undefined }): JSX.Element {
   const adding = useSignal(false);
   const dmUnread = dms.value.filter(({ id }) => isUnread(id)).length;

@@ -9,7 +9,7 @@ const kinds = [
   { value: 'prefix', label: 'Prefix command' },
 ] as const;
 
-/** Every field of one command. `path` is its pointer in the list, by which its faults are found. */
+/** The editor of all fields of one command. `path` is its JSON pointer in the list, which is used to find its errors. */
 export function CommandEditor({
   command,
   path,
@@ -19,7 +19,7 @@ export function CommandEditor({
   command: DraftCommand;
   path: string;
   faults: Faults;
-  /** `structural` when options came, went or moved. */
+  /** `structural` is true when options were added, removed or moved. */
   onChange: (command: DraftCommand, structural: boolean) => void;
 }): JSX.Element {
   const isSlash = command.kind === 'slash';

@@ -15,7 +15,7 @@ const writtenAs = ({ kind, prefix, name }: DraftCommand): string => `${kind === 
 const optionsOf = ({ kind, options }: DraftCommand): string =>
   kind === 'prefix' ? '' : options.map(({ name, required }) => (required ? name || '…' : `[${name || '…'}]`)).join(' ') || 'none';
 
-/** A list of commands as a table, with an editor below the row that is opened. One with faults opens by itself. */
+/** A table of commands, with an editor below each open row. A command with errors opens automatically. */
 export function CommandTable({
   list,
   faults,
@@ -23,7 +23,7 @@ export function CommandTable({
 }: {
   list: readonly DraftCommand[];
   faults: Faults;
-  /** `structural` when something came, went or moved, so that pointers name other things now. */
+  /** `structural` is true when something was added, removed or moved, so that JSON pointers refer to other items now. */
   onChange: (list: readonly DraftCommand[], structural: boolean) => void;
 }): JSX.Element {
   const open = useSignal<number | null>(null);

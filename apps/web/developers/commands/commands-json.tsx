@@ -9,14 +9,14 @@ interface Mark {
   message: string;
 }
 
-/** What is wrong, by line: the text itself while it is no JSON, else what the API found. */
+/** Returns the errors by line: the syntax error while the text is not valid JSON, otherwise the errors of the API. */
 function marksOf(text: string, faults: Faults): Mark[] {
   const read = readJson(text);
   if (!read.ok) return [{ line: read.line, message: read.message }];
   return faults.map(({ path, message }) => ({ line: lineAt(read.lines, path), message: `${path} ${message}` }));
 }
 
-/** Selects a line, so that it is seen and can be typed over. */
+/** Selects a line, which scrolls to it and lets the user type over it. */
 function goTo(field: HTMLTextAreaElement | null, line: number): void {
   if (!field) return;
   const lines = field.value.split('\n');
@@ -26,7 +26,7 @@ function goTo(field: HTMLTextAreaElement | null, line: number): void {
   field.scrollIntoView({ block: 'nearest' });
 }
 
-/** A list of commands as JSON, with line numbers; each fault stands at its line, and leads to it. */
+/** A list of commands as JSON with line numbers. Each error is shown with its line and jumps to it. */
 export function CommandsJson({ text, faults, onText }: { text: string; faults: Faults; onText: (text: string) => void }): JSX.Element {
   const id = useId();
   const field = useRef<HTMLTextAreaElement>(null);

@@ -22,7 +22,7 @@ const listPath = (id: string, scope: Scope): string =>
 
 const noFaults: Faults = [];
 
-/** What saving would do, in words. */
+/** Describes what saving would change. */
 function effectOf(draft: Draft): string {
   const read = draft.mode === 'json' ? readJson(draft.text) : undefined;
   if (read?.ok === false) return 'This is not valid JSON yet.';
@@ -36,7 +36,7 @@ function effectOf(draft: Draft): string {
   return `Saving adds ${added}, changes ${changed} and removes ${removed}.`;
 }
 
-/** The list of one scope, as a table or as JSON. */
+/** The commands of one scope, as a table or as JSON. */
 function CommandList({ id, scope }: { id: string; scope: Scope }): JSX.Element {
   const reading = useTask();
   const saving = useTask();
@@ -75,7 +75,7 @@ function CommandList({ id, scope }: { id: string; scope: Scope }): JSX.Element {
   };
   const save = (): void => {
     const text = draft.mode === 'json' ? readJson(draft.text) : undefined;
-    // What is no JSON cannot be sent; its fault stands at its line already.
+    // Invalid JSON cannot be sent; its error is already shown with its line.
     if (text?.ok === false) return;
     clear();
     void saving
@@ -152,7 +152,7 @@ function CommandList({ id, scope }: { id: string; scope: Scope }): JSX.Element {
   );
 }
 
-/** The commands of an application: the list that counts everywhere, or the one of a server that its bot is in. */
+/** The commands of an application: the global list, or the list of a server that its bot is in. */
 function Commands({ application }: { application: Application }): JSX.Element {
   const scope = useSignal<Scope>('all');
   const servers = useSignal<readonly BotServer[]>([]);

@@ -1,6 +1,6 @@
 import type { Command, CommandInput, OptionType } from '../../../../lib/contract/command.ts';
 
-/** An option as the table edits it. `key` tells it apart from others while it has no name yet. */
+/** A command option as the table edits it. `key` identifies it while it has no name. */
 export interface DraftOption {
   key: number;
   name: string;
@@ -9,7 +9,7 @@ export interface DraftOption {
   required: boolean;
 }
 
-/** A command as the table edits it: with the fields of both kinds, so that changing the kind back loses nothing. */
+/** A command as the table edits it. It has the fields of both kinds, so that changing the kind and changing it back loses nothing. */
 export interface DraftCommand {
   key: number;
   kind: 'slash' | 'prefix';
@@ -19,7 +19,7 @@ export interface DraftCommand {
   options: readonly DraftOption[];
 }
 
-/** The types of options and what each holds, in the documented order (docs/behavior/interactions.md#option-types). */
+/** The option types and their values, in the documented order (docs/behavior/interactions.md#option-types). */
 export const optionTypes: readonly { value: OptionType; label: string }[] = [
   { value: 'string', label: 'string: any text' },
   { value: 'integer', label: 'integer: a whole number' },
@@ -38,7 +38,7 @@ export const newOption = (): DraftOption => ({ key: ++count, name: '', descripti
 /** A new slash command, empty. */
 export const newCommand = (): DraftCommand => ({ key: ++count, kind: 'slash', name: '', description: '', prefix: '!', options: [] });
 
-/** What is sent of a draft: only the fields of its kind. */
+/** Returns the request body of a draft, with only the fields of each command's kind. */
 export const bodyOf = (draft: readonly DraftCommand[]): CommandInput[] =>
   draft.map(({ kind, name, description, prefix, options }) =>
     kind === 'prefix'
@@ -46,7 +46,7 @@ export const bodyOf = (draft: readonly DraftCommand[]): CommandInput[] =>
       : { kind, name, description, options: options.map(({ key: _key, ...option }) => option) },
   );
 
-/** Saved commands as a draft. */
+/** Converts saved commands to a draft. */
 export const draftOf = (commands: readonly Command[]): DraftCommand[] =>
   commands.map(({ kind, name, description, prefix = '!', options = [] }) => ({
     key: ++count,
@@ -57,10 +57,10 @@ export const draftOf = (commands: readonly Command[]): DraftCommand[] =>
     options: options.map((option) => ({ ...option, key: ++count })),
   }));
 
-/** A list as JSON to be edited. */
+/** Formats a list as JSON for editing. */
 export const jsonOf = (body: readonly CommandInput[]): string => JSON.stringify(body, null, 2);
 
-/** A part of a JSON that the table has no field for. */
+/** A part of the JSON that the table cannot show. */
 export class Unfit extends Error {
   readonly pointer: string;
   constructor(pointer: string, message: string) {
@@ -81,7 +81,7 @@ function listOf(value: unknown, pointer: string): readonly unknown[] {
   throw new Unfit(pointer, 'must be an array');
 }
 
-/** A field of a text or a yes or no; `fallback` when it is left out. */
+/** Returns a text or boolean field; returns `fallback` when it is left out. */
 function fieldOf<T extends string | boolean>(fields: Fields, name: string, fallback: T, pointer: string): T {
   const value = fields[name] ?? fallback;
   if (typeof value === typeof fallback) return value as T;
@@ -111,7 +111,7 @@ function optionOf(value: unknown, pointer: string): DraftOption {
   };
 }
 
-/** JSON as the table edits it. Throws `Unfit` for what the table could not show, so that nothing is lost by a look at it. */
+/** Converts JSON to a draft. Throws `Unfit` for content that the table cannot show, so that switching to the table loses nothing. */
 export const readDraft = (value: unknown): DraftCommand[] =>
   listOf(value, '').map((one, index) => {
     const pointer = `/${index}`;
@@ -126,7 +126,9 @@ export const readDraft = (value: unknown): DraftCommand[] =>
     };
   });
 
-/** A command as it would be saved, as text: with what the service fills in, and fields in one order, so that two can be compared. */
+/**
+ * Returns a command as text in the form in which it is saved: with the service's defaults and a fixed order of fields, so that two commands can be compared.
+ */
 const savedAs = ({ kind = 'slash', name, description = '', prefix, options = [] }: CommandInput): string =>
   JSON.stringify([
     kind,
@@ -136,7 +138,7 @@ const savedAs = ({ kind = 'slash', name, description = '', prefix, options = [] 
     Array.isArray(options) ? options.map((one) => [one?.name, one?.description, one?.type ?? 'string', one?.required ?? false]) : options,
   ]);
 
-/** What saving `body` would do to the saved list: how many commands come, change and go. The kind and the name tell which is which. */
+/** Compares `body` with the saved list: how many commands saving would add, change and remove. Commands are matched by kind and name. */
 export function changesOf(saved: readonly Command[], body: readonly CommandInput[]): { added: number; changed: number; removed: number } {
   const byKey = (list: readonly CommandInput[]): Map<string, string> =>
     new Map(list.map((one) => [`${one.kind ?? 'slash'} ${one.name}`, savedAs(one)]));

@@ -1,30 +1,30 @@
-/** A JSON text that was read: its value, and the line (from 1) on which each part of it begins, by JSON pointer. */
+/** A parsed JSON text: its value, and the line (from 1) on which each part begins, by JSON pointer. */
 export interface ReadJson {
   ok: true;
   value: unknown;
   lines: ReadonlyMap<string, number>;
 }
 
-/** Why a text is no JSON, and on which line (from 1). */
+/** Why a text is not valid JSON, and on which line (from 1). */
 export interface BadJson {
   ok: false;
   line: number;
   message: string;
 }
 
-/** Where a reading stands, and what it found. */
+/** The state of the parser. */
 interface Course {
   readonly text: string;
   at: number;
   readonly lines: Map<string, number>;
-  /** The line of `counted`, so that lines are counted once. */
+  /** The line of the position `counted`, stored so that each line is counted only once. */
   line: number;
   counted: number;
 }
 
 class Fault extends Error {}
 
-/** Deeper than the API reads. */
+/** The maximum depth. It is greater than the depth that the API accepts. */
 const mostDeep = 40;
 const space = /[\t\n\r ]*/y;
 const string = /"(?:[^"\\]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
@@ -46,7 +46,7 @@ function lineHere(course: Course): number {
   return course.line;
 }
 
-/** The next character that is no space; empty at the end. */
+/** Returns the next character that is not white space; empty at the end. */
 function peek(course: Course): string {
   take(course, space);
   return course.text[course.at] ?? '';
@@ -55,7 +55,7 @@ function peek(course: Course): string {
 function readString(course: Course): string {
   const { at } = course;
   const found = take(course, string);
-  // Control characters, line breaks among them, must be escaped. The fault stands where the string begins.
+  // Control characters, including line breaks, must be escaped. The error is reported where the string begins.
   if (found === '' || Array.from(found).some((char) => char < ' ')) {
     course.at = at;
     fail('This string is not closed, or contains a character that must be escaped.');
@@ -67,7 +67,7 @@ function readKey(course: Course): string {
   return peek(course) === '"' ? readString(course) : fail('Expected a name in double quotes.');
 }
 
-/** Reads what stands between two brackets, separated by commas; `each` reads one. */
+/** Parses items between two brackets, separated by commas; `each` parses one. */
 function readBetween(course: Course, close: string, each: (index: number) => void): void {
   course.at++;
   if (peek(course) === close) {
@@ -100,7 +100,7 @@ function readValue(course: Course, pointer: string, depth: number): void {
   else if (take(course, plain) === '') fail(first === '' ? 'Unexpected end of text.' : 'This is not a JSON value.');
 }
 
-/** Reads a JSON text as `JSON.parse` does, and where its parts stand. Never throws. */
+/** Parses a JSON text like `JSON.parse`, and records the lines of its parts. Never throws. */
 export function readJson(text: string): ReadJson | BadJson {
   const course: Course = { text, at: 0, lines: new Map(), line: 1, counted: 0 };
   try {
@@ -112,7 +112,7 @@ export function readJson(text: string): ReadJson | BadJson {
   }
 }
 
-/** The line of what `pointer` names, or of the nearest that holds it: a missing field has no line of its own. */
+/** Returns the line of `pointer`, or of the nearest part that contains it, because a missing field has no line. */
 export function lineAt(lines: ReadonlyMap<string, number>, pointer: string): number {
   for (let path = pointer; path.includes('/'); path = path.slice(0, path.lastIndexOf('/'))) {
     const line = lines.get(path);

@@ -50,7 +50,7 @@ function OptionFields({
   );
 }
 
-/** The options of a slash command, in the order in which the picker shows them. `path` is the pointer of the list. */
+/** The options of a slash command, in the order in which the picker shows them. `path` is the JSON pointer of the list. */
 export function OptionEditor({
   options,
   path,
@@ -60,7 +60,7 @@ export function OptionEditor({
   options: readonly DraftOption[];
   path: string;
   faults: Faults;
-  /** `structural` when options came, went or moved, so that pointers name other ones now. */
+  /** `structural` is true when options were added, removed or moved, so that JSON pointers refer to other options now. */
   onChange: (options: readonly DraftOption[], structural: boolean) => void;
 }): JSX.Element {
   const own = faultAt(faults, path);

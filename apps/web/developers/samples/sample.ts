@@ -1,19 +1,19 @@
-/** What a sample is filled in with: where the service is, and whose bot it is. */
+/** The values that are inserted into a sample: the URL of the service and the application. */
 export interface SampleFacts {
-  /** Where the API is, without a slash at the end: `http://localhost:8080`. */
+  /** The base URL of the API, without a slash at the end: `http://localhost:8080`. */
   base: string;
   applicationId: string;
 }
 
-/** Code of a first bot as it is shown, copied and run. */
+/** A code sample of a first bot, to be shown, copied and run. */
 export interface Sample {
-  /** Under which name it is saved. */
+  /** The name of the file to save it as. */
   file: string;
-  /** What is installed before, as one command; null when nothing is. */
+  /** The command that installs its packages; null when it needs none. */
   install: string | null;
   /** The command that runs it. */
   run: string;
-  /** The variable of the environment that holds its secret. */
+  /** The environment variable that contains its secret. */
   secret: 'BOT_TOKEN' | 'SIGNING_SECRET';
   code: string;
 }
@@ -25,9 +25,9 @@ export const sampleCommand = {
   options: [{ name: 'name', description: 'Who is greeted.' }],
 } as const;
 
-/** A text as a string of JavaScript and of Python alike: what it holds cannot end it. */
+/** Quotes a text as a string literal that is valid in both JavaScript and Python, with everything escaped that could end it. */
 export const quoted = (text: string): string => JSON.stringify(text).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
 
-/** A shell's command line that runs `sample`: with `secret`, or with a hole where the secret belongs. */
+/** Returns the shell command that runs `sample`: with `secret`, or with a placeholder for it. */
 export const commandLine = ({ run, secret: name }: Sample, secret: string | undefined): string =>
   `${name}='${secret ?? (name === 'BOT_TOKEN' ? 'your bot token' : 'your signing secret')}' ${run}`;

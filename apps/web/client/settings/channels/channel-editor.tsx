@@ -17,7 +17,7 @@ const whatGoes = (kind: Channel['kind']): string =>
     ? 'Its channels are kept, without a category.'
     : 'Its messages, threads, files and webhooks are deleted too. This cannot be undone.';
 
-/** One channel: its fields, what it allows to whom, and its end. */
+/** The editor of one channel: its fields, its overwrites, and its deletion. */
 export function ChannelEditor({ channel, server }: { channel: Channel; server: Server }): JSX.Element {
   const asking = useSignal(false);
   const { route } = useLocation();

@@ -8,7 +8,7 @@ import { spanOf } from '../../../ui/times.ts';
 import { DraftForm, useDraftTask } from '../draft.tsx';
 import { categoryChoices, noCategory } from './kinds.ts';
 
-/** The waits that are offered; the API takes any number of seconds, and one that was set otherwise is offered too. */
+/** The slow mode intervals that are offered, in seconds. The API accepts any number; if another one is set, it is offered too. */
 const slowModes = [0, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, limits.slowmodeMaxSecs];
 
 const slowModeChoices = (current: number): { value: string; label: string }[] =>
@@ -29,7 +29,7 @@ const kinds = [
   { value: 'announcement', label: 'Announcements: other channels can follow it' },
 ] as const;
 
-/** The fields of a channel as the form holds them. */
+/** Returns the fields of a channel as the form stores them. */
 const fieldsOf = ({ name, topic, slowmodeSecs, contentMode, parentId, kind, autoArchiveMinutes, archived }: Channel) => ({
   name: name ?? '',
   topic: topic ?? '',
@@ -41,7 +41,7 @@ const fieldsOf = ({ name, topic, slowmodeSecs, contentMode, parentId, kind, auto
   archived: archived ?? false,
 });
 
-/** The fields that a channel's kind has; each is sent only when it was changed. */
+/** Edits the fields that the channel's kind has. Only changed fields are sent. */
 export function ChannelForm({ channel, serverId }: { channel: Channel; serverId: string }): JSX.Element {
   const { draft, task } = useDraftTask(fieldsOf(channel));
   const { now, set } = draft;

@@ -12,7 +12,7 @@ import { ChannelEditor } from './channel-editor.tsx';
 import { kindNames } from './kinds.ts';
 import { NewChannelForm } from './new-channel-form.tsx';
 
-/** Whether the person may change anything of a channel. */
+/** Whether the user may change anything in a channel. */
 const changeable = (serverId: string, channel: Channel): boolean =>
   may('Manage Channels', serverId, channel) || may('Manage Roles', serverId, channel);
 
@@ -32,7 +32,7 @@ function Row({ channel, serverId }: { channel: Channel; serverId: string }): JSX
   );
 }
 
-/** The channels of a server by category, to make and change them; `?channel=` opens one. */
+/** The channels of a server by category, to create and edit them. `?channel=` opens one. */
 export function ChannelsPage({ server }: { server: Server }): JSX.Element {
   const { query, route } = useLocation();
   const making = useSignal(false);

@@ -1,7 +1,7 @@
 import type { Channel, ChannelKind } from '../../../../../lib/contract/channel.ts';
 import { channels } from '../../../state/servers.ts';
 
-/** What a channel is, as people read it. */
+/** The names of the channel kinds as the page shows them. */
 export const kindNames: Record<ChannelKind, string> = {
   category: 'category',
   text: 'text',
@@ -10,10 +10,10 @@ export const kindNames: Record<ChannelKind, string> = {
   thread: 'thread',
 };
 
-/** The value of a choice that stands for no category. */
+/** The value of the option "no category". */
 export const noCategory = '';
 
-/** The categories that a channel of a server can be in, as choices. */
+/** Returns the categories of a server as options of a select field. */
 export function categoryChoices(serverId: string): { value: string; label: string }[] {
   const categories = [...channels.value.values()].filter((one: Channel) => one.serverId === serverId && one.kind === 'category');
   return [{ value: noCategory, label: 'None' }, ...categories.map(({ id, name }) => ({ value: id, label: name ?? '' }))];

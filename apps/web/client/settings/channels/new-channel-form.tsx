@@ -12,14 +12,14 @@ import { CheckField, SelectField, TextField, useTask } from '../../../ui/form.ts
 import { Problem } from '../../../ui/problem.tsx';
 import { categoryChoices, noCategory } from './kinds.ts';
 
-/** Voice is left out: nobody could use such a channel, as there are no calls. */
+/** Voice channels are not offered, because there are no voice calls to use them for. */
 const kinds: readonly { value: ChannelInput['kind']; label: string }[] = [
   { value: 'text', label: 'Text: messages, files, threads' },
   { value: 'announcement', label: 'Announcements: other channels can follow it' },
   { value: 'category', label: 'Category: groups channels' },
 ];
 
-/** Makes a channel or category. */
+/** A form that creates a channel or category. */
 export function NewChannelForm({ server, onMade }: { server: Server; onMade: (channel: Channel) => void }): JSX.Element {
   const name = useSignal('');
   const kind = useSignal<ChannelInput['kind']>('text');

@@ -9,7 +9,7 @@ import { putChannel } from '../../../state/servers.ts';
 import { permissionTexts } from '../../../ui/permission-texts.ts';
 import { DraftForm, useDraftTask } from '../draft.tsx';
 
-/** The permissions that count in a channel; the others hold for the whole server, and only roles give them. */
+/** The permissions that a channel can overwrite. The others apply to the whole server and come only from roles. */
 const channelPermissions: readonly Permission[] = [
   'View Channel',
   'Send Messages',
@@ -75,7 +75,10 @@ function ThreeStates({
   );
 }
 
-/** What a channel says to one role or member: each permission allowed, denied, or left as the roles say. Only what one holds oneself can be changed. */
+/**
+ * Edits the overwrite of one role or member: each permission is allowed, denied or inherited from the roles. Users can change only permissions that they
+ * have.
+ */
 export function OverwriteForm({
   channel,
   server,

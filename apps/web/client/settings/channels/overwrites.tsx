@@ -11,15 +11,15 @@ import { sayRefusal } from '../../../ui/toast.tsx';
 import { useMembers } from '../../people/use-member.ts';
 import { OverwriteForm } from './overwrite-form.tsx';
 
-/** Whom a channel can treat apart, as a choice: a role or a member, marked when it does so already. */
+/** A role or member whose overwrite can be edited. */
 interface Target {
   id: string;
   name: string;
-  /** Why the person cannot change it; null when they can. */
+  /** Why the user cannot change the overwrite; null when the user can. */
   barred: string | null;
 }
 
-/** The roles of a server, then the members whom the channel treats apart, or who were just added. */
+/** Returns the roles of a server, then the members who have an overwrite or were just added. */
 function targetsOf(server: Server, channel: Channel, added: string | null): Target[] {
   const rank = myRank(server);
   const roles = server.roles.map(({ id, name, position }) => ({
@@ -37,7 +37,7 @@ function targetsOf(server: Server, channel: Channel, added: string | null): Targ
   return [...roles, ...members];
 }
 
-/** What a channel allows and denies: to everyone, to a role, to a member. */
+/** The permission overwrites of a channel: for everyone, for roles and for members. */
 export function Overwrites({ channel, server }: { channel: Channel; server: Server }): JSX.Element {
   const chosen = useSignal(server.id);
   const added = useSignal<string | null>(null);

@@ -12,10 +12,10 @@ import { CheckField, Field, TextField } from '../../../ui/form.tsx';
 import { DraftForm, useDraftTask } from '../draft.tsx';
 import { PermissionList } from '../permission-list.tsx';
 
-/** The colour that a new choice begins with. */
+/** The initial color when a role gets its first color. */
 const firstColor = '#5865f2';
 
-/** One role: its name, colour, place in the member list and permissions, and its end. Of `@everyone` only the permissions can be changed. */
+/** The editor of one role: its name, color, grouping in the member list, permissions, and deletion. Of `@everyone` only the permissions can be changed. */
 export function RoleEditor({ role, server }: { role: Role; server: Server }): JSX.Element {
   const { name, color, hoist, permissions } = role;
   const { draft, task } = useDraftTask<Pick<Role, 'name' | 'color' | 'hoist' | 'permissions'>>({ name, color, hoist, permissions });

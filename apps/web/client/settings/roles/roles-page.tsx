@@ -41,7 +41,7 @@ function NewRoleForm({ serverId, onMade }: { serverId: string; onMade: (role: Ro
   );
 }
 
-/** The roles of a server, highest first: made, moved, opened; `?role=` shows one. */
+/** The roles of a server, highest first, to create, move and edit them. `?role=` opens one. */
 export function RolesPage({ server }: { server: Server }): JSX.Element {
   const { query, route } = useLocation();
   const making = useSignal(false);

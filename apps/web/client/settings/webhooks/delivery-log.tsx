@@ -34,7 +34,7 @@ const outcomes: Record<WebhookDelivery['outcome'], string> = {
 const nameOf = ({ event, action }: WebhookDelivery): string =>
   `${eventNames[event] ?? event}${action === null ? '' : ` (${action.replaceAll('_', ' ')})`}`;
 
-/** What became of the last deliveries of code hosts to a webhook, newest first. */
+/** The results of the latest deliveries from code hosts to a webhook, newest first. */
 export function DeliveryLog({ webhookId }: { webhookId: string }): JSX.Element {
   const log = useRead<WebhookDeliveryPage>(
     (signal) => call('GET', path`/api/webhooks/${webhookId}/deliveries`, undefined, { signal }),

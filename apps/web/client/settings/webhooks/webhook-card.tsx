@@ -11,7 +11,7 @@ import { momentOf } from '../../../ui/times.ts';
 import { DraftForm, useDraftTask } from '../draft.tsx';
 import { DeliveryLog } from './delivery-log.tsx';
 
-/** An address that is secret: dots until it is shown; it can be copied without showing it. */
+/** A secret URL: shown as dots until it is revealed. It can be copied without revealing it. */
 function Secret({ label, text, shown }: { label: string; text: string; shown: boolean }): JSX.Element {
   return (
     <div>
@@ -26,7 +26,7 @@ function Secret({ label, text, shown }: { label: string; text: string; shown: bo
   );
 }
 
-/** One webhook: its name, its secret addresses, what code hosts sent it, and its end. */
+/** One webhook: its name, its secret URLs, its deliveries from code hosts, and its deletion. */
 export function WebhookCard({
   webhook,
   onChanged,

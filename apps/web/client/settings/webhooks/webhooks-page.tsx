@@ -14,7 +14,7 @@ import { useRead } from '../../../ui/use-read.ts';
 import { orderedChannels } from '../../place.ts';
 import { WebhookCard } from './webhook-card.tsx';
 
-/** The channels of a server that can have webhooks which the person manages, in the order of the list. */
+/** Returns the channels of a server in which the user may manage webhooks, in the order of the channel list. */
 function manageable(serverId: string): Channel[] {
   const { top, categories } = orderedChannels(serverId);
   return [...top, ...categories.flatMap(({ channels }) => channels)].filter(
@@ -85,7 +85,7 @@ function ChannelWebhooks({ channelId }: { channelId: string }): JSX.Element {
   );
 }
 
-/** The webhooks of a server, channel by channel. */
+/** The webhooks of a server, by channel. */
 export function WebhooksPage({ server }: { server: Server }): JSX.Element {
   const offered = manageable(server.id);
   const chosen = useSignal('');
