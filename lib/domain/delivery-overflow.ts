@@ -43,6 +43,6 @@ export async function mergeOverflow(platform: Platform, webhookId: string, goesO
   }
 }
 
-/** How many events the merged post `carrier` stands for: its own, and those that were merged into it. */
+/** How many events the merged post `carrier` represents: its own, and those that were merged into it. */
 export const countMerged = async ({ db }: Platform, carrier: Pick<DeliveryDoc, '_id'>): Promise<number> =>
   1 + (await db.deliveries.countDocuments({ into: carrier._id }));

@@ -7,7 +7,7 @@ import { removeChannelFiles } from './files.ts';
 import { removeFollowsOf } from './followers.ts';
 import { removeMember } from './membership.ts';
 import { deleteMessages } from './message-removal.ts';
-import { appendInOrder, type PlacedEvent, placedEvent, settleAllMarks } from './placed-events.ts';
+import { appendInOrder, keepAllMarks, type PlacedEvent, placedEvent } from './placed-events.ts';
 import { dropApplication, dropChannel, dropServer, forgetRemoval } from './removals.ts';
 import { goneFrom } from './server-events.ts';
 import { removeWebhooksOf } from './webhooks.ts';
@@ -38,7 +38,7 @@ const goneEvent = ({ serverId, overwrites }: RemovalInServer, id: string): Place
 async function tellGone(platform: WorkerPlatform, removal: RemovalInServer, ids: readonly string[], { last }: Pass): Promise<void> {
   const events = ids.map((id) => goneEvent(removal, id));
   await platform.confirm(await appendInOrder(platform, events));
-  if (last) await settleAllMarks(platform, events);
+  if (last) await keepAllMarks(platform, events);
 }
 
 /** Deletes the contents of a deleted channel: its messages and their files, the follows from and to it, its webhooks and its read positions. */
@@ -131,7 +131,7 @@ async function finishMembers(platform: WorkerPlatform, removal: RemovalInServer,
     await platform.confirm(await appendInOrder(platform, some));
   }
   await forgetRemoval(platform, removal);
-  void settleAllMarks(platform, events);
+  void keepAllMarks(platform, events);
 }
 
 /**

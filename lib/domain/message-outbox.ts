@@ -11,7 +11,7 @@ import { entriesToSend, hasBirthOrEnd, isAnnounced, type OutboxSource, type Pend
 import { type PlacedEvent, placedEvent, placesOfChannel } from './placed-events.ts';
 import { presentMessages } from './present.ts';
 import { askRecount } from './thread-activity.ts';
-import { type KnownMessages, remember, takeTold } from './told-messages.ts';
+import { type KnownMessages, remember, takeWakeMessages } from './wake-messages.ts';
 
 /** How many documents, and how many events, one batch takes. The events of one document are never split. */
 const batchDocuments = 100;
@@ -133,8 +133,8 @@ async function* read(
   relayed: ReadonlySet<string>,
   following?: Following,
 ): AsyncGenerator<PendingEvents, void> {
-  for (let told = following ? takeTold(following) : null; ; told = null) {
-    const known = told ?? (await lookUp(platform, channelId, relayed));
+  for (let fromWakes = following ? takeWakeMessages(following) : null; ; fromWakes = null) {
+    const known = fromWakes ?? (await lookUp(platform, channelId, relayed));
     const oldest = known.horizon?.oldest ?? null;
     const ready = known.messages.filter(({ _id }) => oldest === null || _id < oldest);
     for (const message of ready) message.ob = (message.ob ?? []).filter(({ id }) => !relayed.has(id));

@@ -4,7 +4,7 @@ import type { Appended } from '../store/log/confirm.ts';
 import type { OutboxEntry } from '../store/models/outbox.ts';
 import type { WorkerPlatform } from '../store/platform.ts';
 import type { Following } from '../store/queue.ts';
-import { appendInOrder, type PlacedEvent, settleAllMarks } from './placed-events.ts';
+import { appendInOrder, keepAllMarks, type PlacedEvent } from './placed-events.ts';
 
 /** A batch of pending events, in order. `acknowledge` removes them from their outbox once they are in the log. */
 export interface PendingEvents {
@@ -48,7 +48,7 @@ export async function relayBatch(platform: WorkerPlatform, pending: PendingEvent
   if (broadcast) await platform.broadcast(broadcast);
   // The marks stay for a while after the acknowledgement. They prevent a second append by a worker that read these events before and was paused, or after a
   // crash of the database undoes the acknowledgement. Marks that Redis lost are set again first, before later events of the key may be appended.
-  const acknowledged = platform.acknowledge(appended, batch as never, pending.acknowledge).then(() => settleAllMarks(platform, events));
+  const acknowledged = platform.acknowledge(appended, batch as never, pending.acknowledge).then(() => keepAllMarks(platform, events));
   acknowledged.catch(() => undefined); // handled where it is awaited
   return { appended, acknowledged };
 }

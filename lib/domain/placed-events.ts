@@ -52,12 +52,12 @@ export async function appendInOrder({ append }: WorkerPlatform, events: readonly
   return appended;
 }
 
-/** Calls `settleMarks` for events that are no longer in an outbox, so that a paused worker cannot append them again. Never rejects. */
-export async function settleAllMarks({ settleMarks }: WorkerPlatform, events: readonly PlacedEvent[]): Promise<void> {
-  const settleIn = ([place, some]: [string, PlacedEvent[]]): Promise<void> =>
-    settleMarks(
+/** Calls `keepMarks` for events that are no longer in an outbox, so that a paused worker cannot append them again. Never rejects. */
+export async function keepAllMarks({ keepMarks }: WorkerPlatform, events: readonly PlacedEvent[]): Promise<void> {
+  const keepIn = ([place, some]: [string, PlacedEvent[]]): Promise<void> =>
+    keepMarks(
       place,
       some.map(({ id }) => id),
     );
-  await Promise.all([...groupBy(events, ({ place }) => place)].map(settleIn));
+  await Promise.all([...groupBy(events, ({ place }) => place)].map(keepIn));
 }

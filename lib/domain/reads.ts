@@ -63,7 +63,7 @@ export async function announceRead(platform: WorkerPlatform, { channelId, userId
   const eventId = `read-${channelId}-${mark.messageId}`;
   const data: EventData<'READ_UPDATE'> = { channelId, messageId: mark.messageId };
   await appendInOrder(platform, [placedEvent(accountPlace(userId), eventId, 'READ_UPDATE', data)]);
-  void platform.settleMarks(accountPlace(userId), [eventId]);
+  void platform.keepMarks(accountPlace(userId), [eventId]);
 }
 
 /** How many channels are looked up in the database at once. */

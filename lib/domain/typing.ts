@@ -4,7 +4,7 @@ import type { EventData } from '../contract/events.ts';
 import { trusted } from '../store/database.ts';
 import type { ApiPlatform, WorkerPlatform } from '../store/platform.ts';
 import { type Actor, homeOfChannel } from './access.ts';
-import { appendInOrder, placedEvent, placesOfChannel, settleAllMarks } from './placed-events.ts';
+import { appendInOrder, keepAllMarks, placedEvent, placesOfChannel } from './placed-events.ts';
 import { inPlace } from './places.ts';
 
 /** One call of the typing route. The time in `typingId` is the time of the call. */
@@ -42,6 +42,6 @@ export async function announceTyping(platform: WorkerPlatform, typing: Typing): 
     const places = await placesOfChannel(platform, { channelId, serverId });
     const due = places.map((place) => placedEvent(place, typingId, 'TYPING_START', data, { channelId, exceptAccount: userId }));
     await appendInOrder(platform, due);
-    void settleAllMarks(platform, due);
+    void keepAllMarks(platform, due);
   }
 }

@@ -95,7 +95,7 @@ export const readHorizon = ([next, oldest, newest, ended]: HorizonReply): Channe
  * The payload of the wake at the end of an insert, for the worker that stays with the channel. `message` is Extended JSON, or '' when none was stored. It is
  * absent when the message is not sent along.
  */
-interface ToldWrite {
+interface WakePayload {
   horizon: HorizonReply;
   message?: string;
 }
@@ -107,8 +107,8 @@ export interface EndedWrite {
 }
 
 /** Reads the payload of a wake; null for a wake that says only that there is work. */
-export function readEndedWrite(told: unknown): EndedWrite | null {
-  const { horizon, message } = (told ?? {}) as Partial<ToldWrite>;
+export function readEndedWrite(payload: unknown): EndedWrite | null {
+  const { horizon, message } = (payload ?? {}) as Partial<WakePayload>;
   if (!horizon) return null;
   return { horizon: readHorizon(horizon), message: message ? (EJSON.parse(message) as MessageDoc) : message === '' ? null : undefined };
 }
@@ -120,10 +120,10 @@ export function idOfEntry(entry: string): string | null {
 }
 
 /** The longest message that a wake carries, in characters of JSON. A longer one is read from the database. */
-const toldMost = 8_000;
+const wakeMessageMost = 8_000;
 
 /** A message as JSON for the wake at the end of its insert; undefined when the wake does not carry it. */
-export function toldOf(message: MessageDoc | undefined): string | undefined {
+export function toWakeMessage(message: MessageDoc | undefined): string | undefined {
   const json = message && EJSON.stringify(message);
-  return json !== undefined && json.length <= toldMost ? json : undefined;
+  return json !== undefined && json.length <= wakeMessageMost ? json : undefined;
 }

@@ -13,7 +13,7 @@ import {
   oldestInFlightLua,
   readHorizon,
   takeIdLua,
-  toldOf,
+  toWakeMessage,
   writesKey,
 } from './horizon.ts';
 import type { Keys } from './log/keys.ts';
@@ -46,11 +46,11 @@ return horizon()
 
 // Ends an insert: removes its id from those in flight, and records the id as the newest of its channel if a message was stored. Wakes the worker that stays
 // with the channel, if there is one, with the horizon and the message. KEYS: those of `horizonLua`, and the Pub/Sub channel of the wake. ARGV: those of
-// `horizonLua`, the entry in flight, the id if a message was stored, the id of the chat channel, and `message` of `ToldWrite`, if the wake carries it.
+// `horizonLua`, the entry in flight, the id if a message was stored, the id of the chat channel, and `message` of `WakePayload`, if the wake carries it.
 const endLua = `${horizonLua}
 if ARGV[5] ~= '' then redis.call('ZREM', KEYS[2], ARGV[5]) end
 if ARGV[6] ~= '' then noteNewest(KEYS[4], KEYS[3], ARGV[6], true) end
-return redis.call('PUBLISH', KEYS[6], cjson.encode({ data = { channelId = ARGV[7] }, told = { horizon = horizon(), message = ARGV[8] } }))
+return redis.call('PUBLISH', KEYS[6], cjson.encode({ data = { channelId = ARGV[7] }, payload = { horizon = horizon(), message = ARGV[8] } }))
 `;
 
 const oldestLua = `${oldestInFlightLua}${nowLua}
@@ -145,12 +145,12 @@ export function createMessageOrder(redis: RedisClient, keys: Keys, ids: IdSource
     ];
     return { keysOf, args: [ids.lastMs(), ids.lastSequence(), k, keys.partitions] };
   };
-  /** Ends one insert; true when a worker was woken. `told` is the message that the wake carries, '' for none stored. */
-  const end = async (channelId: string, entry: string | null, newest: string | null, told: string | undefined): Promise<boolean> => {
+  /** Ends one insert; true when a worker was woken. `wakeMessage` is the message that the wake carries, '' for none stored. */
+  const end = async (channelId: string, entry: string | null, newest: string | null, wakeMessage: string | undefined): Promise<boolean> => {
     if (entry === null && newest === null) return false;
     const { keysOf, args } = horizonOf(channelId);
     const wake = wakeChannel(keys, 'relay-channel', { channelId });
-    const message = entry === null || told === undefined ? [] : [told];
+    const message = entry === null || wakeMessage === undefined ? [] : [wakeMessage];
     return (await endScript([...keysOf, wake], [...args, entry ?? '', newest ?? '', channelId, ...message]).catch(() => 0)) > 0;
   };
 
@@ -161,7 +161,7 @@ export function createMessageOrder(redis: RedisClient, keys: Keys, ids: IdSource
       const reserved = await Promise.all(channelIds.map(reserve));
       const endAll = async (isStored: boolean, messages: readonly MessageDoc[] = []): Promise<boolean> => {
         const endOne = ({ id, entry }: Reserved, at: number): Promise<boolean> =>
-          end(channelIds[at] as string, entry, isStored ? id : null, isStored ? toldOf(messages[at]) : '');
+          end(channelIds[at] as string, entry, isStored ? id : null, isStored ? toWakeMessage(messages[at]) : '');
         const woken = await Promise.all(reserved.map(endOne));
         return !woken.includes(false);
       };

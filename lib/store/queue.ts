@@ -44,11 +44,11 @@ export type BesideQueue = (() => Promise<void>) | null;
 export type Stay = <N extends JobName>(name: N, data: JobData<N>) => void;
 
 /**
- * State that a worker that stays with a key passes to the next run. `told`: the payloads of the wakes since the last run began, oldest first. `remembered`:
+ * State that a worker that stays with a key passes to the next run. `wakes`: the payloads of the wakes since the last run began, oldest first. `remembered`:
  * what the last run stored here.
  */
 export interface Following {
-  told: unknown[];
+  wakes: unknown[];
   remembered: unknown;
 }
 

@@ -44,7 +44,7 @@ const runningMost = 4;
 const rest = { times: 12, mostMs: 25 };
 
 /** How many payloads of wakes are kept for the next run. If there are more, all are dropped and the run reads everything from the database. */
-const toldMost = 32;
+const wakesMost = 32;
 
 interface Resident {
   following: Following;
@@ -71,7 +71,7 @@ export function createResidents(
   const wake = createWake(redis, keys);
   let isClosing = false;
 
-  const nothingKnown = (): Following => ({ told: [], remembered: null });
+  const nothingKnown = (): Following => ({ wakes: [], remembered: null });
   const track = (work: Promise<void>): void => {
     const tracked = work.catch(() => undefined).finally(() => atWork.delete(tracked));
     atWork.add(tracked);
@@ -82,11 +82,11 @@ export function createResidents(
   };
   const subscriber = createSubscriber(redis, keys, connect, {
     onMessage(channel, message) {
-      const { data, told } = JSON.parse(message.toString()) as { data: object; told?: unknown };
+      const { data, payload } = JSON.parse(message.toString()) as { data: object; payload?: unknown };
       const resident = residents.get(channel);
       // There is none if the wake was published while the worker was about to leave the key.
       if (!resident) return begin(channel, /wake:([a-z-]+):/.exec(channel)?.[1] as JobName, data);
-      if (resident.following.told.push(told) > toldMost) resident.following = nothingKnown();
+      if (resident.following.wakes.push(payload) > wakesMost) resident.following = nothingKnown();
       wakeUp(resident);
     },
     onInterrupted(partition) {

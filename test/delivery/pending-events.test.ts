@@ -136,8 +136,8 @@ describe('what documents owe while no worker takes it', () => {
     await relay(worker, 'channel', scene.channelId);
     for (const id of [await post(), await post(), await post()]) await owe(id, 600);
     const sizes: number[] = [];
-    const settleMarks = async (_place: string, ids: readonly string[]): Promise<void> => void sizes.push(ids.length);
-    await relay({ ...worker, settleMarks }, 'channel', scene.channelId);
+    const keepMarks = async (_place: string, ids: readonly string[]): Promise<void> => void sizes.push(ids.length);
+    await relay({ ...worker, keepMarks }, 'channel', scene.channelId);
     expect(sizes).to.deep.equal([600, 600, 600]);
   });
 

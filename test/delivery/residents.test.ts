@@ -62,7 +62,7 @@ describe('a worker that stays with a busy channel', () => {
     expect(await jobs()).to.be.greaterThan(before);
   });
 
-  it('is told of posts and looks up none; what else happens to messages it looks up', async () => {
+  it('relays posts without reading them from the database; other changes of messages are read', async () => {
     const { general } = await makeServer(whole, owner);
     await sayUntilBusy(general);
     await say(general);

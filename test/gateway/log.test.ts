@@ -42,13 +42,13 @@ describe('the log', () => {
   it('appends an event to a place once, however often it is called, also at once', async () => {
     const one = event();
     await Promise.all([1, 2, 3].map(() => world.worker.append('server:once', [one])));
-    await world.worker.settleMarks('server:once', [one.id]);
+    await world.worker.keepMarks('server:once', [one.id]);
     await world.worker.append('server:once', [one]);
     expect(await entriesOf('server:once')).to.have.length(1);
     expect(await redis.pttl(`${keys.partition(0)}mark:server:once:${one.id}`)).to.be.within(1, 600_000);
     // Redis has lost the marks, and a worker appends again that read the event before it was acknowledged.
     await redis.del(`${keys.partition(0)}mark:server:once:${one.id}`);
-    await world.worker.settleMarks('server:once', [one.id]);
+    await world.worker.keepMarks('server:once', [one.id]);
     await world.worker.confirm(await world.worker.append('server:once', [one]));
     expect(await entriesOf('server:once')).to.have.length(1);
     await world.worker.append('server:twice', [one]);

@@ -63,7 +63,7 @@ return 1
 `;
 
 // KEYS: marks. A mark that Redis has lost is set again, with 0 as its number.
-const settleLua = `
+const keepMarksLua = `
 for i = 1, #KEYS do
   if redis.call('PEXPIRE', KEYS[i], ${markKeptMs.acknowledged}) == 0 then redis.call('SET', KEYS[i], '0', 'PX', ${markKeptMs.acknowledged}) end
 end
@@ -104,7 +104,7 @@ export interface Appender {
    */
   readonly append: (place: string, events: readonly Append[], during?: During) => Promise<Appended[]>;
   /** Lets the marks of acknowledged events expire after the time for which a worker may be paused after it has read these events. Never rejects. */
-  readonly settleMarks: (place: string, eventIds: readonly string[]) => Promise<void>;
+  readonly keepMarks: (place: string, eventIds: readonly string[]) => Promise<void>;
   /** Publishes an event without a log to all nodes, once for each id. Sessions that are not connected miss it. Rejects while Redis is away. */
   readonly broadcast: (message: Broadcast) => Promise<void>;
 }
@@ -125,7 +125,7 @@ export const broadcastPlace = 'broadcast';
 export function createAppender(redis: RedisClient, keys: Keys, epochs: Epochs, events: Metrics['events']): Appender {
   const script = bindScript<string[] | null>(redis, 'parlanceAppend', lua);
   const broadcastScript = bindScript<number>(redis, 'parlanceBroadcast', broadcastLua);
-  const settleScript = bindScript<null>(redis, 'parlanceSettleMarks', settleLua);
+  const keepMarksScript = bindScript<null>(redis, 'parlanceKeepMarks', keepMarksLua);
 
   /** Appends a piece by one script call and returns its numbers; null when the epoch is not `during`. */
   const appendPiece = async (place: string, piece: readonly Append[], during?: number): Promise<number[] | null> => {
@@ -167,9 +167,9 @@ export function createAppender(redis: RedisClient, keys: Keys, epochs: Epochs, e
       }
       return highestOfEpochs(numbers).map((number) => ({ partition, number, during: during as number }));
     },
-    async settleMarks(place, eventIds) {
+    async keepMarks(place, eventIds) {
       if (eventIds.length > 0)
-        await settleScript(
+        await keepMarksScript(
           eventIds.map((id) => markKey(keys, place, id)),
           [],
         ).catch(() => undefined);

@@ -29,15 +29,15 @@ const rememberedMs = 5_000;
  * The messages to relay, as known from the data of the wakes, without a database query. Null when a message may be missing: the caller must then query the
  * database. Ended inserts are counted, so a lost wake, or an insert whose process died before its end, shows as a gap in the count.
  */
-export function takeTold(following: Following): KnownMessages | null {
+export function takeWakeMessages(following: Following): KnownMessages | null {
   const { remembered } = following as { remembered: Remembered | null };
-  const told = following.told.splice(0);
+  const wakes = following.wakes.splice(0);
   following.remembered = null;
-  if (!remembered || told.length === 0 || performance.now() - remembered.at > rememberedMs) return null;
+  if (!remembered || wakes.length === 0 || performance.now() - remembered.at > rememberedMs) return null;
   const messages = new Map(remembered.held.map((message) => [message._id, message]));
   let horizon: ChannelHorizon | null = null;
   let { ended } = remembered;
-  for (const one of told) {
+  for (const one of wakes) {
     const write = readEndedWrite(one);
     if (!write || write.message === undefined || write.horizon.ended !== ++ended) return null;
     if (write.message) messages.set(write.message._id, write.message);
