@@ -115,9 +115,11 @@ export function leavePlace(node: GatewayNode, session: Session, place: Place): v
   place.sessions.delete(session);
   const { id, sessions: all } = session.account;
   const isLast = place.sessions.size === 0;
-  if (![...all].some((one) => one.places.has(place)))
-    for (const known of isLast ? [place.unknownMembers, place.loadingMembers] : [place.members, place.unknownMembers, place.loadingMembers])
-      known.delete(id);
+  if (![...all].some((one) => one.places.has(place))) {
+    place.unknownMembers.delete(id);
+    place.loadingMembers.delete(id);
+    if (!isLast) place.members.delete(id);
+  }
   for (const { sessions, unjudged } of place.recipients.values()) {
     sessions.delete(session);
     unjudged.delete(session);

@@ -29,7 +29,7 @@ export interface OutboxSource {
 }
 
 /** The maximum age of a batch, in milliseconds. If the process was paused for longer, another worker may have taken over. */
-const batchLifeMs = 5_000;
+export const batchLifeMs = 5_000;
 
 /** A batch that was appended, and its pending acknowledgement. */
 export interface Begun {

@@ -1,6 +1,7 @@
 import { type ChannelHorizon, readEndedWrite } from '../store/horizon.ts';
 import type { MessageDoc } from '../store/models/message.ts';
 import type { Following } from '../store/queue.ts';
+import { batchLifeMs } from './outbox-source.ts';
 
 /**
  * Messages of a channel with pending events, oldest first, and the horizon that they were read with: null while Redis is unavailable. `isAll`: whether there
@@ -22,8 +23,6 @@ interface Remembered {
 
 /** The most messages that are held for the next run. */
 const heldMost = 100;
-/** How long the next run may use them, in milliseconds. After that, the process must have been paused, and others may have relayed the messages. */
-const rememberedMs = 5_000;
 
 /**
  * The messages to relay, as known from the data of the wakes, without a database query. Null when a message may be missing: the caller must then query the
@@ -33,7 +32,7 @@ export function takeWakeMessages(following: Following): KnownMessages | null {
   const { remembered } = following as { remembered: Remembered | null };
   const wakes = following.wakes.splice(0);
   following.remembered = null;
-  if (!remembered || wakes.length === 0 || performance.now() - remembered.at > rememberedMs) return null;
+  if (!remembered || wakes.length === 0 || performance.now() - remembered.at > batchLifeMs) return null;
   const messages = new Map(remembered.held.map((message) => [message._id, message]));
   let horizon: ChannelHorizon | null = null;
   let { ended } = remembered;

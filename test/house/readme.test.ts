@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { expect } from 'chai';
 import { settings } from '../../config/index.ts';
 import { catalogue } from '../../lib/base/errors.ts';
@@ -43,12 +43,6 @@ describe('README.md', () => {
       const named = [...text.matchAll(/npm run ([a-z:-]+)/g)].map(([, script]) => script ?? '');
       const plain = [...text.matchAll(/npm (start|test)\b/g)].map(([, script]) => script ?? '');
       expect([...named, ...plain].filter((script) => !(script in scripts))).to.deep.equal([]);
-    });
-
-    it(`every file named in the ${name} exists`, () => {
-      const named = [...text.matchAll(/`((?:config|lib|workers|apps|test|deploy|\.ci)\/[\w./-]+?)`/g)].map(([, path]) => path ?? '');
-      expect(named.length).to.be.greaterThan(0);
-      expect(named.filter((path) => !existsSync(path))).to.deep.equal([]);
     });
   }
 

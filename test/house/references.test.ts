@@ -56,6 +56,7 @@ describe('references', () => {
       ]),
     );
     expect(files.filter(([, path = '']) => !existsSync(path))).to.deep.equal([]);
+    expect(files.map(([page]) => page)).to.include.members(['README.md', 'CONTRIBUTING.md', 'docs/delivery.md']);
   });
 
   it('name every page of docs/ in the README', () => {
