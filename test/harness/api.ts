@@ -34,9 +34,12 @@ async function empty(db: ApiPlatform['db']): Promise<void> {
   await Promise.all(models.map((model) => (model as Model<object>).deleteMany({}).exec()));
 }
 
-/** Deletes everything that depends on this database's APP_KEY and log, so that another test can use it; false if it cannot be reached. */
-const forgetKey = ({ meta, log, applications, webhooks }: ApiPlatform['db']): Promise<boolean> =>
-  Promise.all([meta.deleteMany({}), log.deleteMany({}), applications.deleteMany({}), webhooks.deleteMany({})]).then(
+/**
+ * Deletes everything that a start on this database depends on, so that another test can use it: what belongs to its APP_KEY and log, and its messages, whose
+ * newest id is the least for new ones. False if the database cannot be reached.
+ */
+const forgetStart = ({ meta, log, applications, webhooks, messages }: ApiPlatform['db']): Promise<boolean> =>
+  Promise.all([meta, log, applications, webhooks, messages].map(({ collection }) => collection.deleteMany({}))).then(
     () => true,
     () => false,
   );
@@ -74,7 +77,7 @@ export async function startTestApi(overrides: Record<string, string> = {}): Prom
     },
     async close() {
       await api.close();
-      const isSpare = !overrides.MONGODB_URL && !closed && (await forgetKey(platform.db));
+      const isSpare = !overrides.MONGODB_URL && !closed && (await forgetStart(platform.db));
       await platform.close();
       if (isSpare) spareDatabases.give(config.MONGODB_URL);
       closed = true;
