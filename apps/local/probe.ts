@@ -1,16 +1,28 @@
+import { randomInt } from 'node:crypto';
 import { connect, createServer } from 'node:net';
 
 const answerMs = 500;
 
-/** A free port of the loopback address. */
-export function freePort(): Promise<number> {
-  return new Promise((done, failed) => {
+// Below the ranges from which Linux (32768) and macOS (49152) take the ports of outgoing connections: such a connection could take the port before its server does.
+const firstPort = 12_000;
+const ports = 20_000;
+// Processes that look for ports at the same time begin at different ones.
+let next = randomInt(ports);
+
+/** A free port of the loopback address. A process gets every port at most once. Rejects if none of 100 ports is free. */
+export async function freePort(): Promise<number> {
+  for (let tries = 0; tries < 100; tries++) {
+    const port = firstPort + (next++ % ports);
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`no free port near ${firstPort + (next % ports)}`);
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((done) => {
     const server = createServer();
-    server.once('error', failed);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => done(typeof address === 'object' && address ? address.port : 0));
-    });
+    server.once('error', () => done(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => done(true)));
   });
 }
 

@@ -3,11 +3,12 @@ import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '../../apps/local/probe.ts';
 import type { Stores } from '../../apps/local/stores.ts';
 import { type Config, readConfig } from '../../config/index.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { type ApiPlatform, openApiPlatform } from '../../lib/store/platform.ts';
-import { freePort, type Stack, startStack } from '../harness/stack.ts';
+import { type Stack, startStack } from '../harness/stack.ts';
 
 /** What every row needs to run. */
 export interface Bench {

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { freePort } from '../../apps/local/probe.ts';
 import type { Member, Role, Server } from '../../lib/contract/server.ts';
 import { relay } from '../../lib/domain/relay.ts';
 import { accountPlace } from '../../lib/store/log/keys.ts';
@@ -20,7 +21,6 @@ import {
   send,
 } from '../harness/factories.ts';
 import { until } from '../harness/scene.ts';
-import { freePort } from '../harness/stack.ts';
 import { type Ear, listenAs, startWhole, type Whole } from '../harness/whole.ts';
 
 const names = [

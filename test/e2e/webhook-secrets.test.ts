@@ -2,13 +2,14 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
+import { freePort } from '../../apps/local/probe.ts';
 import type { NewWebhook } from '../../lib/contract/webhook.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
 import { connectBot } from '../harness/bot-client.ts';
 import { dumpMongo, dumpRedis } from '../harness/dumps.ts';
 import { until } from '../harness/scene.ts';
 import { spareDatabases } from '../harness/spare-databases.ts';
-import { freePort, isReady, type RoleName, rolePath } from '../harness/stack.ts';
+import { isReady, type RoleName, rolePath } from '../harness/stack.ts';
 import { makeWorld, type World } from '../harness/world.ts';
 
 describe('secrets of webhooks, in everything that processes write', () => {

@@ -3,10 +3,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { freePort } from '../../apps/local/probe.ts';
 import { signatureOf } from '../../lib/store/seal.ts';
 import { postWhole } from '../harness/endpoint-scene.ts';
 import { type Scene, startScene, until } from '../harness/scene.ts';
-import { freePort } from '../harness/stack.ts';
 
 const readme = readFileSync('README.md', 'utf8');
 const guide = readme.slice(readme.indexOf('### Slash commands without a connection'));

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
+import { freePort } from '../../apps/local/probe.ts';
 import { limits } from '../../lib/base/limits.ts';
 import type { OutboundRequest } from '../../lib/store/outbound.ts';
 import { around } from '../harness/around.ts';
@@ -10,7 +11,6 @@ import { type EndpointScene, postWhole, startEndpointScene } from '../harness/en
 import { type FullPort, fillPort } from '../harness/full-port.ts';
 import { type Scene, until } from '../harness/scene.ts';
 import { type Peer, type Site, startPeer, startSite } from '../harness/site.ts';
-import { freePort } from '../harness/stack.ts';
 
 const message = { type: 'message', content: 'hi' };
 const json = JSON.stringify(message);

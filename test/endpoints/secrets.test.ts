@@ -4,13 +4,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
+import { freePort } from '../../apps/local/probe.ts';
 import { interactionTokenOf } from '../../lib/store/seal.ts';
 import { dumpRedis } from '../harness/dumps.ts';
 import { type Answering, reply } from '../harness/endpoint.ts';
 import { type EndpointScene, startEndpointScene } from '../harness/endpoint-scene.ts';
 import type { Scene } from '../harness/scene.ts';
 import { spareDatabases } from '../harness/spare-databases.ts';
-import { freePort, isReady } from '../harness/stack.ts';
+import { isReady } from '../harness/stack.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 

@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { freePort } from '../../apps/local/probe.ts';
 import type { Config } from '../../config/index.ts';
 import type { Failpoint } from '../../lib/base/failpoint.ts';
 import { spareDatabases } from './spare-databases.ts';
-import { freePort, isReady, rolePath } from './stack.ts';
+import { isReady, rolePath } from './stack.ts';
 
 /** A role that runs as a separate process on the stores of a scene. */
 export interface OwnProcess {

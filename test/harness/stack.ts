@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '../../apps/local/probe.ts';
 import { spareDatabases } from './spare-databases.ts';
 
 /** The roles that run as processes. */
@@ -16,15 +16,6 @@ const root = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../' : 
 
 /** The entry file of a role in the compiled code. */
 export const rolePath = (role: RoleName): string => `${root}dist/${entries[role]}.js`;
-
-/** A currently free loopback port. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** One role as a process, on a port that stays the same after restarts. */
 export interface RoleProcess {

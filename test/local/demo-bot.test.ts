@@ -7,10 +7,10 @@ import { startDemoBot } from '../../apps/local/demo-bot.ts';
 import { demoCommands, replyTo } from '../../apps/local/demo-commands.ts';
 import type { Demo } from '../../apps/local/demo-notes.ts';
 import type { GatewayClient } from '../../apps/local/gateway-client.ts';
+import { freePort } from '../../apps/local/probe.ts';
 import { seed } from '../../apps/local/seed.ts';
 import type { Message } from '../../lib/contract/message.ts';
 import { until } from '../harness/scene.ts';
-import { freePort } from '../harness/stack.ts';
 import { type Ear, listenAs, startWhole, type Whole } from '../harness/whole.ts';
 
 describe('the demo, all roles running', function () {

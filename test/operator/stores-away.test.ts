@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { expect } from 'chai';
+import { freePort } from '../../apps/local/probe.ts';
 import { carryOut } from '../../apps/operator/carry-out.ts';
 import { exits } from '../../apps/operator/ending.ts';
 import { obey } from '../../apps/operator/obey.ts';
@@ -8,7 +9,6 @@ import { readConfig } from '../../config/index.ts';
 import { grantTag } from '../../lib/domain/grants.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
 import { type Caller, makePerson, send } from '../harness/factories.ts';
-import { freePort } from '../harness/stack.ts';
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
 import { runOperator, storesOf } from './run-operator.ts';
 

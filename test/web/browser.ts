@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { findChromium } from '../../apps/local/chromium.ts';
+import { freePort } from '../../apps/local/probe.ts';
 import type { Me } from '../../lib/contract/user.ts';
-import { freePort } from '../harness/stack.ts';
 import { startWhole, type Whole } from '../harness/whole.ts';
 
 /** A whole Parlance that serves its pages, on the address that browsers know it by. */

@@ -1,9 +1,9 @@
 import { createServer, type Server as HttpServer } from 'node:http';
 import { expect } from 'chai';
 import sharp from 'sharp';
+import { freePort } from '../../apps/local/probe.ts';
 import type { Application } from '../../lib/contract/application.ts';
 import { until } from '../harness/scene.ts';
-import { freePort } from '../harness/stack.ts';
 import { useHarbour } from './harbour.ts';
 
 describe('web: images of embeds', function () {

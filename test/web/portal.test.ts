@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Locator, Page } from 'playwright-core';
+import { freePort } from '../../apps/local/probe.ts';
 import type { Application } from '../../lib/contract/application.ts';
-import { freePort } from '../harness/stack.ts';
 import { type Person, type Site, signUp, startSite, useScreens } from './browser.ts';
 import { useShownCode } from './shown-code.ts';
 

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { freePort } from '../../apps/local/probe.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { openApiPlatform } from '../../lib/store/platform.ts';
 import type { Answer, TestApi } from '../harness/api.ts';
-import { freePort, type RoleProcess, type Stack, startStack } from '../harness/stack.ts';
+import { type RoleProcess, type Stack, startStack } from '../harness/stack.ts';
 import { testConfig } from '../harness/stores.ts';
 
 /** Parlance as processes of their own (`npm run build`): an api, a worker, and gateway nodes behind one address. */

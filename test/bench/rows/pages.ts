@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { findChromium } from '../../../apps/local/chromium.ts';
-import { freePort } from '../../harness/stack.ts';
+import { freePort } from '../../../apps/local/probe.ts';
 import { makeWorld, type World } from '../../harness/world.ts';
 import { flags, sessionCookie } from '../../web/browser.ts';
 import { aboveRow, type Row } from '../report.ts';
