@@ -1,5 +1,5 @@
 import type { JobData } from '../lib/contract/jobs.ts';
-import { announceRead } from '../lib/domain/reads.ts';
+import { announceRead } from '../lib/domain/channels/reads.ts';
 import type { WorkerPlatform } from '../lib/store/platform.ts';
 
 /** Sends a person's read mark to the person's connected sessions. Running it again sends nothing twice. */

@@ -1,5 +1,5 @@
 import type { JobData } from '../lib/contract/jobs.ts';
-import { convertImage } from '../lib/domain/image-conversion.ts';
+import { convertImage } from '../lib/domain/files/image-conversion.ts';
 import type { WorkerPlatform } from '../lib/store/platform.ts';
 import { imageEncoder } from './image-encoder.ts';
 

@@ -1,5 +1,5 @@
 import type { JobData } from '../lib/contract/jobs.ts';
-import { copyToFollowers } from '../lib/domain/crosspost-copies.ts';
+import { copyToFollowers } from '../lib/domain/messages/crosspost-copies.ts';
 import type { WorkerPlatform } from '../lib/store/platform.ts';
 
 /** Creates the next copies of a crossposted message. Running it again creates no copy twice. */

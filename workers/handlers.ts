@@ -1,6 +1,6 @@
-import { beginRelay, relay } from '../lib/domain/relay.ts';
+import { beginRelay, relay } from '../lib/domain/events/relay.ts';
 import type { WorkerPlatform } from '../lib/store/platform.ts';
-import type { Handlers } from '../lib/store/queue.ts';
+import type { Handlers } from '../lib/store/queue/queue.ts';
 import { announceReadJob } from './announce-read.ts';
 import { announceTypingJob } from './announce-typing.ts';
 import { convertImageJob } from './convert-image.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { limits } from '../lib/base/limits.ts';
-import type { ConvertedImage, EncodeImage } from '../lib/domain/image-conversion.ts';
+import type { ConvertedImage, EncodeImage } from '../lib/domain/files/image-conversion.ts';
 import type { EncodeAnswer, EncodeAsk } from './image-encoder-child.ts';
 
 /** The limits of one image, and of the process that encodes. */

@@ -2,10 +2,10 @@ import { configOrExit } from '../config/index.ts';
 import { createLog } from '../lib/base/log.ts';
 import { createMetrics } from '../lib/base/metrics.ts';
 import { runRole } from '../lib/base/process.ts';
-import { markUnnamedMembers } from '../lib/domain/member-names.ts';
-import { startMetricsFeed } from '../lib/store/metrics-feed.ts';
+import { markUnnamedMembers } from '../lib/domain/members/member-names.ts';
 import { openWorkerPlatform } from '../lib/store/platform.ts';
-import { warnOfRedis } from '../lib/store/redis-facts.ts';
+import { startMetricsFeed } from '../lib/store/redis/metrics-feed.ts';
+import { warnOfRedis } from '../lib/store/redis/redis-facts.ts';
 import { startWorker } from './start.ts';
 
 const config = configOrExit();

@@ -1,5 +1,5 @@
 import type { JobData } from '../lib/contract/jobs.ts';
-import { settleFiles } from '../lib/domain/files.ts';
+import { settleFiles } from '../lib/domain/files/files.ts';
 import type { WorkerPlatform } from '../lib/store/platform.ts';
 
 /** Deletes the files of a deleted message. Running it again changes nothing. */

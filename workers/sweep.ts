@@ -1,20 +1,20 @@
 import { forEachAtOnce } from '../lib/base/at-once.ts';
-import { recountServers } from '../lib/domain/app-directory.ts';
-import { sweepCrossposts } from '../lib/domain/crossposts.ts';
-import { sweepDeliveries } from '../lib/domain/delivery-drain.ts';
-import { sweepFiles } from '../lib/domain/files.ts';
-import { finishRemoval } from '../lib/domain/finish-removal.ts';
-import { sweepHeld } from '../lib/domain/held-channels.ts';
-import { sweepImages } from '../lib/domain/image-conversion.ts';
-import { sweepInteractions, sweepUnposted } from '../lib/domain/interaction-sweeps.ts';
-import { nameMarkedMembers } from '../lib/domain/member-names.ts';
-import { recountMembers } from '../lib/domain/membership.ts';
-import { sweepNotices } from '../lib/domain/notices.ts';
-import { publishPresences } from '../lib/domain/presence-changes.ts';
-import { sweepPreviews } from '../lib/domain/previews.ts';
-import { type OutboxName, sweepOutbox } from '../lib/domain/relay.ts';
-import { overdueRemovals } from '../lib/domain/removals.ts';
-import { archiveThreads, recountThreads } from '../lib/domain/thread-activity.ts';
+import { publishPresences } from '../lib/domain/accounts/presence-changes.ts';
+import { recountServers } from '../lib/domain/applications/app-directory.ts';
+import { archiveThreads, recountThreads } from '../lib/domain/channels/thread-activity.ts';
+import { sweepHeld } from '../lib/domain/community/community-channels.ts';
+import { type OutboxName, sweepOutbox } from '../lib/domain/events/relay.ts';
+import { sweepFiles } from '../lib/domain/files/files.ts';
+import { sweepImages } from '../lib/domain/files/image-conversion.ts';
+import { sweepInteractions, sweepUnposted } from '../lib/domain/interactions/interaction-sweeps.ts';
+import { nameMarkedMembers } from '../lib/domain/members/member-names.ts';
+import { recountMembers } from '../lib/domain/members/membership.ts';
+import { sweepNotices } from '../lib/domain/members/notices.ts';
+import { sweepCrossposts } from '../lib/domain/messages/crossposts.ts';
+import { sweepPreviews } from '../lib/domain/previews/previews.ts';
+import { finishRemoval } from '../lib/domain/servers/finish-removal.ts';
+import { overdueRemovals } from '../lib/domain/servers/removals.ts';
+import { sweepDeliveries } from '../lib/domain/webhooks/delivery-posting.ts';
 import type { WorkerPlatform } from '../lib/store/platform.ts';
 
 /** The outboxes with a sweep of their own. The outbox of interactions is swept after late interactions have expired (`sweepInteractions`). */

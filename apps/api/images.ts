@@ -2,8 +2,8 @@ import type { Middleware } from 'koa';
 import { clientAddress } from '../../lib/base/client-address.ts';
 import { refuse } from '../../lib/base/errors.ts';
 import { limits } from '../../lib/base/limits.ts';
-import { imageAddressOf } from '../../lib/domain/image-links.ts';
-import { createImageProxy, type ProxiedImage } from '../../lib/domain/image-proxy.ts';
+import { imageAddressOf } from '../../lib/domain/files/image-links.ts';
+import { createImageProxy, type ProxiedImage } from '../../lib/domain/files/image-proxy.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
 import type { State } from './state.ts';
 

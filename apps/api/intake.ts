@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import { limits } from '../../lib/base/limits.ts';
 import { checkFit } from '../../lib/contract/check.ts';
-import type { ReceivedFile } from '../../lib/domain/attachments.ts';
+import type { ReceivedFile } from '../../lib/domain/files/attachments.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
 import { hasBody, readBody } from './middleware/body.ts';
 import { createTakeDelivery, type TakeDelivery } from './middleware/delivery.ts';

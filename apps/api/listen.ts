@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { httpTimeouts, type Listening, listen } from '../../lib/base/http-server.ts';
 import type { Metrics } from '../../lib/base/metrics.ts';
-import { ownMarksWritten } from '../../lib/domain/reads.ts';
+import { ownMarksWritten } from '../../lib/domain/channels/reads.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
 import { createApp } from './app.ts';
 import { routes } from './routes/index.ts';

@@ -2,9 +2,9 @@ import { configOrExit } from '../../config/index.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import { runRole } from '../../lib/base/process.ts';
-import { sweepLocalFiles } from '../../lib/domain/files.ts';
-import { startMetricsFeed } from '../../lib/store/metrics-feed.ts';
+import { sweepLocalFiles } from '../../lib/domain/files/files.ts';
 import { openApiPlatform } from '../../lib/store/platform.ts';
+import { startMetricsFeed } from '../../lib/store/redis/metrics-feed.ts';
 import { startApi } from './listen.ts';
 
 /** How often local files that crashed API processes have left behind are removed, in milliseconds. */

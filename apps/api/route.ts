@@ -1,12 +1,12 @@
 import { type Static, type TArray, type TObject, type TSchema, Type } from 'typebox';
 import type { ErrorCode } from '../../lib/base/errors.ts';
 import { limits } from '../../lib/base/limits.ts';
-import type { Actor } from '../../lib/domain/access.ts';
-import type { ReceivedFile } from '../../lib/domain/attachments.ts';
-import type { PageStart } from '../../lib/domain/message-pages.ts';
-import type { Client } from '../../lib/domain/sessions.ts';
+import type { Client } from '../../lib/domain/accounts/sessions.ts';
+import type { ReceivedFile } from '../../lib/domain/files/attachments.ts';
+import type { Actor } from '../../lib/domain/members/access.ts';
+import type { PageStart } from '../../lib/domain/messages/message-pages.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
-import type { Verdict } from '../../lib/store/throttle.ts';
+import type { Verdict } from '../../lib/store/redis/throttle.ts';
 
 /** The HTTP methods that routes use. */
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

@@ -1,4 +1,4 @@
-import type { Actor } from '../../lib/domain/access.ts';
+import type { Actor } from '../../lib/domain/members/access.ts';
 
 /** The Koa state that middleware and routes share during a request. */
 export interface State {

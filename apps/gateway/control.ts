@@ -1,7 +1,7 @@
-import { credentialOf } from '../../lib/domain/credentials.ts';
-import { epochOf } from '../../lib/store/log/epochs.ts';
-import { serverPlace } from '../../lib/store/log/keys.ts';
-import type { Control } from '../../lib/store/log/reader.ts';
+import { credentialOf } from '../../lib/domain/accounts/credentials.ts';
+import { epochOf } from '../../lib/store/redis/log/epochs.ts';
+import { serverPlace } from '../../lib/store/redis/log/keys.ts';
+import type { Control } from '../../lib/store/redis/log/reader.ts';
 import { dropSession, refreshSession } from './disconnect.ts';
 import { advance, laneOf } from './lane.ts';
 import { receivePresence, receivePresences } from './presence.ts';

@@ -1,6 +1,6 @@
 import type { RawData, WebSocket } from 'ws';
 import { limits } from '../../lib/base/limits.ts';
-import { readPosition } from '../../lib/store/log/position.ts';
+import { readPosition } from '../../lib/store/redis/log/position.ts';
 import { removeSocket } from './address-usage.ts';
 import { dropSession, refreshSession } from './disconnect.ts';
 import { type closeCode, op, plainBytes, readFrame } from './frames.ts';

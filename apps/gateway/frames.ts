@@ -1,5 +1,5 @@
 import { traitsOf } from '../../lib/contract/events.ts';
-import type { Entry } from '../../lib/store/log/entry.ts';
+import type { Entry } from '../../lib/store/redis/log/entry.ts';
 import { interactionTokenOf } from '../../lib/store/seal.ts';
 
 /**

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { botEvents, type EventName, optInEvents, ownMembershipIn } from '../../lib/contract/events.ts';
-import { type Credential, credentialOf } from '../../lib/domain/credentials.ts';
-import { faceOf, tagOf } from '../../lib/domain/faces.ts';
-import { accountPlace, serverPlace } from '../../lib/store/log/keys.ts';
-import { type Position, readPosition } from '../../lib/store/log/position.ts';
-import type { Kept } from '../../lib/store/log/sessions.ts';
-import type { AccountDoc } from '../../lib/store/models/account.ts';
+import { type Credential, credentialOf } from '../../lib/domain/accounts/credentials.ts';
+import { faceOf, tagOf } from '../../lib/domain/accounts/public-profiles.ts';
+import type { AccountDoc } from '../../lib/store/mongo/models/account.ts';
+import { accountPlace, serverPlace } from '../../lib/store/redis/log/keys.ts';
+import { type Position, readPosition } from '../../lib/store/redis/log/position.ts';
+import type { Kept } from '../../lib/store/redis/log/sessions.ts';
 import { removeSocket } from './address-usage.ts';
 import { dropSession, loseSession, refuseResume, releaseSession } from './disconnect.ts';
 import { eventBytes } from './frames.ts';

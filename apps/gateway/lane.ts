@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { epochOf } from '../../lib/store/log/epochs.ts';
-import { writeNumbers, writePosition } from '../../lib/store/log/position.ts';
+import { epochOf } from '../../lib/store/redis/log/epochs.ts';
+import { writeNumbers, writePosition } from '../../lib/store/redis/log/position.ts';
 import type { GatewayNode, Lane, Place, Session } from './state.ts';
 
 /** How long a lane waits before it repeats a failed request to Redis, in milliseconds. */

@@ -2,8 +2,8 @@ import { configOrExit } from '../../config/index.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import { runRole } from '../../lib/base/process.ts';
-import { startMetricsFeed } from '../../lib/store/metrics-feed.ts';
 import { openGatewayPlatform } from '../../lib/store/platform.ts';
+import { startMetricsFeed } from '../../lib/store/redis/metrics-feed.ts';
 import { startGateway } from './node.ts';
 
 const config = configOrExit();

@@ -1,5 +1,5 @@
 import { permissionBits, permissionsOf } from '../../lib/base/permissions.ts';
-import type { EntryHead } from '../../lib/store/log/entry.ts';
+import type { EntryHead } from '../../lib/store/redis/log/entry.ts';
 import type { Place, Session } from './state.ts';
 
 /** A member with one of these permissions is a manager, who receives all events about members. */

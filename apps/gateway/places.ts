@@ -1,6 +1,6 @@
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { groupBy } from '../../lib/base/group-by.ts';
-import { serverPlace } from '../../lib/store/log/keys.ts';
+import { serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { barrier, laneOf, whenLive } from './lane.ts';
 import { type GatewayNode, type Lane, monotonic, type Place, type Session } from './state.ts';
 

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { groupBy } from '../../lib/base/group-by.ts';
 import type { EventData } from '../../lib/contract/events.ts';
-import { accountsOf } from '../../lib/domain/faces.ts';
-import { accountPlace, serverPlace } from '../../lib/store/log/keys.ts';
-import { keptPresence, readKeptPresence } from '../../lib/store/log/presence.ts';
-import type { Control } from '../../lib/store/log/reader.ts';
+import { accountsOf } from '../../lib/domain/accounts/public-profiles.ts';
+import { accountPlace, serverPlace } from '../../lib/store/redis/log/keys.ts';
+import { keptPresence, readKeptPresence } from '../../lib/store/redis/log/presence.ts';
+import type { Control } from '../../lib/store/redis/log/reader.ts';
 import type { GatewayNode, PresenceState, Session, WatchedAccount } from './state.ts';
 import { sendUnlogged } from './unlogged.ts';
 

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { idTimeMs } from '../../lib/base/ids.ts';
 import { ownMembershipIn, traitsOf } from '../../lib/contract/events.ts';
-import type { Entry } from '../../lib/store/log/entry.ts';
-import { epochOf } from '../../lib/store/log/epochs.ts';
-import { accountPlace } from '../../lib/store/log/keys.ts';
+import type { Entry } from '../../lib/store/redis/log/entry.ts';
+import { epochOf } from '../../lib/store/redis/log/epochs.ts';
+import { accountPlace } from '../../lib/store/redis/log/keys.ts';
 import { eventBytes, payloadOf } from './frames.ts';
 import { advance, laneOf, noteLate, positionOfNode } from './lane.ts';
 import { startTailAt } from './places.ts';

@@ -3,11 +3,11 @@ import { WebSocket } from 'ws';
 import type { Metrics } from '../../lib/base/metrics.ts';
 import type { Overwrite } from '../../lib/base/permissions.ts';
 import type { EventName } from '../../lib/contract/events.ts';
-import type { ServerAccess } from '../../lib/domain/access.ts';
-import type { Entry } from '../../lib/store/log/entry.ts';
-import type { LogReader } from '../../lib/store/log/reader.ts';
-import type { MemberDoc } from '../../lib/store/models/server.ts';
+import type { ServerAccess } from '../../lib/domain/members/access.ts';
+import type { MemberDoc } from '../../lib/store/mongo/models/server.ts';
 import type { GatewayPlatform } from '../../lib/store/platform.ts';
+import type { Entry } from '../../lib/store/redis/log/entry.ts';
+import type { LogReader } from '../../lib/store/redis/log/reader.ts';
 
 /** A client's socket. Times are milliseconds of the monotonic clock. One timer of the node checks all deadlines, so an idle socket needs no timer. */
 export class GatewaySocket extends WebSocket {

@@ -1,8 +1,8 @@
 import { holds, permissionsOf } from '../../lib/base/permissions.ts';
 import { traitsOf } from '../../lib/contract/events.ts';
-import { loadServer, overwritesOf, type ServerAccess } from '../../lib/domain/access.ts';
-import { type ViewChange, viewChangeOf } from '../../lib/domain/visibility.ts';
-import type { Entry, EntryHead } from '../../lib/store/log/entry.ts';
+import { loadServer, overwritesOf, type ServerAccess } from '../../lib/domain/members/access.ts';
+import { type ViewChange, viewChangeOf } from '../../lib/domain/members/visibility.ts';
+import type { Entry, EntryHead } from '../../lib/store/redis/log/entry.ts';
 import { laneOf } from './lane.ts';
 import { getsMemberEvent } from './member-audience.ts';
 import { type GatewayNode, type Load, monotonic, type Place, type Rules, type Session } from './state.ts';

@@ -1,5 +1,5 @@
-import { type Grant, grantEarlyAccess, grantServerTypes, grantTag, verifyBot } from '../../lib/domain/grants.ts';
 import { rotateKey } from '../../lib/domain/key-rotation.ts';
+import { type Grant, grantEarlyAccess, grantServerTypes, grantTag, verifyBot } from '../../lib/domain/servers/grants.ts';
 import type { Platform } from '../../lib/store/platform.ts';
 import type { Order } from './commands.ts';
 import { type Ending, exits } from './ending.ts';

@@ -2,7 +2,7 @@ import type { Config } from '../../config/index.ts';
 import { Refusal } from '../../lib/base/errors.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { ConfigurationError } from '../../lib/base/process.ts';
-import { isUnavailable } from '../../lib/store/database.ts';
+import { isUnavailable } from '../../lib/store/mongo/database.ts';
 import { openOperatorPlatform, type Platform } from '../../lib/store/platform.ts';
 import { type Ending, exits, failed } from './ending.ts';
 

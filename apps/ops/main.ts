@@ -2,9 +2,9 @@ import { configOrExit } from '../../config/index.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import { runRole } from '../../lib/base/process.ts';
-import { startMetricsFeed } from '../../lib/store/metrics-feed.ts';
 import { openOpsPlatform } from '../../lib/store/platform.ts';
-import { watchRedis } from '../../lib/store/redis-facts.ts';
+import { startMetricsFeed } from '../../lib/store/redis/metrics-feed.ts';
+import { watchRedis } from '../../lib/store/redis/redis-facts.ts';
 import { startOps } from './start.ts';
 
 const config = configOrExit();

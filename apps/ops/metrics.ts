@@ -1,6 +1,6 @@
 import { AggregatorRegistry, Registry } from 'prom-client';
-import type { MetricJson } from '../../lib/store/metrics-feed.ts';
 import type { OpsPlatform } from '../../lib/store/platform.ts';
+import type { MetricJson } from '../../lib/store/redis/metrics-feed.ts';
 import { measureStores } from './store-metrics.ts';
 
 /** The metrics of every live process and of the stores, as Prometheus text. Never rejects: metrics that are unavailable are left out. */

@@ -1,5 +1,5 @@
 import type { OpsPlatform } from '../../lib/store/platform.ts';
-import { redisWarnings } from '../../lib/store/redis-facts.ts';
+import { redisWarnings } from '../../lib/store/redis/redis-facts.ts';
 
 /** How long one check may take, in milliseconds. */
 const checkMs = 2_000;

@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
-import { outboxAgeMs } from '../../lib/domain/relay.ts';
+import { outboxAgeMs } from '../../lib/domain/events/relay.ts';
 import type { OpsPlatform } from '../../lib/store/platform.ts';
 
 /** The states of a job that are counted. */

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { refuse } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
-import { isDuplicate, isUnavailable } from '../store/database.ts';
-import type { IdempotencyDoc } from '../store/models/interaction.ts';
+import { isDuplicate, isUnavailable } from '../store/mongo/database.ts';
+import type { IdempotencyDoc } from '../store/mongo/models/interaction.ts';
 import type { Platform } from '../store/platform.ts';
 import { seal, sha256, unseal } from '../store/seal.ts';
 

@@ -1,4 +1,4 @@
-import { noteOnlyKey } from '../store/app-key.ts';
+import { noteOnlyKey } from '../store/mongo/app-key.ts';
 import type { Platform } from '../store/platform.ts';
 import { keyIdOf, seal, unseal } from '../store/seal.ts';
 

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { limits } from '../base/limits.ts';
-import { onConnectionLost, type RedisClient } from './redis.ts';
+import { onConnectionLost, type RedisClient } from './redis/redis.ts';
 
 /** An answer that is cached in memory, with its approximate size there. */
 export interface CachedAnswer {

@@ -1,18 +1,18 @@
 import type { Config } from '../../config/index.ts';
 import type { IdSource } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
-import { type AccessVersions, createAccessVersions } from './access-versions.ts';
-import { openKeyedDatabase } from './app-key.ts';
 import { type Caches, createCaches } from './caches.ts';
-import type { Database } from './database.ts';
-import { type Connections, createConnections } from './log/connected.ts';
-import { fixPartitions } from './log/evidence.ts';
-import { createKeys, type Keys } from './log/keys.ts';
-import { createLastNumber, type LastNumber } from './log/retention.ts';
-import { createMetricsFeeds, type MetricsFeeds } from './metrics-feed.ts';
-import { openIds } from './node-lease.ts';
-import { openRedis } from './redis.ts';
-import { type RedisFacts, readRedisFacts } from './redis-facts.ts';
+import { openKeyedDatabase } from './mongo/app-key.ts';
+import type { Database } from './mongo/database.ts';
+import { type AccessVersions, createAccessVersions } from './redis/access-versions.ts';
+import { type Connections, createConnections } from './redis/log/connected.ts';
+import { fixPartitions } from './redis/log/evidence.ts';
+import { createKeys, type Keys } from './redis/log/keys.ts';
+import { createLastNumber, type LastNumber } from './redis/log/retention.ts';
+import { createMetricsFeeds, type MetricsFeeds } from './redis/metrics-feed.ts';
+import { openIds } from './redis/node-lease.ts';
+import { openRedis } from './redis/redis.ts';
+import { type RedisFacts, readRedisFacts } from './redis/redis-facts.ts';
 
 /** What every process can do: read and write the database, create ids, read and bump access versions, and ask which accounts are connected. */
 export interface Platform extends Connections, Caches {

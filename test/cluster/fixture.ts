@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { createKeys } from '../../lib/store/log/keys.ts';
+import { createKeys } from '../../lib/store/redis/log/keys.ts';
 import { type BotClient, connectBot, type Dispatch } from '../harness/bot-client.ts';
 import { type RedisCluster, startRedisCluster } from '../harness/redis-cluster.ts';
 import { startNode, startWhole, type TestNode, type Whole } from '../harness/whole.ts';

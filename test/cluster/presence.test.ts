@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import { createKeys } from '../../lib/store/log/keys.ts';
+import { createKeys } from '../../lib/store/redis/log/keys.ts';
 import { type Caller, join as joinServer, makeBot, makePeople, makePerson, makeServer, type Place } from '../harness/factories.ts';
 import { type RedisCluster, startRedisCluster } from '../harness/redis-cluster.ts';
 import { until } from '../harness/scene.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { createLog } from '../../lib/base/log.ts';
-import { createKeys, type Keys } from '../../lib/store/log/keys.ts';
 import { openApiPlatform, openOpsPlatform } from '../../lib/store/platform.ts';
+import { createKeys, type Keys } from '../../lib/store/redis/log/keys.ts';
 import { around } from '../harness/around.ts';
 import { until } from '../harness/scene.ts';
 import type { World } from '../harness/world.ts';

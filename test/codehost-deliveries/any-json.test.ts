@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { checkEmbeds } from '../../lib/domain/message-draft.ts';
+import { checkEmbeds } from '../../lib/domain/messages/message-draft.ts';
 import { type Hook, issue, type Scene, startDeliveries } from './fixture.ts';
 
 const known = [

@@ -8,7 +8,7 @@ import { type Stores, startStores } from '../../apps/local/stores.ts';
 import { readConfig } from '../../config/index.ts';
 import { createLog } from '../../lib/base/log.ts';
 import type { Webhook } from '../../lib/contract/webhook.ts';
-import { trusted } from '../../lib/store/database.ts';
+import { trusted } from '../../lib/store/mongo/database.ts';
 import { type ApiPlatform, openApiPlatform } from '../../lib/store/platform.ts';
 import { type Stack, startStack } from '../harness/stack.ts';
 import { makeWorld } from '../harness/world.ts';

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { limits } from '../../lib/base/limits.ts';
-import { sweepDeliveries } from '../../lib/domain/delivery-drain.ts';
-import { expireDeliveries } from '../../lib/domain/delivery-log.ts';
-import { finishRemoval } from '../../lib/domain/finish-removal.ts';
+import { finishRemoval } from '../../lib/domain/servers/finish-removal.ts';
+import { expireDeliveries } from '../../lib/domain/webhooks/delivery-log.ts';
+import { sweepDeliveries } from '../../lib/domain/webhooks/delivery-posting.ts';
 import { around } from '../harness/around.ts';
 import { type Hook, issue, range, type Scene, startDeliveries } from './fixture.ts';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { limits } from '../../lib/base/limits.ts';
-import { readDelivery } from '../../lib/domain/codehost/index.ts';
-import type { DeliveryDoc } from '../../lib/store/models/delivery.ts';
+import { readDelivery } from '../../lib/domain/webhooks/codehost/index.ts';
+import type { DeliveryDoc } from '../../lib/store/mongo/models/delivery.ts';
 import { around } from '../harness/around.ts';
 import { type Hook, issue, range, type Scene, startDeliveries, titleOf } from './fixture.ts';
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { idOf } from '../../lib/base/ids.ts';
-import { sweepDeliveries } from '../../lib/domain/delivery-drain.ts';
+import { sweepDeliveries } from '../../lib/domain/webhooks/delivery-posting.ts';
 import { around } from '../harness/around.ts';
 import { type Hook, issue, range, type Scene, startDeliveries, titleOf } from './fixture.ts';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { sweepDeliveries } from '../../lib/domain/delivery-drain.ts';
+import { sweepDeliveries } from '../../lib/domain/webhooks/delivery-posting.ts';
 import { startSweeps } from '../../workers/sweep.ts';
 import { until } from '../harness/scene.ts';
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';

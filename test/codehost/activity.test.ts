@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { moreEvents, readDelivery } from '../../lib/domain/codehost/index.ts';
-import { checkEmbeds } from '../../lib/domain/message-draft.ts';
+import { checkEmbeds } from '../../lib/domain/messages/message-draft.ts';
+import { moreEvents, readDelivery } from '../../lib/domain/webhooks/codehost/index.ts';
 import { ignores, posts, shows } from './golden.ts';
 import { gitea, giteaAuthor, github, githubAuthor, gogs, gogsAuthor, sha } from './hosts.ts';
 

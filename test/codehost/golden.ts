@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { checkFit } from '../../lib/contract/check.ts';
 import { Embed } from '../../lib/contract/message.ts';
-import { type Facts, readDelivery, renderDelivery } from '../../lib/domain/codehost/index.ts';
-import { checkEmbeds } from '../../lib/domain/message-draft.ts';
+import { checkEmbeds } from '../../lib/domain/messages/message-draft.ts';
+import { type Facts, readDelivery, renderDelivery } from '../../lib/domain/webhooks/codehost/index.ts';
 
 /** A delivery's embed, by way of its facts as they are stored; says when they are too large or the embed is none. */
 export function embedOf(event: string, payload: unknown): Embed {

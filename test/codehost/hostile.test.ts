@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { mentionsOf, parseMarkup } from '../../lib/base/markup.ts';
 import { lengthOf } from '../../lib/base/text.ts';
 import type { Embed } from '../../lib/contract/message.ts';
-import { readDelivery } from '../../lib/domain/codehost/index.ts';
+import { readDelivery } from '../../lib/domain/webhooks/codehost/index.ts';
 import { embedOf } from './golden.ts';
 import { samples } from './samples.ts';
 

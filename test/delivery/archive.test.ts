@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { relay } from '../../lib/domain/relay.ts';
-import { archiveThreads, recountThreads } from '../../lib/domain/thread-activity.ts';
-import type { ChannelDoc } from '../../lib/store/models/server.ts';
+import { archiveThreads, recountThreads } from '../../lib/domain/channels/thread-activity.ts';
+import { relay } from '../../lib/domain/events/relay.ts';
+import type { ChannelDoc } from '../../lib/store/mongo/models/server.ts';
 import type { Answer } from '../harness/api.ts';
 import { around } from '../harness/around.ts';
 import { type Scene, startScene } from '../harness/scene.ts';

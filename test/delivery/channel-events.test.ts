@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Channel } from '../../lib/contract/channel.ts';
-import { overdueKeys, relay } from '../../lib/domain/relay.ts';
-import type { ChannelDoc } from '../../lib/store/models/server.ts';
+import { overdueKeys, relay } from '../../lib/domain/events/relay.ts';
+import type { ChannelDoc } from '../../lib/store/mongo/models/server.ts';
 import type { Dispatch } from '../harness/bot-client.ts';
 import {
   type Caller,

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Failpoint } from '../../lib/base/failpoint.ts';
-import { trusted } from '../../lib/store/database.ts';
-import { serverPlace } from '../../lib/store/log/keys.ts';
+import { trusted } from '../../lib/store/mongo/database.ts';
+import { serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
 import { copiesOf, makeFollowing } from '../harness/crosspost.ts';
 import { entriesOf } from '../harness/log.ts';

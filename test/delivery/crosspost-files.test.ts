@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { createLog } from '../../lib/base/log.ts';
 import type { Message } from '../../lib/contract/message.ts';
-import { attachmentOfFile } from '../../lib/domain/attachment-updates.ts';
-import { copyToFollowers } from '../../lib/domain/crosspost-copies.ts';
-import { beforeAllFollowers } from '../../lib/domain/crossposts.ts';
-import { trusted } from '../../lib/store/database.ts';
-import type { FileDoc } from '../../lib/store/models/file.ts';
+import { attachmentOfFile } from '../../lib/domain/files/attachment-updates.ts';
+import { copyToFollowers } from '../../lib/domain/messages/crosspost-copies.ts';
+import { beforeAllFollowers } from '../../lib/domain/messages/crossposts.ts';
+import { trusted } from '../../lib/store/mongo/database.ts';
+import type { FileDoc } from '../../lib/store/mongo/models/file.ts';
 import { openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
 import { allChunks, copiesOf, type Following, makeFollowing } from '../harness/crosspost.ts';

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { createLog } from '../../lib/base/log.ts';
 import type { Message } from '../../lib/contract/message.ts';
-import { copyToFollowers } from '../../lib/domain/crosspost-copies.ts';
-import { beforeAllFollowers } from '../../lib/domain/crossposts.ts';
-import { relay } from '../../lib/domain/relay.ts';
-import type { MessageDoc } from '../../lib/store/models/message.ts';
+import { relay } from '../../lib/domain/events/relay.ts';
+import { copyToFollowers } from '../../lib/domain/messages/crosspost-copies.ts';
+import { beforeAllFollowers } from '../../lib/domain/messages/crossposts.ts';
+import type { MessageDoc } from '../../lib/store/mongo/models/message.ts';
 import { openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
 import { allChunks, changeChannel, copiesOf, type Following, makeFollowing, nextChunk } from '../harness/crosspost.ts';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { DmChannel } from '../../lib/contract/dm.ts';
 import { optInEvents } from '../../lib/contract/events.ts';
 import type { Message } from '../../lib/contract/message.ts';
-import { systemAccount } from '../../lib/domain/system-account.ts';
+import { systemAccount } from '../../lib/domain/accounts/system-account.ts';
 import { Client } from '../gateway/client.ts';
 import { type Bot, type Caller, join, makeBot, makeMember, makePerson, makeServer, type Place, send } from '../harness/factories.ts';
 import { type Ear, listenAs, startNode, startWhole, type TestNode, type Whole } from '../harness/whole.ts';

@@ -2,10 +2,10 @@ import { expect } from 'chai';
 import type { Failpoint } from '../../lib/base/failpoint.ts';
 import { limits } from '../../lib/base/limits.ts';
 import type { Member } from '../../lib/contract/server.ts';
-import { finishRemoval } from '../../lib/domain/finish-removal.ts';
-import { recountMembers } from '../../lib/domain/membership.ts';
-import { overdueKeys, relay } from '../../lib/domain/relay.ts';
-import { accountPlace } from '../../lib/store/log/keys.ts';
+import { overdueKeys, relay } from '../../lib/domain/events/relay.ts';
+import { recountMembers } from '../../lib/domain/members/membership.ts';
+import { finishRemoval } from '../../lib/domain/servers/finish-removal.ts';
+import { accountPlace } from '../../lib/store/redis/log/keys.ts';
 import { around } from '../harness/around.ts';
 import {
   type Bot,

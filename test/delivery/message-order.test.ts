@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { createLog } from '../../lib/base/log.ts';
-import { relay } from '../../lib/domain/relay.ts';
-import { idClockKey, inFlightKey } from '../../lib/store/horizon.ts';
-import { createKeys } from '../../lib/store/log/keys.ts';
-import { createMessageOrder } from '../../lib/store/message-order.ts';
+import { relay } from '../../lib/domain/events/relay.ts';
 import { openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
+import { idClockKey, inFlightKey } from '../../lib/store/redis/horizon.ts';
+import { createKeys } from '../../lib/store/redis/log/keys.ts';
+import { createMessageOrder } from '../../lib/store/redis/message-order.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
 import { around } from '../harness/around.ts';
 import { makeWorld, type World } from '../harness/world.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Member, Role } from '../../lib/contract/server.ts';
-import { grantServerTypes } from '../../lib/domain/grants.ts';
-import { relay } from '../../lib/domain/relay.ts';
+import { relay } from '../../lib/domain/events/relay.ts';
+import { grantServerTypes } from '../../lib/domain/servers/grants.ts';
 import type { Dispatch } from '../harness/bot-client.ts';
 import { type Bot, type Caller, makeBot, makeMember, makePerson, makeServer, send } from '../harness/factories.ts';
 import { type Ear, listenAs, startWhole, type Whole } from '../harness/whole.ts';

@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { createIds } from '../../lib/base/ids.ts';
 import { createLog } from '../../lib/base/log.ts';
-import { createKeys } from '../../lib/store/log/keys.ts';
-import { leaseNode } from '../../lib/store/node-lease.ts';
+import { createKeys } from '../../lib/store/redis/log/keys.ts';
+import { leaseNode } from '../../lib/store/redis/node-lease.ts';
 import { testConfig } from '../harness/stores.ts';
 
 describe('the node number of a process', () => {

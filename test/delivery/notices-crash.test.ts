@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Failpoint } from '../../lib/base/failpoint.ts';
 import { createLog } from '../../lib/base/log.ts';
 import type { DmChannel } from '../../lib/contract/dm.ts';
-import { sweepNotices } from '../../lib/domain/notices.ts';
+import { sweepNotices } from '../../lib/domain/members/notices.ts';
 import { openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
 import { type Caller, makeBot, makeMember, makePerson, makeServer, type Place, send } from '../harness/factories.ts';

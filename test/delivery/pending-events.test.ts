@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { limits } from '../../lib/base/limits.ts';
-import { overdueKeys, relay } from '../../lib/domain/relay.ts';
-import { recountThreads } from '../../lib/domain/thread-activity.ts';
-import { serverPlace } from '../../lib/store/log/keys.ts';
+import { recountThreads } from '../../lib/domain/channels/thread-activity.ts';
+import { overdueKeys, relay } from '../../lib/domain/events/relay.ts';
 import type { WorkerPlatform } from '../../lib/store/platform.ts';
+import { serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { startSweeps } from '../../workers/sweep.ts';
 import { around } from '../harness/around.ts';
 import { tally } from '../harness/factories.ts';

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { createLog } from '../../lib/base/log.ts';
 import { permissionBits } from '../../lib/base/permissions.ts';
-import { beginRelay, overdueKeys, relay } from '../../lib/domain/relay.ts';
-import { serverPlace } from '../../lib/store/log/keys.ts';
+import { beginRelay, overdueKeys, relay } from '../../lib/domain/events/relay.ts';
 import { openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
+import { serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { takeSnapshot } from '../gateway/rollback.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
 import { around } from '../harness/around.ts';

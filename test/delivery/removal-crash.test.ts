@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import type { Failpoint } from '../../lib/base/failpoint.ts';
-import { finishRemoval } from '../../lib/domain/finish-removal.ts';
-import { overdueRemovals } from '../../lib/domain/removals.ts';
-import { serverPlace } from '../../lib/store/log/keys.ts';
+import { finishRemoval } from '../../lib/domain/servers/finish-removal.ts';
+import { overdueRemovals } from '../../lib/domain/servers/removals.ts';
+import { serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { entriesOf } from '../harness/log.ts';
 import { type OwnProcess, startOwn } from '../harness/own-process.ts';
 import { type Scene, startScene } from '../harness/scene.ts';

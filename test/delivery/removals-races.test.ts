@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { finishRemoval } from '../../lib/domain/finish-removal.ts';
+import { finishRemoval } from '../../lib/domain/servers/finish-removal.ts';
 import { type Scene, startScene } from '../harness/scene.ts';
 
 describe('finish-removal of a category, with a channel put into it meanwhile', () => {

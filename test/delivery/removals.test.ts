@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { permissionBits } from '../../lib/base/permissions.ts';
-import { finishRemoval } from '../../lib/domain/finish-removal.ts';
-import { overdueRemovals } from '../../lib/domain/removals.ts';
-import { serverPlace } from '../../lib/store/log/keys.ts';
-import { Later } from '../../lib/store/queue.ts';
+import { finishRemoval } from '../../lib/domain/servers/finish-removal.ts';
+import { overdueRemovals } from '../../lib/domain/servers/removals.ts';
+import { Later } from '../../lib/store/queue/queue.ts';
+import { serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { finishRemovalJob } from '../../workers/finish-removal.ts';
 import { tally } from '../harness/factories.ts';
 import { meet } from '../harness/meet.ts';

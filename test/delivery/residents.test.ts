@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import type { CommandStartedEvent } from 'mongodb';
-import { inFlightKey } from '../../lib/store/horizon.ts';
-import { createKeys } from '../../lib/store/log/keys.ts';
+import { inFlightKey } from '../../lib/store/redis/horizon.ts';
+import { createKeys } from '../../lib/store/redis/log/keys.ts';
 import { type Caller, makePerson, makeServer, send } from '../harness/factories.ts';
 import { until } from '../harness/scene.ts';
 import { testConfig } from '../harness/stores.ts';

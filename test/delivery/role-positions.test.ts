@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Role } from '../../lib/contract/server.ts';
-import { relay } from '../../lib/domain/relay.ts';
+import { relay } from '../../lib/domain/events/relay.ts';
 import { startTestApi } from '../harness/api.ts';
 import {
   authorize,

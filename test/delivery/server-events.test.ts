@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { freePort } from '../../apps/local/probe.ts';
 import type { Member, Role, Server } from '../../lib/contract/server.ts';
-import { relay } from '../../lib/domain/relay.ts';
-import { accountPlace } from '../../lib/store/log/keys.ts';
+import { relay } from '../../lib/domain/events/relay.ts';
+import { accountPlace } from '../../lib/store/redis/log/keys.ts';
 import type { Dispatch } from '../harness/bot-client.ts';
 import {
   authorize,

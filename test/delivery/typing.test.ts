@@ -3,7 +3,7 @@ import { type Gateway, startGateway } from '../../apps/gateway/node.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import { permissionBits } from '../../lib/base/permissions.ts';
-import { announceTyping } from '../../lib/domain/typing.ts';
+import { announceTyping } from '../../lib/domain/channels/typing.ts';
 import { type GatewayPlatform, openGatewayPlatform } from '../../lib/store/platform.ts';
 import {
   authorize,

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { grantTag, verifyBot } from '../../lib/domain/grants.ts';
-import { relay } from '../../lib/domain/relay.ts';
+import { relay } from '../../lib/domain/events/relay.ts';
+import { grantTag, verifyBot } from '../../lib/domain/servers/grants.ts';
 import { around } from '../harness/around.ts';
 import { type Bot, type Caller, makeBot, makeMember, makePerson, makeServer, type Place, send } from '../harness/factories.ts';
 import { type Ear, listenAs, startWhole, type Whole } from '../harness/whole.ts';

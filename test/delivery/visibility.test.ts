@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import type { Channel } from '../../lib/contract/channel.ts';
 import type { Role } from '../../lib/contract/server.ts';
-import { finishRemoval } from '../../lib/domain/finish-removal.ts';
-import { relay } from '../../lib/domain/relay.ts';
+import { relay } from '../../lib/domain/events/relay.ts';
+import { finishRemoval } from '../../lib/domain/servers/finish-removal.ts';
 import { Client } from '../gateway/client.ts';
 import {
   type Caller,

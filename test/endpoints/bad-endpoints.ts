@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import type { EndpointStep } from '../../lib/contract/endpoint.ts';
-import { createOutbound, type Outbound } from '../../lib/store/outbound.ts';
+import { createOutbound, type Outbound } from '../../lib/outbound/request.ts';
 import { makeCertificate } from '../harness/certificate.ts';
 import { fillPort } from '../harness/full-port.ts';
 import { type Site, startSite } from '../harness/site.ts';

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { createLog } from '../../lib/base/log.ts';
-import { createTakeFlight, type TakeFlight } from '../../lib/store/in-flight.ts';
-import { createKeys } from '../../lib/store/log/keys.ts';
-import { openRedis } from '../../lib/store/redis.ts';
+import { createKeys } from '../../lib/store/redis/log/keys.ts';
+import { openRedis } from '../../lib/store/redis/redis.ts';
+import { createTakeFlight, type TakeFlight } from '../../lib/store/redis/request-slots.ts';
 import { until } from '../harness/scene.ts';
 import { testConfig } from '../harness/stores.ts';
 

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import type { Failpoint } from '../../lib/base/failpoint.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
-import { sweepUnposted } from '../../lib/domain/interaction-sweeps.ts';
+import { sweepUnposted } from '../../lib/domain/interactions/interaction-sweeps.ts';
 import { openOpsPlatform } from '../../lib/store/platform.ts';
 import { handlers } from '../../workers/handlers.ts';
 import { startWorker } from '../../workers/start.ts';

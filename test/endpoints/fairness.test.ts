@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import { forEachAtOnce } from '../../lib/base/at-once.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
-import type { InteractionDoc } from '../../lib/store/models/interaction.ts';
+import type { InteractionDoc } from '../../lib/store/mongo/models/interaction.ts';
 import { startWorker } from '../../workers/start.ts';
 import { reply } from '../harness/endpoint.ts';
 import { until } from '../harness/scene.ts';

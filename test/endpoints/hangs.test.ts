@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { freePort } from '../../apps/local/probe.ts';
 import { limits } from '../../lib/base/limits.ts';
-import type { OutboundRequest } from '../../lib/store/outbound.ts';
+import type { OutboundRequest } from '../../lib/outbound/request.ts';
 import { around } from '../harness/around.ts';
 import { makeCertificate } from '../harness/certificate.ts';
 import { type Answering, reply } from '../harness/endpoint.ts';

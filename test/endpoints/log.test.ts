@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Delivery, DeliveryPage } from '../../lib/contract/endpoint.ts';
-import type { InteractionDoc } from '../../lib/store/models/interaction.ts';
+import type { InteractionDoc } from '../../lib/store/mongo/models/interaction.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
 import { expectError } from '../harness/expect-error.ts';
 import { type Bot, type Caller, makeApplication, makePerson, refused, send } from '../harness/factories.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { createLog } from '../../lib/base/log.ts';
 import { openWorkerPlatform } from '../../lib/store/platform.ts';
-import type { Handlers } from '../../lib/store/queue.ts';
+import type { Handlers } from '../../lib/store/queue/queue.ts';
 import { handlers } from '../../workers/handlers.ts';
 import { until } from '../harness/scene.ts';
 import { testConfig } from '../harness/stores.ts';

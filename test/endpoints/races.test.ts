@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { createLog } from '../../lib/base/log.ts';
-import { sweepInteractions, sweepUnposted } from '../../lib/domain/interaction-sweeps.ts';
+import { sweepInteractions, sweepUnposted } from '../../lib/domain/interactions/interaction-sweeps.ts';
 import { openWorkerPlatform } from '../../lib/store/platform.ts';
 import { expireInteractionJob } from '../../workers/expire-interaction.ts';
 import { handlers } from '../../workers/handlers.ts';

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import { createMetrics } from '../../lib/base/metrics.ts';
-import { sweepInteractions } from '../../lib/domain/interaction-sweeps.ts';
+import { sweepInteractions } from '../../lib/domain/interactions/interaction-sweeps.ts';
 import { startWorker } from '../../workers/start.ts';
 import { around } from '../harness/around.ts';
 import { reply } from '../harness/endpoint.ts';

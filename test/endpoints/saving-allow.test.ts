@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createOutbound } from '../../lib/store/outbound.ts';
+import { createOutbound } from '../../lib/outbound/request.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
 import { reply, startEndpoint, type TestEndpoint } from '../harness/endpoint.ts';
 import { type Bot, type Caller, makeApplication, makePerson } from '../harness/factories.ts';

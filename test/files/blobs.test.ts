@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { expect } from 'chai';
-import type { Blobs } from '../../lib/store/blobs/store.ts';
-import { openBlobs } from '../../lib/store/blobs.ts';
+import { openBlobs } from '../../lib/store/files/blobs.ts';
+import type { Blobs } from '../../lib/store/files/store.ts';
 import { testConfig } from '../harness/stores.ts';
 import { startS3 } from './s3-server.ts';
 

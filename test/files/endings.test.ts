@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { defaultPace, watchPace } from '../../apps/api/middleware/pace.ts';
 import { readUpload, removeLocal } from '../../apps/api/middleware/upload.ts';
 import { Refusal } from '../../lib/base/errors.ts';
-import { type MessageFixture, messageFixture } from '../api/message-fixture.ts';
+import { type MessageFixture, messageFixture } from '../api/messages/message-fixture.ts';
 import { until } from '../harness/scene.ts';
 import { fileDocs, onDisk } from './fixture.ts';
 

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Attachment, Message } from '../../lib/contract/message.ts';
-import type { FileDoc } from '../../lib/store/models/file.ts';
+import type { FileDoc } from '../../lib/store/mongo/models/file.ts';
 import type { Answer, TestApi } from '../harness/api.ts';
 
 /** A file to send. */

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type MessageFixture, messageFixture } from '../api/message-fixture.ts';
+import { type MessageFixture, messageFixture } from '../api/messages/message-fixture.ts';
 import { expectNoOrphans, fileDocs, formOf, rawBody, type Sent, sendBody } from './fixture.ts';
 
 describe('Idempotency-Key with files', () => {

@@ -1,12 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { createLog } from '../../lib/base/log.ts';
-import type { ReceivedFile } from '../../lib/domain/attachments.ts';
-import { postWithFiles } from '../../lib/domain/attachments.ts';
-import { settleFiles, sweepFiles } from '../../lib/domain/files.ts';
-import type { MessageDoc } from '../../lib/store/models/message.ts';
+import type { ReceivedFile } from '../../lib/domain/files/attachments.ts';
+import { postWithFiles } from '../../lib/domain/files/attachments.ts';
+import { settleFiles, sweepFiles } from '../../lib/domain/files/files.ts';
+import type { MessageDoc } from '../../lib/store/mongo/models/message.ts';
 import { openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
-import { type MessageFixture, messageFixture } from '../api/message-fixture.ts';
+import { type MessageFixture, messageFixture } from '../api/messages/message-fixture.ts';
 import { meet } from '../harness/meet.ts';
 import { expectNoOrphans, fileDocs, formOf, getFile, onDisk, sendBody } from './fixture.ts';
 

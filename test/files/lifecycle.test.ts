@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { createLog } from '../../lib/base/log.ts';
-import { attachmentOfFile } from '../../lib/domain/attachment-updates.ts';
-import { copyFiles, settleCopies } from '../../lib/domain/file-copies.ts';
-import { dropFiles, removeChannelFiles, settleFiles, sweepFiles } from '../../lib/domain/files.ts';
-import type { MessageDoc, StoredAttachment } from '../../lib/store/models/message.ts';
+import { attachmentOfFile } from '../../lib/domain/files/attachment-updates.ts';
+import { copyFiles, settleCopies } from '../../lib/domain/files/file-copies.ts';
+import { dropFiles, removeChannelFiles, settleFiles, sweepFiles } from '../../lib/domain/files/files.ts';
+import type { MessageDoc, StoredAttachment } from '../../lib/store/mongo/models/message.ts';
 import { openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
-import { type MessageFixture, messageFixture } from '../api/message-fixture.ts';
+import { type MessageFixture, messageFixture } from '../api/messages/message-fixture.ts';
 import { meet } from '../harness/meet.ts';
 import { expectNoOrphans, fileDocs, formOf, getFile, onDisk, type Posted, sendBody } from './fixture.ts';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { cleanFilename, webpFilename } from '../../lib/base/filenames.ts';
 import { lengthOf } from '../../lib/base/text.ts';
-import { type MessageFixture, messageFixture } from '../api/message-fixture.ts';
+import { type MessageFixture, messageFixture } from '../api/messages/message-fixture.ts';
 import { formOf, getFile, rawBody, sendBody } from './fixture.ts';
 
 describe('names of files', () => {

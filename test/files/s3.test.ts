@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { settleFiles } from '../../lib/domain/files.ts';
+import { settleFiles } from '../../lib/domain/files/files.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
 import { makeWorld } from '../harness/world.ts';
 import { fileDocs, formOf, getFile, sendBody } from './fixture.ts';

@@ -2,7 +2,7 @@ import { readdirSync, readlinkSync } from 'node:fs';
 import { get } from 'node:http';
 import { expect } from 'chai';
 import type { Attachment } from '../../lib/contract/message.ts';
-import { type MessageFixture, messageFixture } from '../api/message-fixture.ts';
+import { type MessageFixture, messageFixture } from '../api/messages/message-fixture.ts';
 import { expectError } from '../harness/expect-error.ts';
 import { until } from '../harness/scene.ts';
 import { fileDocs, formOf, getFile, onDisk, sendBody } from './fixture.ts';

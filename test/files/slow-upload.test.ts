@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { expect } from 'chai';
-import { type MessageFixture, messageFixture } from '../api/message-fixture.ts';
+import { type MessageFixture, messageFixture } from '../api/messages/message-fixture.ts';
 import { expectNoOrphans, onDisk, rawBody } from './fixture.ts';
 
 describe('POST /api/channels/{channelId}/messages with files that take their time', () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { copyFiles } from '../../lib/domain/file-copies.ts';
-import { dropFiles, settleFiles, sweepFiles } from '../../lib/domain/files.ts';
-import type { MessageDoc } from '../../lib/store/models/message.ts';
+import { copyFiles } from '../../lib/domain/files/file-copies.ts';
+import { dropFiles, settleFiles, sweepFiles } from '../../lib/domain/files/files.ts';
+import type { MessageDoc } from '../../lib/store/mongo/models/message.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
 import { makeWorld, type World } from '../harness/world.ts';
 import { fileDocs, formOf, onDisk, sendBody } from './fixture.ts';

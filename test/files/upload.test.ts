@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
-import { type MessageFixture, messageFixture } from '../api/message-fixture.ts';
+import { type MessageFixture, messageFixture } from '../api/messages/message-fixture.ts';
 import { expectError } from '../harness/expect-error.ts';
 import { expectNoOrphans, fileDocs, formOf, getFile, onDisk, rawBody, type Sent, sendBody } from './fixture.ts';
 

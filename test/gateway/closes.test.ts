@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { serverPlace } from '../../lib/store/log/keys.ts';
+import { serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { Client, type Frame } from './client.ts';
 import { type Someone, startWorld, type World } from './world.ts';
 

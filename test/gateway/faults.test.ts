@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { createKeys } from '../../lib/store/log/keys.ts';
+import { createKeys } from '../../lib/store/redis/log/keys.ts';
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
 import { contents, type Someone, startWorld, type TestNode, type World } from './world.ts';
 

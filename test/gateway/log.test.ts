@@ -4,14 +4,14 @@ import { limits } from '../../lib/base/limits.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import { ConfigurationError } from '../../lib/base/process.ts';
-import { type Append, type Appender, createAppender } from '../../lib/store/log/append.ts';
-import { createConfirm } from '../../lib/store/log/confirm.ts';
-import { type Entry, readEntry } from '../../lib/store/log/entry.ts';
-import { createEpochs, epochOf, epochSize } from '../../lib/store/log/epochs.ts';
-import { createEvidence, type Evidence } from '../../lib/store/log/evidence.ts';
-import { createKeys, type Keys, versionKey } from '../../lib/store/log/keys.ts';
-import { readPosition, writeNumbers, writePosition } from '../../lib/store/log/position.ts';
 import { openGatewayPlatform } from '../../lib/store/platform.ts';
+import { type Append, type Appender, createAppender } from '../../lib/store/redis/log/append.ts';
+import { createConfirm } from '../../lib/store/redis/log/confirm.ts';
+import { type Entry, readEntry } from '../../lib/store/redis/log/entry.ts';
+import { createEpochs, epochOf, epochSize } from '../../lib/store/redis/log/epochs.ts';
+import { createEvidence, type Evidence } from '../../lib/store/redis/log/evidence.ts';
+import { createKeys, type Keys, versionKey } from '../../lib/store/redis/log/keys.ts';
+import { readPosition, writeNumbers, writePosition } from '../../lib/store/redis/log/position.ts';
 import { startWorld, type TestNode, type World } from './world.ts';
 
 describe('the log', () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { WebSocket } from 'ws';
 import { barrier } from '../../apps/gateway/lane.ts';
-import { readPosition } from '../../lib/store/log/position.ts';
+import { readPosition } from '../../lib/store/redis/log/position.ts';
 import { until } from '../harness/scene.ts';
 import { createExpectation, type ModelChannel, type ModelServer, view } from './reference.ts';
 import { takeSnapshot } from './rollback.ts';

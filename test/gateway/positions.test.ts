@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { laneOf } from '../../apps/gateway/lane.ts';
 import { extendTails } from '../../apps/gateway/places.ts';
 import { permissionBits } from '../../lib/base/permissions.ts';
-import { createKeys, serverPlace } from '../../lib/store/log/keys.ts';
+import { createKeys, serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { until } from '../harness/scene.ts';
 import { contents, type Someone, startWorld, type World } from './world.ts';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { publishPresences } from '../../lib/domain/presence-changes.ts';
+import { publishPresences } from '../../lib/domain/accounts/presence-changes.ts';
 import { openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { startSweeps } from '../../workers/sweep.ts';
 import { startTestApi } from '../harness/api.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { publishPresences } from '../../lib/domain/presence-changes.ts';
+import { publishPresences } from '../../lib/domain/accounts/presence-changes.ts';
 import { startTestApi } from '../harness/api.ts';
 import type { Client } from './client.ts';
 import { type Someone, startWorld, type World } from './world.ts';

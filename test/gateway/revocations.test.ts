@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Message } from '../../lib/contract/message.ts';
-import { accountPlace } from '../../lib/store/log/keys.ts';
+import { accountPlace } from '../../lib/store/redis/log/keys.ts';
 import { type BotClient, connectBot } from '../harness/bot-client.ts';
 import {
   authorize,

@@ -5,11 +5,11 @@ import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import type { Overwrite } from '../../lib/base/permissions.ts';
 import type { EventName } from '../../lib/contract/events.ts';
-import { newToken } from '../../lib/domain/credentials.ts';
-import type { Append } from '../../lib/store/log/append.ts';
-import type { Appended } from '../../lib/store/log/confirm.ts';
-import { accountPlace, serverPlace } from '../../lib/store/log/keys.ts';
+import { newToken } from '../../lib/domain/accounts/credentials.ts';
 import { type GatewayPlatform, openGatewayPlatform, openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
+import type { Append } from '../../lib/store/redis/log/append.ts';
+import type { Appended } from '../../lib/store/redis/log/confirm.ts';
+import { accountPlace, serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { testConfig } from '../harness/stores.ts';
 import { Client } from './client.ts';
 

@@ -1,6 +1,6 @@
-import { copyToFollowers } from '../../lib/domain/crosspost-copies.ts';
-import { beforeAllFollowers } from '../../lib/domain/crossposts.ts';
-import type { MessageDoc } from '../../lib/store/models/message.ts';
+import { copyToFollowers } from '../../lib/domain/messages/crosspost-copies.ts';
+import { beforeAllFollowers } from '../../lib/domain/messages/crossposts.ts';
+import type { MessageDoc } from '../../lib/store/mongo/models/message.ts';
 import type { ApiPlatform, Platform, WorkerPlatform } from '../../lib/store/platform.ts';
 import { makeWorld, type World } from './world.ts';
 

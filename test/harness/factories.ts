@@ -3,8 +3,8 @@ import { expect } from 'chai';
 import type { Authorized, NewApplication } from '../../lib/contract/application.ts';
 import type { Channel, ChannelInput } from '../../lib/contract/channel.ts';
 import type { Invite, InviteInput, Role, RoleInput, Server } from '../../lib/contract/server.ts';
-import { newToken, sessionLifeMs } from '../../lib/domain/credentials.ts';
-import { hashing } from '../../lib/domain/passwords.ts';
+import { newToken, sessionLifeMs } from '../../lib/domain/accounts/credentials.ts';
+import { hashing } from '../../lib/domain/accounts/passwords.ts';
 import type { TestApi } from './api.ts';
 
 /** A user of the API: pass `as` to `api.call(…, { as })`. */

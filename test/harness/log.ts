@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { Config } from '../../config/index.ts';
-import { type Entry, type EntryHead, readEntry } from '../../lib/store/log/entry.ts';
-import { createKeys } from '../../lib/store/log/keys.ts';
-import type { LogReader } from '../../lib/store/log/reader.ts';
 import type { GatewayPlatform } from '../../lib/store/platform.ts';
+import { type Entry, type EntryHead, readEntry } from '../../lib/store/redis/log/entry.ts';
+import { createKeys } from '../../lib/store/redis/log/keys.ts';
+import type { LogReader } from '../../lib/store/redis/log/reader.ts';
 
 /** An entry in the log of a place. */
 export interface Logged {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createLog } from '../../lib/base/log.ts';
 import type { Message } from '../../lib/contract/message.ts';
-import type { MessageDoc } from '../../lib/store/models/message.ts';
+import type { MessageDoc } from '../../lib/store/mongo/models/message.ts';
 import { openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { type Answer, startTestApi, type TestApi } from './api.ts';
 import { type Site, startSite } from './site.ts';

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { createLog } from '../../lib/base/log.ts';
 import type { CommandInput } from '../../lib/contract/command.ts';
-import { relay } from '../../lib/domain/relay.ts';
-import { accountPlace } from '../../lib/store/log/keys.ts';
-import type { InteractionDoc } from '../../lib/store/models/interaction.ts';
-import type { MessageDoc } from '../../lib/store/models/message.ts';
+import { relay } from '../../lib/domain/events/relay.ts';
+import type { InteractionDoc } from '../../lib/store/mongo/models/interaction.ts';
+import type { MessageDoc } from '../../lib/store/mongo/models/message.ts';
 import { type GatewayPlatform, openGatewayPlatform, openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
+import { accountPlace } from '../../lib/store/redis/log/keys.ts';
 import { interactionTokenOf } from '../../lib/store/seal.ts';
 import { type Answer, startTestApi, type TestApi } from './api.ts';
 import { entriesOf, subscribe } from './log.ts';

@@ -1,5 +1,5 @@
 import { folded } from '../../lib/base/text.ts';
-import { newToken } from '../../lib/domain/credentials.ts';
+import { newToken } from '../../lib/domain/accounts/credentials.ts';
 import type { Platform } from '../../lib/store/platform.ts';
 import { newSecret, seal } from '../../lib/store/seal.ts';
 

@@ -4,13 +4,14 @@ import { expect } from 'chai';
 import { circleOf, type Facts, factsOf } from './imports.ts';
 
 /** Lowest first: a folder may import itself and the folders before it in this list (docs/architecture.md#layers). */
-const layers = ['config', 'lib/base', 'lib/contract', 'lib/store', 'lib/domain', 'workers', 'apps'];
+const layers = ['config', 'lib/base', 'lib/contract', 'lib/outbound', 'lib/store', 'lib/domain', 'workers', 'apps'];
 /** Where the list is not the whole truth: these layers may import only the named ones. */
 const narrow: Record<string, string[]> = {
   config: [],
   'lib/base': [],
   'lib/contract': ['lib/base'],
-  'lib/domain': ['lib/base', 'lib/contract', 'lib/store'],
+  'lib/outbound': ['lib/base', 'lib/contract'],
+  'lib/domain': ['lib/base', 'lib/contract', 'lib/outbound', 'lib/store'],
 };
 /** Processes: they share lib and config, and never import one another. apps/local starts the others as processes. */
 const islands = ['workers', 'apps/api', 'apps/gateway', 'apps/ops', 'apps/operator', 'apps/web', 'apps/local'];
@@ -18,10 +19,10 @@ const islands = ['workers', 'apps/api', 'apps/gateway', 'apps/ops', 'apps/operat
 /** Packages that only these files may name. Anything else may be named where it is needed. */
 const owners: Record<string, string[]> = {
   pino: ['lib/base/'],
-  mongoose: ['lib/store/'],
-  mongodb: ['lib/store/'],
-  ioredis: ['lib/store/'],
-  bullmq: ['lib/store/'],
+  mongoose: ['lib/store/mongo/'],
+  mongodb: ['lib/store/mongo/'],
+  ioredis: ['lib/store/redis/'],
+  bullmq: ['lib/store/queue/'],
   ws: ['apps/gateway/', 'apps/local/gateway-client.ts'],
   koa: ['apps/api/', 'apps/ops/'],
   '@koa/router': ['apps/api/', 'apps/ops/'],
@@ -29,8 +30,8 @@ const owners: Record<string, string[]> = {
   'koa-body': ['apps/api/'],
   '@fastify/busboy': ['apps/api/'],
   sharp: ['workers/'],
-  undici: ['lib/store/'],
-  '@aws-sdk/client-s3': ['lib/store/'],
+  undici: ['lib/outbound/'],
+  '@aws-sdk/client-s3': ['lib/store/files/'],
   // The dashboard wants BullMQ queues; lib/store hands them out, so apps/ops never names bullmq itself.
   '@bull-board/api': ['apps/ops/'],
   '@bull-board/koa': ['apps/ops/'],
@@ -65,7 +66,7 @@ function importFaults(file: string, target: string, needed: boolean): string[] {
   const engine = 'apps/local/documentdb/';
   if (file.startsWith(engine) && folderOf(target, ['config', 'lib']))
     faults.push(`${file} imports ${target}: the wire gateway knows nothing of ours`);
-  const renderer = 'lib/domain/codehost/';
+  const renderer = 'lib/domain/webhooks/codehost/';
   if (file.startsWith(renderer) && !within(target, [renderer, 'lib/base/', 'lib/contract/']))
     faults.push(`${file} imports ${target}: what renders code hosts is words in, words out`);
   return faults;
@@ -124,8 +125,8 @@ describe('architecture', () => {
     ['an app in a worker', { 'workers/a.ts': `import { b } from '../apps/api/b.ts';` }, /never import one another/],
     ['an app in local', { 'apps/local/a.ts': `import '../api/main.ts';` }, /never import one another/],
     ['ours in the wire gateway', { 'apps/local/documentdb/a.ts': `import { b } from '../../../lib/base/b.ts';` }, /knows nothing of ours/],
-    ['a store in the renderer', { 'lib/domain/codehost/a.ts': `import { b } from '../../store/b.ts';` }, /words in, words out/],
-    ['a type in the renderer', { 'lib/domain/codehost/a.ts': `import type { B } from '../../contract/b.ts';` }, null],
+    ['a store in the renderer', { 'lib/domain/webhooks/codehost/a.ts': `import { b } from '../../../store/b.ts';` }, /words in, words out/],
+    ['a type in the renderer', { 'lib/domain/webhooks/codehost/a.ts': `import type { B } from '../../../contract/b.ts';` }, null],
     ['a schema in a page', { 'apps/web/a.tsx': `import { Message } from '../../lib/contract/message.ts';` }, /browsers get types/],
     ['the type of one', { 'apps/web/a.tsx': `import type { Message } from '../../lib/contract/message.ts';` }, null],
     ['limits in a page', { 'apps/web/a.ts': `import { limits } from '../../lib/base/limits.ts';` }, null],

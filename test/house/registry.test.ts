@@ -86,11 +86,11 @@ describe('events', () => {
 });
 
 describe('collections', () => {
-  const database = readFileSync('lib/store/database.ts', 'utf8');
-  const files = readdirSync('lib/store/models').map((file) => readFileSync(`lib/store/models/${file}`, 'utf8'));
+  const database = readFileSync('lib/store/mongo/database.ts', 'utf8');
+  const files = readdirSync('lib/store/mongo/models').map((file) => readFileSync(`lib/store/mongo/models/${file}`, 'utf8'));
   const schemas = files.flatMap((text) => [...text.matchAll(/^export const (\w+Schema) = new Schema/gm)].map(([, name]) => name));
 
-  it('each schema of lib/store/models is a collection of the database, and each collection has one', () => {
+  it('each schema of lib/store/mongo/models is a collection of the database, and each collection has one', () => {
     const used = [...database.matchAll(/connection\.model\('\w+', (\w+)\)/g)].map(([, name]) => name);
     expect(used.length).to.be.greaterThan(10);
     expect(used).to.have.members(schemas);

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { expect } from 'chai';
-import { dropFiles } from '../../lib/domain/files.ts';
-import { convertImage, type EncodeImage } from '../../lib/domain/image-conversion.ts';
+import { dropFiles } from '../../lib/domain/files/files.ts';
+import { convertImage, type EncodeImage } from '../../lib/domain/files/image-conversion.ts';
 import { openStudio, type Studio } from './conversion-fixture.ts';
 import { picture } from './fixtures.ts';
 

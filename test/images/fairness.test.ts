@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { limits } from '../../lib/base/limits.ts';
 import { createLog } from '../../lib/base/log.ts';
-import { sweepImages } from '../../lib/domain/image-conversion.ts';
+import { sweepImages } from '../../lib/domain/files/image-conversion.ts';
 import { openOpsPlatform, openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { handlers } from '../../workers/handlers.ts';
 import { fileDocs, formOf, type Sent, sendBody } from '../files/fixture.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crc32, deflateSync } from 'node:zlib';
 import sharp, { type Sharp } from 'sharp';
-import type { ConvertedImage } from '../../lib/domain/image-conversion.ts';
+import type { ConvertedImage } from '../../lib/domain/files/image-conversion.ts';
 import type { ImageEncoder } from '../../workers/image-encoder.ts';
 
 /** A picture of two halves, red and blue, that is easy to tell when it was turned or its colours were lost. */

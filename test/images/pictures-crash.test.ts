@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Failpoint } from '../../lib/base/failpoint.ts';
 import type { Server } from '../../lib/contract/server.ts';
-import { sweepFiles } from '../../lib/domain/files.ts';
+import { sweepFiles } from '../../lib/domain/files/files.ts';
 import { fileDocs } from '../files/fixture.ts';
 import { type Caller, makePerson, makeServer, type Place, send } from '../harness/factories.ts';
 import { type OwnProcess, startOwn } from '../harness/own-process.ts';

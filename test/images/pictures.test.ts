@@ -3,7 +3,7 @@ import sharp from 'sharp';
 import type { Application } from '../../lib/contract/application.ts';
 import type { AuditPage, Member, Server, ServerSummary } from '../../lib/contract/server.ts';
 import type { Me } from '../../lib/contract/user.ts';
-import { finishRemoval } from '../../lib/domain/finish-removal.ts';
+import { finishRemoval } from '../../lib/domain/servers/finish-removal.ts';
 import { fileDocs, getFile } from '../files/fixture.ts';
 import { around } from '../harness/around.ts';
 import { type Bot, type Caller, makeBot, makePerson, makeServer, type Place as ServerPlace, send } from '../harness/factories.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { relay } from '../../lib/domain/relay.ts';
+import { relay } from '../../lib/domain/events/relay.ts';
 import { type Scene, startScene, until } from '../harness/scene.ts';
 
 describe('Interaction: answers', () => {

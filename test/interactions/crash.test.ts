@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Failpoint } from '../../lib/base/failpoint.ts';
-import { sweepInteractions } from '../../lib/domain/interaction-sweeps.ts';
+import { sweepInteractions } from '../../lib/domain/interactions/interaction-sweeps.ts';
 import { type OwnProcess, startOwn } from '../harness/own-process.ts';
 import { type Scene, startScene, until } from '../harness/scene.ts';
 

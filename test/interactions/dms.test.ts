@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { PickerCommand } from '../../lib/contract/command.ts';
 import type { DmChannel } from '../../lib/contract/dm.ts';
-import { relay } from '../../lib/domain/relay.ts';
+import { relay } from '../../lib/domain/events/relay.ts';
 import { type Caller, makePerson, refused, send } from '../harness/factories.ts';
 import { type Scene, startScene, until } from '../harness/scene.ts';
 

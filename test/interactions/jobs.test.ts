@@ -1,10 +1,10 @@
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { expect } from 'chai';
-import { sweepInteractions } from '../../lib/domain/interaction-sweeps.ts';
-import { relay } from '../../lib/domain/relay.ts';
-import { accountPlace } from '../../lib/store/log/keys.ts';
-import { Later } from '../../lib/store/queue.ts';
+import { relay } from '../../lib/domain/events/relay.ts';
+import { sweepInteractions } from '../../lib/domain/interactions/interaction-sweeps.ts';
+import { Later } from '../../lib/store/queue/queue.ts';
+import { accountPlace } from '../../lib/store/redis/log/keys.ts';
 import { expireInteractionJob } from '../../workers/expire-interaction.ts';
 import { handlers as all } from '../../workers/handlers.ts';
 import { entriesOf } from '../harness/log.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { sweepInteractions } from '../../lib/domain/interaction-sweeps.ts';
-import { Later } from '../../lib/store/queue.ts';
+import { sweepInteractions } from '../../lib/domain/interactions/interaction-sweeps.ts';
+import { Later } from '../../lib/store/queue/queue.ts';
 import { expireInteractionJob } from '../../workers/expire-interaction.ts';
 import { type Scene, startScene } from '../harness/scene.ts';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { sweepInteractions } from '../../lib/domain/interaction-sweeps.ts';
+import { sweepInteractions } from '../../lib/domain/interactions/interaction-sweeps.ts';
 import { type Scene, startScene, until } from '../harness/scene.ts';
 import { testConfig } from '../harness/stores.ts';
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';

@@ -1,4 +1,4 @@
-import { accountPlace, serverPlace } from '../../lib/store/log/keys.ts';
+import { accountPlace, serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { subscribe } from '../harness/log.ts';
 import type { Heard, Scene } from '../harness/scene.ts';
 

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { relay } from '../../lib/domain/relay.ts';
-import { serverPlace } from '../../lib/store/log/keys.ts';
+import { relay } from '../../lib/domain/events/relay.ts';
+import { serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { type Scene, startScene } from '../harness/scene.ts';
 import { type Ears, listen } from './state-ears.ts';
 import { created, leftMs, type Model, type Reply, take } from './state-model.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { expireUnanswered } from '../../lib/domain/interaction-outbox.ts';
-import { sweepInteractions } from '../../lib/domain/interaction-sweeps.ts';
+import { expireUnanswered } from '../../lib/domain/interactions/interaction-outbox.ts';
+import { sweepInteractions } from '../../lib/domain/interactions/interaction-sweeps.ts';
 import { type Scene, startScene } from '../harness/scene.ts';
 
 const minutes = 60_000;

@@ -4,7 +4,7 @@ import { carryOut } from '../../apps/operator/carry-out.ts';
 import { readCommand } from '../../apps/operator/commands.ts';
 import { exits } from '../../apps/operator/ending.ts';
 import type { AuditPage } from '../../lib/contract/server.ts';
-import { ensureSystemAccount } from '../../lib/domain/system-account.ts';
+import { ensureSystemAccount } from '../../lib/domain/accounts/system-account.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
 import { type Bot, type Caller, makeBot, makeMember, makePerson, makeServer, type Place, send } from '../harness/factories.ts';
 import { type Run, runOperator, storesOf } from './run-operator.ts';

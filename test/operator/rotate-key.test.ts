@@ -4,7 +4,7 @@ import { createLog } from '../../lib/base/log.ts';
 import { ConfigurationError } from '../../lib/base/process.ts';
 import type { Application } from '../../lib/contract/application.ts';
 import type { NewWebhook, Webhook } from '../../lib/contract/webhook.ts';
-import { imageAddressOf, imageLink } from '../../lib/domain/image-links.ts';
+import { imageAddressOf, imageLink } from '../../lib/domain/files/image-links.ts';
 import { rotateKey } from '../../lib/domain/key-rotation.ts';
 import { openOperatorPlatform } from '../../lib/store/platform.ts';
 import { interactionTokenOf, keyIdOf, seal, sha256 } from '../../lib/store/seal.ts';

@@ -6,7 +6,7 @@ import { carryOut } from '../../apps/operator/carry-out.ts';
 import { exits } from '../../apps/operator/ending.ts';
 import { obey } from '../../apps/operator/obey.ts';
 import { readConfig } from '../../config/index.ts';
-import { grantTag } from '../../lib/domain/grants.ts';
+import { grantTag } from '../../lib/domain/servers/grants.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
 import { type Caller, makePerson, send } from '../harness/factories.ts';
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { createLog } from '../../lib/base/log.ts';
 import type { Message } from '../../lib/contract/message.ts';
-import { grantEarlyAccess, grantTag, verifyBot } from '../../lib/domain/grants.ts';
-import { ensureSystemAccount } from '../../lib/domain/system-account.ts';
+import { ensureSystemAccount } from '../../lib/domain/accounts/system-account.ts';
+import { grantEarlyAccess, grantTag, verifyBot } from '../../lib/domain/servers/grants.ts';
 import { openOperatorPlatform, type Platform } from '../../lib/store/platform.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
 import { type Bot, type Caller, makeBot, makeMember, makePerson, makeServer, type Place, send } from '../harness/factories.ts';

@@ -7,8 +7,8 @@ import type { Listening } from '../../lib/base/http-server.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import { queues } from '../../lib/contract/jobs.ts';
-import { startMetricsFeed } from '../../lib/store/metrics-feed.ts';
 import { type OpsPlatform, openOpsPlatform, openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
+import { startMetricsFeed } from '../../lib/store/redis/metrics-feed.ts';
 import { testConfig } from '../harness/stores.ts';
 
 describe('operators’ overview', () => {

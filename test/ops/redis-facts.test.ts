@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { createLog } from '../../lib/base/log.ts';
 import { openOpsPlatform } from '../../lib/store/platform.ts';
-import { type RedisFacts, redisWarnings, warnOfRedis, watchRedis } from '../../lib/store/redis-facts.ts';
+import { type RedisFacts, redisWarnings, warnOfRedis, watchRedis } from '../../lib/store/redis/redis-facts.ts';
 import { testConfig } from '../harness/stores.ts';
 
 const sound: RedisFacts = { memoryUsedBytes: 69, memoryMaxBytes: 100, evictionPolicy: 'noeviction', appendOnly: true };

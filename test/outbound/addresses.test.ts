@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
 import { isPublicAddress, isSameAddress } from '../../lib/base/addresses.ts';
 import { clientAddress } from '../../lib/base/client-address.ts';
-import { createOutbound, type OutboundRequest, type OutboundResult } from '../../lib/store/outbound.ts';
+import { createOutbound, type OutboundRequest, type OutboundResult } from '../../lib/outbound/request.ts';
 import { type Site, startSite } from '../harness/site.ts';
 import { spellings } from './spellings.ts';
 

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { Socket as Connection, isIP } from 'node:net';
 import { expect } from 'chai';
 import ipaddr from 'ipaddr.js';
-import { createOutbound, type Outbound, type OutboundResult } from '../../lib/store/outbound.ts';
-import { askNameServers } from '../../lib/store/outbound-target.ts';
+import { createOutbound, type Outbound, type OutboundResult } from '../../lib/outbound/request.ts';
+import { askNameServers } from '../../lib/outbound/target.ts';
 
 /** What the name server of the test says of each name: addresses, that there is none, that it failed, or nothing at all. */
 const zone: Record<

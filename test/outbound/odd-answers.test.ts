@@ -1,7 +1,7 @@
 import '../harness/offline.ts';
 import type { Socket } from 'node:net';
 import { expect } from 'chai';
-import { createOutbound, type OutboundRequest, type OutboundResult } from '../../lib/store/outbound.ts';
+import { createOutbound, type OutboundRequest, type OutboundResult } from '../../lib/outbound/request.ts';
 import { type Peer, startPeer } from '../harness/site.ts';
 
 const failure = (result: OutboundResult): string =>

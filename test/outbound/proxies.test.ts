@@ -8,7 +8,7 @@ const certificate = makeCertificate(['127.0.0.1']);
 
 /** Asks each URL of the command line, and says what came of it; a process of its own, as some of these variables count at the start alone. */
 const child = `
-  import { createOutbound } from './lib/store/outbound.ts';
+  import { createOutbound } from './lib/outbound/request.ts';
   const urls = process.argv.slice(1);
   const outbound = createOutbound({ allow: urls.map((url) => new URL(url).host), ca: process.env.TEST_CA });
   const results = [];

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { createOutbound, type Outbound, type OutboundRequest, type OutboundResult } from '../../lib/store/outbound.ts';
+import { createOutbound, type Outbound, type OutboundRequest, type OutboundResult } from '../../lib/outbound/request.ts';
 import { type Site, startSite } from '../harness/site.ts';
 
 const bounds = { timeoutMs: 5_000, maxBytes: 1_000 } satisfies Omit<OutboundRequest, 'url'>;

@@ -1,6 +1,6 @@
 import '../harness/offline.ts';
 import { expect } from 'chai';
-import { createOutbound, type OutboundRequest, type OutboundResult } from '../../lib/store/outbound.ts';
+import { createOutbound, type OutboundRequest, type OutboundResult } from '../../lib/outbound/request.ts';
 import { makeCertificate } from '../harness/certificate.ts';
 import { type Peer, type Site, startPeer, startSite } from '../harness/site.ts';
 

@@ -1,7 +1,7 @@
 import '../harness/offline.ts';
 import { connect } from 'node:net';
 import { expect } from 'chai';
-import { createOutbound, type OutboundResult } from '../../lib/store/outbound.ts';
+import { createOutbound, type OutboundResult } from '../../lib/outbound/request.ts';
 import { makeCertificate } from '../harness/certificate.ts';
 import { type Peer, type Site, startPeer, startSite } from '../harness/site.ts';
 

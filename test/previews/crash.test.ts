@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import { createLog } from '../../lib/base/log.ts';
-import type { MessageDoc } from '../../lib/store/models/message.ts';
+import type { MessageDoc } from '../../lib/store/mongo/models/message.ts';
 import { openApiPlatform } from '../../lib/store/platform.ts';
 import { page, sendPage } from '../harness/previews.ts';
 import { until } from '../harness/scene.ts';

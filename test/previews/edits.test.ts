@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { expect } from 'chai';
-import { fetchPreviews, sweepPreviews } from '../../lib/domain/previews.ts';
+import { fetchPreviews, sweepPreviews } from '../../lib/domain/previews/previews.ts';
 import type { WorkerPlatform } from '../../lib/store/platform.ts';
 import { expectError } from '../harness/expect-error.ts';
 import { plainMessage } from '../harness/plain-message.ts';

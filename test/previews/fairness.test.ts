@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import { limits } from '../../lib/base/limits.ts';
-import { fetchPreviews } from '../../lib/domain/previews.ts';
+import { fetchPreviews } from '../../lib/domain/previews/previews.ts';
 import { handlers } from '../../workers/handlers.ts';
 import { type PreviewScene, page, sendPage, startPreviewScene } from '../harness/previews.ts';
 import { until } from '../harness/scene.ts';

@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { imageLink } from '../../lib/domain/image-links.ts';
-import { fetchPreviews } from '../../lib/domain/previews.ts';
+import { imageLink } from '../../lib/domain/files/image-links.ts';
+import { fetchPreviews } from '../../lib/domain/previews/previews.ts';
 import { type PreviewScene, page, sendPage, startPreviewScene } from '../harness/previews.ts';
 import { until } from '../harness/scene.ts';
 

@@ -4,8 +4,8 @@ import { parseMarkup } from '../../lib/base/markup.ts';
 import { plainText } from '../../lib/base/plain-text.ts';
 import { lengthOf } from '../../lib/base/text.ts';
 import type { Embed } from '../../lib/contract/message.ts';
-import { createHeadReader } from '../../lib/domain/page-head.ts';
-import { pagePreview } from '../../lib/domain/page-preview.ts';
+import { createHeadReader } from '../../lib/domain/previews/page-head.ts';
+import { pagePreview } from '../../lib/domain/previews/page-preview.ts';
 
 const link = 'https://example.com/a/b';
 const read = (page: string | Uint8Array, contentType = 'text/html', pieceBytes = Number.POSITIVE_INFINITY): Embed | null => {

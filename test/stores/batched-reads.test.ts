@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { CommandStartedEvent } from 'mongodb';
-import { readById } from '../../lib/store/batched-reads.ts';
+import { readById } from '../../lib/store/mongo/batched-reads.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
 import { testConfig } from '../harness/stores.ts';
 import { makePeople } from '../harness/world.ts';

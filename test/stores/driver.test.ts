@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { expect } from 'chai';
 import type { mongo } from 'mongoose';
 import { createLog } from '../../lib/base/log.ts';
-import { type Database, isUnavailable, openDatabase } from '../../lib/store/database.ts';
+import { type Database, isUnavailable, openDatabase } from '../../lib/store/mongo/database.ts';
 import { testConfig } from '../harness/stores.ts';
 
 /** What the driver holds inside: its connections, of which a test needs the sockets. */

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { isUnavailable } from '../../lib/store/database.ts';
-import { insertNew } from '../../lib/store/insert.ts';
+import { isUnavailable } from '../../lib/store/mongo/database.ts';
+import { insertNew } from '../../lib/store/mongo/insert.ts';
 
 const failing = (...codes: number[]) => {
   const left = [...codes];

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { lengthOf } from '../../lib/base/text.ts';
 import type { CommandOption, InvokeInput, OptionType } from '../../lib/contract/command.ts';
-import { parseOptions } from '../../lib/domain/option-parsing.ts';
+import { parseOptions } from '../../lib/domain/interactions/option-parsing.ts';
 
 const option = (name: string, type: OptionType = 'string', required = false): CommandOption => ({
   name,

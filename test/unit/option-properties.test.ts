@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { CommandOption, InvokeInput, OptionType } from '../../lib/contract/command.ts';
-import { parseOptions } from '../../lib/domain/option-parsing.ts';
+import { parseOptions } from '../../lib/domain/interactions/option-parsing.ts';
 
 const types: readonly OptionType[] = ['string', 'integer', 'number', 'boolean', 'user', 'role', 'channel'];
 const option = (name: string, type: OptionType, required = false): CommandOption => ({ name, description: 'x', type, required });

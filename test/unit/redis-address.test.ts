@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { readConfig } from '../../config/index.ts';
 import { isRedisUrl, readRedisAddress } from '../../config/redis-address.ts';
-import { createKeys, slotOfTag } from '../../lib/store/log/keys.ts';
+import { createKeys, slotOfTag } from '../../lib/store/redis/log/keys.ts';
 
 describe('REDIS_URL', () => {
   const host = (name: string, port: number) => ({ host: name, port });

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Context } from 'koa';
 import { limits } from '../../../lib/base/limits.ts';
 import type { ApiPlatform } from '../../../lib/store/platform.ts';
-import type { Bucket, Verdict } from '../../../lib/store/throttle.ts';
+import type { Bucket, Verdict } from '../../../lib/store/redis/throttle.ts';
 import { applyVerdict } from './rate-headers.ts';
 
 /** The strict bucket of an address for logins and registrations: 10 at once, refilled by 10 a minute. */

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import type { Context } from 'koa';
 import { Refusal, refuse } from '../../../lib/base/errors.ts';
 import { limits } from '../../../lib/base/limits.ts';
-import type { ReceivedFile } from '../../../lib/domain/attachments.ts';
+import type { ReceivedFile } from '../../../lib/domain/files/attachments.ts';
 import { hasBody } from './body.ts';
 import { drain, feed, takeFile } from './upload.ts';
 

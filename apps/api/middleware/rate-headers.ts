@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import { refuse } from '../../../lib/base/errors.ts';
-import type { Verdict } from '../../../lib/store/throttle.ts';
+import type { Verdict } from '../../../lib/store/redis/throttle.ts';
 
 /** Sets the rate limit headers of a bucket's decision. Refuses `rate_limited` if the decision does not allow the request. */
 export function applyVerdict(ctx: Context, bucketName: string, verdict: Verdict): void {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Middleware } from 'koa';
 import { newRefusal, Refusal } from '../../../lib/base/errors.ts';
 import type { Metrics } from '../../../lib/base/metrics.ts';
-import { isUnavailable } from '../../../lib/store/database.ts';
+import { isUnavailable } from '../../../lib/store/mongo/database.ts';
 import type { ApiPlatform } from '../../../lib/store/platform.ts';
 import type { State } from '../state.ts';
 

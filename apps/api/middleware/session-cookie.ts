@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import { refuse } from '../../../lib/base/errors.ts';
-import { sessionLifeMs } from '../../../lib/domain/credentials.ts';
+import { sessionLifeMs } from '../../../lib/domain/accounts/credentials.ts';
 
 /** The cookie that holds a person's session token. */
 export const cookieName = 'parlance_session';

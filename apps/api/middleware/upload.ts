@@ -12,7 +12,7 @@ import { megapixelsOf, sidesBytes } from '../../../lib/base/image-sides.ts';
 import { limits } from '../../../lib/base/limits.ts';
 import { magicBytes } from '../../../lib/base/magic.ts';
 import { tooDeep } from '../../../lib/contract/check.ts';
-import type { ReceivedFile } from '../../../lib/domain/attachments.ts';
+import type { ReceivedFile } from '../../../lib/domain/files/attachments.ts';
 
 /** The content of a multipart body: the JSON of `payload_json` (`{}` without that part) and the files in their order. */
 export interface Upload {

@@ -18,9 +18,9 @@ import {
   resetSigningSecret,
   resetToken,
   updateApplication,
-} from '../../../lib/domain/applications.ts';
-import { authorizeBot } from '../../../lib/domain/authorizations.ts';
-import { listDeliveries, testEndpoint } from '../../../lib/domain/endpoints.ts';
+} from '../../../lib/domain/applications/applications.ts';
+import { authorizeBot } from '../../../lib/domain/applications/authorizations.ts';
+import { listDeliveries, testEndpoint } from '../../../lib/domain/interactions/endpoints.ts';
 import { List, OrElse, type Route, route } from '../route.ts';
 
 const owned = ['unauthorized', 'bots_not_allowed', 'not_owner', 'not_found', 'rate_limited'] as const;

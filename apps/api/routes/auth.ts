@@ -1,7 +1,7 @@
 import { LoginCode, LoginCodeInput, LoginCodePreview, LoginInput, Me, RegisterInput, Session } from '../../../lib/contract/user.ts';
-import { login, meOf, register } from '../../../lib/domain/accounts.ts';
-import { logInByCode, makeLoginCode, previewLoginCode } from '../../../lib/domain/login-codes.ts';
-import { endSession } from '../../../lib/domain/sessions.ts';
+import { login, meOf, register } from '../../../lib/domain/accounts/accounts.ts';
+import { logInByCode, makeLoginCode, previewLoginCode } from '../../../lib/domain/accounts/login-codes.ts';
+import { endSession } from '../../../lib/domain/accounts/sessions.ts';
 import { type Route, route } from '../route.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { Ban, BanInput, BanPage } from '../../../lib/contract/server.ts';
-import { banMember, liftBan, listBans } from '../../../lib/domain/bans.ts';
+import { banMember, liftBan, listBans } from '../../../lib/domain/members/bans.ts';
 import { List, type Route, route } from '../route.ts';
 
 /** The routes of bans (docs/behavior/servers.md#bans). */

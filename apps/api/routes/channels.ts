@@ -1,6 +1,6 @@
 import { Channel, ChannelInput, ChannelPatch, OverwriteInput } from '../../../lib/contract/channel.ts';
-import { createChannel, deleteChannel, getChannel, updateChannel } from '../../../lib/domain/channels.ts';
-import { deleteOverwrite, setOverwrite } from '../../../lib/domain/overwrites.ts';
+import { createChannel, deleteChannel, getChannel, updateChannel } from '../../../lib/domain/channels/channels.ts';
+import { deleteOverwrite, setOverwrite } from '../../../lib/domain/channels/overwrites.ts';
 import { type Route, route } from '../route.ts';
 
 const changing = ['unauthorized', 'missing_permission', 'not_found', 'rate_limited'] as const;

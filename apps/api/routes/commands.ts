@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import { Command, CommandsInput, InvokeInput, PickerCommand } from '../../../lib/contract/command.ts';
 import { Invoked } from '../../../lib/contract/interaction.ts';
-import { pickCommands } from '../../../lib/domain/command-picker.ts';
-import { listCommands, removeCommand, replaceCommands } from '../../../lib/domain/commands.ts';
-import { useCommand } from '../../../lib/domain/interactions.ts';
+import { pickCommands } from '../../../lib/domain/applications/command-picker.ts';
+import { listCommands, removeCommand, replaceCommands } from '../../../lib/domain/applications/commands.ts';
+import { useCommand } from '../../../lib/domain/interactions/interactions.ts';
 import { List, type Route, route } from '../route.ts';
 
 const managing = ['unauthorized', 'not_owner', 'not_found', 'rate_limited', 'unavailable'] as const;

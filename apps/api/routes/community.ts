@@ -1,6 +1,6 @@
 import { CommunityInput, CommunitySettings, DiscoveryInput } from '../../../lib/contract/community.ts';
-import { getCommunity, setCommunity } from '../../../lib/domain/community.ts';
-import { setDiscovery } from '../../../lib/domain/discovery.ts';
+import { getCommunity, setCommunity } from '../../../lib/domain/community/community.ts';
+import { setDiscovery } from '../../../lib/domain/community/discovery.ts';
 import { type Route, route } from '../route.ts';
 
 /** The routes of a server's Community and Discovery settings (docs/behavior/community.md#settings). */

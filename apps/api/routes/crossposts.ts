@@ -1,8 +1,8 @@
 import { Follower, FollowInput } from '../../../lib/contract/follower.ts';
 import { Message } from '../../../lib/contract/message.ts';
-import { crosspostMessage } from '../../../lib/domain/crossposts.ts';
-import { followChannel, listFollowers, unfollowChannel } from '../../../lib/domain/followers.ts';
-import { serverOfChannel } from '../../../lib/domain/managing.ts';
+import { serverOfChannel } from '../../../lib/domain/members/managing.ts';
+import { crosspostMessage } from '../../../lib/domain/messages/crossposts.ts';
+import { followChannel, listFollowers, unfollowChannel } from '../../../lib/domain/messages/followers.ts';
 import { List, OrElse, type Route, route } from '../route.ts';
 
 /** The routes of crossposts (docs/behavior/community.md#crossposts) and followers (docs/behavior/community.md#followers). */

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { DeliveryAccepted, WebhookDeliveryPage } from '../../../lib/contract/delivery.ts';
-import { type Arrival, acceptDelivery, listWebhookDeliveries } from '../../../lib/domain/deliveries.ts';
-import { webhookByToken } from '../../../lib/domain/webhooks.ts';
+import { type Arrival, acceptDelivery, listWebhookDeliveries } from '../../../lib/domain/webhooks/deliveries.ts';
+import { webhookByToken } from '../../../lib/domain/webhooks/webhooks.ts';
 import { OrElse, type Route, route } from '../route.ts';
 
 /** The routes of deliveries of code hosts (docs/behavior/webhooks.md#code-hosts) and their log (docs/behavior/webhooks.md#delivery-log). */

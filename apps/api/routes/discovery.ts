@@ -1,7 +1,7 @@
 import { DirectoryPage, DirectoryQuery, DiscoveryPage, DiscoveryQuery } from '../../../lib/contract/discovery.ts';
 import { Server } from '../../../lib/contract/server.ts';
-import { listDirectory } from '../../../lib/domain/app-directory.ts';
-import { joinByDiscovery, listDiscovery } from '../../../lib/domain/discovery.ts';
+import { listDirectory } from '../../../lib/domain/applications/app-directory.ts';
+import { joinByDiscovery, listDiscovery } from '../../../lib/domain/community/discovery.ts';
 import { type Route, route } from '../route.ts';
 
 /** The routes of Discovery (docs/behavior/community.md#server-list) and the App Directory (docs/behavior/community.md#app-directory). */

@@ -1,5 +1,5 @@
 import { DmChannel, DmInput } from '../../../lib/contract/dm.ts';
-import { listDms, openDm } from '../../../lib/domain/dms.ts';
+import { listDms, openDm } from '../../../lib/domain/channels/dms.ts';
 import { List, OrElse, type Route, route } from '../route.ts';
 
 /** The routes of direct messages (docs/behavior/accounts.md#direct-messages). */

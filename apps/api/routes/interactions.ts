@@ -1,8 +1,13 @@
 import { InteractionView } from '../../../lib/contract/interaction.ts';
 import { CallbackInput, FollowupInput, Message, MessageEdit } from '../../../lib/contract/message.ts';
-import { answerInteraction, checkInteractionKey, followUp, type InteractionKey } from '../../../lib/domain/interaction-answers.ts';
-import { deleteOriginal, editOriginal } from '../../../lib/domain/interaction-originals.ts';
-import { viewInteraction } from '../../../lib/domain/interactions.ts';
+import {
+  answerInteraction,
+  checkInteractionKey,
+  followUp,
+  type InteractionKey,
+} from '../../../lib/domain/interactions/interaction-answers.ts';
+import { deleteOriginal, editOriginal } from '../../../lib/domain/interactions/interaction-originals.ts';
+import { viewInteraction } from '../../../lib/domain/interactions/interactions.ts';
 import type { ApiPlatform } from '../../../lib/store/platform.ts';
 import { OrElse, type Route, route } from '../route.ts';
 

@@ -1,6 +1,6 @@
 import { Invite, InviteInput, InvitePreview, Server } from '../../../lib/contract/server.ts';
-import { createInvite, deleteInvite, joinByInvite, listInvites, previewInvite } from '../../../lib/domain/invites.ts';
-import { serverOfInvite } from '../../../lib/domain/managing.ts';
+import { createInvite, deleteInvite, joinByInvite, listInvites, previewInvite } from '../../../lib/domain/members/invites.ts';
+import { serverOfInvite } from '../../../lib/domain/members/managing.ts';
 import { List, type Route, route } from '../route.ts';
 
 /** The routes of invites (docs/behavior/servers.md#invites). */

@@ -1,8 +1,8 @@
 import { AuditPage, Member, MemberPage } from '../../../lib/contract/server.ts';
 import { BackPage } from '../../../lib/contract/shared.ts';
-import { listAudit } from '../../../lib/domain/audit.ts';
-import { listMembers } from '../../../lib/domain/member-pages.ts';
-import { getMember, kickMember, leaveServer, setMemberRole } from '../../../lib/domain/members.ts';
+import { listMembers } from '../../../lib/domain/members/member-pages.ts';
+import { getMember, kickMember, leaveServer, setMemberRole } from '../../../lib/domain/members/members.ts';
+import { listAudit } from '../../../lib/domain/servers/audit.ts';
 import { List, Prepared, type Route, route } from '../route.ts';
 
 const changing = ['invalid_request', 'unauthorized', 'missing_permission', 'role_hierarchy', 'not_found', 'rate_limited'] as const;

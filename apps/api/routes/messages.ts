@@ -1,7 +1,7 @@
 import { Message, MessageEdit, MessageInput } from '../../../lib/contract/message.ts';
 import { MessagePage } from '../../../lib/contract/shared.ts';
-import { listMessages } from '../../../lib/domain/message-pages.ts';
-import { admitPost, deleteMessage, editMessage, getMessage, postMessage } from '../../../lib/domain/messages.ts';
+import { listMessages } from '../../../lib/domain/messages/message-pages.ts';
+import { admitPost, deleteMessage, editMessage, getMessage, postMessage } from '../../../lib/domain/messages/messages.ts';
 import { List, type Route, route } from '../route.ts';
 
 /** The routes of messages (docs/behavior/messages.md#posting). */

@@ -1,6 +1,6 @@
 import { Picture } from '../../../lib/contract/shared.ts';
-import { ownApplication } from '../../../lib/domain/applications-owned.ts';
-import type { ReceivedFile } from '../../../lib/domain/attachments.ts';
+import { ownApplication } from '../../../lib/domain/applications/applications-owned.ts';
+import type { ReceivedFile } from '../../../lib/domain/files/attachments.ts';
 import {
   admitServerIcon,
   clearApplicationIcon,
@@ -9,7 +9,7 @@ import {
   setApplicationIcon,
   setAvatar,
   setServerIcon,
-} from '../../../lib/domain/pictures.ts';
+} from '../../../lib/domain/files/pictures.ts';
 import { type Route, route } from '../route.ts';
 
 const sent = (files: readonly ReceivedFile[]): ReceivedFile => files[0] as ReceivedFile;

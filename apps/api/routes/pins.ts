@@ -1,5 +1,5 @@
 import { Message } from '../../../lib/contract/message.ts';
-import { listPins, pinMessage, unpinMessage } from '../../../lib/domain/pins.ts';
+import { listPins, pinMessage, unpinMessage } from '../../../lib/domain/messages/pins.ts';
 import { List, type Route, route } from '../route.ts';
 
 /** The routes of pins (docs/behavior/messages.md#pins). */

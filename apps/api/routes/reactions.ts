@@ -1,5 +1,5 @@
 import { UserFace } from '../../../lib/contract/user.ts';
-import { addReaction, listReactors, removeReaction } from '../../../lib/domain/reactions.ts';
+import { addReaction, listReactors, removeReaction } from '../../../lib/domain/messages/reactions.ts';
 import { List, type Route, route } from '../route.ts';
 
 /** The routes of reactions (docs/behavior/messages.md#reactions). `{emoji}` is a URL-encoded emoji, or a custom one as `name:id`; a malformed one is 400. */

@@ -1,5 +1,5 @@
 import { ReadInput, ReadState } from '../../../lib/contract/read.ts';
-import { listReads, markRead } from '../../../lib/domain/reads.ts';
+import { listReads, markRead } from '../../../lib/domain/channels/reads.ts';
 import { List, type Route, route } from '../route.ts';
 
 /** The routes of read marks (docs/behavior/messages.md#read-marks). */

@@ -1,5 +1,5 @@
 import { Server, ServerInput, ServerPage, ServerPatch, ServerSummary } from '../../../lib/contract/server.ts';
-import { createServer, deleteServer, getServer, listServers, updateServer } from '../../../lib/domain/servers.ts';
+import { createServer, deleteServer, getServer, listServers, updateServer } from '../../../lib/domain/servers/servers.ts';
 import { List, type Route, route } from '../route.ts';
 
 /** The routes of servers (docs/behavior/servers.md#server-routes). */

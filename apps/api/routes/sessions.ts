@@ -1,6 +1,6 @@
 import { refuse } from '../../../lib/base/errors.ts';
 import { OwnSession, PasswordInput } from '../../../lib/contract/user.ts';
-import { changePassword, endOtherSessions, endSession, listSessions } from '../../../lib/domain/sessions.ts';
+import { changePassword, endOtherSessions, endSession, listSessions } from '../../../lib/domain/accounts/sessions.ts';
 import { List, type Route, route } from '../route.ts';
 
 /** The routes of a person's sessions and password. */

@@ -1,5 +1,5 @@
 import { Sync, SyncPage } from '../../../lib/contract/sync.ts';
-import { getSync } from '../../../lib/domain/sync.ts';
+import { getSync } from '../../../lib/domain/accounts/sync.ts';
 import { type Route, route } from '../route.ts';
 
 /** The route that a client calls when it starts, or when it could not resume its session (docs/delivery.md#sync). */

@@ -1,5 +1,5 @@
 import { Channel, ThreadInput } from '../../../lib/contract/channel.ts';
-import { createThread, listThreads } from '../../../lib/domain/threads.ts';
+import { createThread, listThreads } from '../../../lib/domain/channels/threads.ts';
 import { List, type Route, route } from '../route.ts';
 
 const path = '/api/channels/{channelId}/threads';

@@ -1,4 +1,4 @@
-import { startTyping } from '../../../lib/domain/typing.ts';
+import { startTyping } from '../../../lib/domain/channels/typing.ts';
 import { type Route, route } from '../route.ts';
 
 /** The route of the typing indicator (docs/behavior/messages.md#typing). */

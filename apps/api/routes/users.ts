@@ -1,7 +1,7 @@
 import { Me, MeInFull, MePatch, PresencePatch, Profile, ProfileQuery } from '../../../lib/contract/user.ts';
-import { updateMe } from '../../../lib/domain/accounts.ts';
-import { setPresence } from '../../../lib/domain/presence.ts';
-import { getProfile } from '../../../lib/domain/profiles.ts';
+import { updateMe } from '../../../lib/domain/accounts/accounts.ts';
+import { setPresence } from '../../../lib/domain/accounts/presence.ts';
+import { getProfile } from '../../../lib/domain/accounts/profiles.ts';
 import { type Route, route } from '../route.ts';
 
 /** The routes of profiles (docs/behavior/accounts.md#profiles), and of the caller's own profile and presence (docs/behavior/accounts.md#own-profile). */

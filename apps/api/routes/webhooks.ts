@@ -1,7 +1,7 @@
 import { Message } from '../../../lib/contract/message.ts';
 import { NewWebhook, Webhook, WebhookInput, WebhookPatch, WebhookPost } from '../../../lib/contract/webhook.ts';
-import { serverOfWebhook } from '../../../lib/domain/managing.ts';
-import { postByWebhook } from '../../../lib/domain/webhook-posts.ts';
+import { serverOfWebhook } from '../../../lib/domain/members/managing.ts';
+import { postByWebhook } from '../../../lib/domain/webhooks/webhook-posts.ts';
 import {
   createWebhook,
   deleteWebhook,
@@ -10,7 +10,7 @@ import {
   renameWebhook,
   resetWebhookToken,
   webhookByToken,
-} from '../../../lib/domain/webhooks.ts';
+} from '../../../lib/domain/webhooks/webhooks.ts';
 import { List, type Route, route } from '../route.ts';
 
 /** The routes of webhooks (docs/behavior/webhooks.md#managing-webhooks). A webhook's URL is the only credential for posting with it. */

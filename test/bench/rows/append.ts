@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { forEachAtOnce } from '../../../lib/base/at-once.ts';
 import { createLog } from '../../../lib/base/log.ts';
-import { serverPlace } from '../../../lib/store/log/keys.ts';
-import type { LogReader } from '../../../lib/store/log/reader.ts';
 import { type GatewayPlatform, openGatewayPlatform, openWorkerPlatform } from '../../../lib/store/platform.ts';
+import { serverPlace } from '../../../lib/store/redis/log/keys.ts';
+import type { LogReader } from '../../../lib/store/redis/log/reader.ts';
 import { figure, multipleRow, type Row } from '../report.ts';
 import { type Bench, openSetting } from '../setting.ts';
 

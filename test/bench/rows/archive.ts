@@ -1,6 +1,6 @@
 import mongoose, { type Connection } from 'mongoose';
-import { archiveThreads } from '../../../lib/domain/thread-activity.ts';
-import type { ChannelDoc } from '../../../lib/store/models/server.ts';
+import { archiveThreads } from '../../../lib/domain/channels/thread-activity.ts';
+import type { ChannelDoc } from '../../../lib/store/mongo/models/server.ts';
 import { makeWorld, type World } from '../../harness/world.ts';
 import { aboveRow, type Row, shareRow } from '../report.ts';
 import { type Bench, openSetting, type Setting } from '../setting.ts';

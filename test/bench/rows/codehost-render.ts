@@ -1,4 +1,4 @@
-import { readDelivery, renderDelivery } from '../../../lib/domain/codehost/index.ts';
+import { readDelivery, renderDelivery } from '../../../lib/domain/webhooks/codehost/index.ts';
 import { samples } from '../../codehost/samples.ts';
 import { type Row, shareRow } from '../report.ts';
 import type { Bench } from '../setting.ts';

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
-import { imageLink } from '../../../lib/domain/image-links.ts';
+import { imageLink } from '../../../lib/domain/files/image-links.ts';
 import { page, sendPage } from '../../harness/previews.ts';
 import { type Peer, startPeer, startSite } from '../../harness/site.ts';
 import { makeWorld, type World } from '../../harness/world.ts';

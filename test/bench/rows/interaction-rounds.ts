@@ -1,5 +1,5 @@
 import { Agent, request } from 'node:http';
-import { trusted } from '../../../lib/store/database.ts';
+import { trusted } from '../../../lib/store/mongo/database.ts';
 import type { EndpointsReport } from '../bare/endpoints.ts';
 import type { BareInteractions, BareInteractionsAsk } from '../bare/interactions.ts';
 import { percentile } from '../report.ts';

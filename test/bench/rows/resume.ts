@@ -1,7 +1,7 @@
 import { WebSocket } from 'ws';
 import { createLog } from '../../../lib/base/log.ts';
-import { serverPlace } from '../../../lib/store/log/keys.ts';
 import { openGatewayPlatform, openWorkerPlatform } from '../../../lib/store/platform.ts';
+import { serverPlace } from '../../../lib/store/redis/log/keys.ts';
 import { makeServers, makeWorld, type World } from '../../harness/world.ts';
 import { multipleRow, type Row } from '../report.ts';
 import { type Bench, openSetting } from '../setting.ts';

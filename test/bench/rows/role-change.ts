@@ -1,5 +1,5 @@
 import { permissionBits } from '../../../lib/base/permissions.ts';
-import { newToken } from '../../../lib/domain/credentials.ts';
+import { newToken } from '../../../lib/domain/accounts/credentials.ts';
 import { makeWorld, type World } from '../../harness/world.ts';
 import { aboveRow, figure, type Row } from '../report.ts';
 import { type Bench, openSetting, openSide, type Setting } from '../setting.ts';

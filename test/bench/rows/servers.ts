@@ -1,5 +1,5 @@
 import { permissionBits } from '../../../lib/base/permissions.ts';
-import type { RoleDoc } from '../../../lib/store/models/server.ts';
+import type { RoleDoc } from '../../../lib/store/mongo/models/server.ts';
 import { fillServer, makeWorld, type World } from '../../harness/world.ts';
 import { readRow } from '../reads.ts';
 import type { Row } from '../report.ts';

@@ -1,0 +1,96 @@
+import { timingSafeEqual } from 'node:crypto';
+import { readById } from '../../store/mongo/batched-reads.ts';
+import type { AccountDoc, TokenDoc } from '../../store/mongo/models/account.ts';
+import type { Platform } from '../../store/platform.ts';
+import { newSecret, sha256 } from '../../store/seal.ts';
+import type { Actor } from '../members/access.ts';
+
+/** How long a person's session lasts, in milliseconds: 90 days. */
+export const sessionLifeMs = 90 * 24 * 3_600_000;
+
+/** Makes a token, `<id>.<32 random bytes>`, and its hash. Only the hash is stored (docs/behavior/requests.md#secrets). */
+export function newToken(id: string): { token: string; hash: string } {
+  const token = `${id}.${newSecret()}`;
+  return { token, hash: sha256(token) };
+}
+
+/** A checked credential, with its account and the access version of the account at the time of the check. */
+export interface Credential {
+  readonly version: string | null;
+  readonly token: TokenDoc;
+  readonly account: AccountDoc;
+}
+
+const tokenPattern = /^([0-9]{19})\.[A-Za-z0-9_-]{43}$/;
+
+function matches(token: string, stored: TokenDoc, now: number): boolean {
+  const fresh = stored.expiresAt === null || stored.expiresAt.getTime() > now;
+  return timingSafeEqual(Buffer.from(sha256(token), 'hex'), Buffer.from(stored.hash, 'hex')) && fresh;
+}
+
+/** The id that a token begins with; null when it is malformed. */
+export const tokenIdOf = (token: string): string | null => tokenPattern.exec(token)?.[1] ?? null;
+
+/**
+ * Checks a token under the access version of its account. Returns null for an unknown, malformed, expired or wrong token, without saying which. `versionOf` is
+ * called only after the secret matched; it returns null while Redis is unavailable, and then nothing is cached. `beforeRead` is called before the database is
+ * read, which happens if the cache does not confirm the token; it may throw.
+ */
+export async function checkToken(
+  platform: Platform,
+  token: string,
+  versionOf: (accountId: string) => Promise<string | null>,
+  beforeRead: () => void = () => undefined,
+): Promise<Credential | null> {
+  const id = tokenIdOf(token);
+  if (!id) return null;
+  const key = `token:${id}`;
+  const cached = platform.cache.get(key) as Credential | undefined;
+  const isCached = cached !== undefined && matches(token, cached.token, platform.now());
+  if (isCached && cached.version !== null && cached.version === (await versionOf(cached.account._id))) return cached;
+  beforeRead();
+  // A token that differs from the cached one may be newer, so the database decides.
+  const credential = await readCredential(platform, id, token, versionOf);
+  if (credential === null && isCached) platform.cache.delete(key);
+  else if (credential !== null && credential.version !== null && platform.redisUp()) platform.cache.set(key, credential);
+  return credential;
+}
+
+async function readCredential(
+  platform: Platform,
+  id: string,
+  token: string,
+  versionOf: (accountId: string) => Promise<string | null>,
+): Promise<Credential | null> {
+  const first = await readById(platform.db.tokens, id);
+  if (!first || !matches(token, first, platform.now())) return null;
+  const version = await versionOf(first.accountId);
+  // Read again under the version: the token may have been reset in between.
+  const [stored, account] = await Promise.all([readById(platform.db.tokens, id), readById(platform.db.accounts, first.accountId)]);
+  if (!stored || !account || !matches(token, stored, platform.now())) return null;
+  return { version, token: stored, account };
+}
+
+/** Reads the current access version of one id. */
+const versionNow =
+  (platform: Platform) =>
+  async (id: string): Promise<string | null> =>
+    (await platform.versions.read([id]))?.[0] ?? null;
+
+/** Checks `token` and returns its credential, or null if it is not valid. For the gateway, which has no preflight. */
+export const credentialOf = (platform: Platform, token: string): Promise<Credential | null> =>
+  checkToken(platform, token, versionNow(platform));
+
+/** Makes an actor for `account`. Its versions come from `known`, or are read when they are needed. */
+export function actorOf(platform: Platform, account: AccountDoc, known: ReadonlyMap<string, string | null>): Actor {
+  return {
+    account,
+    id: account._id,
+    bot: account.kind === 'bot',
+    version: known.get(account._id) ?? null,
+    versionOf: async (serverId) => {
+      const version = known.get(serverId);
+      return version === undefined ? versionNow(platform)(serverId) : version;
+    },
+  };
+}

@@ -1,0 +1,95 @@
+import { groupBy } from '../../base/group-by.ts';
+import { limits } from '../../base/limits.ts';
+import { holds, permissionsOf } from '../../base/permissions.ts';
+import { trusted } from '../../store/mongo/database.ts';
+import type { ChannelDoc, MemberDoc, ServerDoc } from '../../store/mongo/models/server.ts';
+import type { Platform } from '../../store/platform.ts';
+
+/** A server that an account is in. */
+export interface JoinedServer {
+  server: ServerDoc;
+  member: MemberDoc;
+  /** The channels that the account can view, by position, without threads. */
+  channels: ChannelDoc[];
+}
+
+/**
+ * A page of the servers that an account is in: those after the id `after`, at most `servers` of them, with at most `channels` channels in total. 0 means no
+ * limit.
+ */
+export interface JoinedPage {
+  after: string;
+  servers: number;
+  channels: number;
+}
+
+/** The servers of a page, and the id to continue after; null on the last page. */
+export interface Joined<S extends JoinedServer = JoinedServer> {
+  joined: S[];
+  next: string | null;
+}
+
+const oneMore = (limit: number): number => (limit === 0 ? 0 : limit + 1);
+
+/**
+ * The servers that an account is in, oldest first, in three queries. A page ends before the server whose channels would exceed the limit, so that limit must be
+ * at least `channelsPerServer`.
+ */
+export async function joinedServers(platform: Platform, userId: string, page: JoinedPage): Promise<Joined> {
+  const { members, servers, channels } = platform.db;
+  const found = await members
+    .find({ userId, serverId: trusted({ $gt: page.after }) })
+    .sort({ userId: 1, serverId: 1 })
+    .limit(oneMore(page.servers))
+    .lean();
+  const memberships = page.servers === 0 ? found : found.slice(0, page.servers);
+  const ids = memberships.map(({ serverId }) => serverId);
+  const [theirs, inThem] = await Promise.all([
+    servers.find({ _id: trusted({ $in: ids }) }).lean(),
+    channels
+      .find({ serverId: trusted({ $in: ids }), position: trusted({ $gte: 0 }) })
+      .sort({ serverId: 1, position: 1 })
+      .limit(oneMore(page.channels))
+      .lean(),
+  ]);
+  const cut = page.channels > 0 && inThem.length > page.channels ? ids.indexOf(inThem.at(-1)?.serverId ?? '') : ids.length;
+  const serverOf = new Map(theirs.map((server) => [server._id, server]));
+  const channelsOf = groupBy(inThem, ({ serverId }) => serverId);
+  const joined = memberships.slice(0, cut).flatMap((member) => {
+    const server = serverOf.get(member.serverId);
+    if (!server) return [];
+    const visible = (channelsOf.get(server._id) ?? []).filter(({ overwrites }) =>
+      holds(permissionsOf(server, member, overwrites), 'View Channel'),
+    );
+    return [{ server, member, channels: visible }];
+  });
+  return { joined, next: cut < ids.length || found.length > ids.length ? (ids[cut - 1] ?? null) : null };
+}
+
+/** A server that an account is in, with the active (not archived) threads of its visible channels: at most 1,000, latest activity first. */
+export interface FullServer extends JoinedServer {
+  threads: ChannelDoc[];
+}
+
+/**
+ * Adds the threads to the servers of a page, in one query. If they are more than 1,000 in total, the page ends before the server that exceeds this, or after it
+ * if that server alone has 1,000.
+ */
+export async function withThreads({ db }: Platform, { joined, next }: Joined): Promise<Joined<FullServer>> {
+  const most = limits.threadsListed;
+  const found = await db.channels
+    .find({
+      serverId: trusted({ $in: joined.map(({ server }) => server._id) }),
+      archiveAt: trusted({ $exists: true }),
+      parentId: trusted({ $in: joined.flatMap(({ channels }) => channels.map(({ _id }) => _id)) }),
+    })
+    .sort({ serverId: 1, lastActivityAt: -1, _id: -1 })
+    .limit(most + 1)
+    .lean();
+  const threadsOf = groupBy(found, ({ serverId }) => serverId);
+  const full = joined.map((one) => ({ ...one, threads: (threadsOf.get(one.server._id) ?? []).slice(0, most) }));
+  if (found.length <= most) return { joined: full, next };
+  const last = full.findIndex(({ server }) => server._id === found.at(-1)?.serverId);
+  const cut = full[last]?.threads.length === most ? last + 1 : last;
+  return { joined: full.slice(0, cut), next: cut === full.length ? next : (full[cut - 1]?.server._id ?? null) };
+}

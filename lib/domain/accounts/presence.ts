@@ -1,0 +1,61 @@
+import { refuse } from '../../base/errors.ts';
+import type { Me, PresencePatch, SeenStatus } from '../../contract/user.ts';
+import { trusted } from '../../store/mongo/database.ts';
+import type { AccountDoc } from '../../store/mongo/models/account.ts';
+import { pairOf } from '../../store/mongo/models/dm.ts';
+import type { ApiPlatform, Platform } from '../../store/platform.ts';
+import type { Actor } from '../members/access.ts';
+import { meOf } from './accounts.ts';
+
+/** Which of the accounts are connected now, read in one call; none while Redis is unavailable (docs/behavior/accounts.md#presence). */
+export async function connectedOf(platform: Platform, ids: readonly string[]): Promise<Set<string>> {
+  try {
+    const live = await platform.connected(ids);
+    return new Set(ids.filter((_, at) => live[at]));
+  } catch {
+    return new Set();
+  }
+}
+
+/** An account's status as others see it: offline unless connected, and offline if invisible (docs/behavior/accounts.md#presence). */
+export const seenStatusOf = ({ status }: AccountDoc, connected: boolean): SeenStatus =>
+  connected && status !== 'invisible' ? status : 'offline';
+
+/**
+ * The accounts among `ids` whose presence `accountId` may see: those in one of the servers `serverIds`, and those that have a DM with it. `accountId` must be
+ * in all of `serverIds`. Two queries at most.
+ */
+export async function presencesVisibleTo(
+  { db }: Platform,
+  accountId: string,
+  serverIds: readonly string[],
+  ids: readonly string[],
+): Promise<Set<string>> {
+  const members = { userId: trusted({ $in: [...ids] }), serverId: trusted({ $in: [...serverIds] }) };
+  const found = serverIds.length > 0 ? await db.members.distinct('userId', members) : [];
+  const visible = new Set<string>(found);
+  const others = ids.filter((id) => !visible.has(id));
+  if (others.length === 0) return visible;
+  const pairs = others.map((id) => pairOf([accountId, id]));
+  const dms = await db.dms.find({ pair: trusted({ $in: pairs }) }, { _id: 0, userIds: 1 }).lean();
+  for (const { userIds } of dms) for (const id of userIds) if (id !== accountId) visible.add(id);
+  return visible;
+}
+
+/**
+ * Sets the status that others see while the account is connected, and its custom status (docs/behavior/accounts.md#presence). Missing fields stay; null and ""
+ * clear the custom status. Both survive restarts. Others get the change within about a second. Returns the own account. Refuses `unavailable` while Redis is
+ * unavailable: the change is stored then, but only published when it is sent again.
+ */
+export async function setPresence(platform: ApiPlatform, actor: Actor, { status, customStatus }: PresencePatch): Promise<Me> {
+  const set = {
+    ...(status === undefined ? {} : { status }),
+    ...(customStatus === undefined ? {} : { customStatus: customStatus || null }),
+  };
+  const account = await platform.versions.changing({ accounts: [actor.id] }, () =>
+    platform.db.accounts.findOneAndUpdate({ _id: actor.id }, { $set: set }, { returnDocument: 'after' }).lean(),
+  );
+  if (!account) return refuse('unauthorized', { hint: 'This account no longer exists' });
+  await platform.presenceChanged(actor.id, set.customStatus !== undefined).catch(() => refuse('unavailable'));
+  return meOf(account);
+}

@@ -1,0 +1,135 @@
+import { refuse, refuseField } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
+import type { OwnSession, PasswordInput } from '../../contract/user.ts';
+import { trusted } from '../../store/mongo/database.ts';
+import { insertInSlot } from '../../store/mongo/insert.ts';
+import type { AccountDoc, TokenDoc } from '../../store/mongo/models/account.ts';
+import type { Platform } from '../../store/platform.ts';
+import type { Actor } from '../members/access.ts';
+import { newToken, sessionLifeMs } from './credentials.ts';
+import { deviceNameOf } from './device-name.ts';
+import { hashPassword, isPassword, takeHashTurn } from './passwords.ts';
+
+/** The sender of a request: the address that rate limits count, and the `User-Agent` header. */
+export interface Client {
+  address: string;
+  userAgent: string;
+}
+
+/** How often to try to make room for a session. Concurrent logins may take the room. */
+const triesMax = 20;
+
+/** Runs `write`, which deletes sessions of an account, so that every node notices at once. */
+const ending = <T>(platform: Platform, accountId: string, write: () => Promise<T>): Promise<T> =>
+  platform.versions.changing({ accounts: [accountId], credentials: true }, write);
+
+/** Ends the session of an account that was unused for longest. */
+const endOldest = (platform: Platform, accountId: string): Promise<unknown> =>
+  ending(platform, accountId, () =>
+    platform.db.tokens
+      .findOneAndDelete({ accountId, kind: 'session', slot: trusted({ $gte: 0 }) })
+      .sort({ lastUsedAt: 1 })
+      .lean(),
+  );
+
+/**
+ * Creates a session of a person and returns its token, which is valid for 90 days. A person has at most 50 sessions: a new one ends the one that was unused for
+ * longest. Refuses `unauthorized` when the password was changed since `account` was read, because such a change ends all sessions.
+ */
+export async function createSession(platform: Platform, account: AccountDoc, { address, userAgent }: Client): Promise<string> {
+  const { tokens, accounts } = platform.db;
+  const createdAt = new Date(platform.now());
+  const mine = { accountId: account._id };
+  const _id = platform.ids.next();
+  const { token, hash } = newToken(_id);
+  const fresh = {
+    _id,
+    ...mine,
+    kind: 'session' as const,
+    hash,
+    createdAt,
+    expiresAt: new Date(createdAt.getTime() + sessionLifeMs),
+    lastUsedAt: createdAt,
+    address,
+    device: deviceNameOf(userAgent),
+  };
+  for (let tries = 1; (await insertInSlot<TokenDoc>(tokens, mine, limits.sessionsPerPerson, fresh)).end === 'full'; tries++) {
+    if (tries === triesMax) refuse('unavailable', undefined, { retryAfter: 1 });
+    await endOldest(platform, account._id);
+  }
+  const now = await accounts.findOne({ _id: account._id }, { passwordHash: 1 }).lean();
+  if (now?.passwordHash === account.passwordHash) return token;
+  await ending(platform, account._id, () => tokens.deleteOne({ _id }));
+  return refuse('unauthorized', { hint: 'The password was changed a moment ago. Use the new password' });
+}
+
+/** Records the use of a session, at most every five minutes. Does not wait for the write and never fails. */
+export function noteSessionUse(platform: Platform, token: TokenDoc, address: string): void {
+  const now = platform.now();
+  const before = new Date(now - limits.sessionUseNotedMs);
+  if (token.kind !== 'session' || (token.lastUsedAt ?? token.createdAt) > before) return;
+  token.lastUsedAt = new Date(now); // the cached document, so that the next request does not write again
+  const stale = { _id: token._id, $or: [{ lastUsedAt: trusted({ $lte: before }) }, { lastUsedAt: trusted({ $exists: false }) }] };
+  platform.db.tokens
+    .updateOne(stale, { $set: { lastUsedAt: token.lastUsedAt, address } })
+    .exec()
+    .catch((error: unknown) => platform.log.debug({ err: error }, 'could not note the use of a session'));
+}
+
+/** The caller's sessions that have not ended, last used first. `tokenId` is the session of this request. */
+export async function listSessions(platform: Platform, actor: Actor, tokenId: string | null): Promise<OwnSession[]> {
+  const found = await platform.db.tokens
+    .find({ accountId: actor.id, kind: 'session', expiresAt: trusted({ $gt: new Date(platform.now()) }) })
+    .sort({ lastUsedAt: -1, _id: -1 })
+    .limit(limits.sessionsPerPerson)
+    .lean();
+  return found.map(({ _id, createdAt, lastUsedAt = createdAt, device = 'Unknown device', address = null }) => ({
+    id: _id,
+    createdAt: createdAt.toISOString(),
+    lastUsedAt: lastUsedAt.toISOString(),
+    device,
+    address,
+    current: _id === tokenId,
+  }));
+}
+
+/** Ends one of the caller's sessions, on every node at once; false when the caller has no such session. */
+export async function endSession(platform: Platform, actor: Actor, tokenId: string): Promise<boolean> {
+  const one = { _id: tokenId, accountId: actor.id, kind: 'session' as const };
+  const { deletedCount } = await ending(platform, actor.id, () => platform.db.tokens.deleteOne(one));
+  return deletedCount > 0;
+}
+
+/** Deletes the other sessions of an account, and its login codes, which could open new ones. */
+async function deleteOthers({ db }: Platform, accountId: string, tokenId: string | null): Promise<void> {
+  await db.loginCodes.deleteMany({ accountId });
+  await db.tokens.deleteMany({ accountId, kind: 'session', ...(tokenId !== null && { _id: trusted({ $ne: tokenId }) }) });
+}
+
+/** Ends all of the caller's sessions but the one of `tokenId`, on every node at once, and deletes the caller's login codes. */
+export const endOtherSessions = (platform: Platform, actor: Actor, tokenId: string | null): Promise<void> =>
+  ending(platform, actor.id, () => deleteOthers(platform, actor.id, tokenId));
+
+/**
+ * Changes the caller's password and ends all other sessions, on every node at once. Refuses `invalid_request` for a wrong current password. Also refuses as
+ * `takeHashTurn`.
+ */
+export async function changePassword(
+  platform: Platform,
+  actor: Actor,
+  { currentPassword, newPassword }: PasswordInput,
+  tokenId: string | null,
+  { address }: Client,
+): Promise<void> {
+  const { accounts } = platform.db;
+  const wrong = (): never => refuseField('/currentPassword', 'This is not your current password.');
+  const [before, after] = await takeHashTurn(address, async () => {
+    const stored = (await accounts.findOne({ _id: actor.id }, { passwordHash: 1 }).lean())?.passwordHash ?? null;
+    return (await isPassword(stored, currentPassword)) ? [stored, await hashPassword(newPassword)] : wrong();
+  });
+  await ending(platform, actor.id, async () => {
+    const { matchedCount } = await accounts.updateOne({ _id: actor.id, passwordHash: before }, { $set: { passwordHash: after } });
+    if (matchedCount === 0) wrong();
+    await deleteOthers(platform, actor.id, tokenId);
+  });
+}

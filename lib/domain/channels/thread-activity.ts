@@ -1,0 +1,112 @@
+import { trusted } from '../../store/mongo/database.ts';
+import type { MessageDraft } from '../../store/mongo/models/message.ts';
+import { type ChannelDoc, dueThreadsIndex } from '../../store/mongo/models/server.ts';
+import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
+import { alsoOwes, eachOwes } from '../events/pending-events.ts';
+import { recountMarked } from '../servers/recounts.ts';
+
+const minuteMs = 60_000;
+
+/** When a thread that was last active at `at` is archived. */
+export const archiveAtOf = (at: Date, minutes: number): Date => new Date(at.getTime() + minutes * minuteMs);
+
+/** An update pipeline stage that computes a thread's `archiveAt` from its other fields. An archived thread has none. */
+export const clockStage = {
+  $set: {
+    archiveAt: { $cond: ['$archived', '$$REMOVE', { $add: ['$lastActivityAt', { $multiply: ['$autoArchiveMinutes', minuteMs] }] }] },
+  },
+} as const;
+
+/**
+ * The channel as it is now. A thread is read from the database, because cached access data do not have what posts change in it. Null when it was deleted
+ * meanwhile.
+ */
+export async function channelNow(platform: Platform, channel: ChannelDoc): Promise<ChannelDoc | null> {
+  if (channel.kind !== 'thread') return channel;
+  return platform.db.channels.findOne({ _id: channel._id }).lean();
+}
+
+/**
+ * Counts a message that is about to be stored, restarts its thread's clock and unarchives the thread, in one write (docs/behavior/messages.md#archiving). Only
+ * this and a PATCH with `archived: false` unarchive a thread. If the message is then not stored, the recount corrects the number.
+ */
+export async function wakeThread(platform: EnqueuePlatform, { channelId, serverId }: MessageDraft): Promise<void> {
+  const now = new Date(platform.now());
+  const { ob, obAt } = alsoOwes(platform, { name: 'CHANNEL_UPDATE' });
+  const woken = {
+    ob: { $cond: ['$archived', ob, { $ifNull: ['$ob', '$$REMOVE'] }] },
+    obAt: { $cond: ['$archived', obAt, { $ifNull: ['$obAt', '$$REMOVE'] }] },
+    archived: false,
+    lastActivityAt: now,
+    messageCount: { $add: ['$messageCount', 1] },
+    recountAt: now,
+  };
+  const before = await platform.db.channels.collection.findOneAndUpdate(
+    { _id: channelId as never, kind: 'thread' },
+    [{ $set: woken }, clockStage],
+    { projection: { archived: 1 } },
+  );
+  if (before?.archived && serverId !== null) platform.nudge('relay-server', { serverId });
+}
+
+/** Takes a removed message off its thread's count. */
+export async function uncountMessage(platform: Platform, threadId: string): Promise<void> {
+  const messageCount = { $max: [0, { $subtract: ['$messageCount', 1] }] };
+  await platform.db.channels.collection.updateOne({ _id: threadId as never, kind: 'thread' }, [
+    { $set: { messageCount, recountAt: new Date(platform.now()) } },
+  ]);
+}
+
+/**
+ * Requests a recount of a thread's messages once the thread is quiet. The relay does this when it acknowledges events of created and deleted messages. So the
+ * number is right in the end, even if a process died or was late between a message and its count.
+ */
+export async function askRecount(platform: Platform, threadId: string, options: object = {}): Promise<void> {
+  await platform.db.channels.collection.updateOne(
+    { _id: threadId as never, kind: 'thread' },
+    { $set: { recountAt: new Date(platform.now()) } },
+    options,
+  );
+}
+
+/** Recounts the messages of threads that were active and are quiet now. */
+export const recountThreads = (platform: Platform): Promise<void> =>
+  recountMarked(
+    platform,
+    platform.db.channels,
+    'messageCount',
+    async (channelId, maxTimeMS) =>
+      await platform.db.messages.countDocuments({ channelId, deleted: trusted({ $exists: false }) }, { maxTimeMS }),
+  );
+
+/** How many threads one write archives. It takes far less time than one operation may. */
+const archivedAtOnce = 1_000;
+
+/**
+ * Archives every thread whose `archiveAt` has passed, and returns how many. The write checks the time again, so a thread with a post at the same moment stays
+ * open, and concurrent sweeps archive each thread once.
+ */
+export async function archiveThreads(platform: EnqueuePlatform): Promise<number> {
+  const { collection } = platform.db.channels;
+  let from = new Date(0);
+  for (let archived = 0; ; ) {
+    const now = new Date(platform.now());
+    const due = { archiveAt: { $lte: now } };
+    // Starts where the last round ended: index entries that were removed stay until the database cleans up, and would be read again.
+    const found = await collection
+      .find({ archiveAt: { $gte: from, $lte: now } }, { projection: { serverId: 1, archiveAt: 1 } })
+      .sort({ archiveAt: 1 })
+      .limit(archivedAtOnce)
+      .hint(dueThreadsIndex)
+      .toArray();
+    if (found.length > 0) {
+      const owed = eachOwes(platform, { name: 'CHANNEL_UPDATE' });
+      const these = { _id: { $in: found.map(({ _id }) => _id) }, ...due };
+      const { modifiedCount } = await collection.updateMany(these, [{ $set: { archived: true, archiveAt: '$$REMOVE', ...owed } }]);
+      archived += modifiedCount;
+      for (const serverId of new Set(found.map((one) => String(one.serverId)))) platform.nudge('relay-server', { serverId });
+    }
+    if (found.length < archivedAtOnce) return archived;
+    from = found.at(-1)?.archiveAt as Date;
+  }
+}

@@ -1,0 +1,134 @@
+import { type FieldError, refuse, refuseField } from '../../base/errors.ts';
+import { failpoint } from '../../base/failpoint.ts';
+import { isId } from '../../base/ids.ts';
+import { limits } from '../../base/limits.ts';
+import type { CommandOption, InvokeInput } from '../../contract/command.ts';
+import type { InteractionView, Invoked, OptionValue } from '../../contract/interaction.ts';
+import type { ApplicationDoc } from '../../store/mongo/models/account.ts';
+import type { InteractionDoc } from '../../store/mongo/models/interaction.ts';
+import type { ApiPlatform } from '../../store/platform.ts';
+import { usableCommand } from '../applications/command-picker.ts';
+import { inPlace, type Place } from '../channels/channel-context.ts';
+import { type Actor, mayView, ownMember } from '../members/access.ts';
+import { finishAnswer } from './interaction-answers.ts';
+import { settleState } from './interaction-states.ts';
+import { parseOptions } from './option-parsing.ts';
+
+/** `referenceFault` for a DM, which has two users and no roles or channels. */
+function faultInDm({ dm }: Place, { type, value }: OptionValue): string | null {
+  if (type === 'user') return dm?.userIds.includes(String(value)) ? null : 'is not one of the two in this direct message';
+  return type === 'role' || type === 'channel' ? `cannot be a ${type} in a direct message` : null;
+}
+
+/**
+ * Why an option's user, role or channel cannot be used here; null if it can. The person must be able to view the channel
+ * (docs/behavior/interactions.md#option-types).
+ */
+async function referenceFault(place: Place, actor: Actor, option: OptionValue): Promise<string | null> {
+  const { access } = place;
+  if (!access) return faultInDm(place, option);
+  const { type, value } = option;
+  const id = String(value);
+  if (type === 'user') return (await access.member(id)) ? null : 'is not a member of this server';
+  if (type === 'role') return access.server.roles.some((role) => role.id === id) ? null : 'is not a role of this server';
+  if (type === 'channel') return (await mayView(access, actor.id, id)) ? null : 'is not a channel that you can see here';
+  return null;
+}
+
+/** Parses and checks the options of a use. Refuses with `invalid_options`, with an error for each wrong option. */
+async function readOptions(place: Place, actor: Actor, options: readonly CommandOption[], given: InvokeInput): Promise<OptionValue[]> {
+  if (given.text !== undefined && given.options !== undefined) refuseField('/options', 'cannot be sent together with text');
+  const { values, errors } = parseOptions(options, given);
+  const references = await Promise.all(
+    values.map(async (one): Promise<FieldError[]> => {
+      const message = await referenceFault(place, actor, one);
+      return message === null ? [] : [{ path: one.name, message }];
+    }),
+  );
+  const faults = [...errors, ...references.flat()];
+  if (faults[0]) refuse('invalid_options', { reason: `${faults[0].path} ${faults[0].message}` }, { errors: faults });
+  return values;
+}
+
+/**
+ * Refuses with `bot_offline` unless the bot has an endpoint or a connected session. Refuses with 503 `unavailable` while Redis is unavailable, and while 250
+ * uses wait for a worker, because one more would only expire (docs/guarantees.md#p11-bounded-resources).
+ */
+async function requireReachable(platform: ApiPlatform, { botId, interactionsEndpointUrl }: ApplicationDoc): Promise<void> {
+  const queue = interactionsEndpointUrl === null ? 'interactions' : 'endpoints';
+  const asked = Promise.all([platform.connected([botId]), platform.waiting(queue)]);
+  const [[connected], waiting] = await asked.catch(() => refuse('unavailable', undefined, { retryAfter: 1 }));
+  if (waiting >= limits.usesWaiting) refuse('unavailable', undefined, { retryAfter: 1 });
+  if (!connected && interactionsEndpointUrl === null) refuse('bot_offline');
+}
+
+/**
+ * Stores an interaction with its pending event. `createdAt` is set by the database's clock, so the write is a pipeline, and every value from outside is wrapped
+ * in `$literal` (docs/guarantees.md#literal-values). An existing interaction with the same id is not changed.
+ */
+async function storeInteraction(
+  platform: ApiPlatform,
+  interaction: Omit<InteractionDoc, 'createdAt' | 'obAt' | 'deliveredAt'>,
+): Promise<InteractionDoc> {
+  const fresh = {
+    $mergeObjects: [{ $literal: interaction }, { createdAt: '$$NOW', deliveredAt: null, ...(interaction.ob ? { obAt: '$$NOW' } : {}) }],
+  };
+  const stored = await platform.db.interactions.collection.findOneAndUpdate(
+    { _id: interaction._id as never },
+    [{ $replaceWith: { $cond: [{ $eq: [{ $type: '$state' }, 'missing'] }, fresh, '$$ROOT'] } }],
+    { upsert: true, returnDocument: 'after' },
+  );
+  return stored as unknown as InteractionDoc;
+}
+
+/** The request of a person to use a command. `id` is the interaction's id. */
+export interface UseOfCommand {
+  id: string;
+  channelId: string;
+  commandId: string;
+  given: InvokeInput;
+}
+
+/**
+ * Uses a slash command (docs/behavior/interactions.md#using-a-command). The caller needs the same as for a post: View Channel and Send Messages, or in a DM a
+ * common server. Refuses with `invalid_options`, `bot_offline` or `unavailable` before anything is stored, so the bot receives nothing of a refused use.
+ */
+export async function useCommand(platform: ApiPlatform, actor: Actor, { id, channelId, commandId, given }: UseOfCommand): Promise<Invoked> {
+  const place = await inPlace(platform, actor, channelId, 'Send Messages');
+  const { command, application } = await usableCommand(platform, actor, place, commandId);
+  if (command.kind === 'prefix') refuse('invalid_request', { reason: 'prefix commands are used by posting them as a message' });
+  const options = await readOptions(place, actor, command.options ?? [], given);
+  await requireReachable(platform, application);
+  const endpoint = application.interactionsEndpointUrl !== null;
+  const stored = await storeInteraction(platform, {
+    _id: id,
+    applicationId: application._id,
+    botId: application.botId,
+    channelId,
+    serverId: place.serverId,
+    userId: actor.id,
+    userRoles: [...((place.serverId && (await ownMember(platform, actor, place.serverId))?.roles) || [])],
+    command: { id: command.id, name: command.name },
+    options,
+    state: 'created',
+    openedAt: null,
+    ephemeral: false,
+    messageId: null,
+    endpoint,
+    ...(endpoint ? {} : { ob: [{ id: platform.ids.next(), name: 'INTERACTION_CREATE' as const }] }),
+  });
+  failpoint(platform.config, 'after-invoke-write');
+  platform.nudge(endpoint ? 'post-interaction' : 'relay-interaction', { interactionId: id });
+  platform.nudge('expire-interaction', { interactionId: id });
+  return { id, state: stored.state };
+}
+
+/** An interaction as the person who used it sees it; 404 for anyone else (docs/behavior/interactions.md#state-for-the-person). */
+export async function viewInteraction(platform: ApiPlatform, actor: Actor, id: string): Promise<InteractionView> {
+  const found = isId(id) ? await platform.db.interactions.findOne({ _id: id, userId: actor.id }).lean() : null;
+  if (!found) return refuse('not_found', { what: 'interaction' });
+  const interaction = await settleState(platform, found);
+  const { channelId, command, state, createdAt } = interaction;
+  const messageId = (await finishAnswer(platform, interaction))?._id ?? interaction.messageId;
+  return { id, channelId, command: { id: command.id, name: command.name }, state, createdAt: createdAt.toISOString(), messageId };
+}

@@ -1,0 +1,226 @@
+import { createHmac } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Refusal, refuse, refuseField } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
+import { holds } from '../../base/permissions.ts';
+import type { Invite, InviteInput, InvitePreview, Server } from '../../contract/server.ts';
+import { type Inserted, insertInSlot } from '../../store/mongo/insert.ts';
+import type { InviteDoc } from '../../store/mongo/models/moderation.ts';
+import type { ServerDoc } from '../../store/mongo/models/server.ts';
+import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
+import { writeAudit } from '../servers/audit.ts';
+import { type Actor, type InServer, inServer, loadServerNow, ownMember, require, type ServerAccess } from './access.ts';
+import { joinServer } from './joining.ts';
+
+const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
+
+/**
+ * The code of an invite: ten letters and digits, derived from the id of the create request, so that a request repeated after a crash makes no second invite.
+ */
+const codeOf = (key: Buffer, id: string): string =>
+  [...createHmac('sha256', key).update(`invite:${id}`).digest().subarray(0, 10)].map((byte) => alphabet[byte % alphabet.length]).join('');
+
+/**
+ * In a developer server every invite works once and for an hour, even if it was created before the server became one (docs/behavior/servers.md#invite-rules).
+ */
+const asInDeveloperServer = (now: number): object[] => [
+  { uses: 0 },
+  { createdAt: { $gt: new Date(now - limits.developerInviteMaxAgeSecs * 1000) } },
+];
+
+/**
+ * Filters for the driver; none of their operators comes from outside. `usable` matches invites that still admit someone; `dead` matches those that never will
+ * again.
+ */
+const usable = (now: number, { types }: ServerDoc) => ({
+  $and: [
+    { $or: [{ expiresAt: null }, { expiresAt: { $gt: new Date(now) } }] },
+    { $or: [{ maxUses: 0 }, { $expr: { $lt: ['$uses', '$maxUses'] } }] },
+    ...(types.includes('developer') ? asInDeveloperServer(now) : []),
+  ],
+});
+const dead = (now: number, server: ServerDoc) => ({ $nor: [usable(now, server)] });
+
+const inviteOf = ({ _id, serverId, maxAgeSecs, maxUses, uses, expiresAt, createdAt }: InviteDoc): Invite => ({
+  code: _id,
+  serverId,
+  maxAgeSecs,
+  maxUses,
+  uses,
+  expiresAt: expiresAt?.toISOString() ?? null,
+  createdAt: createdAt.toISOString(),
+});
+
+/**
+ * Checks that the caller may create invites, and returns the limits of the invite (docs/behavior/servers.md#invite-rules). In a staff server only members with
+ * Manage Server may, in a developer server only the owner and Administrators.
+ */
+function invitesOf({ server, permissions }: InServer, input: InviteInput): { maxAgeSecs: number; maxUses: number } {
+  const { maxAgeSecs = 86_400, maxUses = 0 } = input;
+  if (server.types.includes('staff')) require(permissions, 'Manage Server');
+  if (server.types.includes('developer')) {
+    require(permissions, 'Administrator');
+    const most = limits.developerInviteMaxAgeSecs;
+    return { maxAgeSecs: maxAgeSecs <= 0 ? most : Math.min(maxAgeSecs, most), maxUses: 1 };
+  }
+  requireWithin('/maxAgeSecs', maxAgeSecs, limits.inviteMaxAgeSecs);
+  requireWithin('/maxUses', maxUses, limits.inviteMaxUses);
+  return { maxAgeSecs, maxUses };
+}
+
+/** Refuses a number that is not from 0 to `most` (400). */
+function requireWithin(path: string, value: number, most: number): void {
+  if (value < 0 || value > most) refuseField(path, `must be from 0 to ${most}`);
+}
+
+/**
+ * Creates an invite. Any member may, except in staff and developer servers. Refuses a value out of range with 400, but a developer server adjusts it instead.
+ * Refuses with `too_many_invites` if the server has 1,000 usable invites.
+ */
+export async function createInvite(platform: Platform, actor: Actor, serverId: string, input: InviteInput, newId: string): Promise<Invite> {
+  const place = await inServer(platform, actor, serverId);
+  const { maxAgeSecs, maxUses } = invitesOf(place, input);
+  const now = platform.now();
+  const fresh = {
+    _id: codeOf(platform.config.APP_KEY, newId),
+    serverId,
+    creatorId: actor.id,
+    maxAgeSecs,
+    maxUses,
+    uses: 0,
+    expiresAt: maxAgeSecs === 0 ? null : new Date(now + maxAgeSecs * 1000),
+    createdAt: new Date(now),
+  };
+  const insert = (): Promise<Inserted<InviteDoc>> => insertInSlot(platform.db.invites, { serverId }, limits.invitesPerServer, fresh);
+  let inserted = await insert();
+  if (inserted.end === 'full') {
+    await platform.db.invites.collection.deleteMany({ serverId, ...dead(now, place.server) });
+    inserted = await insert();
+  }
+  if (inserted.end === 'full') return refuse('too_many_invites', { limit: limits.invitesPerServer });
+  const { _id: code } = inserted.doc;
+  if (holds(place.permissions, 'Manage Server'))
+    await writeAudit(platform, actor, { id: newId, serverId, action: 'invite_create', targetId: code });
+  return inviteOf(inserted.doc);
+}
+
+/** A server's usable invites, oldest first. Needs Manage Server. */
+export async function listInvites(platform: Platform, actor: Actor, serverId: string): Promise<Invite[]> {
+  const { server } = await inServer(platform, actor, serverId, 'Manage Server');
+  const filter = { serverId, ...usable(platform.now(), server) };
+  const found = await platform.db.invites.collection.find(filter).sort({ createdAt: 1, _id: 1 }).toArray();
+  return (found as unknown as InviteDoc[]).map(inviteOf);
+}
+
+/** The server of an invite; 404 if there is no such invite or server. */
+async function serverOfInvite(platform: Platform, code: string): Promise<ServerAccess> {
+  const found = await platform.db.invites.findOne({ _id: code }, { serverId: 1 }).lean();
+  const access = found && (await loadServerNow(platform, found.serverId));
+  return access ?? refuse('not_found', { what: 'invite' });
+}
+
+/** An invite that still admits someone, or that `joiner` already holds a use of; 404 otherwise. */
+async function usableInvite(
+  platform: Platform,
+  code: string,
+  { server }: Pick<ServerAccess, 'server'>,
+  joiner?: string,
+): Promise<InviteDoc> {
+  const now = usable(platform.now(), server);
+  const filter = { _id: code as never, ...(joiner === undefined ? now : { $or: [now, { 'joining.userId': joiner }] }) };
+  const invite = (await platform.db.invites.collection.findOne(filter)) as unknown as InviteDoc | null;
+  return invite ?? refuse('not_found', { what: 'invite' });
+}
+
+/** The preview of an invite, for anyone who has the code. 404 for a used-up or expired invite. */
+export async function previewInvite(platform: Platform, code: string): Promise<InvitePreview> {
+  const access = await serverOfInvite(platform, code);
+  const invite = await usableInvite(platform, code, access);
+  const { _id: id, name, iconUrl } = access.server;
+  // Joins and leaves do not change the version of the cached server, so the count is read from the database.
+  const { memberCount = 0 } = (await platform.db.servers.findOne({ _id: id }, { memberCount: 1 }).lean()) ?? {};
+  return { code, server: { id, name, iconUrl, memberCount }, expiresAt: invite.expiresAt?.toISOString() ?? null };
+}
+
+/** Deletes an invite. Needs Manage Server in its server; 404 for a caller who is not a member. */
+export async function deleteInvite(platform: Platform, actor: Actor, code: string): Promise<void> {
+  const invite = (await platform.db.invites.findOne({ _id: code }).lean()) ?? refuse('not_found', { what: 'invite' });
+  const { serverId } = invite;
+  // A caller who is not in the server must not learn that the code exists.
+  const access = await loadServerNow(platform, serverId);
+  if (!(access && (await ownMember(platform, actor, access.server._id)))) refuse('not_found', { what: 'invite' });
+  await inServer(platform, actor, serverId, 'Manage Server');
+  const { deletedCount } = await platform.db.invites.deleteOne({ _id: code });
+  if (deletedCount === 0) refuse('not_found', { what: 'invite' });
+  await writeAudit(platform, actor, { serverId, action: 'invite_delete', targetId: code });
+}
+
+/**
+ * Joins the caller to the invite's server by the rules of `joinServer`. A caller who is already a member gets the server even if the invite is used up, and
+ * consumes no use. For others a used-up or expired invite is 404, before any other check.
+ */
+export async function joinByInvite(platform: EnqueuePlatform, actor: Actor, code: string): Promise<Server> {
+  const access = await serverOfInvite(platform, code);
+  if (!(await ownMember(platform, actor, access.server._id))) await usableInvite(platform, code, access, actor.id);
+  return joinServer(platform, actor, access, (add) => useInvite(platform, { code, userId: actor.id, server: access.server }, add));
+}
+
+/** How often a request checks whether another request of the same person has joined, and after how long it gives up, in milliseconds. */
+const lookEveryMs = 20;
+const waitMs = 5_000;
+/** After how long the same person may take over the use of a request that died, in milliseconds. */
+const abandonedMs = 10_000;
+
+/** A person who joins by an invite. */
+interface Use {
+  code: string;
+  userId: string;
+  server: ServerDoc;
+}
+
+/**
+ * Takes a use of the invite for a person, if one is left and the person holds none. One conditional update decides, so concurrent requests cannot exceed the
+ * limit. Otherwise takes over the use that a dead request of the same person left. False if neither was possible.
+ */
+async function takeUse(platform: Platform, { code, userId, server }: Use, at: Date): Promise<boolean> {
+  const invites = platform.db.invites.collection;
+  const fresh = await invites.updateOne(
+    { _id: code as never, ...usable(at.getTime(), server), 'joining.userId': { $ne: userId } },
+    { $inc: { uses: 1 }, $push: { joining: { $each: [{ userId, at }], $slice: -limits.inviteMaxUses } } as never },
+  );
+  if (fresh.modifiedCount > 0) return true;
+  const abandoned = { $elemMatch: { userId, at: { $lt: new Date(at.getTime() - abandonedMs) } } };
+  const takenOver = await invites.updateOne({ _id: code as never, joining: abandoned }, { $set: { 'joining.$.at': at } });
+  return takenOver.modifiedCount > 0;
+}
+
+/**
+ * Takes a use, then calls `add` to create the membership; gives the use back if `add` created none. A person holds at most one use at any time: their other
+ * requests wait until the first is done, so that they take no use from others. 404 if no use is left.
+ */
+async function useInvite(platform: Platform, use: Use, add: () => Promise<boolean>): Promise<void> {
+  const { code, userId, server } = use;
+  const until = platform.now() + waitMs;
+  let at = new Date(platform.now());
+  while (!(await takeUse(platform, use, at))) {
+    const invite = await platform.db.invites.findOne({ _id: code }).lean();
+    if (!invite?.joining?.some((one) => one.userId === userId)) {
+      if (await platform.db.members.exists({ _id: `${server._id}:${userId}` })) return;
+      await usableInvite(platform, code, { server }, userId);
+    }
+    if (platform.now() > until) refuse('unavailable', undefined, { retryAfter: 1 });
+    await pause(lookEveryMs);
+    at = new Date(platform.now());
+  }
+  const finish = (isUsed: boolean): Promise<unknown> =>
+    platform.db.invites.collection.updateOne(
+      { _id: code as never, joining: { $elemMatch: { userId, at } } },
+      { $pull: { joining: { userId } } as never, ...(isUsed ? {} : { $inc: { uses: -1 } }) },
+    );
+  try {
+    await finish(await add());
+  } catch (error) {
+    if (error instanceof Refusal) await finish(false);
+    throw error;
+  }
+}

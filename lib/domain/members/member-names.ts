@@ -1,0 +1,75 @@
+import { idOf } from '../../base/ids.ts';
+import { folded } from '../../base/text.ts';
+import { trusted } from '../../store/mongo/database.ts';
+import type { AccountDoc } from '../../store/mongo/models/account.ts';
+import { type MemberDoc, renamedMembersIndex } from '../../store/mongo/models/server.ts';
+import type { Platform } from '../../store/platform.ts';
+
+/** How many members one sweep updates, and how long it waits after a join or rename, in milliseconds. */
+const namedMost = 1_000;
+const quietMs = 5_000;
+
+/** The `renameId` of members stored before members had names. It sorts before every id, so the sweep takes these members first. */
+const firstRenameId = '0';
+
+const searchOf = ({ username, displayName }: Pick<AccountDoc, 'username' | 'displayName'>): NonNullable<MemberDoc['search']> => ({
+  username: folded(username),
+  displayName: folded(displayName),
+});
+
+/**
+ * Writes the names that a search compares, except for members that were renamed again since they were read. A member whose account no longer exists gets none.
+ */
+async function writeNames(platform: Platform, members: readonly Pick<MemberDoc, '_id' | 'userId' | 'renameId'>[]): Promise<void> {
+  if (members.length === 0) return;
+  const userIds = [...new Set(members.map((one) => one.userId))];
+  const found = await platform.db.accounts.find({ _id: trusted({ $in: userIds }) }, { username: 1, displayName: 1 }).lean();
+  const accounts = new Map(found.map((account) => [account._id, account]));
+  await platform.db.members.collection.bulkWrite(
+    members.map(({ _id, userId, renameId }) => {
+      const account = accounts.get(userId);
+      const set = account ? { $set: { search: searchOf(account) } } : {};
+      return { updateOne: { filter: { _id: _id as never, renameId }, update: { ...set, $unset: { renameId: 1 } } } };
+    }) as never,
+    { ordered: false },
+  );
+}
+
+/** Writes the names of a newly added member. */
+export const nameMember = (platform: Platform, { _id, userId, renameId }: MemberDoc): Promise<void> =>
+  writeNames(platform, [{ _id, userId, ...(renameId === undefined ? {} : { renameId }) }]);
+
+const markRenamed = async ({ db, ids }: Platform, userId: string): Promise<void> => {
+  await db.members.updateMany({ userId }, { $set: { renameId: ids.next() } });
+};
+
+/**
+ * Runs `rename`, which changes the names of an account, and then updates its members. Sets `renameId` before, so that a sweep can finish after a crash; and
+ * again after, so that a concurrent rename cannot write names that it read before this one.
+ */
+export async function renaming<T>(platform: Platform, userId: string, rename: () => Promise<T>): Promise<T> {
+  await markRenamed(platform, userId);
+  const result = await rename();
+  await markRenamed(platform, userId);
+  const members = await platform.db.members.find({ userId, renameId: trusted({ $exists: true }) }, { userId: 1, renameId: 1 }).lean();
+  await writeNames(platform, members);
+  return result;
+}
+
+/** Writes the names of members whose join or rename did not. */
+export async function nameMarkedMembers(platform: Platform): Promise<void> {
+  const due = idOf(platform.now() - quietMs, 0, 0);
+  const marked = await platform.db.members
+    .find({ renameId: trusted({ $lt: due }) }, { userId: 1, renameId: 1 })
+    .sort({ renameId: 1 })
+    .limit(namedMost)
+    .hint(renamedMembersIndex)
+    .lean();
+  await writeNames(platform, marked);
+}
+
+/** Marks the members that were stored before members had names. Reads all members once. */
+export async function markUnnamedMembers({ db }: Platform): Promise<void> {
+  const unnamed = { search: trusted({ $exists: false }), renameId: trusted({ $exists: false }) };
+  await db.members.updateMany(unnamed, { $set: { renameId: firstRenameId } });
+}

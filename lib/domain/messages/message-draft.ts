@@ -1,0 +1,227 @@
+import { refuse, refuseField } from '../../base/errors.ts';
+import { idTimeMs, isId } from '../../base/ids.ts';
+import { limits } from '../../base/limits.ts';
+import { mentionsOf } from '../../base/markup.ts';
+import { holds } from '../../base/permissions.ts';
+import { isBlank, lengthOf, wellFormed } from '../../base/text.ts';
+import type { Embed } from '../../contract/message.ts';
+import { isDuplicate } from '../../store/mongo/database.ts';
+import type { MessageDoc, MessageDraft, StoredAttachment } from '../../store/mongo/models/message.ts';
+import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
+import { accountsOf } from '../accounts/public-profiles.ts';
+import type { Place } from '../channels/channel-context.ts';
+import { notePosted } from '../channels/dm-activity.ts';
+import { wakeThread } from '../channels/thread-activity.ts';
+import { previewMark } from '../previews/preview-links.ts';
+import { nudgePreviews } from '../previews/preview-queue.ts';
+
+/** All texts of an embed that are shown. They count towards its total length. */
+const textsOf = ({ title, description, author, footer, fields = [] }: Embed): string[] =>
+  [title, description, author?.name, footer?.text, ...fields.flatMap(({ name, value }) => [name, value])].filter(
+    (text) => text !== undefined,
+  );
+
+const embedChars = (embed: Embed): number => textsOf(embed).reduce((sum, text) => sum + lengthOf(text), 0);
+
+/** Whether an embed would show nothing: no visible text, no image and no timestamp. */
+const showsNothing = (embed: Embed): boolean => !embed.image && !embed.thumbnail && !embed.timestamp && textsOf(embed).every(isBlank);
+
+const knownField = ({ name, value, inline }: NonNullable<Embed['fields']>[number]) => ({
+  name: wellFormed(name),
+  value: wellFormed(value),
+  inline: inline ?? false,
+});
+
+/** The embed with known fields only. Other fields that a caller sends are never stored. */
+function knownEmbed(embed: Embed): Embed {
+  const { title, description, url, color, timestamp, author, footer, image, thumbnail, fields } = embed;
+  const known = {
+    title: title && wellFormed(title),
+    description: description && wellFormed(description),
+    url,
+    color,
+    timestamp,
+    author: author && {
+      name: wellFormed(author.name),
+      ...(author.url ? { url: author.url } : {}),
+      ...(author.iconUrl ? { iconUrl: author.iconUrl } : {}),
+    },
+    footer: footer && { text: wellFormed(footer.text) },
+    image: image && { url: image.url },
+    thumbnail: thumbnail && { url: thumbnail.url },
+    fields: fields?.map(knownField),
+  };
+  return Object.fromEntries(Object.entries(known).filter(([, value]) => value !== undefined)) as Embed;
+}
+
+/** A timestamp as it is stored: in UTC with milliseconds. */
+function momentAt(path: string, timestamp: string): string {
+  const moment = new Date(timestamp);
+  return Number.isNaN(moment.getTime()) ? refuseField(path, 'is no moment') : moment.toISOString();
+}
+
+/** Refuses embeds that show nothing or exceed 6,000 characters. Returns them with known fields only (docs/behavior/messages.md#embeds). */
+export function checkEmbeds(embeds: readonly Embed[]): Embed[] {
+  return embeds.map((given, at) => {
+    const embed = knownEmbed(given);
+    if (showsNothing(embed)) refuseField(`/embeds/${at}`, 'is empty');
+    if (embedChars(embed) > limits.embedTotalChars)
+      refuseField(`/embeds/${at}`, `is longer than ${limits.embedTotalChars} characters in all`);
+    return embed.timestamp ? { ...embed, timestamp: momentAt(`/embeds/${at}/timestamp`, embed.timestamp) } : embed;
+  });
+}
+
+/** Refuses a message with no visible content, no embed and no file (docs/behavior/messages.md#content). The caller has checked the schema. */
+export function checkDraft(input: { content?: string; embeds?: Embed[]; files?: number }): { content: string; embeds: Embed[] } {
+  const embeds = checkEmbeds(input.embeds ?? []);
+  const content = wellFormed(input.content ?? '');
+  if (isBlank(content) && embeds.length === 0 && !input.files)
+    refuse('invalid_request', { reason: 'a message needs content, embeds or files' });
+  return { content, embeds };
+}
+
+/** The mentions in the content of a message, as stored (docs/behavior/messages.md#mentions). */
+export interface Mentions {
+  mentions: string[];
+  mentionRoles: string[];
+  mentionEveryone: boolean;
+}
+
+/** Whether anybody is mentioned. Unread mentions are searched among such messages only. */
+export const mentionsAny = ({ mentions, mentionRoles, mentionEveryone }: Mentions): boolean =>
+  mentionEveryone || mentions.length > 0 || mentionRoles.length > 0;
+
+/** The parts of a `Place` that decide who is mentioned. */
+export type MentionPlace = Pick<Place, 'access' | 'dm' | 'permissions'>;
+
+/**
+ * Those of `ids` who can be mentioned in a channel: the members of its server, or the two users of a DM. Other accounts are left out, so that a mention does
+ * not reveal whether they exist.
+ */
+async function mentionable(platform: Platform, { access, dm }: MentionPlace, ids: readonly string[]): Promise<string[]> {
+  const members = await access?.members(ids);
+  const here = ids.filter((id) => (members ? members.has(id) : dm?.userIds.includes(id)));
+  const accounts = await accountsOf(platform, here);
+  return here.filter((id) => accounts.has(id));
+}
+
+/**
+ * Resolves the mentions of `content`: people and roles of the server, or the two users of a DM, each once. The permissions in `place` are the author's.
+ * `@everyone`, `@here` and the role `@everyone` count only with Mention Everyone, and are never among the roles. `replyPing` is the author of the message
+ * replied to, if the reply pings them; they are added to the mentions.
+ */
+export async function resolveMentions(platform: Platform, content: string, place: MentionPlace, replyPing?: string): Promise<Mentions> {
+  const besides = replyPing === undefined ? [] : [replyPing];
+  if (!content.includes('@')) return { mentions: besides, mentionRoles: [], mentionEveryone: false };
+  const found = mentionsOf(content);
+  const serverId = place.access?.server._id;
+  const users = await mentionable(platform, place, found.users.filter(isId));
+  const roles = new Set(place.access?.server.roles.map((role) => role.id));
+  const everyone = found.everyone || found.here || (serverId !== undefined && found.roles.includes(serverId));
+  return {
+    mentions: [...new Set([...users, ...besides])],
+    mentionRoles: found.roles.filter((id) => id !== serverId && roles.has(id)),
+    mentionEveryone: everyone && holds(place.permissions, 'Mention Everyone'),
+  };
+}
+
+/** The parts of a message. */
+export interface Composition {
+  /** Where it is posted. Its permissions are the author's; they decide whether `@everyone` counts. */
+  place: Place;
+  authorId: string;
+  content: string;
+  embeds: Embed[];
+  attachments?: StoredAttachment[];
+  /** The message replied to. */
+  replyTo?: MessageDoc | null;
+  /** Whether the reply pings its author. Default true; replying to oneself never pings. */
+  mentionReply?: boolean;
+  interaction?: MessageDoc['interaction'];
+  /** The id of the create request, if the request may be repeated. */
+  createId?: string | undefined;
+}
+
+/** Makes a message that is ready to be stored, with its mentions resolved. */
+export async function composeMessage(platform: Platform, parts: Composition): Promise<MessageDraft> {
+  const { place } = parts;
+  const answered = parts.replyTo ?? null;
+  const pingsAuthor = answered !== null && parts.mentionReply !== false && answered.authorId !== parts.authorId && !answered.face;
+  const ping = pingsAuthor ? { replyPing: answered.authorId } : {};
+  const resolved = await resolveMentions(platform, parts.content, place, ping.replyPing);
+  return {
+    channelId: place.channelId,
+    serverId: place.serverId,
+    authorId: parts.authorId,
+    content: parts.content,
+    embeds: parts.embeds,
+    attachments: parts.attachments ?? [],
+    ...resolved,
+    ...(mentionsAny(resolved) ? { pings: true as const } : {}),
+    ...ping,
+    replyTo: answered?._id ?? null,
+    interaction: parts.interaction ?? null,
+    ...(parts.createId === undefined ? {} : { createId: parts.createId }),
+    editedAt: null,
+    ...(place.channel?.kind === 'thread' ? { thread: true as const } : {}),
+    ...previewMark(parts.content, new Date(platform.now())),
+  };
+}
+
+/** A request that creates a message. */
+export interface Create {
+  /** Its id, which stays the same when the request is repeated. */
+  id: string;
+  /** Whether it may be repeated: it has an Idempotency-Key. */
+  isRepeatable: boolean;
+}
+
+/** The `createId` that a message stores: only if its request may be repeated. */
+export const createIdOf = ({ id, isRepeatable }: Create): { createId?: string } => (isRepeatable ? { createId: id } : {});
+
+/** The message that `draft` becomes under the id `_id`. */
+export const messageOf = (draft: MessageDraft, _id: string): MessageDoc => ({ ...draft, _id, createdAt: new Date(idTimeMs(_id)) });
+
+/** The message that the create request `createId` made, also in an earlier run; null if there is none. */
+export const messageOfCreate = ({ db }: Platform, createId: string): Promise<MessageDoc | null> =>
+  db.messages.findOne({ createId }).lean().exec();
+
+/** How a message is stored. */
+export interface StoreOptions {
+  /** Echoed in MESSAGE_CREATE. */
+  nonce?: string | undefined;
+  /** Called with the id before the insert. It must be fast, because readers of the channel wait until the insert has ended. */
+  prepare?: ((messageId: string) => Promise<unknown>) | undefined;
+}
+
+/**
+ * Stores a message together with its pending MESSAGE_CREATE, then wakes the channel's relay. Its id is taken immediately before the insert. If the same create
+ * request has stored a message before, it returns that message as it is now, so a request repeated after a crash makes no second message.
+ */
+export async function storeMessage(
+  platform: EnqueuePlatform,
+  draft: MessageDraft,
+  { nonce, prepare }: StoreOptions = {},
+): Promise<MessageDoc> {
+  const entry = { id: platform.ids.next(), name: 'MESSAGE_CREATE' as const, ...(nonce === undefined ? {} : { nonce }) };
+  const { channelId, createId } = draft;
+  if (draft.thread) await wakeThread(platform, draft);
+  const { result: message, released } = await platform.messageOrder.write([channelId], async ([id], within) => {
+    const fresh = messageOf(draft, id as string);
+    await prepare?.(fresh._id);
+    try {
+      const stored = { ...fresh, ob: [entry], obAt: new Date(platform.now()) };
+      await platform.db.messages.collection.insertOne(stored as never, within());
+      return { result: fresh, isStored: true, messages: [stored] };
+    } catch (error) {
+      if (!isDuplicate(error)) throw error;
+      const standing = createId === undefined ? null : await messageOfCreate(platform, createId);
+      if (!standing || standing.channelId !== channelId || standing.authorId !== draft.authorId) throw error;
+      return { result: standing, isStored: false };
+    }
+  });
+  void released.then((isWoken) => isWoken || platform.nudge('relay-channel', { channelId }));
+  if (message.previewsAt) await nudgePreviews(platform, message);
+  if (message.serverId === null && !message.deleted) await notePosted(platform, message);
+  return message;
+}

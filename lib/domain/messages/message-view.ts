@@ -1,0 +1,114 @@
+import { limits } from '../../base/limits.ts';
+import { cut } from '../../base/text.ts';
+import type { Attachment, Message, ReplyPreview } from '../../contract/message.ts';
+import type { Author } from '../../contract/user.ts';
+import { trusted } from '../../store/mongo/database.ts';
+import type { AccountDoc } from '../../store/mongo/models/account.ts';
+import type { MessageDoc, StoredAttachment, StoredReaction } from '../../store/mongo/models/message.ts';
+import type { Platform } from '../../store/platform.ts';
+import { accountsOf, authorOf, faceOf, goneAuthor } from '../accounts/public-profiles.ts';
+import { showEmbed } from '../files/image-links.ts';
+
+type Accounts = ReadonlyMap<string, AccountDoc>;
+
+const authorIn = (accounts: Accounts, { authorId, face }: Pick<MessageDoc, 'authorId' | 'face'>): Author => {
+  if (face) return { id: authorId, ...face };
+  const account = accounts.get(authorId);
+  return account ? authorOf(account) : goneAuthor(authorId);
+};
+
+const faceIn = (accounts: Accounts, id: string) => {
+  const account = accounts.get(id);
+  return account ? faceOf(account) : goneAuthor(id);
+};
+
+const previewOf = (original: MessageDoc, accounts: Accounts): ReplyPreview => ({
+  id: original._id,
+  author: authorIn(accounts, original),
+  content: cut(original.content, limits.replyPreviewChars),
+  hasAttachments: original.attachments.length > 0,
+});
+
+/** The URL of a file. Whoever knows its key can read the file (docs/behavior/messages.md#serving-files). */
+export const fileUrl = (baseUrl: string, { key, filename }: Pick<StoredAttachment, 'key' | 'filename'>): string =>
+  `${baseUrl}/files/${key}/${encodeURIComponent(filename)}`;
+
+const attachmentOf = (baseUrl: string, stored: StoredAttachment): Attachment => ({
+  id: stored.id,
+  filename: stored.filename,
+  contentType: stored.contentType,
+  size: stored.size,
+  width: stored.width,
+  height: stored.height,
+  url: fileUrl(baseUrl, stored),
+});
+
+const reactionOf = ({ emoji, users }: StoredReaction, viewerId: string | null): Message['reactions'][number] => ({
+  emoji,
+  count: users.length,
+  me: viewerId !== null && users.includes(viewerId),
+});
+
+/** What `present` needs besides the message. */
+interface Surroundings {
+  config: Platform['config'];
+  viewerId: string | null;
+  accounts: Accounts;
+  originals: ReadonlyMap<string, MessageDoc>;
+}
+
+function present(message: MessageDoc, { config, viewerId, accounts, originals }: Surroundings): Message {
+  const original = message.replyTo === null ? undefined : originals.get(message.replyTo);
+  const embeds = message.previews ? [...message.embeds, ...message.previews] : message.embeds;
+  return {
+    id: message._id,
+    channelId: message.channelId,
+    author: authorIn(accounts, message),
+    content: message.content,
+    createdAt: message.createdAt.toISOString(),
+    editedAt: message.editedAt?.toISOString() ?? null,
+    attachments: message.attachments.map((one) => attachmentOf(config.baseUrl, one)),
+    embeds: embeds.map((one) => showEmbed(config, one)),
+    reactions: message.reactions?.map((one) => reactionOf(one, viewerId)) ?? [],
+    mentions: message.mentions,
+    mentionRoles: message.mentionRoles,
+    mentionEveryone: message.mentionEveryone,
+    replyDeleted: message.replyTo !== null && !original,
+    pinned: message.pinnedAt !== undefined,
+    crossposted: message.crossposted === true,
+    ...(original ? { reply: previewOf(original, accounts) } : {}),
+    ...(message.interaction ? { interaction: { user: faceIn(accounts, message.interaction.userId), name: message.interaction.name } } : {}),
+  };
+}
+
+/** The account that reads the messages, whose own reactions are marked; null for an event. */
+export type Viewer = AccountDoc | null;
+
+/**
+ * Messages as `viewer` sees them, in the order given (docs/behavior/messages.md#the-message). Authors and reply previews are current
+ * (docs/behavior/messages.md#replies). Takes one query for the originals of replies and one for accounts that are not cached. `versions` are access versions
+ * that this request has read already.
+ */
+export async function presentMessages(
+  platform: Platform,
+  messages: readonly MessageDoc[],
+  viewer: Viewer,
+  versions?: ReadonlyMap<string, string | null>,
+): Promise<Message[]> {
+  const replies = [...new Set(messages.flatMap((message) => message.replyTo ?? []))];
+  const found = replies.length
+    ? await platform.db.messages.find({ _id: trusted({ $in: replies }), deleted: trusted({ $exists: false }) }).lean()
+    : [];
+  const originals = new Map(found.map((original) => [original._id, original as MessageDoc]));
+  const authors = [...messages, ...originals.values()].flatMap((message) => (message.face ? [] : [message.authorId]));
+  const users = messages.flatMap((message) => message.interaction?.userId ?? []);
+  const accounts = await accountsOf(platform, [...authors, ...users], viewer ? [viewer] : [], versions);
+  const surroundings = { config: platform.config, viewerId: viewer?._id ?? null, accounts, originals };
+  return messages.map((message) => present(message, surroundings));
+}
+
+/** One message as `viewer` sees it. */
+export async function presentMessage(platform: Platform, message: MessageDoc, viewer: Viewer): Promise<Message> {
+  const [shown] = await presentMessages(platform, [message], viewer);
+  return shown as Message;
+}

@@ -1,0 +1,61 @@
+import { limits } from '../../base/limits.ts';
+import { bookkeeping, trusted } from '../../store/mongo/database.ts';
+import { type DeliveryDoc, recentIndex } from '../../store/mongo/models/delivery.ts';
+import type { Platform } from '../../store/platform.ts';
+
+/** How many deliveries one write changes: few enough that it takes far less time than one operation may take. */
+export const chunk = 250;
+
+/** The deliveries in the log of a webhook, newest first, without the first `skip`. Waiting deliveries are not in the log. */
+export const lastOf = async ({ db }: Platform, webhookId: string, skip: number, limit: number): Promise<DeliveryDoc[]> =>
+  (await db.deliveries.collection
+    .find({ webhookId, recent: true, outcome: { $ne: 'waiting' } })
+    .project({ facts: 0 })
+    .sort({ _id: -1 })
+    .hint(recentIndex)
+    .skip(skip)
+    .limit(limit)
+    .toArray()) as unknown as DeliveryDoc[];
+
+/**
+ * Trims the log of a webhook to the last 50 deliveries that no longer wait. Older ignored deliveries are deleted. Other older ones are kept until they are 24
+ * hours old, because until then a delivery with the same id is a repeat. The connected notice does not expire.
+ */
+export async function trimDeliveries(platform: Platform, webhookId: string, goesOn: () => boolean): Promise<void> {
+  const { deliveries } = platform.db;
+  const expiresAt = { $cond: [{ $ifNull: ['$connects', false] }, '$$REMOVE', { $add: ['$at', limits.deliveryKeptMs] }] };
+  for (;;) {
+    const old = await lastOf(platform, webhookId, limits.webhookDeliveriesListed, chunk);
+    const ids = (ignored: boolean): string[] => old.filter((one) => (one.outcome === 'ignored') === ignored).map(({ _id }) => _id);
+    if (ids(true).length) await deliveries.deleteMany({ _id: trusted({ $in: ids(true) }) }, bookkeeping);
+    if (ids(false).length)
+      await deliveries.collection.updateMany(
+        { _id: { $in: ids(false) } } as never,
+        [{ $set: { recent: '$$REMOVE', expiresAt } }],
+        bookkeeping,
+      );
+    if (old.length < chunk || !goesOn()) return;
+  }
+}
+
+/** Deletes the deliveries of a deleted webhook. Those that are no longer `recent` expire within 24 hours. */
+export async function forgetDeliveries({ db }: Platform, webhookId: string): Promise<void> {
+  const { deliveries } = db;
+  await deliveries.deleteMany({ webhookId, connects: true });
+  for (;;) {
+    const found = await deliveries.find({ webhookId, recent: true }, { _id: 1 }).limit(chunk).lean();
+    await deliveries.deleteMany({ _id: trusted({ $in: found.map(({ _id }) => _id) }) });
+    if (found.length < chunk) return;
+  }
+}
+
+/**
+ * Makes the log of a webhook expire before the webhook is deleted, so that a crash leaves nothing behind. Waiting deliveries stay: a worker deletes them when
+ * it finds that the webhook is deleted.
+ */
+export async function expireDeliveries(platform: Platform, webhookId: string): Promise<void> {
+  const expiresAt = new Date(platform.now());
+  const { deliveries } = platform.db;
+  await deliveries.updateMany({ webhookId, recent: true, outcome: trusted({ $ne: 'waiting' }) }, { $set: { expiresAt } });
+  await deliveries.updateMany({ webhookId, connects: true }, { $set: { expiresAt } });
+}

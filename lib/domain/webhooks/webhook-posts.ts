@@ -1,0 +1,91 @@
+import { refuse } from '../../base/errors.ts';
+import { permissionsOf } from '../../base/permissions.ts';
+import type { Embed, Message } from '../../contract/message.ts';
+import type { WebhookPost } from '../../contract/webhook.ts';
+import type { MessageDoc, MessageDraft } from '../../store/mongo/models/message.ts';
+import type { WebhookDoc } from '../../store/mongo/models/webhook.ts';
+import type { FilesPlatform, Platform } from '../../store/platform.ts';
+import type { Verdict } from '../../store/redis/throttle.ts';
+import type { Place } from '../channels/channel-context.ts';
+import { loadServerNow } from '../members/access.ts';
+import { type Create, checkDraft, composeMessage, createIdOf, messageOfCreate, storeMessage } from '../messages/message-draft.ts';
+import { presentMessage } from '../messages/message-view.ts';
+import { buryMessage } from '../messages/messages.ts';
+import { askPlace } from './webhook-window.ts';
+import { webhookByToken } from './webhooks.ts';
+
+/**
+ * The channel of a webhook, with the permissions of `@everyone` there. They decide whom its posts ping, so a leaked URL cannot ping the whole server
+ * (docs/behavior/webhooks.md#webhook-messages). A post needs nothing but the URL. 404 if the channel is gone.
+ */
+async function stageOf(platform: Platform, { _id, channelId, serverId }: WebhookDoc): Promise<Place> {
+  const access = await loadServerNow(platform, serverId);
+  const channel = await access?.channel(channelId);
+  if (!access || !channel) return refuse('not_found', { what: 'webhook' });
+  const permissions = permissionsOf(access.server, { userId: _id, roles: [] }, channel.overwrites);
+  return { channelId, serverId, permissions, access, channel, dm: null };
+}
+
+/** What a webhook posts. */
+export interface WebhookMessage {
+  /** The id of a create that may be repeated. A repeat with the same id stores no second message. */
+  createId?: string;
+  content: string;
+  embeds: Embed[];
+  /** Whether its content may mention anybody. Posts of code hosts never do (docs/behavior/webhooks.md#webhook-messages). */
+  mentions: boolean;
+}
+
+/** Removes the mentions from a composed message, whatever its content says. */
+const silent = ({ pings: _pings, ...message }: MessageDraft): MessageDraft => ({
+  ...message,
+  mentions: [],
+  mentionRoles: [],
+  mentionEveryone: false,
+});
+
+/**
+ * Stores a message of a webhook under its current name, with the pending event (docs/behavior/webhooks.md#webhook-messages). Afterward it reads the webhook
+ * again: if it was deleted meanwhile, the message is removed and the post refused with 404. So every acknowledged message was stored while the webhook existed,
+ * and none appears after the DELETE is answered. Also refuses 404 if the webhook's channel is gone.
+ */
+export async function storeWebhookMessage(
+  platform: FilesPlatform,
+  webhook: WebhookDoc,
+  { content, embeds, mentions, createId }: WebhookMessage,
+): Promise<MessageDoc> {
+  const { _id: authorId, name } = webhook;
+  const place = await stageOf(platform, webhook);
+  const composed = await composeMessage(platform, { createId, place, authorId, content, embeds });
+  const face = { username: name, displayName: name, avatarUrl: null, tag: 'bot' as const };
+  const stored = await storeMessage(platform, { ...(mentions ? composed : silent(composed)), face });
+  if (await platform.db.webhooks.exists({ _id: authorId })) return stored;
+  await buryMessage(platform, stored);
+  return refuse('not_found', { what: 'webhook' });
+}
+
+/** A post by a webhook's URL. */
+export interface DirectPost {
+  id: string;
+  token: string;
+  input: WebhookPost;
+  create: Create;
+  /** Called with the rate limit's verdict, which it puts into the headers of the response. Refuses `rate_limited` if the post is not allowed. */
+  tell: (verdict: Verdict) => void;
+}
+
+/**
+ * Posts by a webhook's URL (docs/behavior/webhooks.md#posting-by-url): under its name, with the tag `bot`. Formatting and mentions are those of messages; slow
+ * mode does not apply. 5 posts pass in any 5 seconds, and refused ones do not count. Refuses 404 for a wrong id or token, 400 for a message that shows
+ * nothing, `rate_limited`.
+ */
+export async function postByWebhook(platform: FilesPlatform, { id, token, input, create, tell }: DirectPost): Promise<Message> {
+  const webhook = await webhookByToken(platform, id, token);
+  await stageOf(platform, webhook);
+  const draft = checkDraft({ content: input.content ?? '', embeds: input.embeds ?? [] });
+  const verdict = await askPlace(platform, webhook._id, 'direct');
+  // The message of a create that is repeated after a crash exists and was counted already. It must not be refused now.
+  if (verdict.allowed || !(await messageOfCreate(platform, create.id))) tell(verdict);
+  const stored = await storeWebhookMessage(platform, webhook, { ...createIdOf(create), ...draft, mentions: true });
+  return presentMessage(platform, stored, null);
+}

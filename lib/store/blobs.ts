@@ -1,7 +1,0 @@
-import type { Config } from '../../config/index.ts';
-import { openFolderBlobs } from './blobs/folder.ts';
-import { openS3Blobs } from './blobs/s3.ts';
-import type { Blobs } from './blobs/store.ts';
-
-/** The blob store that `config` selects: S3 if S3_ENDPOINT is set, else the folder FILES_DIR. It connects or creates folders only on first use. */
-export const openBlobs = (config: Config): Blobs => (config.S3_ENDPOINT === '' ? openFolderBlobs(config.FILES_DIR) : openS3Blobs(config));

@@ -1,0 +1,62 @@
+import type { Config } from '../../../config/index.ts';
+import type { Logger } from '../../base/log.ts';
+import { ConfigurationError } from '../../base/process.ts';
+import { type AppKeys, keyIdOf, keysOf, unseal } from '../seal.ts';
+import { type Database, openDatabase } from './database.ts';
+import { insertNew } from './insert.ts';
+
+const wrongKey = new ConfigurationError(
+  'APP_KEY is not the key of this database. Set APP_KEY to the key that its secrets are encrypted under, or list that key in APP_KEYS_OLD.',
+);
+
+/** Any encrypted secret of the database; null when it holds none. */
+async function someSecret(db: Database): Promise<string | null> {
+  const application = await db.applications.findOne({}, { signingSecret: 1 }).lean();
+  return application?.signingSecret ?? (await db.webhooks.findOne({}, { token: 1 }).lean())?.token ?? null;
+}
+
+/**
+ * Checks that this process has every key that the database was written under: the database stores the ids of those keys. Adds the id of the current key, so
+ * that a later start without that key is refused too. A new database, or one from an earlier version, has no ids stored: there, one of its secrets, if it has
+ * any, is decrypted instead. Rejects with `ConfigurationError` when a key is missing.
+ */
+async function checkAppKey(db: Database, config: AppKeys): Promise<void> {
+  const known = keysOf(config).map(keyIdOf);
+  const current = keyIdOf(config.APP_KEY);
+  for (;;) {
+    const noted = await db.meta.findOne({ _id: 'app-key' }).lean();
+    if (noted) {
+      if (!noted.keys.every((id) => known.includes(id))) throw wrongKey;
+      if (noted.keys.includes(current)) return;
+      // Write only if the ids are still the same: another process may have added a key that this one lacks.
+      const { modifiedCount } = await db.meta.collection.updateOne(
+        { _id: 'app-key' as never, keys: noted.keys },
+        {
+          $set: { keys: [...noted.keys, current] },
+        },
+      );
+      if (modifiedCount === 1) return;
+    } else {
+      const secret = await someSecret(db);
+      if (secret !== null && unseal(config, secret) === null) throw wrongKey;
+      if (await insertNew(db.meta, { _id: 'app-key', keys: [current] })) return;
+    }
+  }
+}
+
+/** Opens the database and checks that `config` has every key that it was written under. Rejects with `ConfigurationError` when one is missing. */
+export async function openKeyedDatabase(config: Config, log: Logger): Promise<Database> {
+  const db = await openDatabase(config, log);
+  try {
+    await checkAppKey(db, config);
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
+  return db;
+}
+
+/** Stores the current key as the only one in use: every secret that can be decrypted at all is encrypted under it now. */
+export async function noteOnlyKey(db: Database, { APP_KEY }: AppKeys): Promise<void> {
+  await db.meta.updateOne({ _id: 'app-key' }, { $set: { keys: [keyIdOf(APP_KEY)] } });
+}

@@ -1,0 +1,155 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import mongoose, { type Connection, type ConnectOptions, type Model } from 'mongoose';
+import type { Config } from '../../../config/index.ts';
+import type { Logger } from '../../base/log.ts';
+import { firstConnectMs } from '../../base/process.ts';
+import { wakeWritersAtClose } from './driver.ts';
+import { accountSchema, applicationSchema, tokenSchema } from './models/account.ts';
+import { turnSchema } from './models/cooldown.ts';
+import { deliverySchema } from './models/delivery.ts';
+import { dmSchema } from './models/dm.ts';
+import { fileSchema } from './models/file.ts';
+import { followSchema } from './models/follow.ts';
+import { commandsSchema, idempotencySchema, interactionSchema } from './models/interaction.ts';
+import { logSchema } from './models/log.ts';
+import { loginCodeSchema } from './models/login-code.ts';
+import { messageSchema } from './models/message.ts';
+import { metaSchema } from './models/meta.ts';
+import { auditSchema, banSchema, inviteSchema } from './models/moderation.ts';
+import { noticeSchema } from './models/notice.ts';
+import { readSchema } from './models/read.ts';
+import { removalSchema } from './models/removal.ts';
+import { channelSchema, memberSchema, serverSchema } from './models/server.ts';
+import { webhookSchema } from './models/webhook.ts';
+
+wakeWritersAtClose();
+
+const collections = (connection: Connection) => ({
+  accounts: connection.model('Account', accountSchema),
+  tokens: connection.model('Token', tokenSchema),
+  loginCodes: connection.model('LoginCode', loginCodeSchema),
+  applications: connection.model('Application', applicationSchema),
+  servers: connection.model('Server', serverSchema),
+  channels: connection.model('Channel', channelSchema),
+  members: connection.model('Member', memberSchema),
+  bans: connection.model('Ban', banSchema),
+  invites: connection.model('Invite', inviteSchema),
+  audit: connection.model('Audit', auditSchema),
+  messages: connection.model('Message', messageSchema),
+  files: connection.model('File', fileSchema),
+  dms: connection.model('Dm', dmSchema),
+  notices: connection.model('Notice', noticeSchema),
+  removals: connection.model('Removal', removalSchema),
+  follows: connection.model('Follow', followSchema),
+  turns: connection.model('Turn', turnSchema),
+  webhooks: connection.model('Webhook', webhookSchema),
+  deliveries: connection.model('Delivery', deliverySchema),
+  reads: connection.model('Read', readSchema),
+  commands: connection.model('Commands', commandsSchema),
+  interactions: connection.model('Interaction', interactionSchema),
+  idempotency: connection.model('Idempotency', idempotencySchema),
+  meta: connection.model('Meta', metaSchema),
+  log: connection.model('Log', logSchema),
+});
+
+/** The collections, one model each. Read with `.lean()`. */
+export type Collections = ReturnType<typeof collections>;
+
+/** The database of one process. */
+export interface Database extends Collections {
+  /** Creates the collections and indexes that are missing. */
+  prepare(): Promise<void>;
+  /** Writes a document, for the readiness check. Rejects when the database cannot be written. */
+  probe(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Options of a write that resolves before it is on disk, for marks that some work is done. A crash of the database may lose such a mark. The work is then found
+ * and done again, which changes nothing.
+ */
+export const bookkeeping = { writeConcern: { w: 1, journal: false } } as const;
+
+/**
+ * The timeout of a database operation in milliseconds, times STORE_PATIENCE. With it the API answers 503 within 2.5 s
+ * (docs/guarantees.md#p10-degraded-operation).
+ */
+const deadlineMs = 2_000;
+
+const settings = {
+  autoIndex: false,
+  autoCreate: false,
+  bufferCommands: false,
+  maxPoolSize: 32,
+  minPoolSize: 2,
+  heartbeatFrequencyMS: 1_000,
+  retryReads: false,
+  retryWrites: false,
+  writeConcern: { w: 'majority', journal: true },
+} satisfies ConnectOptions;
+
+/** Connects to the database, and retries for 5 s (times STORE_PATIENCE). */
+async function connected({ MONGODB_URL, STORE_PATIENCE }: Config): Promise<Connection> {
+  const waitMs = deadlineMs * STORE_PATIENCE;
+  const waits = { serverSelectionTimeoutMS: waitMs, connectTimeoutMS: waitMs, socketTimeoutMS: waitMs, waitQueueTimeoutMS: waitMs };
+  for (const until = performance.now() + firstConnectMs * STORE_PATIENCE; ; ) {
+    const connection = mongoose.createConnection(MONGODB_URL, { ...settings, ...waits });
+    try {
+      return await connection.asPromise();
+    } catch (error) {
+      await connection.destroy(true).catch(() => undefined);
+      if (performance.now() > until) throw error;
+      await pause(100);
+    }
+  }
+}
+
+/**
+ * Connects to MongoDB. Each write waits until the majority has it in its journal (docs/guarantees.md#p1-durable-writes). Operations are not buffered while the
+ * database is away.
+ */
+export async function openDatabase(config: Config, log: Logger): Promise<Database> {
+  mongoose.set('sanitizeFilter', true);
+  const connection = await connected(config);
+  connection.on('error', (error: Error) => log.warn({ err: error }, 'database connection'));
+  const models = collections(connection);
+  return {
+    ...models,
+    async prepare() {
+      for (const model of Object.values(models)) await (model as unknown as Model<unknown>).createIndexes();
+    },
+    async probe() {
+      await connection
+        .collection<{ _id: string; at: Date }>('probe')
+        .updateOne({ _id: 'probe' }, { $set: { at: new Date() } }, { upsert: true });
+    },
+    close: () => connection.close(),
+  };
+}
+
+/** Allows the operators of an object in a filter: `{ _id: trusted({ $in: ids }) }`. Without it, `sanitizeFilter` treats the object as a plain value. */
+export const trusted = <const T extends object>(operators: T): T => mongoose.trusted<T>(operators);
+
+/** Whether `error` says that a unique index refused a duplicate. */
+export const isDuplicate = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === 11000;
+
+/** Whether `error` says that a write conflicted with a concurrent one and wrote nothing, so that it may be retried. */
+export const isLostRace = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === 112;
+
+/** Whether `error` says that the database or the blob store could not be reached or did not answer in time. */
+export function isUnavailable(error: unknown): boolean {
+  const { name, code } = (error ?? {}) as { name?: string; code?: unknown };
+  return (
+    /^(MongoNetwork|MongoServerSelection|MongoPoolCleared|PoolCleared|MongoWaitQueueTimeout|MongoNotConnected|MongooseServerSelection|MongoTopologyClosed|MongoWriteConcern|MongoOperationTimeout|MongoExpiredSession)/.test(
+      name ?? '',
+    ) ||
+    code === 91 ||
+    isLostRace(error) ||
+    code === 189 ||
+    code === 11600 ||
+    code === 50 ||
+    name === 'BlobsUnavailable' ||
+    (/^(EPIPE|ECONNRESET)$/.test(String(code)) && (error as { syscall?: unknown }).syscall === 'write') ||
+    /buffering timed out|before initial connection/.test((error as Error | null)?.message ?? '')
+  );
+}

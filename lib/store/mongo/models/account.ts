@@ -1,0 +1,138 @@
+import { Schema } from 'mongoose';
+import type { ChosenStatus } from '../../../contract/user.ts';
+import { indexOutbox, type Outbox } from './outbox.ts';
+
+/** An account: a person, the bot of an application, or the system account of the platform. `username` is unique among people. */
+export interface AccountDoc extends Outbox {
+  _id: string;
+  kind: 'person' | 'bot' | 'system';
+  username: string;
+  displayName: string;
+  avatarUrl: string | null;
+  tag: 'official' | 'system' | 'verified_bot' | null;
+  passwordHash: string | null;
+  /** The application a bot belongs to. */
+  applicationId: string | null;
+  status: ChosenStatus;
+  customStatus: string | null;
+  /** The profile text and pronouns that the account has set; absent or null when it has set none. */
+  bio?: string | null;
+  pronouns?: string | null;
+  createdAt: Date;
+  /** The number of bytes in files that the account uploaded to messages; absent means 0. */
+  storedBytes?: number;
+  /** Whether the person joined during early access, for the badge; absent means false. */
+  earlyAccess?: boolean;
+}
+
+export const accountSchema = new Schema<AccountDoc>(
+  {
+    _id: String,
+    kind: String,
+    username: String,
+    displayName: String,
+    avatarUrl: String,
+    tag: String,
+    passwordHash: String,
+    applicationId: String,
+    status: String,
+    customStatus: String,
+    bio: String,
+    pronouns: String,
+    createdAt: Date,
+    storedBytes: Number,
+    earlyAccess: Boolean,
+  },
+  { collection: 'accounts', versionKey: false, minimize: false },
+);
+indexOutbox(accountSchema);
+accountSchema.index({ username: 1 }, { unique: true, partialFilterExpression: { kind: 'person' } });
+accountSchema.index({ tag: 1 }, { partialFilterExpression: { tag: 'verified_bot' } });
+
+/**
+ * A credential: the token of a bot or a login session of a person. Only the SHA-256 of the whole token is stored. The `_id` of a bot's token is the bot's
+ * account id, so a bot has only one token at any time and a reset is one write.
+ */
+export interface TokenDoc {
+  _id: string;
+  accountId: string;
+  kind: 'bot' | 'session';
+  hash: string;
+  createdAt: Date;
+  /** When the session expires; null for bots. */
+  expiresAt: Date | null;
+  /** Slot among the person's sessions, 0-49. The unique index on it enforces the limit of 50. Absent for bots. */
+  slot?: number;
+  /** When the session was last used, with an accuracy of some minutes, and from which IP address. Absent for bots. */
+  lastUsedAt?: Date;
+  address?: string;
+  /** A readable name of the session's device, such as `Firefox on Windows`. Absent for bots. */
+  device?: string;
+}
+
+export const tokenSchema = new Schema<TokenDoc>(
+  {
+    _id: String,
+    accountId: String,
+    kind: String,
+    hash: String,
+    createdAt: Date,
+    expiresAt: Date,
+    slot: Number,
+    lastUsedAt: Date,
+    address: String,
+    device: String,
+  },
+  { collection: 'tokens', versionKey: false },
+);
+tokenSchema.index({ accountId: 1 });
+tokenSchema.index({ accountId: 1, slot: 1 }, { unique: true, partialFilterExpression: { slot: { $exists: true } } });
+tokenSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });
+
+/** An application and its settings. `signingSecret` is encrypted under APP_KEY. */
+export interface ApplicationDoc {
+  _id: string;
+  ownerId: string;
+  botId: string;
+  name: string;
+  description: string;
+  iconUrl: string | null;
+  public: boolean;
+  inDirectory: boolean;
+  interactionsEndpointUrl: string | null;
+  signingSecret: string;
+  /** The number of servers that its bot is in. Approximate until the next recount; absent means 0. */
+  serverCount?: number;
+  /** Since when a recount of its servers is pending, because its bot was added to or removed from one. Absent when none is pending. */
+  recountAt?: Date;
+  /** The text that the App Directory searches: name and description, normalized by `folded`. Each is written together with its original. */
+  search?: { name?: string; description?: string };
+  /** Slot among the owner's applications, 0-49. The unique index on it enforces the limit of 50. */
+  slot: number;
+  createdAt: Date;
+}
+
+export const applicationSchema = new Schema<ApplicationDoc>(
+  {
+    _id: String,
+    ownerId: String,
+    botId: String,
+    name: String,
+    description: String,
+    iconUrl: String,
+    public: Boolean,
+    inDirectory: Boolean,
+    interactionsEndpointUrl: String,
+    signingSecret: String,
+    serverCount: Number,
+    recountAt: Date,
+    search: { name: String, description: String },
+    slot: Number,
+    createdAt: Date,
+  },
+  { collection: 'applications', versionKey: false },
+);
+applicationSchema.index({ ownerId: 1, slot: 1 }, { unique: true });
+applicationSchema.index({ botId: 1 }, { unique: true });
+applicationSchema.index({ inDirectory: 1 }, { partialFilterExpression: { inDirectory: true } });
+applicationSchema.index({ recountAt: 1 }, { partialFilterExpression: { recountAt: { $exists: true } } });

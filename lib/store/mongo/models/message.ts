@@ -1,0 +1,124 @@
+import { Schema } from 'mongoose';
+import type { Attachment, Embed } from '../../../contract/message.ts';
+import type { Author } from '../../../contract/user.ts';
+import { indexOutbox, type Outbox } from './outbox.ts';
+
+/** An attachment as it is stored in its message. Its URL is made from `key` when the message is shown. */
+export interface StoredAttachment extends Omit<Attachment, 'url'> {
+  /** 128 random bits. Everyone who knows them can read the file (docs/behavior/messages.md#serving-files). */
+  key: string;
+}
+
+/** One emoji on a message and the users who reacted with it, oldest first. The message holds all its reactions, so each rule takes one conditional update. */
+export interface StoredReaction {
+  /** The key by which two emoji are compared: the emoji without variation selectors, or the id of a custom one. */
+  identity: string;
+  /** The emoji as it is shown, which is that of the first reaction. */
+  emoji: string;
+  users: string[];
+}
+
+/** A message. The messages of a channel are ordered by `_id`. A deleted message keeps only its ids until its event is relayed. */
+export interface MessageDoc extends Outbox {
+  _id: string;
+  channelId: string;
+  /** null in DMs. */
+  serverId: string | null;
+  authorId: string;
+  /** How the author is shown, if it is not an account: for copies and for webhook messages. */
+  face?: Omit<Author, 'id'>;
+  content: string;
+  /** Rich embeds. Link previews are in `previews`. */
+  embeds: Embed[];
+  /** Link previews, in the order of the links; absent when there are none. */
+  previews?: Embed[];
+  /** Since when link previews wait to be fetched; absent when none do. */
+  previewsAt?: Date;
+  attachments: StoredAttachment[];
+  /** Absent when nobody reacted. */
+  reactions?: StoredReaction[];
+  pinnedAt?: Date;
+  /** Slot among the channel's pins, 0-49. The unique index on it enforces the limit of 50. */
+  pinSlot?: number;
+  crossposted?: true;
+  /** When the pending copies to followers last made progress; absent when none are pending. */
+  crosspostAt?: Date;
+  /** The last follower that has its copy. After a crash, the work continues from there. */
+  crosspostTo?: string;
+  /** The message that this one is a copy of. */
+  copyOf?: string;
+  /** The notice that this message is. It is unique, so that the notice is posted once. */
+  noticeId?: string;
+  /** The id of a create request that may be retried. Each try gives the message a new `_id`; because this field is unique, the message is stored only once. */
+  createId?: string;
+  /** Whether the channel is a thread. A post unarchives its thread. */
+  thread?: true;
+  mentions: string[];
+  mentionRoles: string[];
+  mentionEveryone: boolean;
+  /** Whether it mentions anybody. Unread mentions are searched among these messages. */
+  pings?: true;
+  /** The author of the message replied to, if the reply pings them. They stay mentioned when the content is edited. */
+  replyPing?: string;
+  /** The message that this one replies to. It may have been deleted. */
+  replyTo: string | null;
+  /** The slash command that this message answers. */
+  interaction: { id: string; userId: string; name: string } | null;
+  createdAt: Date;
+  editedAt: Date | null;
+  /** A tombstone: it is hidden from every read, and removed once its MESSAGE_DELETE is relayed. */
+  deleted?: true;
+}
+
+/** A message before it is stored; it gets its id when it is stored. */
+export type MessageDraft = Omit<MessageDoc, '_id' | 'createdAt'>;
+
+/** The index of the messages that mention anybody. The query names it, so that the query planner does not read all unread messages instead. */
+export const pingsIndex = 'pings';
+
+export const messageSchema = new Schema<MessageDoc>(
+  {
+    _id: String,
+    channelId: String,
+    serverId: String,
+    authorId: String,
+    face: Schema.Types.Mixed,
+    content: String,
+    embeds: [Schema.Types.Mixed],
+    previews: { type: [Schema.Types.Mixed], default: undefined },
+    previewsAt: Date,
+    attachments: [Schema.Types.Mixed],
+    reactions: { type: [Schema.Types.Mixed], default: undefined },
+    pinnedAt: Date,
+    pinSlot: Number,
+    crossposted: Boolean,
+    crosspostAt: Date,
+    crosspostTo: String,
+    copyOf: String,
+    noticeId: String,
+    createId: String,
+    thread: Boolean,
+    mentions: [String],
+    mentionRoles: [String],
+    mentionEveryone: Boolean,
+    pings: Boolean,
+    replyPing: String,
+    replyTo: String,
+    interaction: Schema.Types.Mixed,
+    createdAt: Date,
+    editedAt: Date,
+    deleted: Boolean,
+    ob: [Schema.Types.Mixed],
+    obAt: Date,
+  },
+  { collection: 'messages', versionKey: false, minimize: false },
+);
+messageSchema.index({ channelId: 1, _id: 1 });
+messageSchema.index({ channelId: 1, pinSlot: 1 }, { unique: true, partialFilterExpression: { pinSlot: { $exists: true } } });
+messageSchema.index({ copyOf: 1, channelId: 1 }, { unique: true, partialFilterExpression: { copyOf: { $exists: true } } });
+messageSchema.index({ noticeId: 1 }, { unique: true, partialFilterExpression: { noticeId: { $exists: true } } });
+messageSchema.index({ createId: 1 }, { unique: true, partialFilterExpression: { createId: { $exists: true } } });
+messageSchema.index({ previewsAt: 1 }, { partialFilterExpression: { previewsAt: { $exists: true } } });
+messageSchema.index({ crosspostAt: 1 }, { partialFilterExpression: { crosspostAt: { $exists: true } } });
+messageSchema.index({ channelId: 1, _id: 1, pings: 1 }, { name: pingsIndex, partialFilterExpression: { pings: { $exists: true } } });
+indexOutbox(messageSchema, { channelId: 1, _id: 1 });

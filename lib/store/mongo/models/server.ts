@@ -1,0 +1,218 @@
+import { Schema } from 'mongoose';
+import type { Overwrite } from '../../../base/permissions.ts';
+import type { ChannelKind } from '../../../contract/channel.ts';
+import type { DiscoveryCategory } from '../../../contract/community.ts';
+import type { ServerType } from '../../../contract/server.ts';
+import { indexOutbox, type Outbox } from './outbox.ts';
+
+/** A role, stored in its server's document. Its position is its index in `roles`. */
+export interface RoleDoc {
+  id: string;
+  name: string;
+  color: string | null;
+  hoist: boolean;
+  permissions: number;
+  /** For a bot's own role, the bot; else null. */
+  botId: string | null;
+}
+
+/**
+ * A server. `roles` is ordered lowest first and begins with `@everyone`, whose id is the server's id. Its outbox has the events of the server, of its roles and
+ * of members that left. Ignore the outbox in cached access data: it may be out of date.
+ */
+export interface ServerDoc extends Outbox {
+  _id: string;
+  name: string;
+  iconUrl: string | null;
+  ownerId: string;
+  roles: RoleDoc[];
+  /** Incremented with each change of `roles`. A change is written only if the version is still the one that the change was made from. */
+  rolesVersion: number;
+  invitesPaused: boolean;
+  types: ServerType[];
+  community: boolean;
+  listed: boolean;
+  /** The channels chosen for a Community server; absent or null means none. */
+  rulesChannelId?: string | null;
+  updatesChannelId?: string | null;
+  /** What Discovery shows about the server; fields that nobody has set are absent. */
+  discovery?: { category?: DiscoveryCategory; description?: string; tags?: string[] };
+  /** The text that Discovery searches: name, description and tags (one on each line), normalized by `folded`. Each is written together with its original. */
+  search?: { name?: string; description?: string; tags?: string };
+  /** The position that the next new or moved channel gets. It only grows, so no two channels have the same one. */
+  nextPosition: number;
+  /** Approximate until the next recount. */
+  memberCount: number;
+  /** Since when a recount of its members is pending, because some joined or left. Absent when none is pending. */
+  recountAt?: Date;
+  /** The number of bytes in the files of its messages; absent means 0. */
+  storedBytes?: number;
+  createdAt: Date;
+}
+
+const roleSchema = new Schema<RoleDoc>(
+  { id: String, name: String, color: String, hoist: Boolean, permissions: Number, botId: String },
+  { _id: false, id: false },
+);
+
+export const serverSchema = new Schema<ServerDoc>(
+  {
+    _id: String,
+    name: String,
+    iconUrl: String,
+    ownerId: String,
+    roles: [roleSchema],
+    rolesVersion: Number,
+    invitesPaused: Boolean,
+    types: [String],
+    community: Boolean,
+    listed: Boolean,
+    rulesChannelId: String,
+    updatesChannelId: String,
+    discovery: { category: String, description: String, tags: { type: [String], default: undefined } },
+    search: { name: String, description: String, tags: String },
+    nextPosition: Number,
+    memberCount: Number,
+    recountAt: Date,
+    storedBytes: Number,
+    createdAt: Date,
+    ob: { type: [Schema.Types.Mixed], default: undefined },
+    obAt: Date,
+  },
+  { collection: 'servers', versionKey: false, minimize: false },
+);
+serverSchema.index({ recountAt: 1 }, { partialFilterExpression: { recountAt: { $exists: true } } });
+indexOutbox(serverSchema);
+/** The index of the servers in Discovery, in its order. The query names it, because a query planner that sorts instead reads all of them for every page. */
+export const discoveryIndex = 'discovery';
+serverSchema.index({ memberCount: -1, _id: 1 }, { name: discoveryIndex, partialFilterExpression: { listed: true } });
+
+/**
+ * A channel, category or thread of a server. `serverId` never changes. A post in a thread changes `archived`, `messageCount` and times of the thread without
+ * bumping the access version, so read these from the database and never from a cache.
+ */
+export interface ChannelDoc extends Outbox {
+  _id: string;
+  /** Slot among the server's channels, 0-499. The unique index on it enforces the limit of 500. Absent for threads. */
+  slot?: number;
+  serverId: string;
+  kind: ChannelKind;
+  name: string;
+  /** -1 for threads, which have no position, and for a channel with `heldAt`. */
+  position: number;
+  /**
+   * Since when a channel that was created for a Community server is held back. Nobody sees it until the server's settings refer to it. If that never happens,
+   * it is deleted.
+   */
+  heldAt?: Date;
+  parentId: string | null;
+  topic: string | null;
+  slowmodeSecs: number;
+  contentMode: 'default' | 'spoiler' | 'age_restricted';
+  autoArchiveMinutes: 60 | 1440 | 4320 | 10080 | null;
+  archived: boolean;
+  overwrites: Overwrite[];
+  /** The account that created it. Only threads have this field and those below. */
+  threadOwnerId?: string;
+  /** The message that it was created from. The unique index on it allows only one thread for each message. Absent when it was not created from a message. */
+  threadStarterId?: string;
+  /** The number of messages in it. Approximate until the next recount. */
+  messageCount?: number;
+  /** Since when a recount of its messages is pending, because some were posted or deleted. Absent when none is pending. */
+  recountAt?: Date;
+  /** The time of the last post, or when it was created or unarchived. */
+  lastActivityAt?: Date;
+  /** When it is archived if nobody posts; absent while it is archived. */
+  archiveAt?: Date;
+  createdAt: Date;
+}
+
+export const channelSchema = new Schema<ChannelDoc>(
+  {
+    _id: String,
+    slot: Number,
+    serverId: String,
+    kind: String,
+    name: String,
+    position: Number,
+    heldAt: Date,
+    parentId: String,
+    topic: String,
+    slowmodeSecs: Number,
+    contentMode: String,
+    autoArchiveMinutes: Number,
+    archived: Boolean,
+    overwrites: [new Schema<Overwrite>({ id: String, allow: Number, deny: Number }, { _id: false, id: false })],
+    threadOwnerId: String,
+    threadStarterId: String,
+    messageCount: Number,
+    recountAt: Date,
+    lastActivityAt: Date,
+    archiveAt: Date,
+    createdAt: Date,
+    ob: { type: [Schema.Types.Mixed], default: undefined },
+    obAt: Date,
+  },
+  { collection: 'channels', versionKey: false, minimize: false },
+);
+channelSchema.index({ serverId: 1, position: 1 });
+channelSchema.index({ serverId: 1, slot: 1 }, { unique: true, partialFilterExpression: { slot: { $exists: true } } });
+channelSchema.index({ threadStarterId: 1 }, { unique: true, partialFilterExpression: { threadStarterId: { $exists: true } } });
+channelSchema.index({ parentId: 1, lastActivityAt: -1 }, { partialFilterExpression: { lastActivityAt: { $exists: true } } });
+channelSchema.index({ serverId: 1, lastActivityAt: -1 }, { partialFilterExpression: { archiveAt: { $exists: true } } });
+channelSchema.index({ heldAt: 1 }, { partialFilterExpression: { heldAt: { $exists: true } } });
+channelSchema.index({ recountAt: 1 }, { partialFilterExpression: { recountAt: { $exists: true } } });
+/** The index that the archive sweep reads from. Its query names it, so that the query planner uses no other one when the collection has just grown. */
+export const dueThreadsIndex = 'due_threads';
+channelSchema.index({ archiveAt: 1 }, { name: dueThreadsIndex, partialFilterExpression: { archiveAt: { $exists: true } } });
+indexOutbox(channelSchema, { serverId: 1 });
+
+/**
+ * The membership of an account in a server. `_id` is `<serverId>:<userId>`, which makes the pair unique. Its outbox has the events of its joining and of its
+ * roles.
+ */
+export interface MemberDoc extends Outbox {
+  _id: string;
+  serverId: string;
+  userId: string;
+  bot: boolean;
+  /** Slot among the person's servers, 0-99. The unique index on it enforces the limit of 100. Absent for bots. */
+  slot?: number;
+  /** Role ids, without `@everyone`. */
+  roles: string[];
+  joinedAt: Date;
+  /** The text that a search for members compares: the account's names, normalized by `folded`. Absent until it is written for the first time. */
+  search?: { username: string; displayName: string };
+  /** An id that a join or a rename sets to mark that `search` must be written again. A write of `search` removes it only if it has not changed. */
+  renameId?: string;
+}
+
+/** The indexes that a search for members reads, by the field that they order. The query names them, so that it never reads or sorts all members. */
+export const memberNameIndexes = { username: 'member_usernames', displayName: 'member_display_names' } as const;
+/** The index of members whose `search` must be written. */
+export const renamedMembersIndex = 'renamed_members';
+
+export const memberSchema = new Schema<MemberDoc>(
+  {
+    _id: String,
+    serverId: String,
+    userId: String,
+    bot: Boolean,
+    slot: Number,
+    roles: [String],
+    joinedAt: Date,
+    search: { type: new Schema({ username: String, displayName: String }, { _id: false, id: false }), default: undefined },
+    renameId: String,
+    ob: { type: [Schema.Types.Mixed], default: undefined },
+    obAt: Date,
+  },
+  { collection: 'members', versionKey: false, minimize: false },
+);
+indexOutbox(memberSchema, { serverId: 1 });
+memberSchema.index({ userId: 1, serverId: 1 });
+memberSchema.index({ serverId: 1, userId: 1 });
+memberSchema.index({ userId: 1, slot: 1 }, { unique: true, partialFilterExpression: { slot: { $exists: true } } });
+memberSchema.index({ serverId: 1 }, { name: 'bots_of_server', partialFilterExpression: { bot: true } });
+memberSchema.index({ serverId: 1, 'search.username': 1, userId: 1 }, { name: memberNameIndexes.username });
+memberSchema.index({ serverId: 1, 'search.displayName': 1, userId: 1 }, { name: memberNameIndexes.displayName });
+memberSchema.index({ renameId: 1 }, { name: renamedMembersIndex, partialFilterExpression: { renameId: { $exists: true } } });

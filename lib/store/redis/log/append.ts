@@ -1,0 +1,182 @@
+import { limits } from '../../../base/limits.ts';
+import type { Metrics } from '../../../base/metrics.ts';
+import type { EventName } from '../../../contract/events.ts';
+import { bindScript, type RedisClient, throughFailover } from '../redis.ts';
+import { type Appended, highestOfEpochs } from './confirm.ts';
+import { openHead, type Visibility } from './entry.ts';
+import { type Epochs, isCurrentLua } from './epochs.ts';
+import { type Keys, versionKey } from './keys.ts';
+
+/** An event for the log of a place. */
+export interface Append extends Visibility {
+  /** The event's id. However often it is appended, it is in the log of a place only once. */
+  id: string;
+  name: EventName;
+  /** The payload as JSON. It holds no secrets: the gateway adds an interaction's token. */
+  payload: string;
+}
+
+/** How long the mark of an event is kept, in milliseconds: while it is not acknowledged, and after that, for as long as a process may be paused. */
+const markKeptMs = { pending: 24 * 3_600_000, acknowledged: 10 * 60_000 };
+
+// Appends the events that are not in the log of a place yet, in order; all of them or none. KEYS: state, n, active, the log, the average size of its entries,
+// the version of the server's access data, the Pub/Sub channel, and the mark of each event. ARGV: run, place, and the head and payload of each event. A log
+// holds up to `limits.replayEvents` entries, or fewer if they are large, so that it stays below `limits.logBytesPerPlace`.
+const lua = `
+${isCurrentLua}
+if not isCurrent(KEYS[1], ARGV[1]) then return false end
+local version = redis.call('GET', KEYS[6])
+if not version then
+  local time = redis.call('TIME')
+  version = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+  redis.call('SET', KEYS[6], version, 'EX', 3600)
+end
+local prev = redis.call('ZSCORE', KEYS[3], ARGV[2]) or '0'
+local size, out, fresh = tonumber(redis.call('GET', KEYS[5]) or '512'), {}, false
+for i = 8, #KEYS do
+  local n = redis.call('GET', KEYS[i])
+  if not n then
+    n, fresh = string.format('%.0f', redis.call('INCR', KEYS[2])), true
+    local at = 2 * i - 13
+    local message = ARGV[at]..',"rulesVersion":"'..version..'","number":'..n..',"previous":'..prev..'}\\n'..ARGV[at + 1]
+    size = size + (#message - size) / 16
+    redis.call('XADD', KEYS[4], 'MAXLEN', '~', math.max(16, math.min(${limits.replayEvents}, math.floor(${limits.logBytesPerPlace} / size))), n..'-0', 'm', message)
+    redis.call('SET', KEYS[i], n, 'PX', ${markKeptMs.pending})
+    redis.call('PUBLISH', KEYS[7], message)
+    prev = n
+  end
+  out[i - 7] = n
+end
+if fresh then
+  redis.call('ZADD', KEYS[3], prev, ARGV[2])
+  redis.call('SET', KEYS[5], string.format('%.0f', size), 'PX', ${limits.sessionKeptMs})
+  redis.call('PEXPIRE', KEYS[4], ${limits.sessionKeptMs})
+end
+return out
+`;
+
+// KEYS: mark, channel. ARGV: message.
+const broadcastLua = `
+if not redis.call('SET', KEYS[1], '1', 'NX', 'PX', ${markKeptMs.acknowledged}) then return 0 end
+redis.call('PUBLISH', KEYS[2], ARGV[1])
+return 1
+`;
+
+// KEYS: marks. A mark that Redis has lost is set again, with 0 as its number.
+const keepMarksLua = `
+for i = 1, #KEYS do
+  if redis.call('PEXPIRE', KEYS[i], ${markKeptMs.acknowledged}) == 0 then redis.call('SET', KEYS[i], '0', 'PX', ${markKeptMs.acknowledged}) end
+end
+`;
+
+/** The key of an event's mark. It holds the number of the event's entry, or 0 if the event was acknowledged after Redis had lost the mark. */
+export const markKey = (keys: Keys, place: string, eventId: string): string =>
+  `${keys.partition(keys.partitionOf(place))}mark:${place}:${eventId}`;
+
+/** How many events and bytes one script call appends at most. Redis is blocked during the call. */
+const callEvents = 100;
+const callBytes = 256 * 1024;
+
+/** Splits `events` into pieces, one for each script call. */
+function pieces(events: readonly Append[]): Append[][] {
+  const out: Append[][] = [];
+  let bytes = 0;
+  for (const event of events) {
+    const last = out.at(-1);
+    bytes += event.payload.length;
+    if (last && last.length < callEvents && bytes <= callBytes) last.push(event);
+    else {
+      out.push([event]);
+      bytes = event.payload.length;
+    }
+  }
+  return out;
+}
+
+/** By partition, the epoch in which earlier events were appended that are not acknowledged yet. */
+export type During = ReadonlyMap<number, number>;
+
+/** What a worker uses to append to the log. */
+export interface Appender {
+  /**
+   * Appends events to a place in their order, each only once however often it is called. Returns the argument for `confirm`. Rejects while Redis is away. Also
+   * rejects when the epoch ends in between, or when the epoch of `during` has ended: the earlier events may be lost, and must be appended again first.
+   */
+  readonly append: (place: string, events: readonly Append[], during?: During) => Promise<Appended[]>;
+  /** Lets the marks of acknowledged events expire after the time for which a worker may be paused after it has read these events. Never rejects. */
+  readonly keepMarks: (place: string, eventIds: readonly string[]) => Promise<void>;
+  /** Publishes an event without a log to all nodes, once for each id. Sessions that are not connected miss it. Rejects while Redis is away. */
+  readonly broadcast: (message: Broadcast) => Promise<void>;
+}
+
+/** An event without a log, for the sessions of these accounts and of the members of these servers. */
+export interface Broadcast {
+  id: string;
+  name: EventName;
+  data: unknown;
+  servers: readonly string[];
+  accounts: readonly string[];
+}
+
+/** The place whose Pub/Sub channel carries broadcasts. */
+export const broadcastPlace = 'broadcast';
+
+/** Binds the scripts to `redis`. The metric `events` counts the events that are appended or broadcast. */
+export function createAppender(redis: RedisClient, keys: Keys, epochs: Epochs, events: Metrics['events']): Appender {
+  const script = bindScript<string[] | null>(redis, 'parlanceAppend', lua);
+  const broadcastScript = bindScript<number>(redis, 'parlanceBroadcast', broadcastLua);
+  const keepMarksScript = bindScript<null>(redis, 'parlanceKeepMarks', keepMarksLua);
+
+  /** Appends a piece by one script call and returns its numbers; null when the epoch is not `during`. */
+  const appendPiece = async (place: string, piece: readonly Append[], during?: number): Promise<number[] | null> => {
+    const k = keys.partitionOf(place);
+    const at = keys.partition(k);
+    const own = [
+      `${at}state`,
+      `${at}n`,
+      `${at}active`,
+      `${at}log:${place}`,
+      `${at}size:${place}`,
+      versionKey(keys, place.startsWith('server:') ? place.slice('server:'.length) : place),
+    ];
+    const args = piece.flatMap(({ payload, ...head }) => [openHead(head), payload]);
+    for (let tries = 0; tries < 3; tries++) {
+      if (epochs.run(k) === '') await epochs.boot(k);
+      if (during !== undefined && epochs.epoch(k) !== during) return null;
+      const numbers = await script(
+        [...own, keys.channel(place), ...piece.map(({ id }) => markKey(keys, place, id))],
+        [epochs.run(k), place, ...args],
+      );
+      if (numbers) return numbers.map(Number);
+      await epochs.boot(k);
+    }
+    throw new Error('redis restarted again while an event was appended');
+  };
+
+  return {
+    async append(place, list, before) {
+      const partition = keys.partitionOf(place);
+      const numbers: number[] = [];
+      let during = before?.get(partition);
+      for (const piece of pieces(list)) {
+        const some = await throughFailover(redis, () => appendPiece(place, piece, during));
+        if (!some) throw new Error('Redis may have lost events that come before these');
+        numbers.push(...some.filter((number) => number > 0));
+        during = epochs.epoch(partition);
+        for (const { name } of piece) events.inc({ event: name });
+      }
+      return highestOfEpochs(numbers).map((number) => ({ partition, number, during: during as number }));
+    },
+    async keepMarks(place, eventIds) {
+      if (eventIds.length > 0)
+        await keepMarksScript(
+          eventIds.map((id) => markKey(keys, place, id)),
+          [],
+        ).catch(() => undefined);
+    },
+    async broadcast(message) {
+      const at = [markKey(keys, broadcastPlace, message.id), keys.channel(broadcastPlace)];
+      if (await broadcastScript(at, [JSON.stringify({ kind: 'broadcast', ...message })])) events.inc({ event: message.name });
+    },
+  };
+}

@@ -1,0 +1,173 @@
+import { expect } from 'chai';
+import type { LoginCode, OwnSession, Session } from '../../../lib/contract/user.ts';
+import { deviceNameOf } from '../../../lib/domain/accounts/device-name.ts';
+import { Client } from '../../gateway/client.ts';
+import { type Caller, makePerson, password, refused, send, tally } from '../../harness/factories.ts';
+import { startWhole, type Whole } from '../../harness/whole.ts';
+
+const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
+const newPassword = 'another good password';
+
+describe('sessions of a person', () => {
+  let api: Whole;
+  let person: Caller;
+  before(async () => {
+    api = await startWhole({ TRUST_PROXY: '1' });
+  });
+  beforeEach(async () => {
+    person = await makePerson(api);
+  });
+  after(() => api.close());
+
+  const logIn = async (given = password, userAgent = firefox): Promise<Caller> => {
+    const { status, body } = await api.call<Session>('POST', '/api/auth/login', {
+      body: { username: person.username, password: given },
+      headers: { 'User-Agent': userAgent, 'X-Forwarded-For': '203.0.113.9' },
+    });
+    expect(status).to.equal(200);
+    return { ...person, token: body.token, as: `Bearer ${body.token}` };
+  };
+  const list = (as: Caller): Promise<OwnSession[]> => send(api, 200, as, 'GET', '/api/users/@me/sessions');
+  const isAlive = async ({ as }: Caller): Promise<boolean> => (await api.call('GET', '/api/auth/me', { as })).status === 200;
+  const connect = async ({ token }: Caller): Promise<Client> => {
+    const socket = new Client(Number(new URL(api.gatewayUrl).port));
+    await socket.identify(token);
+    return socket;
+  };
+
+  it('GET lists where one is logged in, last used first, with the device and address', async () => {
+    const other = await logIn();
+    const [first, second, ...rest] = await list(other);
+    expect(rest).to.deep.equal([]);
+    expect(first).to.include({ id: other.token.split('.')[0], device: 'Firefox on Linux', address: '203.0.113.9', current: true });
+    expect(second).to.include({ id: person.token.split('.')[0], device: 'Unknown device', current: false });
+    expect(JSON.stringify(await list(person))).to.not.include(other.token.split('.')[1]);
+  });
+
+  it('notes a use once in five minutes, and not with each request', async () => {
+    const other = await logIn();
+    const _id = other.token.split('.')[0] as string;
+    const { tokens } = api.platform.db;
+    const noted = async (): Promise<string | undefined> => (await tokens.findOne({ _id }).lean())?.lastUsedAt?.toISOString();
+    const began = await noted();
+    await isAlive(other);
+    expect(await noted()).to.equal(began);
+    const old = new Date(Date.now() - 6 * 60_000);
+    await api.platform.versions.changing({ accounts: [person.id] }, () => tokens.updateOne({ _id }, { $set: { lastUsedAt: old } }));
+    await isAlive(other);
+    while ((await noted()) === old.toISOString()) await new Promise((resolve) => setImmediate(resolve));
+    expect(Date.parse((await noted()) ?? '')).to.be.greaterThan(old.getTime());
+  });
+
+  it('50 at most, also when 20 log in at once: the one unused for longest ends', async () => {
+    const sessions: Caller[] = [];
+    while (sessions.length < 50) sessions.push(...(await Promise.all(Array.from({ length: 10 }, () => logIn()))));
+    const { tokens } = api.platform.db;
+    const [oldest, ...others] = sessions as [Caller, ...Caller[]];
+    await tokens.updateOne({ _id: oldest.token.split('.')[0] as string }, { $set: { lastUsedAt: new Date(0) } });
+    const socket = await connect(oldest);
+    await logIn();
+    expect(await isAlive(oldest)).to.equal(false);
+    expect(await socket.closed).to.equal(4004);
+    expect(await isAlive(others.at(-1) as Caller)).to.equal(true);
+    await Promise.all(Array.from({ length: 20 }, () => logIn()));
+    expect(await tokens.collection.countDocuments({ accountId: person.id, slot: { $gte: 0 } })).to.equal(50);
+  });
+
+  it('DELETE of one ends it at once with its sockets, and none of another person', async () => {
+    const other = await logIn();
+    const id = other.token.split('.')[0];
+    const stranger = await makePerson(api);
+    await refused(api, [404, 'not_found'], stranger, 'DELETE', `/api/users/@me/sessions/${id}`);
+    const socket = await connect(other);
+    await send(api, 204, person, 'DELETE', `/api/users/@me/sessions/${id}`);
+    expect(await socket.closed).to.equal(4004);
+    expect([await isAlive(other), await isAlive(person)]).to.deep.equal([false, true]);
+    await refused(api, [404, 'not_found'], person, 'DELETE', `/api/users/@me/sessions/${id}`);
+  });
+
+  it('DELETE of all ends all others at once with their sockets, and unused login codes', async () => {
+    const others = [await logIn(), await logIn()];
+    const { code } = await send<LoginCode>(api, 201, others[0] as Caller, 'POST', '/api/auth/codes');
+    const [own, ...sockets] = await Promise.all([person, ...others].map(connect));
+    await send(api, 204, person, 'DELETE', '/api/users/@me/sessions');
+    expect(await Promise.all(sockets.map(({ closed }) => closed))).to.deep.equal([4004, 4004]);
+    expect(await Promise.all([person, ...others].map(isAlive))).to.deep.equal([true, false, false]);
+    expect((await list(person)).map(({ current }) => current)).to.deep.equal([true]);
+    await refused(api, [401, 'unauthorized'], null, 'POST', '/api/auth/code', { code });
+    await own?.cut();
+  });
+
+  it('PUT password asks for the old one, ends all other sessions, and only the new one logs in', async () => {
+    const other = await logIn();
+    const socket = await connect(other);
+    const change = { currentPassword: 'a wrong password', newPassword };
+    const { errors } = await refused(api, [400, 'invalid_request'], person, 'PUT', '/api/users/@me/password', change);
+    expect(errors?.map(({ path }) => path)).to.deep.equal(['/currentPassword']);
+    expect(await isAlive(other)).to.equal(true);
+    await send(api, 204, person, 'PUT', '/api/users/@me/password', { ...change, currentPassword: password });
+    expect(await socket.closed).to.equal(4004);
+    expect([await isAlive(other), await isAlive(person)]).to.deep.equal([false, true]);
+    await refused(api, [401, 'unauthorized'], null, 'POST', '/api/auth/login', { username: person.username, password });
+    await logIn(newPassword);
+  });
+
+  it('no log-in with the old password outlives a change of it at the same moment', async () => {
+    const body = { username: person.username, password };
+    const answers = await Promise.all([
+      api.call('PUT', '/api/users/@me/password', { as: person.as, body: { currentPassword: password, newPassword } }),
+      ...Array.from({ length: 10 }, () => api.call<Session>('POST', '/api/auth/login', { body })),
+    ]);
+    expect(answers[0]?.status).to.equal(204);
+    const opened = answers.slice(1).flatMap(({ status, body: { token } }) => (status === 200 ? [String(token)] : []));
+    expect(tally(answers.slice(1))[200] ?? 0).to.equal(opened.length);
+    for (const token of opened) expect(await isAlive({ ...person, as: `Bearer ${token}` })).to.equal(false);
+  });
+
+  it('a wrong current password counts as a log-in does', async () => {
+    const strict = await startWhole({ RATE_LIMIT: '50/100' });
+    try {
+      const one = await makePerson(strict);
+      const key = `login-pair:127.0.0.1:${one.username}`;
+      const take = () => strict.platform.gate({ bucket: { key, perSecond: 3 / 60, burst: 20 }, versionsOf: [], wantId: false });
+      await Promise.all(Array.from({ length: 20 }, take));
+      await refused(strict, [429, 'rate_limited'], one, 'PUT', '/api/users/@me/password', { currentPassword: 'x', newPassword });
+    } finally {
+      await strict.close();
+    }
+  });
+
+  it('50 sockets of a person at most: the oldest is closed', async () => {
+    const sockets: Client[] = [];
+    while (sockets.length < 50) sockets.push(await connect(person));
+    const [oldest] = sockets;
+    const last = await connect(person);
+    expect(await oldest?.closed).to.be.a('number');
+    await Promise.all([...sockets.slice(1), last].map((socket) => socket.cut()));
+  });
+});
+
+describe('the name of a device', () => {
+  const names: [userAgent: string, name: string][] = [
+    [firefox, 'Firefox on Linux'],
+    [
+      'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36',
+      'Chrome on Windows',
+    ],
+    ['Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0 Safari/537.36 Edg/140.0', 'Edge on Windows'],
+    [
+      'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Safari/605.1.15',
+      'Safari on macOS',
+    ],
+    [
+      'Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 Version/18.5 Mobile/15E148 Safari/604.1',
+      'Safari on iPhone',
+    ],
+    ['Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Mobile Safari/537.36', 'Chrome on Android'],
+    ['curl/8.14.1', 'curl'],
+    ['', 'Unknown device'],
+    ['<script>alert(1)</script>', 'Unknown device'],
+    ['Mozilla/5.0', 'Unknown device'],
+  ];
+  for (const [userAgent, name] of names) it(`${userAgent || 'nothing'} is ${name}`, () => expect(deviceNameOf(userAgent)).to.equal(name));
+});

@@ -1,0 +1,247 @@
+import { expect } from 'chai';
+import type { Command } from '../../../lib/contract/command.ts';
+import { type Scene, startScene } from '../../harness/scene.ts';
+
+const optionTypes = ['string', 'integer', 'number', 'boolean', 'user', 'role', 'channel'];
+
+type Refused = { code: string; errors: { path: string; message: string }[] };
+
+describe('commands: what is refused and what is taken', () => {
+  let scene: Scene;
+  let old: Command[];
+  before(async () => {
+    scene = await startScene();
+    old = (await put([slash('old')])).body;
+  });
+  after(() => scene.close());
+
+  const here = (): string => `/api/applications/${scene.bot.applicationId}/servers/${scene.world.serverId}/commands`;
+  const path = (): string => `/api/applications/${scene.bot.applicationId}/commands`;
+  const slash = (name: unknown, more: object = {}) => ({ name, description: 'x', ...more });
+  const prefix = (name: unknown, more: object = {}) => ({ name, kind: 'prefix', prefix: '!', ...more });
+  const options = (...list: unknown[]) => [slash('a', { options: list })];
+  const put = <T = Command[]>(body: unknown, at = path()) => scene.api.call<T>('PUT', at, { as: scene.asBot, body });
+  const get = () => scene.api.call<Command[]>('GET', path(), { as: scene.asBot });
+
+  type Row = [about: string, body: unknown, ...paths: string[]];
+  const emoji = (count: number): string => '😀'.repeat(count);
+  const refuses = (rows: readonly Row[]): void => {
+    for (const [about, body, ...paths] of rows)
+      it(`400 invalid_request, and the old list stays: ${about}`, async () => {
+        const answer = await put<Refused>(body);
+        expect([answer.status, answer.body.code]).to.deep.equal([400, 'invalid_request']);
+        expect(answer.body.errors.map((error) => error.path)).to.deep.equal(paths);
+        for (const { message } of answer.body.errors) expect(message).to.not.equal('');
+        expect((await get()).body).to.deep.equal(old);
+      });
+  };
+  const takes = (rows: readonly [about: string, body: unknown][]): void => {
+    for (const [about, body] of rows)
+      it(`200: ${about}`, async () => {
+        const answer = await put(body, here());
+        expect(answer.status, JSON.stringify(answer.body)).to.equal(200);
+      });
+  };
+
+  describe('the list', () => {
+    refuses([
+      ['not a list', { name: 'a' }, '/'],
+      ['null', 'null', '/'],
+      ['101 commands', Array.from({ length: 101 }, (_, at) => slash(`c${at}`)), '/'],
+      ['an item that is no object', [1], '/0'],
+      ['an item that is null', [slash('a'), null], '/1'],
+      ['an item that is a list', [[]], '/0'],
+      ['two slash commands of one name', [slash('a'), prefix('a'), slash('a')], '/2/name'],
+      ['two slash commands of one name, one with its kind left out', [slash('a', { kind: 'slash' }), slash('a')], '/1/name'],
+      ['two prefix commands of one name', [prefix('a'), prefix('a', { prefix: '?' })], '/1/name'],
+      ['two prefix names that are one when stored', [prefix('\ud800'), prefix('\udc00')], '/1/name'],
+      [
+        'several faults are told together',
+        [slash('A', { prefix: '!' }), prefix('b', { options: [] }), slash('c', { options: [slash('x'), slash('x', { required: true })] })],
+        '/0/name',
+        '/0/prefix',
+        '/1/options',
+        '/2/options/1/name',
+        '/2/options/1/required',
+      ],
+    ]);
+    takes([
+      ['the same name as slash and as prefix command', [slash('a'), prefix('a')]],
+      ['prefix names that differ in case', [prefix('a'), prefix('A')]],
+    ]);
+  });
+
+  describe('name', () => {
+    refuses([
+      ['left out', [{ description: 'x' }], '/0/name'],
+      ['null', [slash(null)], '/0/name'],
+      ['empty', [slash('')], '/0/name'],
+      ['a number', [slash(1)], '/0/name'],
+      ['33 characters', [slash('a'.repeat(33))], '/0/name'],
+      ['33 emoji of a prefix command', [prefix(emoji(33))], '/0/name'],
+      ['slash, a capital', [slash('ok'), slash('Not')], '/1/name'],
+      ['slash, a letter with an accent', [slash('é')], '/0/name'],
+      ['slash, a space', [slash('a b')], '/0/name'],
+      ['slash, a space around it', [slash(' a')], '/0/name'],
+      ['slash, a dot', [slash('a.b')], '/0/name'],
+      ['slash, a line break at its end', [slash('a\n')], '/0/name'],
+      ['slash, a NUL', [slash('a\0')], '/0/name'],
+      ['slash, half a surrogate pair', [slash('\ud800')], '/0/name'],
+      ['prefix, a space', [prefix('a b')], '/0/name'],
+      ['prefix, a line break', [prefix('a\n')], '/0/name'],
+      ['prefix, a no-break space', [prefix('a\u00a0b')], '/0/name'],
+    ]);
+    takes([
+      ['every character of a slash name', [slash('abcdefghijklmnopqrstuvwxyz_-'), slash('0123456789')]],
+      ['32 characters', [slash('a'.repeat(32))]],
+      ['32 emoji of a prefix command', [prefix(emoji(32))]],
+      [
+        'names of an object’s own',
+        [slash('constructor'), slash('__proto__'), slash('tostring'), prefix('__proto__'), prefix('hasOwnProperty')],
+      ],
+    ]);
+  });
+
+  describe('description', () => {
+    refuses([
+      ['left out of a slash command', [{ name: 'a' }], '/0/description'],
+      ['null', [slash('a', { description: null })], '/0/description'],
+      ['null on a prefix command', [prefix('a', { description: null })], '/0/description'],
+      ['a number', [slash('a', { description: 5 })], '/0/description'],
+      ['empty on a slash command', [slash('a', { description: '' })], '/0/description'],
+      ['blank on a slash command', [slash('a', { description: ' \u200b\0' })], '/0/description'],
+      ['101 emoji', [slash('a', { description: emoji(101) })], '/0/description'],
+      ['101 emoji on a prefix command', [prefix('a', { description: emoji(101) })], '/0/description'],
+    ]);
+    takes([
+      ['100 emoji', [slash('a', { description: emoji(100) }), prefix('b', { description: emoji(100) })]],
+      ['none, or an empty one, on a prefix command', [prefix('a'), prefix('b', { description: '' })]],
+    ]);
+    it('line breaks and control characters come back as sent, half a surrogate pair as U+FFFD', async () => {
+      const odd = 'a\r\nb\u2028\0\u0007\u202e$x.y';
+      const sent = [slash('a', { description: `${odd}\ud83d`, options: [slash('b', { description: `\udc00${odd}` })] })];
+      const [command] = (await put(sent, here())).body;
+      expect([command?.description, command?.options?.[0]?.description]).to.deep.equal([`${odd}\ufffd`, `\ufffd${odd}`]);
+    });
+  });
+
+  describe('kind and prefix', () => {
+    refuses([
+      ['an unknown kind', [slash('a', { kind: 'user' })], '/0/kind'],
+      ['kind null', [slash('a', { kind: null })], '/0/kind'],
+      ['kind in capitals', [slash('a', { kind: 'SLASH' })], '/0/kind'],
+      ['prefix on a slash command', [slash('a', { prefix: '!' })], '/0/prefix'],
+      ['prefix null on a slash command', [slash('a', { prefix: null })], '/0/prefix'],
+      ['a prefix command without prefix', [{ name: 'a', kind: 'prefix' }], '/0/prefix'],
+      ['an empty prefix', [prefix('a', { prefix: '' })], '/0/prefix'],
+      ['a prefix that is a number', [prefix('a', { prefix: 1 })], '/0/prefix'],
+      ['six characters of prefix', [prefix('a', { prefix: '!!!!!!' })], '/0/prefix'],
+      ['six emoji of prefix', [prefix('a', { prefix: emoji(6) })], '/0/prefix'],
+      ['a prefix with a space', [prefix('a', { prefix: '! ' })], '/0/prefix'],
+      ['a prefix with a line break', [prefix('a', { prefix: '!\n' })], '/0/prefix'],
+    ]);
+    takes([
+      ['five emoji of prefix', [prefix('a', { prefix: emoji(5) })]],
+      ['one character of prefix', [prefix('a', { prefix: '/' })]],
+    ]);
+  });
+
+  describe('options', () => {
+    const many = (count: number): object[] => Array.from({ length: count }, (_, at) => slash(`o${at}`));
+    refuses([
+      ['on a prefix command', [prefix('a', { options: [slash('b')] })], '/0/options'],
+      ['an empty list on a prefix command', [prefix('a', { options: [] })], '/0/options'],
+      ['null', [slash('a', { options: null })], '/0/options'],
+      ['an object', [slash('a', { options: {} })], '/0/options'],
+      ['26', options(...many(26)), '/0/options'],
+      ['one that is no object', options(1), '/0/options/0'],
+      ['a name left out', options({ description: 'x' }), '/0/options/0/name'],
+      ['a name with a capital', [slash('ok'), ...options(slash('No'))], '/1/options/0/name'],
+      ['a name with a line break', options(slash('a\n')), '/0/options/0/name'],
+      ['a name with a colon', options(slash('a:')), '/0/options/0/name'],
+      ['a name of 33 characters', options(slash('a'.repeat(33))), '/0/options/0/name'],
+      ['a description left out', options({ name: 'a' }), '/0/options/0/description'],
+      ['an empty description', options(slash('a', { description: '' })), '/0/options/0/description'],
+      ['a blank description', options(slash('a'), slash('b', { description: ' ' })), '/0/options/1/description'],
+      ['101 emoji of description', options(slash('a', { description: emoji(101) })), '/0/options/0/description'],
+      ['an unknown type', options(slash('a', { type: 'attachment' })), '/0/options/0/type'],
+      ['type null', options(slash('a', { type: null })), '/0/options/0/type'],
+      ['type a number', options(slash('a', { type: 3 })), '/0/options/0/type'],
+      ['required that is text', options(slash('a', { required: 'true' })), '/0/options/0/required'],
+      ['required null', options(slash('a', { required: null })), '/0/options/0/required'],
+      ['required after optional', options(slash('a'), slash('b', { required: true })), '/0/options/1/required'],
+      [
+        'required after required and optional',
+        options(slash('a', { required: true }), slash('b', { required: false }), slash('c', { required: true })),
+        '/0/options/2/required',
+      ],
+      ['two of one name', options(slash('a'), slash('b'), slash('a')), '/0/options/2/name'],
+    ]);
+    takes([
+      ['none', options()],
+      ['25 of every type', options(...many(25).map((one, at) => ({ ...one, type: optionTypes[at % 7], required: at < 3 })))],
+      ['the same names in two commands', [slash('a', { options: [slash('x')] }), slash('b', { options: [slash('x')] })]],
+      ['names of an object’s own', options(slash('__proto__'), slash('constructor'))],
+      ['32 characters of name, 100 emoji of description', options(slash('a'.repeat(32), { description: emoji(100) }))],
+    ]);
+  });
+
+  describe('the body as a whole', () => {
+    const large = Array.from({ length: 100 }, (_, at) =>
+      slash(`command-${at}`, { options: Array.from({ length: 25 }, (__, no) => slash(`o${no}`, { description: emoji(94) })) }),
+    );
+
+    it('200: nearly 1 MiB, 100 commands with 25 options each, which come back whole', async () => {
+      expect(Buffer.byteLength(JSON.stringify(large))).to.be.within(1_000_000, 1024 * 1024);
+      const answer = await put(large, here());
+      expect(answer.status).to.equal(200);
+      expect(answer.body.map(({ name, options: list }) => [name, list?.length, list?.[24]?.description])).to.deep.equal(
+        large.map(({ name }) => [name, 25, emoji(94)]),
+      );
+      const ids = answer.body.map(({ id }) => id);
+      expect((await put(large, here())).body.map(({ id }) => id)).to.deep.equal(ids);
+    });
+
+    it('413 payload_too_large beyond 1 MiB, 400 for broken JSON, 415 for another type; the old list stays', async () => {
+      const told = async (body: unknown, headers = {}) => {
+        const answer = await scene.api.call('PUT', path(), { as: scene.asBot, body, headers });
+        return [answer.status, answer.body.code];
+      };
+      expect(await told([...large, slash('x'.repeat(100_000))])).to.deep.equal([413, 'payload_too_large']);
+      expect(await told('[')).to.deep.equal([400, 'invalid_request']);
+      expect(await told('[]', { 'Content-Type': 'text/plain' })).to.deep.equal([415, 'unsupported_media_type']);
+      expect((await get()).body).to.deep.equal(old);
+    });
+
+    it('fields that nobody knows are dropped, at every level; ids are never the caller’s', async () => {
+      const junk = { id: '1234567890123456789', _id: 'x', applicationId: '1', serverId: null, $set: {}, constructor: 1 };
+      const item = (own: object): object => ({ ...junk, ...own });
+      const body = [item({ ...slash('a'), options: [item(slash('b'))] }), item(prefix('c'))];
+      const answer = await put(body, here());
+      expect(answer.status, JSON.stringify(answer.body)).to.equal(200);
+      const ids = answer.body.map(({ id }) => id);
+      expect(answer.body).to.deep.equal([
+        {
+          id: ids[0],
+          name: 'a',
+          description: 'x',
+          kind: 'slash',
+          options: [{ name: 'b', description: 'x', type: 'string', required: false }],
+        },
+        { id: ids[1], name: 'c', description: '', kind: 'prefix', prefix: '!' },
+      ]);
+      expect(ids).to.not.include(junk.id);
+      const stored = await scene.api.platform.db.commands.findOne({ _id: `${scene.bot.applicationId}:${scene.world.serverId}` }).lean();
+      expect(Object.keys(stored ?? {}).sort()).to.deep.equal(['_id', 'applicationId', 'commands', 'serverId']);
+      expect(stored?.commands).to.deep.equal(answer.body);
+    });
+
+    it('what was answered may be sent back as it is', async () => {
+      const { body } = await put(
+        [slash('a', { options: [slash('b', { type: 'role', required: true })] }), slash('c'), prefix('d')],
+        here(),
+      );
+      expect((await put(body, here())).body).to.deep.equal(body);
+    });
+  });
+});

@@ -1,0 +1,250 @@
+import { expect } from 'chai';
+import type { Channel } from '../../../lib/contract/channel.ts';
+import type { Message } from '../../../lib/contract/message.ts';
+import type { Server } from '../../../lib/contract/server.ts';
+import { startTestApi, type TestApi } from '../../harness/api.ts';
+import {
+  type Caller,
+  makeBot,
+  makeChannel,
+  makeMember,
+  makePerson,
+  makeServer,
+  type Place,
+  refused,
+  send,
+  setOverwrite,
+  tally,
+} from '../../harness/factories.ts';
+
+const [view, post, manageChannels] = [1, 2, 1 << 6];
+const unknownId = '1000000000000000000';
+
+describe('threads', () => {
+  let api: TestApi;
+  let owner: Caller;
+  let manager: Caller;
+  let member: Caller;
+  let outsider: Caller;
+  let server: Place;
+  before(async () => {
+    api = await startTestApi();
+    owner = await makePerson(api);
+    server = await makeServer(api, owner);
+    manager = await makeMember(api, owner, server.id, manageChannels);
+    member = await makeMember(api, owner, server.id);
+    outsider = await makePerson(api);
+  });
+  after(() => api.close());
+
+  const threadsOf = (channelId: string): string => `/api/channels/${channelId}/threads`;
+  const start = (channelId: string, body: object = {}, as = member): Promise<Channel> =>
+    send(api, 201, as, 'POST', threadsOf(channelId), { name: 'thread', ...body });
+  const say = (channelId: string, as = member): Promise<Message> =>
+    send(api, 201, as, 'POST', `/api/channels/${channelId}/messages`, { content: 'x' });
+  const read = (id: string, as = member): Promise<Channel> => send(api, 200, as, 'GET', `/api/channels/${id}`);
+  const listed = async (channelId: string, as = member): Promise<string[]> =>
+    (await send<Channel[]>(api, 200, as, 'GET', threadsOf(channelId))).map((one) => one.id);
+  const inServer = async (as = member): Promise<Channel[]> =>
+    (await send<Server>(api, 200, as, 'GET', `/api/servers/${server.id}`)).channels;
+  const patch = (id: string, body: object): Promise<Channel> => send(api, 200, manager, 'PATCH', `/api/channels/${id}`, body);
+
+  describe('POST /api/channels/{channelId}/threads', () => {
+    it('201 in a text and an announcement channel, with the fields of a thread', async () => {
+      for (const kind of ['text', 'announcement'] as const) {
+        const { id: parentId } = await makeChannel(api, manager, server.id, { kind });
+        const made = await start(parentId, { name: ' talk ', autoArchiveMinutes: 4320 });
+        const { id, ...rest } = made;
+        expect(rest).to.deep.equal({
+          serverId: server.id,
+          name: 'talk',
+          position: null,
+          kind: 'thread',
+          parentId,
+          topic: null,
+          slowmodeSecs: 0,
+          contentMode: null,
+          autoArchiveMinutes: 4320,
+          archived: false,
+          threadOwnerId: member.id,
+          threadStarterId: null,
+          messageCount: 0,
+          overwrites: [],
+        });
+        expect(await read(id)).to.deep.equal(made);
+        expect(await listed(parentId)).to.deep.equal([id]);
+      }
+    });
+
+    it('begins from a message; deleting that leaves the thread alive', async () => {
+      const starter = await say(server.general);
+      const { id, threadStarterId } = await start(server.general, { messageId: starter.id });
+      expect(threadStarterId).to.equal(starter.id);
+      await send(api, 204, member, 'DELETE', `/api/channels/${server.general}/messages/${starter.id}`);
+      expect(await read(id)).to.include({ threadStarterId: starter.id, archived: false });
+      await say(id);
+    });
+
+    it('without autoArchiveMinutes it takes the channel’s, else a day', async () => {
+      const { id } = await makeChannel(api, manager, server.id);
+      expect((await start(id)).autoArchiveMinutes).to.equal(1440);
+      await patch(id, { autoArchiveMinutes: 10080 });
+      expect((await start(id)).autoArchiveMinutes).to.equal(10080);
+      expect((await start(id, { autoArchiveMinutes: 60 })).autoArchiveMinutes).to.equal(60);
+    });
+
+    const bad: [what: string, body: unknown][] = [
+      ['no name', {}],
+      ['a blank name', { name: ' ' }],
+      ['a name of two lines', { name: 'a\nb' }],
+      ['a long name', { name: 'x'.repeat(101) }],
+      ['61 minutes', { name: 'x', autoArchiveMinutes: 61 }],
+      ['null minutes', { name: 'x', autoArchiveMinutes: null }],
+      ['minutes as text', { name: 'x', autoArchiveMinutes: '60' }],
+      ['a malformed message', { name: 'x', messageId: 'x' }],
+      ['an unknown message', { name: 'x', messageId: unknownId }],
+    ];
+    for (const [what, body] of bad)
+      it(`400 invalid_request for ${what}`, () => refused(api, [400, 'invalid_request'], member, 'POST', threadsOf(server.general), body));
+
+    it('400 for a message of another channel, and for a deleted one', async () => {
+      const elsewhere = await makeChannel(api, manager, server.id);
+      const starter = await say(elsewhere.id);
+      await refused(api, [400, 'invalid_request'], member, 'POST', threadsOf(server.general), { name: 'x', messageId: starter.id });
+      await send(api, 204, member, 'DELETE', `/api/channels/${elsewhere.id}/messages/${starter.id}`);
+      await refused(api, [400, 'invalid_request'], member, 'POST', threadsOf(elsewhere.id), { name: 'x', messageId: starter.id });
+    });
+
+    it('400 under a thread, voice channel, category and DM, for the list too', async () => {
+      const dm = await send<{ id: string }>(api, 201, member, 'POST', '/api/users/@me/channels', { recipientId: owner.id });
+      const voice = await makeChannel(api, manager, server.id, { kind: 'voice' });
+      const category = await makeChannel(api, manager, server.id, { kind: 'category' });
+      for (const { id } of [dm, voice, category, await start(server.general)]) {
+        await refused(api, [400, 'invalid_request'], member, 'POST', threadsOf(id), { name: 'x' });
+        await refused(api, [400, 'invalid_request'], member, 'GET', threadsOf(id));
+      }
+    });
+
+    it('400 thread_exists: of 50 at once from one message one is made', async () => {
+      const starter = await say(server.general);
+      const body = { name: 'racing', messageId: starter.id };
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, () => api.call('POST', threadsOf(server.general), { as: member.as, body })),
+      );
+      expect(tally(answers)).to.deep.equal({ 201: 1, 400: 49 });
+      expect(answers.find((one) => one.status === 400)?.body.code).to.equal('thread_exists');
+      expect(await api.platform.db.channels.countDocuments({ threadStarterId: starter.id })).to.equal(1);
+    });
+
+    it('403 missing_permission without Send Messages, without View Channel; 404 outside', async () => {
+      const { id } = await makeChannel(api, manager, server.id);
+      await setOverwrite(api, owner, id, server.id, 0, post);
+      const silent = await refused(api, [403, 'missing_permission'], member, 'POST', threadsOf(id), { name: 'x' });
+      expect(silent.missing).to.deep.equal(['Send Messages']);
+      expect(await listed(id)).to.deep.equal([]);
+      await setOverwrite(api, owner, id, server.id, 0, view);
+      for (const method of ['POST', 'GET']) {
+        const blind = await refused(
+          api,
+          [403, 'missing_permission'],
+          member,
+          method,
+          threadsOf(id),
+          method === 'GET' ? undefined : { name: 'x' },
+        );
+        expect(blind.missing).to.deep.equal(['View Channel']);
+        await refused(api, [404, 'not_found'], outsider, method, threadsOf(id), method === 'GET' ? undefined : { name: 'x' });
+      }
+    });
+
+    it('a create taken up after a crash takes its own thread, also when the message it began from is gone', async () => {
+      const starter = await say(server.general);
+      const options = { as: member.as, body: { name: 'mine', messageId: starter.id }, headers: { 'Idempotency-Key': 'crash' } };
+      const first = await api.call<Channel>('POST', threadsOf(server.general), options);
+      await send(api, 204, member, 'DELETE', `/api/channels/${server.general}/messages/${starter.id}`);
+      await api.platform.db.idempotency.updateMany({}, { $set: { answer: null, claimedAt: new Date(0) } });
+      const again = await api.call<Channel>('POST', threadsOf(server.general), options);
+      expect([again.status, again.body]).to.deep.equal([201, first.body]);
+      expect(await api.platform.db.channels.countDocuments({ threadStarterId: starter.id })).to.equal(1);
+    });
+  });
+
+  describe('GET /api/channels/{channelId}/threads and the channels of a server', () => {
+    it('newest activity first, archived ones too in the list, not in the server; after the channels there', async () => {
+      const { id } = await makeChannel(api, manager, server.id);
+      const [a, b, c] = [await start(id), await start(id), await start(id)];
+      await say(a.id);
+      await patch(b.id, { archived: true });
+      expect(await listed(id)).to.deep.equal([a.id, c.id, b.id]);
+      const channels = await inServer();
+      const firstThread = channels.findIndex((one) => one.kind === 'thread');
+      expect(channels.slice(firstThread).every((one) => one.kind === 'thread')).to.equal(true);
+      expect(channels.filter((one) => one.parentId === id).map((one) => one.id)).to.deep.equal([a.id, c.id]);
+      await patch(b.id, { archived: false });
+      expect((await inServer()).filter((one) => one.parentId === id).map((one) => one.id)).to.deep.equal([b.id, a.id, c.id]);
+    });
+
+    it('a thread uses its channel’s permissions: who cannot view that sees it nowhere', async () => {
+      const { id } = await makeChannel(api, manager, server.id);
+      const thread = await start(id);
+      await setOverwrite(api, owner, id, server.id, 0, view);
+      expect((await inServer()).map((one) => one.id)).not.to.include(thread.id);
+      expect((await inServer(owner)).map((one) => one.id)).to.include(thread.id);
+      await refused(api, [403, 'missing_permission'], member, 'GET', `/api/channels/${thread.id}`);
+      await refused(api, [403, 'missing_permission'], member, 'POST', `/api/channels/${thread.id}/messages`, { content: 'x' });
+      await refused(api, [404, 'not_found'], outsider, 'GET', `/api/channels/${thread.id}`);
+      await setOverwrite(api, owner, id, member.id, view | post, 0);
+      await say(thread.id);
+      await refused(api, [400, 'invalid_request'], owner, 'PUT', `/api/channels/${thread.id}/overwrites/${server.id}`, {
+        allow: 0,
+        deny: 0,
+      });
+    });
+
+    it('at most 1,000, the most active', async () => {
+      const place = await makeServer(api, owner);
+      const first = await start(place.general, {}, owner);
+      const stored = await api.platform.db.channels.findOne({ _id: first.id }).lean();
+      const rows = Array.from({ length: 1_000 }, (_, at) => ({
+        ...stored,
+        _id: String(2n * 10n ** 18n + BigInt(at)),
+        lastActivityAt: new Date(Date.now() + 60_000 + at),
+      }));
+      await api.platform.db.channels.collection.insertMany(rows as never);
+      const ids = await listed(place.general, owner);
+      expect([ids.length, ids[0], ids.includes(first.id)]).to.deep.equal([1_000, rows.at(-1)?._id, false]);
+      const { channels } = await send<Server>(api, 200, owner, 'GET', `/api/servers/${place.id}`);
+      expect(channels.slice(1).map((one) => one.id)).to.deep.equal(ids);
+    });
+  });
+
+  describe('PATCH and DELETE /api/channels/{threadId}', () => {
+    it('name, slowmodeSecs, autoArchiveMinutes and archived with Manage Channels, in the audit log', async () => {
+      const { id } = await start(server.general);
+      const changed = { name: 'renamed', slowmodeSecs: 5, autoArchiveMinutes: 60, archived: true };
+      expect(await patch(id, changed)).to.include(changed);
+      expect(await read(id)).to.include(changed);
+      for (const body of [{ archived: false }, { name: 'x' }])
+        expect((await refused(api, [403, 'missing_permission'], member, 'PATCH', `/api/channels/${id}`, body)).missing).to.deep.equal([
+          'Manage Channels',
+        ]);
+      const entries = await api.platform.db.audit.find({ targetId: id }).lean();
+      expect(entries.map((one) => [one.action, one.changes.archived])).to.deep.equal([['channel_update', { from: false, to: true }]]);
+    });
+
+    for (const body of [{ parentId: null }, { parentId: unknownId }, { kind: 'text' }, { topic: 'x' }, { contentMode: 'spoiler' }])
+      it(`400 invalid_request for ${JSON.stringify(body)}`, async () => {
+        const { id } = await start(server.general);
+        await refused(api, [400, 'invalid_request'], manager, 'PATCH', `/api/channels/${id}`, body);
+      });
+
+    it('DELETE with Manage Channels, 404 from then on', async () => {
+      const { id } = await start(server.general);
+      const bot = await makeBot(api, owner, server.id, view | post);
+      await say(id, bot);
+      await refused(api, [403, 'missing_permission'], member, 'DELETE', `/api/channels/${id}`);
+      await send(api, 204, manager, 'DELETE', `/api/channels/${id}`);
+      for (const path of ['', '/messages', '/threads']) await refused(api, [404, 'not_found'], bot, 'GET', `/api/channels/${id}${path}`);
+    });
+  });
+});

@@ -1,0 +1,230 @@
+import { expect } from 'chai';
+import type { DiscoveryPage, DiscoveryServer } from '../../../lib/contract/discovery.ts';
+import { startTestApi, type TestApi } from '../../harness/api.ts';
+import { type Caller, grantTypes, join, makeBot, makePerson, makeServer, type Place, refused, send } from '../../harness/factories.ts';
+
+describe('GET /api/discovery/servers', () => {
+  let api: TestApi;
+  let owner: Caller;
+  before(async () => {
+    api = await startTestApi();
+  });
+  after(() => api.close());
+
+  /** A listed server. */
+  const list = async (name: string, about: object = {}): Promise<Place> => {
+    const server = await makeServer(api, owner, name);
+    const channels = { rulesChannelId: server.general, updatesChannelId: server.general };
+    await send(api, 200, owner, 'PUT', `/api/servers/${server.id}/community`, { enabled: true, ...channels });
+    await send(api, 200, owner, 'PUT', `/api/servers/${server.id}/discovery`, { listed: true, description: 'about', ...about });
+    return server;
+  };
+  const page = (query = '', as = owner): Promise<DiscoveryPage> => send(api, 200, as, 'GET', `/api/discovery/servers${query}`);
+  const names = async (query = ''): Promise<string[]> => (await page(query)).items.map((one) => one.name);
+  beforeEach(async () => {
+    await api.platform.db.servers.updateMany({}, { $set: { listed: false } });
+    owner = await makePerson(api);
+  });
+
+  it('200 with all fields of the item; joined is the caller’s own', async () => {
+    const server = await list('Jazz club', { category: 'music', description: 'All that', tags: ['jazz', 'Blues'] });
+    await grantTypes(api, server.id, ['verified', 'partnered']);
+    const outsider = await makePerson(api);
+    const item: DiscoveryServer = {
+      id: server.id,
+      name: 'Jazz club',
+      iconUrl: null,
+      description: 'All that',
+      category: 'music',
+      tags: ['jazz', 'Blues'],
+      memberCount: 1,
+      onlineCount: 0,
+      joined: false,
+      types: ['verified', 'partnered'],
+    };
+    expect(await page('', outsider)).to.deep.equal({ items: [item], hasMore: false });
+    expect(await page()).to.deep.equal({ items: [{ ...item, joined: true }], hasMore: false });
+    const bot = await makeBot(api, owner, server.id);
+    expect((await page('', bot)).items).to.deep.equal([{ ...item, joined: true, memberCount: 2 }]);
+  });
+
+  it('only listed Community servers, and never one that became staff or developer, even before its listing is taken away', async () => {
+    const [, unlisted, off, staff, developer] = await Promise.all(['shown', 'unlisted', 'off', 'staff', 'dev'].map((name) => list(name)));
+    await send(api, 200, owner, 'PUT', `/api/servers/${unlisted?.id}/discovery`, { listed: false });
+    await send(api, 200, owner, 'PUT', `/api/servers/${off?.id}/community`, { enabled: false });
+    await grantTypes(api, staff?.id as string, ['official', 'staff']);
+    await grantTypes(api, developer?.id as string, ['developer']);
+    expect(await names()).to.deep.equal(['shown']);
+    await send(api, 204, owner, 'DELETE', `/api/servers/${(await page()).items[0]?.id}`);
+    expect(await names()).to.deep.equal([]);
+  });
+
+  it('most members first, then the oldest', async () => {
+    const servers = [await list('a'), await list('b'), await list('c'), await list('d')];
+    for (const [at, count] of [2, 5, 2, 9].entries())
+      await api.platform.db.servers.updateOne({ _id: servers[at]?.id as string }, { $set: { memberCount: count } });
+    expect(await names()).to.deep.equal(['d', 'b', 'a', 'c']);
+  });
+
+  it('joining and leaving show at once', async () => {
+    const [small, large] = [await list('small'), await list('large')];
+    const person = await makePerson(api);
+    await join(api, owner, large.id, person);
+    expect((await page()).items.map(({ id, memberCount }) => [id, memberCount])).to.deep.equal([
+      [large.id, 2],
+      [small.id, 1],
+    ]);
+    await send(api, 204, person, 'DELETE', `/api/users/@me/servers/${large.id}`);
+    expect((await page()).items.map((one) => one.memberCount)).to.deep.equal([1, 1]);
+  });
+
+  it('category: one of the keys, or all; who set none is in other', async () => {
+    await list('music', { category: 'music' });
+    await list('gaming', { category: 'gaming' });
+    await list('none');
+    await list('other', { category: 'other' });
+    expect(await names('?category=music')).to.deep.equal(['music']);
+    expect(await names('?category=other')).to.deep.equal(['none', 'other']);
+    expect(await names('?category=education')).to.deep.equal([]);
+    expect(await names()).to.have.length(4);
+  });
+
+  describe('q', () => {
+    const odd = String.raw`.*+?^$(){}[]|\/%_"'<>#&=;:!`;
+    // Each of these is found in the name, the description and a tag, and in any case.
+    const found: [text: string, q: string][] = [
+      ['Jazz', 'jazz'],
+      ['jazz', 'AZZ'],
+      ['Ärger Über', 'äRGER ü'],
+      ['ΟΔΟΣ', 'οδος'],
+      ['οδός', 'ΟΔΌΣ'],
+      ['Straße', 'STRASSE'],
+      ['Москва', 'мОСК'],
+      ['日本語', '本'],
+      ['a🎲b', '🎲'],
+      ['caf\u0065\u0301', 'CAF\u00c9'],
+      [odd.slice(0, 14), odd.slice(0, 14)],
+      [odd.slice(14), odd.slice(14)],
+      ...odd.split('').map((char): [string, string] => [`x${char}y`, char]),
+      ['$name', '$NAME'],
+      ['$$ROOT', '$$root'],
+      ['two words', '  two WORDS '],
+    ];
+    for (const [text, q] of found)
+      it(`${JSON.stringify(q)} finds ${JSON.stringify(text)}`, async () => {
+        await list(`1 ${text}`);
+        await list('2', { description: `in ${text} here` });
+        await list('3', { tags: ['first', text] });
+        await list('4', { description: 'axb', tags: ['cxd'] });
+        expect(await names(`?q=${encodeURIComponent(q)}`)).to.deep.equal([`1 ${text}`, '2', '3']);
+      });
+
+    const lost: [text: string, q: string][] = [
+      ['abc', 'a.c'],
+      ['aaa', 'a*'],
+      ['ab', 'a|b'],
+      ['abc', '^abc'],
+      ['abc', '%'],
+      ['abc', '_'],
+      ['abc', '\\w'],
+      ['abc', 'a c'],
+      ['abc', '\0'],
+      ['one', 'one\ntwo'],
+    ];
+    for (const [text, q] of lost)
+      it(`${JSON.stringify(q)} does not find ${JSON.stringify(text)}`, async () => {
+        await list(text, { tags: [text] });
+        expect(await names(`?q=${encodeURIComponent(q)}`)).to.deep.equal([]);
+      });
+
+    it('a blank one asks for nothing; it goes together with a category', async () => {
+      await list('Jazz', { category: 'music' });
+      await list('jazz games', { category: 'gaming' });
+      await list('other');
+      for (const q of ['', '%20', '%09']) expect(await names(`?q=${q}`)).to.have.length(3);
+      expect(await names('?q=jazz&category=gaming')).to.deep.equal(['jazz games']);
+    });
+
+    it('follows a change of name, description and tags at once', async () => {
+      const server = await list('Éclair', { description: 'Über', tags: ['Ö'] });
+      const find = async (q: string): Promise<number> => (await names(`?q=${encodeURIComponent(q)}`)).length;
+      expect([await find('éCLAIR'), await find('über'), await find('ö')]).to.deep.equal([1, 1, 1]);
+      await send(api, 200, owner, 'PATCH', `/api/servers/${server.id}`, { name: 'Ñandú' });
+      await send(api, 200, owner, 'PUT', `/api/servers/${server.id}/discovery`, { description: 'Çava', tags: ['Æ'] });
+      expect([await find('éCLAIR'), await find('über'), await find('ö')]).to.deep.equal([0, 0, 0]);
+      expect([await find('ñANDÚ'), await find('çava'), await find('æ')]).to.deep.equal([1, 1, 1]);
+    });
+  });
+
+  describe('offset and limit', () => {
+    const rows = 1_010;
+    before(async () => {
+      const docs = Array.from({ length: rows }, (_, at) => ({
+        _id: String(10n ** 18n + BigInt(at)),
+        name: `n${at}`,
+        iconUrl: null,
+        ownerId: '1000000000000000000',
+        roles: [],
+        rolesVersion: 0,
+        invitesPaused: false,
+        types: [],
+        community: true,
+        listed: true,
+        search: { name: `n${at}` },
+        nextPosition: 0,
+        memberCount: rows - at,
+        createdAt: new Date(),
+      }));
+      await api.platform.db.servers.collection.insertMany(docs as never);
+    });
+    beforeEach(() => api.platform.db.servers.updateMany({ ownerId: '1000000000000000000' }, { $set: { listed: true } }));
+
+    const expected: [query: string, first: number, many: number, hasMore: boolean][] = [
+      ['', 0, 24, true],
+      ['?limit=1', 0, 1, true],
+      ['?limit=48', 0, 48, true],
+      ['?offset=24', 24, 24, true],
+      ['?offset=959&limit=48', 959, 48, true],
+      // Nothing is served after 960: who follows hasMore stops there.
+      ['?offset=960', 960, 24, false],
+      ['?offset=960&limit=48', 960, 48, false],
+      ['?offset=961', 960, 24, false],
+      ['?offset=999999', 960, 24, false],
+      ['?offset=999999999999999', 960, 24, false],
+    ];
+    for (const [query, first, many, hasMore] of expected)
+      it(`${query || 'none'}: ${many} from ${first} on, ${hasMore ? 'and' : 'no'} more`, async () => {
+        const { items, hasMore: more } = await page(`${query}${query ? '&' : '?'}q=n`);
+        expect(items.map((one) => one.name)).to.deep.equal(Array.from({ length: many }, (_, at) => `n${first + at}`));
+        expect(more).to.equal(hasMore);
+      });
+
+    it('hasMore is false on the last page, also when that is full', async () => {
+      expect(await page('?q=n100&limit=11')).to.have.property('hasMore', false);
+      expect((await page('?q=n100&limit=11')).items).to.have.length(11);
+      expect(await page('?q=n100&limit=10')).to.have.property('hasMore', true);
+      expect(await page('?q=n100&offset=10&limit=10')).to.have.property('hasMore', false);
+      expect(await page('?q=n100&offset=11')).to.deep.equal({ items: [], hasMore: false });
+    });
+
+    for (const query of [
+      'limit=0',
+      'limit=49',
+      'limit=-1',
+      'limit=abc',
+      'limit=1.5',
+      'limit=',
+      'offset=-1',
+      'offset=x',
+      'offset=1e3',
+      'category=sports',
+      'category=',
+      'limit=1&limit=2',
+      'q=a&q=b',
+    ])
+      it(`400 for ${query}`, () =>
+        refused(api, [400, 'invalid_request'], owner, 'GET', `/api/discovery/servers?${query}`).then(() => undefined));
+  });
+
+  it('401 without a credential', () => refused(api, [401, 'unauthorized'], null, 'GET', '/api/discovery/servers').then(() => undefined));
+});

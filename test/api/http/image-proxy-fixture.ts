@@ -1,0 +1,72 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { imageLink } from '../../../lib/domain/files/image-links.ts';
+import { type Answer, startTestApi, type TestApi } from '../../harness/api.ts';
+import { type Site, startSite } from '../../harness/site.ts';
+
+/** Beginnings that tell formats apart, each with some more bytes. */
+export const samples = {
+  png: Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(200, 1)]),
+  jpeg: Buffer.concat([Buffer.from('ffd8ffe0', 'hex'), Buffer.alloc(200, 2)]),
+  webp: Buffer.concat([Buffer.from('RIFF\x10\0\0\0WEBPVP8 ', 'latin1'), Buffer.alloc(200, 3)]),
+  gif: Buffer.concat([Buffer.from('GIF89a'), Buffer.alloc(200, 4)]),
+  avif: Buffer.concat([Buffer.from('\0\0\0\x18ftypavif\0\0\0\0mif1avif', 'latin1'), Buffer.alloc(200, 5)]),
+  tiff: Buffer.concat([Buffer.from('49492a00', 'hex'), Buffer.alloc(200, 6)]),
+};
+
+/** A PNG of so many bytes, as far as its beginning tells. */
+export const pngOfBytes = (bytes: number): Buffer => Buffer.concat([samples.png.subarray(0, 8), Buffer.alloc(bytes - 8, 7)]);
+
+/** An answer with its bytes. */
+export type Got = Answer<Buffer>;
+
+/** An API, and a stranger's site that it may reach; paths that begin with `/held` are answered when the test says so. */
+export interface ProxyScene {
+  api: TestApi;
+  site: Site;
+  /** Requests for `/held…` that wait for their answer. */
+  held: { path: string; answer: () => void }[];
+  /** The path on our origin of the image at `url`, or at this path of the site. */
+  pathOf(url: string): string;
+  /** Asks for a path of ours, as the caller with this address. */
+  get(path: string, options?: { method?: string; caller?: string; headers?: Record<string, string>; signal?: AbortSignal }): Promise<Got>;
+  /** Asks for the image at a path of the site. */
+  image(path: string, caller?: string): Promise<Got>;
+  close(): Promise<void>;
+}
+
+/** Starts a scene whose site answers by `handle`; `allow` are further pairs of OUTBOUND_ALLOW. */
+export async function startProxyScene(
+  handle: (request: IncomingMessage, response: ServerResponse) => unknown,
+  allow: readonly string[] = [],
+): Promise<ProxyScene> {
+  const held: ProxyScene['held'] = [];
+  const site = await startSite((request, response) => {
+    const path = request.url ?? '';
+    if (!path.startsWith('/held')) return void handle(request, response);
+    const one = { path, answer: () => handle(request, response) };
+    held.push(one);
+    response.once('close', () => held.includes(one) && held.splice(held.indexOf(one), 1));
+  });
+  const api = await startTestApi({ OUTBOUND_ALLOW: [site.pair, ...allow].join(','), TRUST_PROXY: '1' });
+  const { config } = api.platform;
+  const scene: ProxyScene = {
+    api,
+    site,
+    held,
+    pathOf: (url) => imageLink(config, url.startsWith('/') ? site.url + url : url).slice(config.baseUrl.length),
+    async get(path, { method = 'GET', caller = '192.0.2.1', headers = {}, signal } = {}) {
+      const response = await fetch(api.url + path, {
+        method,
+        headers: { 'X-Forwarded-For': caller, ...headers },
+        ...(signal ? { signal } : {}),
+      });
+      return { status: response.status, headers: response.headers, body: Buffer.from(await response.arrayBuffer()) };
+    },
+    image: (path, caller) => scene.get(scene.pathOf(path), caller === undefined ? {} : { caller }),
+    async close() {
+      await api.close();
+      await site.close();
+    },
+  };
+  return scene;
+}

@@ -1,0 +1,236 @@
+import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
+import { expect } from 'chai';
+import { clientPaths } from '../../../apps/api/pages.ts';
+import { startTestApi } from '../../harness/api.ts';
+import { base, type Served, serve } from './pages-fixture.ts';
+
+const script = `console.log('${'x'.repeat(2_000)}')`;
+
+describe('the pages', () => {
+  let folder: string;
+  let pages: Served;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'parlance-pages-'));
+    await mkdir(join(folder, 'web/assets/.git'), { recursive: true });
+    await mkdir(join(folder, 'web/assets/folder.js'));
+    const files: Record<string, string | Buffer> = {
+      'secret.js': 'secret',
+      'web/index.html': '<title>client</title>',
+      'web/developers.html': '<title>portal</title>',
+      'web/favicon.svg': '<svg/>',
+      'web/app.webmanifest': '{}',
+      'web/.env.svg': 'secret',
+      'web/notes.txt': 'not for browsers',
+      'web/assets/index-Ab_1-x.js': script,
+      'web/assets/index-Ab_1-x.js.br': brotliCompressSync(script),
+      'web/assets/index-Ab_1-x.js.gz': gzipSync(script),
+      'web/assets/theme-1.css': 'a{}',
+      'web/assets/.hidden.js': 'secret',
+      'web/assets/.git/config.js': 'secret',
+    };
+    await Promise.all(Object.entries(files).map(([name, content]) => writeFile(join(folder, name), content)));
+    pages = await serve(join(folder, 'web'));
+  });
+  after(async () => {
+    await pages.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const table: [path: string, type: string, caching: string, body: string][] = [
+    ...['/', ...clientPaths.flatMap((first) => [`/${first}`, `/${first}/1/2.x`]), '/login?next=/x'].map(
+      (path): [string, string, string, string] => [path, 'text/html; charset=utf-8', 'no-cache', '<title>client</title>'],
+    ),
+    ['/developers', 'text/html; charset=utf-8', 'no-cache', '<title>portal</title>'],
+    ['/developers/1/bot', 'text/html; charset=utf-8', 'no-cache', '<title>portal</title>'],
+    ['/assets/index-Ab_1-x.js', 'text/javascript; charset=utf-8', 'public, max-age=31536000, immutable', script],
+    ['/assets/theme-1.css', 'text/css; charset=utf-8', 'public, max-age=31536000, immutable', 'a{}'],
+    ['/favicon.svg', 'image/svg+xml', 'public, max-age=86400', '<svg/>'],
+    ['/app.webmanifest', 'application/manifest+json; charset=utf-8', 'public, max-age=86400', '{}'],
+  ];
+  for (const [path, type, caching, body] of table)
+    it(`GET and HEAD ${path}`, async () => {
+      const [get, head] = [await pages.get(path), await pages.get(path, {}, 'HEAD')];
+      for (const { status, headers } of [get, head]) {
+        expect([status, headers['content-type'], headers['cache-control']]).to.deep.equal([200, type, caching]);
+        expect(headers['content-length']).to.equal(String(body.length));
+        expect(headers['x-content-type-options']).to.equal('nosniff');
+        expect(headers['referrer-policy']).to.equal('same-origin');
+        expect(headers['cross-origin-opener-policy']).to.equal('same-origin');
+        expect(headers['permissions-policy']).to.contain('camera=()');
+        expect(headers.vary).to.equal('Accept-Encoding');
+      }
+      expect([String(get.body), head.body.length]).to.deep.equal([body, 0]);
+      const policy = Object.fromEntries(
+        String(get.headers['content-security-policy'])
+          .split('; ')
+          .map((part) => [part.slice(0, part.indexOf(' ')), part.slice(part.indexOf(' ') + 1)]),
+      );
+      expect(policy).to.deep.equal({
+        'default-src': "'none'",
+        'script-src': "'self'",
+        'style-src': "'self'",
+        'img-src': "'self' data: blob:",
+        'media-src': "'self' blob:",
+        'font-src': "'self'",
+        'connect-src': "'self' wss://gate.example:9000",
+        'manifest-src': "'self'",
+        'form-action': "'self'",
+        'base-uri': "'none'",
+        'frame-ancestors': "'none'",
+        'require-trusted-types-for': "'script'",
+        'trusted-types': "'none'",
+      });
+    });
+
+  for (const path of [
+    '/assets',
+    '/assets/',
+    '/assets/none-1.js',
+    '/assets/folder.js',
+    '/assets/.hidden.js',
+    '/assets/.git/config.js',
+    '/assets/../../secret.js',
+    '/assets/..%2f..%2fsecret.js',
+    '/assets/%2e%2e/%2e%2e/secret.js',
+    '/assets/..\\..\\secret.js',
+    '/assets//index-Ab_1-x.js',
+    '/assets/index-Ab_1-x%2ejs',
+    '/assets/index-Ab_1-x.js%00',
+    '/assets/index-Ab_1-x.js/',
+    '/assets/index-Ab_1-x.js.br',
+    '/assets/index-Ab_1-x.js.gz',
+    '/assets/%ff.js',
+    '/../secret.js',
+    '/secret.js',
+    '/index.html',
+    '/notes.txt',
+    '/.env.svg',
+    '/robots.svg',
+    '/favicon.svg/',
+    '//',
+    '//login',
+    '/loginx',
+    '/Login',
+    '/developersx',
+    '/%6cogin',
+    '/etc/passwd',
+  ])
+    it(`404 ${path}`, async () => {
+      const { status, headers, body } = await pages.get(path);
+      expect(status).to.equal(404);
+      expect(headers['cache-control']).to.equal('no-store');
+      expect(String(body)).to.not.contain('secret');
+    });
+
+  const browser = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
+  for (const path of ['/nothing', '/loginx', '/Login', '/developersx', '/robots.svg', '/index.html', '/etc/passwd', '//login'])
+    it(`404 ${path} is the client for a browser, which is not kept, and nothing of the kind for others`, async () => {
+      const { status, headers, body } = await pages.get(path, browser);
+      expect([status, headers['content-type'], String(body)]).to.deep.equal([404, 'text/html; charset=utf-8', '<title>client</title>']);
+      expect([headers['cache-control'], headers.etag]).to.deep.equal(['no-store', undefined]);
+      expect(headers['content-security-policy']).to.contain("default-src 'none'");
+      for (const accept of ['*/*', 'application/json', 'application/json, text/html;q=0.5', 'text/css'])
+        expect(String((await pages.get(path, { accept })).body), accept).to.not.contain('client');
+      expect(String((await pages.get(path, browser, 'POST')).body)).to.not.contain('client');
+    });
+
+  for (const path of ['/api', '/api/nothing', '/files/x', '/images/x', '/assets/none-1.js', '/gateway'])
+    it(`404 ${path} is none of the client, for a browser too`, async () => {
+      const { status, body } = await pages.get(path, browser);
+      expect([status, String(body).includes('client')]).to.deep.equal([404, false]);
+    });
+
+  const encodings: [accepted: string, sent: string | undefined, read: (bytes: Buffer) => Buffer][] = [
+    ['gzip, deflate, br', 'br', brotliDecompressSync],
+    ['gzip', 'gzip', gunzipSync],
+    ['br;q=0, gzip', 'gzip', gunzipSync],
+    ['identity', undefined, (bytes) => bytes],
+    ['zstd', undefined, (bytes) => bytes],
+  ];
+  for (const [accepted, sent, read] of encodings)
+    it(`Accept-Encoding: ${accepted} gets ${sent ?? 'the file itself'}`, async () => {
+      const { status, headers, body } = await pages.get('/assets/index-Ab_1-x.js', { 'accept-encoding': accepted });
+      expect([status, headers['content-encoding'], headers['content-type']]).to.deep.equal([200, sent, 'text/javascript; charset=utf-8']);
+      expect([String(read(body)), headers['content-length']]).to.deep.equal([script, String(body.length)]);
+    });
+
+  it('a page that is known already is 304, until its content is another', async () => {
+    const { etag = '', 'last-modified': modified } = (await pages.get('/')).headers;
+    expect([etag.length > 20, modified]).to.deep.equal([true, undefined]);
+    expect((await pages.get('/developers')).headers.etag).to.not.equal(etag);
+    const ask = async (): Promise<unknown[]> => {
+      const { status, headers, body } = await pages.get('/login', { 'if-none-match': etag, 'accept-encoding': 'br' });
+      return [status, headers.etag === etag, body.length, headers['content-security-policy'] !== undefined];
+    };
+    expect(await ask()).to.deep.equal([304, true, 0, true]);
+    const path = join(folder, 'web/index.html');
+    await utimes(path, new Date(0), new Date(1_000));
+    expect(await ask()).to.deep.equal([304, true, 0, true]);
+    await writeFile(path, '<title>newest</title>');
+    await utimes(path, new Date(0), new Date(2_000));
+    expect(await ask()).to.deep.equal([200, false, 21, true]);
+    await writeFile(path, '<title>client</title>');
+  });
+
+  for (const method of ['POST', 'PUT', 'DELETE'])
+    it(`405 ${method} of a page`, async () => {
+      const { status, headers } = await pages.get('/login', {}, method);
+      expect([status, headers.allow]).to.deep.equal([405, 'GET']);
+    });
+
+  const hosts: [baseUrl: string, host: string, path: string, location: string | undefined][] = [
+    [base, '127.0.0.1:8080', '/login?x=1', `${base}/login?x=1`],
+    [base, '[::1]:8080', '/developers/1', `${base}/developers/1`],
+    [base, '127.0.0.1:8080', '//evil.example', undefined],
+    [base, '127.0.0.1:8080', '/login//evil.example', `${base}/login//evil.example`],
+    [base, '127.0.0.1:8080', 'http://evil.example/login', `${base}/login`],
+    [base, '127.0.0.1:8080', '/assets/theme-1.css', undefined],
+    [base, '127.0.0.1:9999', '/login', undefined],
+    [base, 'LOCALHOST:8080', '/login', undefined],
+    [base, 'evil.example:8080', '/login', undefined],
+    [base, '192.168.0.9:8080', '/login', undefined],
+    [base, 'a b', '/login', undefined],
+    ['http://127.0.0.1', 'localhost', '/login', 'http://127.0.0.1/login'],
+    ['https://chat.example', 'localhost', '/login', undefined],
+  ];
+  for (const [baseUrl, host, path, location] of hosts)
+    it(`at ${baseUrl}, ${path} asked of ${host} ${location ? `is at ${location}` : 'is where it is'}`, async () => {
+      const other = await serve(join(folder, 'web'), { BASE_URL: baseUrl });
+      try {
+        const { status, headers } = await other.get(path, { host });
+        expect([status, headers.location]).to.deep.equal([location ? 307 : path.startsWith('//') ? 404 : 200, location]);
+      } finally {
+        await other.close();
+      }
+    });
+
+  it('503 in one line while they are not built', async () => {
+    const other = await serve(join(folder, 'nothing'));
+    try {
+      for (const path of ['/', '/developers']) {
+        const { status, body } = await other.get(path);
+        expect([status, String(body)]).to.deep.equal([503, 'The pages are not built. Run `npm run build`.\n']);
+      }
+      for (const path of ['/assets/index-Ab_1-x.js', '/favicon.svg']) expect((await other.get(path)).status).to.equal(404);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('the api serves them, and no other path has become one', async () => {
+    const api = await startTestApi();
+    try {
+      const page = await fetch(`${api.url}/login`, { redirect: 'manual' });
+      expect([200, 503]).to.include(page.status);
+      expect(page.headers.get('Content-Security-Policy')).to.contain("connect-src 'self' ws://localhost:0");
+      await page.text();
+      for (const path of ['/nothing', '/api', '/api/login', '/files', '/images'])
+        expect((await api.call('GET', path)).status).to.equal(404);
+    } finally {
+      await api.close();
+    }
+  });
+});
