@@ -8,7 +8,7 @@ COPY lib lib
 COPY workers workers
 COPY apps apps
 COPY test test
-RUN npm run build
+RUN npm run build && rm -r dist/apps/local
 
 FROM node:24.11.1-bookworm-slim AS packages
 WORKDIR /srv/parlance

@@ -1,16 +1,16 @@
 import { dirname, join } from 'node:path/posix';
 import { parseSync } from '@swc/core';
 
-/** What the rules of docs/architecture.md#layers need to know about one source file, read from its syntax tree. */
-export interface Facts {
-  /** Files of ours that it imports or re-exports from, as paths from the root. */
-  ours: string[];
-  /** Those of them that it needs when it runs: not only for their types. */
-  needed: string[];
-  /** Packages it names, without subpaths; `node:` modules included. */
+/** Facts about one source file for the rules of docs/architecture.md#layers, read from its syntax tree. */
+export interface SourceFacts {
+  /** Files of the project that it imports or re-exports, as paths from the root. */
+  localImports: string[];
+  /** Those of them that it imports not only for types. */
+  runtimeImports: string[];
+  /** Packages that it imports, without subpaths, including `node:` modules. */
   packages: string[];
-  /** Spots that the rules look at: `any`, `default export`, `process.env`. */
-  spots: Set<'any' | 'default export' | 'process.env'>;
+  /** Things that the rules forbid in some files. */
+  violations: Set<'any' | 'default export' | 'process.env'>;
   lines: number;
 }
 
@@ -18,7 +18,7 @@ type Node = Record<string, unknown> & { type?: unknown };
 const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null;
 const valueOf = (node: unknown): unknown => (isNode(node) ? node.value : undefined);
 
-/** The module that this node imports, when it does: `import`, `export … from`, `import()` and `import('…')` types. */
+/** The module that this node imports, if any: by `import`, `export … from`, `import()` or an `import('…')` type. */
 function moduleOf(node: Node): unknown {
   switch (node.type) {
     case 'ImportDeclaration':
@@ -36,7 +36,7 @@ function moduleOf(node: Node): unknown {
   }
 }
 
-function spotOf(node: Node): 'any' | 'default export' | 'process.env' | undefined {
+function violationOf(node: Node): 'any' | 'default export' | 'process.env' | undefined {
   if (node.type === 'TsKeywordType' && node.kind === 'any') return 'any';
   if (node.type === 'ExportDefaultDeclaration' || node.type === 'ExportDefaultExpression') return 'default export';
   if (node.type === 'ExportSpecifier') {
@@ -52,13 +52,13 @@ function spotOf(node: Node): 'any' | 'default export' | 'process.env' | undefine
   return undefined;
 }
 
-/** Reads the facts of the file at `path` (from the root, with slashes) whose text is `source`. */
-export function factsOf(path: string, source: string): Facts {
-  const facts: Facts = {
-    ours: [],
-    needed: [],
+/** Reads the facts of the file at `path` (from the root, with slashes), whose text is `source`. */
+export function readSource(path: string, source: string): SourceFacts {
+  const facts: SourceFacts = {
+    localImports: [],
+    runtimeImports: [],
     packages: [],
-    spots: new Set(),
+    violations: new Set(),
     lines: source.split('\n').length - (source.endsWith('\n') ? 1 : 0),
   };
   const visit = (value: unknown): void => {
@@ -67,39 +67,39 @@ export function factsOf(path: string, source: string): Facts {
     const module = moduleOf(value);
     if (typeof module === 'string') {
       if (module.startsWith('.')) {
-        facts.ours.push(join(dirname(path), module));
-        if (value.typeOnly !== true && value.type !== 'TsImportType') facts.needed.push(join(dirname(path), module));
+        facts.localImports.push(join(dirname(path), module));
+        if (value.typeOnly !== true && value.type !== 'TsImportType') facts.runtimeImports.push(join(dirname(path), module));
       }
       if (!module.startsWith('.')) facts.packages.push(module.split('/', module.startsWith('@') ? 2 : 1).join('/'));
     }
-    const spot = spotOf(value);
-    if (spot) facts.spots.add(spot);
+    const violation = violationOf(value);
+    if (violation) facts.violations.add(violation);
     Object.values(value).forEach(visit);
   };
   visit(parseSync(source, { syntax: 'typescript', tsx: path.endsWith('.tsx'), target: 'es2022' }).body);
   return facts;
 }
 
-/** The first circle of imports that a file of `graph` stands in, as the files in order with the first repeated; undefined when there is none. */
-export function circleOf(graph: ReadonlyMap<string, readonly string[]>): string[] | undefined {
+/** The first import cycle in `graph`, as its files in order with the first one repeated; undefined if there is none. */
+export function findCycle(graph: ReadonlyMap<string, readonly string[]>): string[] | undefined {
   const done = new Set<string>();
   const path: string[] = [];
   const visit = (file: string): string[] | undefined => {
-    const seen = path.indexOf(file);
-    if (seen >= 0) return [...path.slice(seen), file];
+    const start = path.indexOf(file);
+    if (start >= 0) return [...path.slice(start), file];
     if (done.has(file)) return undefined;
     done.add(file);
     path.push(file);
     for (const target of graph.get(file) ?? []) {
-      const circle = visit(target);
-      if (circle) return circle;
+      const cycle = visit(target);
+      if (cycle) return cycle;
     }
     path.pop();
     return undefined;
   };
   for (const file of graph.keys()) {
-    const circle = visit(file);
-    if (circle) return circle;
+    const cycle = visit(file);
+    if (cycle) return cycle;
   }
   return undefined;
 }

@@ -1,16 +1,9 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
+import { pages, sources } from './files.ts';
 
-const filesIn = (folder: string, pattern: RegExp): string[] =>
-  readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((file) => pattern.test(file) && !file.includes('node_modules'))
-    .map((file) => join(folder, file));
-
-const sources = ['lib', 'apps', 'workers', 'config', 'test'].flatMap((folder) => filesIn(folder, /\.(tsx?|mjs|css)$/));
-const pages = ['README.md', 'CONTRIBUTING.md', ...filesIn('docs', /\.md$/)];
-
-/** A heading as it stands in a link. */
+/** The anchor of a heading. */
 const anchorOf = (heading: string): string =>
   heading
     .toLowerCase()
@@ -21,28 +14,28 @@ const anchors = new Map(
   pages.map((page) => [page, [...readFileSync(page, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading))]),
 );
 
-/** Whether a path exists and, of a page, the heading. */
+/** Whether the path exists and, if an anchor is given, the page has its heading. */
 const resolves = (path: string, anchor: string | undefined): boolean =>
   existsSync(path) && (anchor === undefined || (anchors.get(path)?.includes(anchor) ?? false));
 
-/** References to what a reader of the repository cannot open. */
-const outside = /\b(?:decisions?|quality) \d|\bedge cases? \d|\bspec, [A-Z]/;
+/** References to documents outside of the repository. */
+const externalReference = /\b(?:decisions?|quality) \d|\bedge cases? \d|\bspec, [A-Z]/;
 
 /** The broken references in a source. */
-const faultsIn = (file: string, text: string): string[] => [
+const brokenIn = (file: string, text: string): string[] => [
   ...[...text.matchAll(/\b(docs\/[\w/-]+\.md)(?:#([\w-]+))?/g)]
     .filter(([, path = '', anchor]) => !resolves(path, anchor))
     .map(([reference]) => `${file}: ${reference}`),
-  ...text.split('\n').flatMap((line, at) => (outside.test(line) ? [`${file}:${at + 1}: ${line.trim()}`] : [])),
+  ...text.split('\n').flatMap((line, at) => (externalReference.test(line) ? [`${file}:${at + 1}: ${line.trim()}`] : [])),
 ];
 
 describe('references', () => {
-  it('in the sources name a page and a heading that exist', () => {
+  it('in the sources name existing pages and headings', () => {
     const own = 'test/house/references.test.ts';
-    expect(sources.filter((file) => file !== own).flatMap((file) => faultsIn(file, readFileSync(file, 'utf8')))).to.deep.equal([]);
+    expect(sources.filter((file) => file !== own).flatMap((file) => brokenIn(file, readFileSync(file, 'utf8')))).to.deep.equal([]);
   });
 
-  it('in the pages name files and headings that exist', () => {
+  it('in the pages name existing files and headings', () => {
     const broken = pages.flatMap((page) =>
       [...readFileSync(page, 'utf8').matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([\w-]+))?\)/g)].flatMap(([link, path = '', anchor]) =>
         resolves(path ? join(dirname(page), path) : page, anchor) ? [] : [`${page}: ${link}`],
@@ -59,12 +52,12 @@ describe('references', () => {
     expect(files.map(([page]) => page)).to.include.members(['README.md', 'CONTRIBUTING.md', 'docs/delivery.md']);
   });
 
-  it('name every page of docs/ in the README', () => {
+  it('in the README include every page of docs/', () => {
     const readme = readFileSync('README.md', 'utf8');
     expect(pages.filter((page) => page.startsWith('docs/') && !readme.includes(`(${page})`))).to.deep.equal([]);
   });
 
-  it('that are broken would be seen', () => {
+  it('that are broken are detected', () => {
     for (const text of [
       'docs/delivery.md#nowhere',
       'docs/nothing.md',
@@ -73,7 +66,7 @@ describe('references', () => {
       '(spec, Messages)',
       'quality 1, P10',
     ])
-      expect(faultsIn('file', text), text).to.have.length(1);
-    for (const text of ['docs/delivery.md#relay', 'specify, Messages', 'decisions']) expect(faultsIn('file', text), text).to.deep.equal([]);
+      expect(brokenIn('file', text), text).to.have.length(1);
+    for (const text of ['docs/delivery.md#relay', 'specify, Messages', 'decisions']) expect(brokenIn('file', text), text).to.deep.equal([]);
   });
 });

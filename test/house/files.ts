@@ -1,0 +1,13 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path/posix';
+
+const filesIn = (folder: string, pattern: RegExp): string[] =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => pattern.test(file) && !file.includes('node_modules'))
+    .map((file) => join(folder, file));
+
+/** The paths of all source files and style sheets. */
+export const sources = ['lib', 'apps', 'workers', 'config', 'test'].flatMap((folder) => filesIn(folder, /\.(tsx?|mjs|css)$/));
+
+/** The paths of all pages of documentation. */
+export const pages = ['README.md', 'CONTRIBUTING.md', ...filesIn('docs', /\.md$/)];
