@@ -1,22 +1,26 @@
 import { isRedisUrl, readRedisAddress } from './redis-address.ts';
 
-/** One environment variable. `fallback` is its default; without one it is required. `read` converts its text, or throws a short reason. */
+/** One environment variable. `defaultText` is its default; without one it is required. `read` converts its text, or throws a short reason. */
 export interface Setting<T> {
-  about: string;
-  fallback: string | undefined;
+  description: string;
+  defaultText: string | undefined;
   read: (text: string) => T;
 }
 
-const setting = <T>(about: string, fallback: string | undefined, read: (text: string) => T): Setting<T> => ({ about, fallback, read });
+const setting = <T>(description: string, defaultText: string | undefined, read: (text: string) => T): Setting<T> => ({
+  description,
+  defaultText,
+  read,
+});
 const text = (value: string): string => value;
-const whole =
-  (low: number, high: number) =>
+const integer =
+  (min: number, max: number) =>
   (value: string): number => {
     const number = Number(value);
-    if (!/^\d+$/.test(value) || number < low || number > high) throw new Error(`must be a whole number from ${low} to ${high}`);
+    if (!/^\d+$/.test(value) || number < min || number > max) throw new Error(`must be a whole number from ${min} to ${max}`);
     return number;
   };
-const port = whole(0, 65_535);
+const port = integer(0, 65_535);
 const url =
   (...schemes: string[]) =>
   (value: string): string => {
@@ -30,7 +34,7 @@ const mongodbUrl = (value: string): string => {
   if (!/^mongodb(\+srv)?:\/\/[^\s/]+(\/\S*)?$/.test(value)) throw new Error('must be a URL that begins with mongodb:// or mongodb+srv://');
   return value;
 };
-const optional =
+const emptyAs =
   <T>(read: (text: string) => T, whenEmpty: T) =>
   (value: string): T =>
     value === '' ? whenEmpty : read(value);
@@ -42,9 +46,9 @@ const redisUrl = (value: string): string => {
 const oneOf =
   <T extends string>(...values: T[]) =>
   (value: string): T => {
-    const found = values.find((one) => one === value);
-    if (found === undefined) throw new Error(`must be one of ${values.join(', ')}`);
-    return found;
+    const match = values.find((one) => one === value);
+    if (match === undefined) throw new Error(`must be one of ${values.join(', ')}`);
+    return match;
   };
 const appKey = (value: string): Buffer => {
   const key = Buffer.from(value, 'base64');
@@ -54,7 +58,7 @@ const appKey = (value: string): Buffer => {
 const appKeys = (value: string): readonly Buffer[] =>
   value
     .split(',')
-    .map((one) => one.trim())
+    .map((item) => item.trim())
     .filter(Boolean)
     .map(appKey);
 const rateLimit = (value: string): { perSecond: number; burst: number } | null => {
@@ -66,9 +70,9 @@ const rateLimit = (value: string): { perSecond: number; burst: number } | null =
 const hostPorts = (value: string): readonly string[] => {
   const list = value
     .split(',')
-    .map((one) => one.trim())
+    .map((item) => item.trim())
     .filter(Boolean);
-  if (list.some((one) => !/^[^\s/@]+:\d+$/.test(one) || !URL.canParse(`http://${one}`)))
+  if (list.some((item) => !/^[^\s/@]+:\d+$/.test(item) || !URL.canParse(`http://${item}`)))
     throw new Error('must be a comma-separated list of host:port');
   return list;
 };
@@ -95,12 +99,12 @@ export const settings = {
   LOG_PARTITIONS: setting(
     'Number of hash slots that events and sessions are spread over, 1 to 16; fixed at the first start. Default: 1, and 16 on a Redis Cluster.',
     '',
-    optional(whole(1, 16), 0),
+    emptyAs(integer(1, 16), 0),
   ),
-  STORE_PATIENCE: setting(
+  STORE_TIMEOUT_FACTOR: setting(
     'Multiplies the time that Redis (0.3 s) and the database (2 s) have to respond before they count as unavailable. For slow machines.',
     '1',
-    whole(1, 100),
+    integer(1, 100),
   ),
   FILES_DIR: setting(
     'Folder for uploaded files, shared by all API and worker processes. With S3 it holds only temporary files, and each machine has its own.',
@@ -118,12 +122,12 @@ export const settings = {
   STORAGE_PER_ACCOUNT_MIB: setting(
     'How many MiB of files one account may keep in messages, counted as uploaded. 0: no limit.',
     '10240',
-    whole(0, 1_000_000_000),
+    integer(0, 1_000_000_000),
   ),
   STORAGE_PER_SERVER_MIB: setting(
     'How many MiB of files may be kept in the messages of one server, counted as uploaded. 0: no limit.',
     '102400',
-    whole(0, 1_000_000_000),
+    integer(0, 1_000_000_000),
   ),
   APP_KEY: setting('32 random bytes in base64. Encrypts stored secrets and derives interaction tokens.', undefined, appKey),
   APP_KEYS_OLD: setting('Comma-separated earlier values of APP_KEY. They still decrypt, until `operator rotate-key` has run.', '', appKeys),
@@ -135,9 +139,9 @@ export const settings = {
   TRUST_PROXY: setting(
     'Number of trusted reverse proxies in front of the service. Their X-Forwarded-For header gives the client’s address.',
     '0',
-    whole(0, 8),
+    integer(0, 8),
   ),
-  HEARTBEAT_INTERVAL_MS: setting('How often gateway clients send a heartbeat, in milliseconds.', '30000', whole(500, 300_000)),
+  HEARTBEAT_INTERVAL_MS: setting('How often gateway clients send a heartbeat, in milliseconds.', '30000', integer(500, 300_000)),
   OUTBOUND_ALLOW: setting(
     'Comma-separated host:port pairs that outbound requests may reach even if they are private or use plain http. For development.',
     '',
@@ -158,25 +162,25 @@ export interface Config extends Values {
 
 /** Reads and checks `env`. Throws one Error that names every invalid or missing variable, each on its own line and without its value. */
 export function readConfig(env: Record<string, string | undefined>): Config {
-  const faults: string[] = [];
-  const entries = Object.entries(settings as Record<string, Setting<unknown>>).map(([name, one]) => {
-    const given = env[name] ?? one.fallback;
-    if (given === undefined) {
-      faults.push(`${name} is missing. ${one.about}`);
+  const errors: string[] = [];
+  const entries = Object.entries(settings as Record<string, Setting<unknown>>).map(([name, { read, defaultText, description }]) => {
+    const value = env[name] ?? defaultText;
+    if (value === undefined) {
+      errors.push(`${name} is not set. ${description}`);
       return [name, undefined];
     }
     try {
-      return [name, one.read(given)];
-    } catch (fault) {
-      faults.push(`${name} ${(fault as Error).message}.`);
+      return [name, read(value)];
+    } catch (error) {
+      errors.push(`${name} ${(error as Error).message}.`);
       return [name, undefined];
     }
   });
   const storage = ['S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY', 'S3_SECRET_KEY'];
-  const unset = storage.filter((name) => !env[name]);
-  if (unset.length > 0 && unset.length < storage.length)
-    faults.push(`${unset.join(', ')} must be set too: S3 needs all of ${storage.join(', ')}`);
-  if (faults.length) throw new Error(`Configuration: ${faults.join('\n  ')}`);
+  const missing = storage.filter((name) => !env[name]);
+  if (missing.length > 0 && missing.length < storage.length)
+    errors.push(`${missing.join(', ')} must be set too: S3 needs all of ${storage.join(', ')}`);
+  if (errors.length) throw new Error(`Invalid configuration: ${errors.join('\n  ')}`);
   const values = Object.fromEntries(entries) as Values;
   return Object.freeze({
     ...values,
@@ -186,12 +190,12 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   });
 }
 
-/** Reads the configuration from the environment of this process. If it is invalid, passes the error to `tell` (default: stderr) and exits with code 78. */
-export function configOrExit(tell = (fault: string): unknown => process.stderr.write(`${fault}\n`)): Config {
+/** Reads the configuration from the environment of this process. If it is invalid, passes the error to `report` (default: stderr) and exits with code 78. */
+export function readConfigOrExit(report = (error: string): unknown => process.stderr.write(`${error}\n`)): Config {
   try {
     return readConfig(process.env);
-  } catch (fault) {
-    tell((fault as Error).message);
+  } catch (error) {
+    report((error as Error).message);
     return process.exit(78);
   }
 }

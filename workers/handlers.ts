@@ -1,33 +1,34 @@
-import { beginRelay, relay } from '../lib/domain/events/relay.ts';
+import { announceRead } from '../lib/domain/channels/reads.ts';
+import { announceTyping } from '../lib/domain/channels/typing.ts';
+import { relayEvents, startRelay } from '../lib/domain/events/relay.ts';
+import { decideMessageFiles } from '../lib/domain/files/files.ts';
+import { convertImage } from '../lib/domain/files/image-conversion.ts';
+import { postInteraction } from '../lib/domain/interactions/endpoint-delivery.ts';
+import { expireUnanswered } from '../lib/domain/interactions/interaction-outbox.ts';
+import { sendNotice } from '../lib/domain/members/notices.ts';
+import { copyToFollowers } from '../lib/domain/messages/crosspost-copies.ts';
+import { fetchPreviews } from '../lib/domain/previews/previews.ts';
+import { finishRemoval } from '../lib/domain/servers/finish-removal.ts';
+import { postDeliveries } from '../lib/domain/webhooks/delivery-posting.ts';
 import type { WorkerPlatform } from '../lib/store/platform.ts';
 import type { Handlers } from '../lib/store/queue/queue.ts';
-import { announceReadJob } from './announce-read.ts';
-import { announceTypingJob } from './announce-typing.ts';
-import { convertImageJob } from './convert-image.ts';
-import { crosspostMessageJob } from './crosspost-message.ts';
-import { expireInteractionJob } from './expire-interaction.ts';
-import { fetchPreviewsJob } from './fetch-previews.ts';
-import { finishRemovalJob } from './finish-removal.ts';
-import { postDeliveriesJob } from './post-deliveries.ts';
-import { postInteractionJob } from './post-interaction.ts';
-import { sendNoticeJob } from './send-notice.ts';
-import { settleFilesJob } from './settle-files.ts';
+import { imageEncoder } from './image-encoder.ts';
 
-/** The handler of each kind of job. Every job can run twice; the second run changes nothing. */
+/** The handler of each kind of job (docs/operations.md#queues). Every job can run twice; the second run changes nothing. */
 export const handlers: Handlers<WorkerPlatform> = {
-  'relay-channel': (platform, { channelId }, following) => beginRelay(platform, 'channel', channelId, following),
-  'relay-server': (platform, { serverId }) => relay(platform, 'server', serverId),
-  'relay-account': (platform, { accountId }) => relay(platform, 'account', accountId),
-  'relay-interaction': (platform, { interactionId }) => relay(platform, 'interaction', interactionId),
-  'announce-typing': announceTypingJob,
-  'announce-read': announceReadJob,
-  'post-interaction': postInteractionJob,
-  'expire-interaction': expireInteractionJob,
-  'crosspost-message': crosspostMessageJob,
-  'post-deliveries': postDeliveriesJob,
-  'convert-image': convertImageJob,
-  'finish-removal': finishRemovalJob,
-  'send-notice': sendNoticeJob,
-  'settle-files': settleFilesJob,
-  'fetch-previews': fetchPreviewsJob,
+  'relay-channel': (platform, { channelId }, runState) => startRelay(platform, 'channel', channelId, runState),
+  'relay-server': (platform, { serverId }) => relayEvents(platform, 'server', serverId),
+  'relay-account': (platform, { accountId }) => relayEvents(platform, 'account', accountId),
+  'relay-interaction': (platform, { interactionId }) => relayEvents(platform, 'interaction', interactionId),
+  'announce-typing': announceTyping,
+  'announce-read': announceRead,
+  'post-interaction': (platform, { interactionId }) => postInteraction(platform, interactionId),
+  'expire-interaction': (platform, { interactionId }) => expireUnanswered(platform, interactionId),
+  'crosspost-message': (platform, { messageId, afterId }) => copyToFollowers(platform, messageId, afterId),
+  'post-deliveries': (platform, { webhookId }) => postDeliveries(platform, webhookId),
+  'convert-image': (platform, { fileId }) => convertImage(platform, fileId, imageEncoder.encode),
+  'finish-removal': (platform, { removalId }) => finishRemoval(platform, removalId),
+  'send-notice': (platform, { noticeId }) => sendNotice(platform, noticeId),
+  'settle-files': (platform, { messageId }) => decideMessageFiles(platform, messageId),
+  'fetch-previews': (platform, { messageId }) => fetchPreviews(platform, messageId),
 };

@@ -1,22 +1,22 @@
-import { configOrExit } from '../config/index.ts';
+import { readConfigOrExit } from '../config/index.ts';
 import { createLog } from '../lib/base/log.ts';
 import { createMetrics } from '../lib/base/metrics.ts';
 import { runRole } from '../lib/base/process.ts';
 import { markUnnamedMembers } from '../lib/domain/members/member-names.ts';
 import { openWorkerPlatform } from '../lib/store/platform.ts';
 import { startMetricsFeed } from '../lib/store/redis/metrics-feed.ts';
-import { warnOfRedis } from '../lib/store/redis/redis-facts.ts';
+import { logRedisWarnings } from '../lib/store/redis/redis-info.ts';
 import { startWorker } from './start.ts';
 
-const config = configOrExit();
+const config = readConfigOrExit();
 const log = createLog('worker', config.LOG_LEVEL);
 
 await runRole(log, async () => {
   const metrics = createMetrics('worker');
   const platform = await openWorkerPlatform(config, log, metrics);
-  await platform.db.prepare();
+  await platform.db.createIndexes();
   await markUnnamedMembers(platform);
-  await warnOfRedis(platform);
+  await logRedisWarnings(platform);
   const worker = startWorker(platform, metrics);
   const feed = startMetricsFeed(platform, 'worker', metrics.registry);
   return {

@@ -10,7 +10,7 @@ import { startSweeps } from './sweep.ts';
  * lock expires and another worker runs it.
  */
 export function startWorker(platform: WorkerPlatform, metrics: Metrics): Running {
-  const consumers = platform.consume(handlers, (job, outcome, ms) => metrics.jobs.observe({ job, outcome }, ms / 1000));
+  const consumers = platform.startConsumers(handlers, (job, outcome, ms) => metrics.jobs.observe({ job, outcome }, ms / 1000));
   const sweeps = startSweeps(platform);
   return {
     close: async () => {

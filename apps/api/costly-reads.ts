@@ -12,31 +12,31 @@ export type RunCostlyRead = <T>(caller: string, response: ServerResponse, read: 
  * for the other.
  */
 export function createCostlyReads(): RunCostlyRead {
-  const refuseMore = (why: QueueFull): never =>
-    why === 'key' ? refuse('rate_limited', { seconds: 1 }, { retryAfter: 1 }) : refuse('unavailable', undefined, { retryAfter: 1 });
+  const refuseFull = (fullLimit: QueueFull): never =>
+    fullLimit === 'key' ? refuse('rate_limited', { seconds: 1 }, { retryAfter: 1 }) : refuse('unavailable', undefined, { retryAfter: 1 });
   const queue = createFairQueue(
-    { atOnce: limits.costlyReadsAtOnce, waitingPerKey: limits.costlyReadsPerCaller, waitingInAll: limits.costlyReadsInAll },
-    refuseMore,
+    { maxRunning: limits.costlyReadsAtOnce, maxWaitingPerKey: limits.costlyReadsPerCaller, maxWaiting: limits.costlyReadsTotal },
+    refuseFull,
   );
-  const openOf = new Map<string, number>();
-  let open = 0;
-  const close = (caller: string): void => {
-    open--;
-    const left = (openOf.get(caller) ?? 1) - 1;
-    if (left === 0) openOf.delete(caller);
-    else openOf.set(caller, left);
+  const openByCaller = new Map<string, number>();
+  let openCount = 0;
+  const endRequest = (caller: string): void => {
+    openCount--;
+    const remaining = (openByCaller.get(caller) ?? 1) - 1;
+    if (remaining === 0) openByCaller.delete(caller);
+    else openByCaller.set(caller, remaining);
   };
   return async (caller, response, read) => {
-    const own = openOf.get(caller) ?? 0;
-    if (own >= limits.costlyReadsPerCaller) refuseMore('key');
-    if (open >= limits.costlyReadsInAll) refuseMore('all');
-    openOf.set(caller, own + 1);
-    open++;
+    const ownCount = openByCaller.get(caller) ?? 0;
+    if (ownCount >= limits.costlyReadsPerCaller) refuseFull('key');
+    if (openCount >= limits.costlyReadsTotal) refuseFull('all');
+    openByCaller.set(caller, ownCount + 1);
+    openCount++;
     try {
       return await queue(caller, read);
     } finally {
-      if (response.closed) close(caller);
-      else response.once('close', () => close(caller));
+      if (response.closed) endRequest(caller);
+      else response.once('close', () => endRequest(caller));
     }
   };
 }

@@ -1,4 +1,4 @@
-import { configOrExit } from '../../config/index.ts';
+import { readConfigOrExit } from '../../config/index.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import { runRole } from '../../lib/base/process.ts';
@@ -8,26 +8,26 @@ import { startMetricsFeed } from '../../lib/store/redis/metrics-feed.ts';
 import { startApi } from './listen.ts';
 
 /** How often local files that crashed API processes have left behind are removed, in milliseconds. */
-const localFilesEveryMs = 5 * 60_000;
+const localFilesSweepMs = 5 * 60_000;
 
-const config = configOrExit();
+const config = readConfigOrExit();
 const log = createLog('api', config.LOG_LEVEL);
 
 await runRole(log, async () => {
   const platform = await openApiPlatform(config, log);
-  await platform.db.prepare();
+  await platform.db.createIndexes();
   const metrics = createMetrics('api');
   const api = await startApi(platform, metrics);
   // With S3, local files are on the disk of this machine, and there may be no worker here to remove them.
-  const sweepLocal = (): void =>
-    void sweepLocalFiles(platform).catch((error: unknown) => log.warn({ err: error }, 'local files could not be removed'));
-  sweepLocal();
-  const sweeping = setInterval(sweepLocal, localFilesEveryMs);
+  const sweepFiles = (): void =>
+    void sweepLocalFiles(platform).catch((error: unknown) => log.warn({ err: error }, 'could not remove old local files'));
+  sweepFiles();
+  const sweepTimer = setInterval(sweepFiles, localFilesSweepMs);
   const feed = startMetricsFeed(platform, 'api', metrics.registry);
   log.info({ port: api.port }, 'listening');
   return {
     close: async () => {
-      clearInterval(sweeping);
+      clearInterval(sweepTimer);
       await api.close();
       await feed.close();
       await platform.close();

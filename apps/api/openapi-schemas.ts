@@ -17,7 +17,7 @@ export type Json = Record<string, unknown>;
 const isSchema = (value: unknown): value is TSchema => typeof value === 'object' && value !== null && '~kind' in value;
 
 /** The exported name of each schema of the contract, by schema object. Composed schemas contain the same objects, so they are recognized at any depth. */
-const names = new Map<unknown, string>(
+const schemaNames = new Map<unknown, string>(
   [application, channel, command, community, discovery, endpoint, interaction, message, server, shared, user].flatMap((module) =>
     Object.entries<unknown>(module).flatMap(([name, value]) => (isSchema(value) ? [[value, name] as const] : [])),
   ),
@@ -27,28 +27,28 @@ const names = new Map<unknown, string>(
 export interface SchemaWriter {
   write(schema: TSchema): Json;
   /** All referenced schemas by name, for `components.schemas`. */
-  named(): Json;
+  listNamed(): Json;
 }
 
 /** Creates a writer for one document. */
 export function createSchemaWriter(): SchemaWriter {
-  const used = new Map<string, unknown>();
-  const copy = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(refer);
+  const usedSchemas = new Map<string, unknown>();
+  const copySchema = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(writeReference);
     if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, refer(inner)]));
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, writeReference(inner)]));
   };
-  const refer = (value: unknown): unknown => {
-    const name = names.get(value);
-    if (name === undefined) return copy(value);
-    if (!used.has(name)) {
-      used.set(name, null); // set first, so that a recursive schema ends
-      used.set(name, copy(value));
+  const writeReference = (value: unknown): unknown => {
+    const name = schemaNames.get(value);
+    if (name === undefined) return copySchema(value);
+    if (!usedSchemas.has(name)) {
+      usedSchemas.set(name, null); // set first, so that a recursive schema ends
+      usedSchemas.set(name, copySchema(value));
     }
     return { $ref: `#/components/schemas/${name}` };
   };
   return {
-    write: (schema) => refer(schema) as Json,
-    named: () => Object.fromEntries([...used].sort(([a], [b]) => (a < b ? -1 : 1))),
+    write: (schema) => writeReference(schema) as Json,
+    listNamed: () => Object.fromEntries([...usedSchemas].sort(([a], [b]) => (a < b ? -1 : 1))),
   };
 }

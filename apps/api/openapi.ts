@@ -2,48 +2,48 @@ import type { TSchema } from 'typebox';
 import { catalogue, type ErrorCode } from '../../lib/base/errors.ts';
 import { groupBy } from '../../lib/base/group-by.ts';
 import { limits } from '../../lib/base/limits.ts';
-import { formType } from './middleware/delivery.ts';
+import { formContentType } from './middleware/delivery.ts';
 import { pictureTypes } from './middleware/picture.ts';
 import { cookieName } from './middleware/session-cookie.ts';
 import { createSchemaWriter, type Json, type SchemaWriter } from './openapi-schemas.ts';
 import type { Route } from './route.ts';
 
-const holesOf = (path: string): string[] => [...path.matchAll(/\{(\w+)\}/g)].map(([, hole]) => hole as string);
-const shapeOf = (path: string): string => path.replace(/\{\w+\}/g, '{}');
-const header = (name: string): Json => ({ $ref: `#/components/headers/${name}` });
+const listPathParams = (path: string): string[] => [...path.matchAll(/\{(\w+)\}/g)].map(([, param]) => param as string);
+const toPathShape = (path: string): string => path.replace(/\{\w+\}/g, '{}');
+const toHeaderRef = (name: string): Json => ({ $ref: `#/components/headers/${name}` });
 const rateLimitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset-After', 'X-RateLimit-Bucket'];
 
 const pageHeaders = ['X-Has-More', 'Link'];
 
 /** All error codes of a route: its own, and those of the middleware. */
-export function codesOf(route: Route): ErrorCode[] {
+export function listErrorCodes(route: Route): ErrorCode[] {
   const codes = new Set<ErrorCode>([...route.errors, 'unavailable']);
   if (route.auth !== 'none') codes.add('unauthorized');
   if (route.auth === 'person') codes.add('bots_not_allowed');
   if (route.rateLimit !== 'none') codes.add('rate_limited');
-  if (route.body || route.query || route.creates || route.admitPicture) codes.add('invalid_request');
-  if (route.body || route.admitPicture) codes.add('payload_too_large').add('unsupported_media_type').add('body_too_slow');
-  if (route.admitUpload || route.admitPicture || route.checkPath) codes.add('rate_limited');
+  if (route.body || route.query || route.creates || route.checkPicture) codes.add('invalid_request');
+  if (route.body || route.checkPicture) codes.add('payload_too_large').add('unsupported_media_type').add('body_too_slow');
+  if (route.checkUpload || route.checkPicture || route.checkPath) codes.add('rate_limited');
   if (route.creates) codes.add('idempotency_conflict');
   return [...codes];
 }
 
-const security: Record<Route['auth'], Json[]> = {
+const securityByAuth: Record<Route['auth'], Json[]> = {
   account: [{ Bot: [] }, { Bearer: [] }, { Cookie: [] }],
   person: [{ Bearer: [] }, { Cookie: [] }],
   none: [],
 };
 
-function refusals(route: Route): Json {
-  const byStatus = groupBy(codesOf(route), (code) => catalogue[code].status);
+function toErrorResponses(route: Route): Json {
+  const byStatus = groupBy(listErrorCodes(route), (code) => catalogue[code].status);
   return Object.fromEntries(
     [...byStatus].map(([status, codes]) => [
       status,
       {
         description: codes.map((code) => `\`${code}\`: ${catalogue[code].text}`).join('\n\n'),
         headers: {
-          'X-Request-Id': header('X-Request-Id'),
-          ...(status === 429 || status === 503 ? { 'Retry-After': header('Retry-After') } : {}),
+          'X-Request-Id': toHeaderRef('X-Request-Id'),
+          ...(status === 429 || status === 503 ? { 'Retry-After': toHeaderRef('Retry-After') } : {}),
         },
         content: {
           'application/json': { schema: { $ref: '#/components/schemas/Error', properties: { code: { enum: codes } } } },
@@ -53,42 +53,47 @@ function refusals(route: Route): Json {
   );
 }
 
-function success(route: Route, schemas: SchemaWriter): Json {
+function toSuccessResponses(route: Route, schemas: SchemaWriter): Json {
   const headers = [
     'X-Request-Id',
-    ...(codesOf(route).includes('rate_limited') ? rateLimitHeaders : []),
-    ...(route.paged ? pageHeaders : []),
+    ...(listErrorCodes(route).includes('rate_limited') ? rateLimitHeaders : []),
+    ...(route.isPaged ? pageHeaders : []),
     ...(route.hasEtag ? ['ETag'] : []),
   ];
-  const answer = (description: string, hasBody: boolean): Json => ({
+  const toResponse = (description: string, hasBody: boolean): Json => ({
     description,
-    headers: Object.fromEntries(headers.map((name) => [name, header(name)])),
+    headers: Object.fromEntries(headers.map((name) => [name, toHeaderRef(name)])),
     ...(hasBody && route.reply.body ? { content: { 'application/json': { schema: schemas.write(route.reply.body) } } } : {}),
   });
-  const { reply, orElse } = route;
+  const { reply, alternativeReply } = route;
   return {
-    [reply.status]: answer(reply.status === 201 ? 'Created.' : 'OK.', true),
+    [reply.status]: toResponse(reply.status === 201 ? 'Created.' : 'OK.', true),
     ...(route.hasEtag
-      ? { 304: { description: 'The answer is still the one that `If-None-Match` names.', headers: { ETag: header('ETag') } } }
+      ? {
+          304: {
+            description: 'The response has not changed since the one that `If-None-Match` names.',
+            headers: { ETag: toHeaderRef('ETag') },
+          },
+        }
       : {}),
-    ...(orElse ? { [orElse.status]: answer(orElse.about, orElse.status !== 204) } : {}),
+    ...(alternativeReply ? { [alternativeReply.status]: toResponse(alternativeReply.description, alternativeReply.status !== 204) } : {}),
   };
 }
 
-function parameters(route: Route, path: string, schemas: SchemaWriter): Json[] {
-  const inPath = holesOf(path).map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
-  const inQuery = Object.entries(route.query?.properties ?? {}).map(([name, schema]) => ({
+function toParameters(route: Route, path: string, schemas: SchemaWriter): Json[] {
+  const pathParameters = listPathParams(path).map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
+  const queryParameters = Object.entries(route.query?.properties ?? {}).map(([name, schema]) => ({
     name,
     in: 'query',
     required: ((route.query?.required ?? []) as readonly string[]).includes(name),
     schema: schemas.write(schema),
   }));
-  const keys = ['RequestId', ...(route.creates ? ['IdempotencyKey'] : []), ...(route.hasEtag ? ['IfNoneMatch'] : [])];
-  return [...inPath, ...inQuery, ...keys.map((name) => ({ $ref: `#/components/parameters/${name}` }))];
+  const parameterNames = ['RequestId', ...(route.creates ? ['IdempotencyKey'] : []), ...(route.hasEtag ? ['IfNoneMatch'] : [])];
+  return [...pathParameters, ...queryParameters, ...parameterNames.map((name) => ({ $ref: `#/components/parameters/${name}` }))];
 }
 
 /** A unique name of the operation: the method and the words of its path. */
-const operationId = (method: string, path: string): string =>
+const toOperationId = (method: string, path: string): string =>
   method.toLowerCase() +
   path
     .replace('/api/', '')
@@ -98,35 +103,35 @@ const operationId = (method: string, path: string): string =>
     .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
     .join('');
 
-function requestBody(route: Route, body: TSchema, schemas: SchemaWriter): Json {
+function toRequestBody(route: Route, body: TSchema, schemas: SchemaWriter): Json {
   const schema = schemas.write(body);
   const files = { type: 'array', maxItems: limits.filesPerMessage, items: { type: 'string', contentEncoding: 'binary' } };
-  const form = {
+  const multipartForm = {
     schema: { type: 'object', properties: { payload_json: schema, files }, additionalProperties: false },
     encoding: { payload_json: { contentType: 'application/json' }, files: { contentType: '*/*' } },
   };
   const payload = { schema: { type: 'object', properties: { payload: { type: 'string' } }, required: ['payload'] } };
   const content = {
     'application/json': { schema },
-    ...(route.admitUpload ? { 'multipart/form-data': form } : {}),
-    ...(route.takesDelivery ? { [formType]: payload } : {}),
+    ...(route.checkUpload ? { 'multipart/form-data': multipartForm } : {}),
+    ...(route.isDelivery ? { [formContentType]: payload } : {}),
   };
-  return { required: !route.bodyOptional, content };
+  return { required: !route.isBodyOptional, content };
 }
 
 /** The body of a route that takes an image. */
 const pictureBody: Json = { required: true, content: Object.fromEntries(pictureTypes.map((type) => [type, {}])) };
 
-function operation(route: Route, path: string, schemas: SchemaWriter): Json {
+function toOperation(route: Route, path: string, schemas: SchemaWriter): Json {
   return {
-    operationId: operationId(route.method, path),
-    summary: route.about,
+    operationId: toOperationId(route.method, path),
+    summary: route.summary,
     tags: [route.path.split('/')[2]],
-    security: security[route.auth],
-    parameters: parameters(route, path, schemas),
-    ...(route.body ? { requestBody: requestBody(route, route.body, schemas) } : {}),
-    ...(route.admitPicture ? { requestBody: pictureBody } : {}),
-    responses: { ...success(route, schemas), ...refusals(route), default: { $ref: '#/components/responses/Fault' } },
+    security: securityByAuth[route.auth],
+    parameters: toParameters(route, path, schemas),
+    ...(route.body ? { requestBody: toRequestBody(route, route.body, schemas) } : {}),
+    ...(route.checkPicture ? { requestBody: pictureBody } : {}),
+    responses: { ...toSuccessResponses(route, schemas), ...toErrorResponses(route), default: { $ref: '#/components/responses/Fault' } },
   };
 }
 
@@ -139,7 +144,7 @@ const errorSchema: Json = {
     requestId: { type: 'string' },
     errors: {
       type: 'array',
-      description: 'The faulty fields. `path` is a JSON pointer, or the name of a command option.',
+      description: 'The invalid fields. `path` is a JSON pointer, or the name of a command option.',
       items: {
         type: 'object',
         required: ['path', 'message'],
@@ -160,7 +165,7 @@ const errorSchema: Json = {
   },
 };
 
-const named = (type: string, description: string): Json => ({ description, schema: { type } });
+const toHeader = (type: string, description: string): Json => ({ description, schema: { type } });
 
 const components: Json = {
   securitySchemes: {
@@ -183,7 +188,7 @@ const components: Json = {
     IfNoneMatch: {
       name: 'If-None-Match',
       in: 'header',
-      description: 'The `ETag` of an earlier answer.',
+      description: 'The `ETag` of an earlier response.',
       schema: { type: 'string' },
     },
     IdempotencyKey: {
@@ -194,19 +199,22 @@ const components: Json = {
     },
   },
   headers: {
-    'X-Request-Id': named('string', 'The id of the request. Include it when you report a problem.'),
-    'Retry-After': named('integer', 'How long to wait, in seconds.'),
-    'X-Has-More': named('boolean', 'Whether there are more results after this page.'),
-    Link: named('string', 'The next page: `<URL>; rel="next"`. Absent on the last page.'),
-    ETag: named('string', 'Changes whenever the answer does. Send it in `If-None-Match` to get 304 instead of the same answer again.'),
-    'X-RateLimit-Limit': named('integer', 'The size of the rate limit bucket, in requests.'),
-    'X-RateLimit-Remaining': named('integer', 'How many requests are left now.'),
-    'X-RateLimit-Reset-After': named('number', 'Seconds until the bucket is full again.'),
-    'X-RateLimit-Bucket': named('string', 'The rate limit bucket that the request counted against.'),
+    'X-Request-Id': toHeader('string', 'The id of the request. Include it when you report a problem.'),
+    'Retry-After': toHeader('integer', 'How long to wait, in seconds.'),
+    'X-Has-More': toHeader('boolean', 'Whether there are more results after this page.'),
+    Link: toHeader('string', 'The next page: `<URL>; rel="next"`. Absent on the last page.'),
+    ETag: toHeader(
+      'string',
+      'Changes whenever the response does. Send it in `If-None-Match` to get 304 instead of the same response again.',
+    ),
+    'X-RateLimit-Limit': toHeader('integer', 'The size of the rate limit bucket, in requests.'),
+    'X-RateLimit-Remaining': toHeader('integer', 'How many requests are left now.'),
+    'X-RateLimit-Reset-After': toHeader('number', 'Seconds until the bucket is full again.'),
+    'X-RateLimit-Bucket': toHeader('string', 'The rate limit bucket that the request counted against.'),
   },
   responses: {
     Fault: {
-      description: 'Any other error. `internal_error` (500) is a fault of the service, logged under the request id.',
+      description: 'Any other error. `internal_error` (500) is an error of the service, logged with the request ID.',
       content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
     },
   },
@@ -219,15 +227,15 @@ export function renderOpenApi(routes: readonly Route[], baseUrl: string): { open
   const byShape = new Map<string, string>();
   for (const route of routes) {
     // OpenAPI treats two paths that differ only in the names of their parameters as one path.
-    const path = byShape.get(shapeOf(route.path)) ?? route.path;
-    byShape.set(shapeOf(path), path);
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, path, schemas) };
+    const path = byShape.get(toPathShape(route.path)) ?? route.path;
+    byShape.set(toPathShape(path), path);
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: toOperation(route, path, schemas) };
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'Parlance', version: '1', description: 'The HTTP API. Errors are told apart by `code`, never by message.' },
+    info: { title: 'Parlance', version: '1', description: 'The HTTP API. Identify errors by `code`, never by message.' },
     servers: [{ url: baseUrl }],
     paths,
-    components: { ...components, schemas: { Error: errorSchema, ...schemas.named() } },
+    components: { ...components, schemas: { Error: errorSchema, ...schemas.listNamed() } },
   };
 }

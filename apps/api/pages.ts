@@ -9,15 +9,15 @@ import type { ApiPlatform } from '../../lib/store/platform.ts';
 import type { State } from './state.ts';
 
 /** The folder of the web build, `dist/web/`. It is the same whether the compiled code or the TypeScript sources run. */
-const builtPages = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../dist/web/' : '../../web/', import.meta.url));
+const webBuildFolder = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../dist/web/' : '../../web/', import.meta.url));
 
 /** The first segments of the web client's paths. Each of these paths, and `/`, serves the client's only page. */
 export const clientPaths = ['login', 'register', 'invite', 'servers', 'dms', 'discovery', 'apps', 'settings'] as const;
 
-const isClientPath = (first: string): boolean => (clientPaths as readonly string[]).includes(first);
+const isClientPath = (firstSegment: string): boolean => (clientPaths as readonly string[]).includes(firstSegment);
 
 /** The Content-Security-Policy of pages: a page may only load from and connect to its own origin, and connect to the gateway. */
-function policyOf(gatewayUrl: string): string {
+function createContentSecurityPolicy(gatewayUrl: string): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
@@ -35,49 +35,49 @@ function policyOf(gatewayUrl: string): string {
   ].join('; ');
 }
 
-/** A file of the web build. `asset`: a script, style or other file that pages load. `beside`: a file next to the pages, such as the icon. */
-interface Built {
+/** A file of the web build. `asset`: a script, style or other file that pages load. `icon`: a file next to the pages, such as the icon. */
+interface WebFile {
   file: string;
-  kind: 'page' | 'asset' | 'beside';
+  kind: 'page' | 'asset' | 'icon';
 }
 
 /** `Cache-Control` of each kind. Pages are revalidated each time. Assets never change, because their names contain a hash of their content. */
-const caching = { page: 'no-cache', asset: 'public, max-age=31536000, immutable', beside: 'public, max-age=86400' };
+const cacheControl = { page: 'no-cache', asset: 'public, max-age=31536000, immutable', icon: 'public, max-age=86400' };
 
 /** The file of the web build that a path names, or null. Only plain names match: no percent-encoding, and dots only before file extensions. */
-function builtOf(path: string): Built | null {
-  const [, first = ''] = path.split('/', 2);
-  if (path === '/' || isClientPath(first)) return { file: 'index.html', kind: 'page' };
-  if (first === 'developers') return { file: 'developers.html', kind: 'page' };
+function findWebFile(path: string): WebFile | null {
+  const [, firstSegment = ''] = path.split('/', 2);
+  if (path === '/' || isClientPath(firstSegment)) return { file: 'index.html', kind: 'page' };
+  if (firstSegment === 'developers') return { file: 'developers.html', kind: 'page' };
   if (/^\/assets\/[\w-]+(?:\.[\w-]+)+$/.test(path) && !/\.(?:br|gz)$/.test(path)) return { file: path.slice(1), kind: 'asset' };
-  return /^\/[\w-]+\.(?:svg|png|ico|webmanifest)$/.test(path) ? { file: path.slice(1), kind: 'beside' } : null;
+  return /^\/[\w-]+\.(?:svg|png|ico|webmanifest)$/.test(path) ? { file: path.slice(1), kind: 'icon' } : null;
 }
 
 /** Whether a path is used by programs. Unknown paths of these kinds are 404 as JSON, even in a browser. */
 const isForPrograms = (path: string): boolean => /^\/(?:api|files|images|assets|gateway)(?:\/|$)/.test(path);
 
 /** Whether a browser opens the path as a page: the request prefers HTML to JSON. */
-const opensPage = (ctx: Context): boolean =>
+const isPageRequest = (ctx: Context): boolean =>
   (ctx.method === 'GET' || ctx.method === 'HEAD') && !isForPrograms(ctx.path) && ctx.accepts('json', 'html') === 'html';
 
 /**
  * Returns a function that returns the ETag of a file in `folder`, or null if there is no such file. The ETag is a hash of the content, so that nodes that were
  * installed at different times return the same one. A file is read again only when its modification time has changed.
  */
-function createTags(folder: string): (file: string) => Promise<string | null> {
-  const known = new Map<string, { at: number; tag: string }>();
+function createEtagReader(folder: string): (file: string) => Promise<string | null> {
+  const knownEtags = new Map<string, { at: number; etag: string }>();
   return async (file) => {
     const path = join(folder, file);
-    const found = await stat(path).catch(() => null);
-    if (!found?.isFile()) return null;
-    const before = known.get(file);
-    if (before?.at === found.mtimeMs) return before.tag;
+    const stats = await stat(path).catch(() => null);
+    if (!stats?.isFile()) return null;
+    const cached = knownEtags.get(file);
+    if (cached?.at === stats.mtimeMs) return cached.etag;
     // The ETag is weak, because the compressed files are sent with the same one.
-    const tag = `W/"${createHash('sha256')
+    const etag = `W/"${createHash('sha256')
       .update(await readFile(path))
       .digest('base64url')}"`;
-    known.set(file, { at: found.mtimeMs, tag });
-    return tag;
+    knownEtags.set(file, { at: stats.mtimeMs, etag });
+    return etag;
   };
 }
 
@@ -85,55 +85,56 @@ function createTags(folder: string): (file: string) => Promise<string | null> {
 const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /** If the request uses another name of the local machine than the public address, returns the URL to redirect to, else null. */
-function rightPlace(ctx: Context, base: URL): string | null {
-  if (!URL.canParse(`${base.protocol}//${ctx.host}`)) return null;
-  const { host, hostname, port } = new URL(`${base.protocol}//${ctx.host}`);
-  const isOther = host !== base.host && port === base.port && loopback.has(base.hostname) && loopback.has(hostname);
-  return isOther ? base.origin + ctx.path + ctx.search : null;
+function findCanonicalUrl(ctx: Context, publicUrl: URL): string | null {
+  if (!URL.canParse(`${publicUrl.protocol}//${ctx.host}`)) return null;
+  const { host, hostname, port } = new URL(`${publicUrl.protocol}//${ctx.host}`);
+  const isOtherName = host !== publicUrl.host && port === publicUrl.port && loopback.has(publicUrl.hostname) && loopback.has(hostname);
+  return isOtherName ? publicUrl.origin + ctx.path + ctx.search : null;
 }
 
 /** Browser features that no page uses. */
-const closed = ['accelerometer', 'camera', 'display-capture', 'geolocation', 'gyroscope', 'microphone', 'midi', 'payment', 'usb'];
+const disabledFeatures = ['accelerometer', 'camera', 'display-capture', 'geolocation', 'gyroscope', 'microphone', 'midi', 'payment', 'usb'];
 
 /**
  * Serves the web client and the developer portal from the web build in `folder`, with a strict Content-Security-Policy. Each path of theirs returns the page,
  * which decides what to show. The answer is 503 while `folder` contains no build, and 404 for an unknown asset. For any other unknown path a browser gets the
  * client's page with status 404. Paths of programs, and requests that do not prefer HTML, go to the next middleware.
  */
-export function servePages({ config }: Pick<ApiPlatform, 'config'>, folder: string = builtPages): Middleware<State> {
-  const base = new URL(config.baseUrl);
-  const tagOf = createTags(folder);
+export function servePages({ config }: Pick<ApiPlatform, 'config'>, folder: string = webBuildFolder): Middleware<State> {
+  const publicUrl = new URL(config.baseUrl);
+  const readEtag = createEtagReader(folder);
   const headers = {
-    'Content-Security-Policy': policyOf(config.gatewayUrl),
+    'Content-Security-Policy': createContentSecurityPolicy(config.gatewayUrl),
     'Referrer-Policy': 'same-origin',
     'Cross-Origin-Opener-Policy': 'same-origin',
     'Cross-Origin-Resource-Policy': 'same-origin',
-    'Permissions-Policy': closed.map((feature) => `${feature}=()`).join(', '),
+    'Permissions-Policy': disabledFeatures.map((feature) => `${feature}=()`).join(', '),
   };
   return async (ctx, next) => {
-    const known = builtOf(ctx.path);
-    const isUnknown = opensPage(ctx) && (known === null || (known.kind === 'beside' && (await tagOf(known.file)) === null));
-    const built: Built | null = isUnknown ? { file: 'index.html', kind: 'page' } : known;
-    const tag = built && (await tagOf(built.file));
-    if (!built || (tag === null && built.kind === 'beside')) return next();
-    const { file, kind } = built;
+    const knownFile = findWebFile(ctx.path);
+    const isUnknown =
+      isPageRequest(ctx) && (knownFile === null || (knownFile.kind === 'icon' && (await readEtag(knownFile.file)) === null));
+    const webFile: WebFile | null = isUnknown ? { file: 'index.html', kind: 'page' } : knownFile;
+    const etag = webFile && (await readEtag(webFile.file));
+    if (!webFile || (etag === null && webFile.kind === 'icon')) return next();
+    const { file, kind } = webFile;
     ctx.state.route = kind === 'asset' ? '/assets/{file}' : `/${file}`;
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') refuse('method_not_allowed', { allowed: 'GET' }, { allow: ['GET'] });
-    if (tag === null && kind === 'asset') refuse('not_found', { what: 'file' });
+    if (etag === null && kind === 'asset') refuse('not_found', { what: 'file' });
     ctx.set(headers);
-    if (tag === null) {
+    if (etag === null) {
       ctx.status = 503;
       ctx.body = 'The pages are not built. Run `npm run build`.\n';
       return;
     }
-    const elsewhere = kind === 'page' ? rightPlace(ctx, base) : null;
-    if (elsewhere !== null) {
+    const redirectUrl = kind === 'page' ? findCanonicalUrl(ctx, publicUrl) : null;
+    if (redirectUrl !== null) {
       ctx.status = 307;
-      ctx.redirect(elsewhere);
+      ctx.redirect(redirectUrl);
       return;
     }
     if (isUnknown) ctx.set({ 'Cache-Control': 'no-store', Vary: 'Accept, Accept-Encoding' });
-    else ctx.set({ 'Cache-Control': caching[kind], ETag: tag, Vary: 'Accept-Encoding' });
+    else ctx.set({ 'Cache-Control': cacheControl[kind], ETag: etag, Vary: 'Accept-Encoding' });
     ctx.status = isUnknown ? 404 : 200;
     if (ctx.fresh) ctx.status = 304;
     else await send(ctx, file, { root: folder });

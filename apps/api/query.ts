@@ -1,22 +1,22 @@
 import type { Context } from 'koa';
 import type { TObject } from 'typebox';
-import { checkFit } from '../../lib/contract/check.ts';
+import { requireValid } from '../../lib/contract/check.ts';
 
 /** Reads the query parameters by the types of `schema`. Refuses repeated parameters, and text that is not a whole number for an integer (`invalid_request`). */
-export function readQuery(schema: TObject, given: Record<string, string | string[] | undefined>): Record<string, unknown> {
+export function readQuery(schema: TObject, rawQuery: Record<string, string | string[] | undefined>): Record<string, unknown> {
   const query: Record<string, unknown> = {};
   for (const [name, property] of Object.entries(schema.properties)) {
-    const value = given[name];
+    const value = rawQuery[name];
     if (value === undefined) continue;
     const type = (property as { type?: string }).type;
     query[name] = type === 'integer' && typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value;
   }
-  checkFit(schema, query, 'query');
+  requireValid(schema, query, 'query');
   return query;
 }
 
 /** Sets `X-Has-More`, and `Link` to the next page: the caller's own query with the values of `next` replaced. `next` is null on the last page. */
-export function setNext(ctx: Context, baseUrl: string, next: Record<string, string> | null): void {
+export function setNextPage(ctx: Context, baseUrl: string, next: Record<string, string> | null): void {
   ctx.set('X-Has-More', String(next !== null));
   if (next === null) return;
   const query = new URLSearchParams(ctx.querystring);

@@ -1,60 +1,60 @@
-import { credentialOf } from '../../lib/domain/accounts/credentials.ts';
-import { epochOf } from '../../lib/store/redis/log/epochs.ts';
+import { loadCredential } from '../../lib/domain/accounts/credentials.ts';
+import { getEpoch } from '../../lib/store/redis/log/epochs.ts';
 import { serverPlace } from '../../lib/store/redis/log/keys.ts';
-import type { Control } from '../../lib/store/redis/log/reader.ts';
+import type { ControlMessage } from '../../lib/store/redis/log/reader.ts';
 import { dropSession, refreshSession } from './disconnect.ts';
-import { advance, laneOf } from './lane.ts';
-import { receivePresence, receivePresences } from './presence.ts';
+import { advanceLane, getLane } from './lane.ts';
+import { handlePresence, handlePresences } from './presence.ts';
 import { applyInOrder, interrupt } from './receive.ts';
 import type { GatewayNode, LocalAccount, Session } from './state.ts';
-import { sendUnlogged } from './unlogged.ts';
+import { sendUnloggedEvent } from './unlogged.ts';
 import { forgetMember } from './visibility.ts';
 import { closeSocket } from './writer.ts';
 
 /** Handles a change of an account's membership of a server. */
-function receiveMember(node: GatewayNode, { place: name, accountId }: Extract<Control, { kind: 'member' }>): void {
-  const place = node.places.get(name);
+function handleMember(node: GatewayNode, { place: placeName, accountId }: Extract<ControlMessage, { kind: 'member' }>): void {
+  const place = node.places.get(placeName);
   if (!place || !(node.accounts.has(accountId) || place.members.has(accountId))) return;
-  const lane = laneOf(node, place);
-  if (lane.state === 'held') return; // all access data is reloaded when the lane is live again
+  const lane = getLane(node, place);
+  if (lane.state === 'interrupted') return; // all access data is reloaded when the lane is live again
   applyInOrder(node, lane, () => forgetMember(node, place, accountId));
 }
 
 /** Handles a mark. Redis published it after all entries up to `n`, so an entry of these that the node has not received was missed. */
-function receiveMark(node: GatewayNode, { k, n, id, active }: Extract<Control, { kind: 'mark' }>): void {
-  const lane = laneOf(node, { k });
-  if (lane.state === 'held') return;
-  if (epochOf(n) !== lane.epoch) return interrupt(node, lane);
+function handleMark(node: GatewayNode, { k: partition, n: number, id, active }: Extract<ControlMessage, { kind: 'mark' }>): void {
+  const lane = getLane(node, { partition });
+  if (lane.state === 'interrupted') return;
+  if (getEpoch(number) !== lane.epoch) return interrupt(node, lane);
   const names = Array.isArray(active) ? (active as string[]) : [];
-  for (const [at, name] of names.entries()) {
-    const place = at % 2 === 0 ? node.places.get(name) : undefined;
-    if (place && Number(names[at + 1]) > place.lastNumber) lane.gaps.set(place, place.lastNumber);
+  for (const [index, name] of names.entries()) {
+    const place = index % 2 === 0 ? node.places.get(name) : undefined;
+    if (place && Number(names[index + 1]) > place.lastNumber) lane.gaps.set(place, place.lastNumber);
   }
   if (lane.gaps.size > 0) return interrupt(node, lane);
-  lane.checked = n;
-  lane.known = Math.max(lane.known, n);
-  lane.marks.get(id)?.arrived?.();
+  lane.verifiedNumber = number;
+  lane.receivedNumber = Math.max(lane.receivedNumber, number);
+  lane.pendingMarks.get(id)?.onArrived?.();
   applyInOrder(node, lane, () => {
-    advance(node, lane, n);
-    lane.marks.get(id)?.resolve(n);
+    advanceLane(node, lane, number);
+    lane.pendingMarks.get(id)?.resolve(number);
   });
 }
 
 /** Sends an event that is in no log to the sessions in these servers and of these accounts. */
-function receiveBroadcast(node: GatewayNode, { name, data, servers, accounts }: Extract<Control, { kind: 'broadcast' }>): void {
+function handleBroadcast(node: GatewayNode, { name, data, servers, accounts }: Extract<ControlMessage, { kind: 'broadcast' }>): void {
   const receivers = new Set<Session>();
   for (const id of servers) for (const session of node.places.get(serverPlace(id))?.sessions ?? []) receivers.add(session);
   for (const id of accounts) for (const session of node.accounts.get(id)?.sessions ?? []) receivers.add(session);
-  if (receivers.size > 0) sendUnlogged(node, receivers, name, data);
+  if (receivers.size > 0) sendUnloggedEvent(node, receivers, name, data);
 }
 
 /** Checks the token of each session again and closes the socket with 4004 if it is no longer valid. Retried each second while the database does not answer. */
 export async function checkTokens(node: GatewayNode, account: LocalAccount): Promise<void> {
   try {
     for (const session of account.sessions) {
-      const credential = await credentialOf(node.platform, session.token);
+      const credential = await loadCredential(node.platform, session.token);
       if (credential?.account._id === account.id) continue;
-      dropSession(node, session, 'wait');
+      dropSession(node, session, 'suspend');
       closeSocket(node, session.socket, 'badToken', 'the token is no longer valid');
     }
   } catch (error) {
@@ -64,12 +64,12 @@ export async function checkTokens(node: GatewayNode, account: LocalAccount): Pro
 }
 
 /** Handles a control message. */
-export function receiveControl(node: GatewayNode, message: Control): void {
-  if (message.kind === 'mark') return receiveMark(node, message);
-  if (message.kind === 'member') return receiveMember(node, message);
-  if (message.kind === 'broadcast') return receiveBroadcast(node, message);
-  if (message.kind === 'presence') return receivePresence(node, message);
-  if (message.kind === 'presences') return receivePresences(node, message);
+export function handleControl(node: GatewayNode, message: ControlMessage): void {
+  if (message.kind === 'mark') return handleMark(node, message);
+  if (message.kind === 'member') return handleMember(node, message);
+  if (message.kind === 'broadcast') return handleBroadcast(node, message);
+  if (message.kind === 'presence') return handlePresence(node, message);
+  if (message.kind === 'presences') return handlePresences(node, message);
   const account = node.accounts.get(message.accountId);
   if (!account) return;
   if (message.kind === 'access') void checkTokens(node, account);

@@ -1,59 +1,59 @@
 import { limits } from '../../lib/base/limits.ts';
 import { op } from './frames.ts';
-import { positionOfNode } from './lane.ts';
+import { getNodePosition } from './lane.ts';
 import { leavePlace } from './places.ts';
-import { dropPresences } from './presence.ts';
-import { type GatewayNode, type GatewaySocket, monotonic, type Session, type SessionRelease } from './state.ts';
+import { removePresences } from './presence.ts';
+import { type GatewayNode, type GatewaySocket, monotonicMs, type Session, type SessionRelease } from './state.ts';
 import { closeSocket, isOpen, sendControl } from './writer.ts';
 
 /** How many releases are kept for a retry while Redis does not answer. Sessions beyond that expire in Redis within 6 minutes. */
-const pendingReleasesMost = 20_000;
+const maxPendingReleases = 20_000;
 
 /** Releases a session in Redis. Retried each second while Redis does not answer, because presence must not show an account that is gone as online. */
-export async function releaseSession(node: GatewayNode, departure: SessionRelease): Promise<void> {
+export async function releaseSession(node: GatewayNode, release: SessionRelease): Promise<void> {
   try {
-    await node.platform.sessions.leave(departure, departure.how);
-    node.pendingReleases.delete(departure.owner);
+    await node.platform.sessions.release(release, release.mode);
+    node.pendingReleases.delete(release.owner);
   } catch {
-    if (node.pendingReleases.size < pendingReleasesMost) node.pendingReleases.set(departure.owner, departure);
+    if (node.pendingReleases.size < maxPendingReleases) node.pendingReleases.set(release.owner, release);
   }
 }
 
 /**
- * Removes a session from this node. `end`: the session is over. `wait`: it can be resumed. `lost`: it is not released in Redis, because another socket owns it,
- * it is gone, or the caller releases it. The caller closes the socket.
+ * Removes a session from this node. `end`: the session is over. `suspend`: it can be resumed. `lost`: it is not released in Redis, because another socket owns
+ * it, it is gone, or the caller releases it. The caller closes the socket.
  */
-export function dropSession(node: GatewayNode, session: Session, how: 'end' | 'wait' | 'lost'): void {
+export function dropSession(node: GatewayNode, session: Session, mode: 'end' | 'suspend' | 'lost'): void {
   if (session.state === 'closing') return;
-  if (session.state !== 'connecting') node.metrics.sockets.dec({ kind: session.account.bot ? 'bot' : 'person' });
+  if (session.state !== 'connecting') node.metrics.sockets.dec({ kind: session.account.isBot ? 'bot' : 'person' });
   session.state = 'closing';
   session.socket.session = null;
   const { account } = session;
   if (node.sessions.get(session.id) === session) node.sessions.delete(session.id);
   for (const place of session.places) leavePlace(node, session, place);
-  dropPresences(node, session);
+  removePresences(node, session);
   account.sessions.delete(session);
   if (account.sessions.size === 0 && node.accounts.get(account.id) === account) {
     node.accounts.delete(account.id);
     node.needsRecheck.delete(account);
   }
-  if (how !== 'lost') void releaseSession(node, { id: session.id, accountId: account.id, owner: session.owner, how });
+  if (mode !== 'lost') void releaseSession(node, { id: session.id, accountId: account.id, owner: session.owner, mode });
 }
 
 /** Whether the node still holds the session. Check this after each call of a store, because the session may have been dropped meanwhile. */
-export const isHeld = ({ state }: Session): boolean => state !== 'closing';
+export const isActive = ({ state }: Session): boolean => state !== 'closing';
 
 /** Refuses a resume that cannot succeed: sends op 9. The client may then identify on the same socket. */
 export function refuseResume(node: GatewayNode, socket: GatewaySocket, reason: string): void {
   if (socket.session) dropSession(node, socket.session, 'lost');
   if (!isOpen(socket)) return;
   socket.stage = 'new';
-  socket.deadline = monotonic() + limits.gatewayIdentifyMs;
+  socket.deadlineMs = monotonicMs() + limits.gatewayIdentifyMs;
   sendControl(node, socket, { op: op.invalid, d: { resumable: false, reason } });
 }
 
 /** Ends a session that cannot continue from its position: sends op 9, not resumable. Unless the session is still connecting, its socket is closed as well. */
-export function invalidate(node: GatewayNode, session: Session, reason: string): void {
+export function invalidateSession(node: GatewayNode, session: Session, reason: string): void {
   const { socket, state } = session;
   if (state === 'closing') return;
   if (state === 'connecting') return refuseResume(node, socket, reason);
@@ -63,18 +63,18 @@ export function invalidate(node: GatewayNode, session: Session, reason: string):
 }
 
 /** Extends the session's life in Redis and stores what the client has received. Closes the socket if another one owns the session now. Never rejects. */
-export async function refreshSession(node: GatewayNode, session: Session, received: unknown): Promise<void> {
+export async function refreshSession(node: GatewayNode, session: Session, clientPosition: unknown): Promise<void> {
   // The client names the last event that was sent to it, so it has received everything up to the node's position.
-  const isUpToDate = session.state === 'live' && received === session.s;
-  const noted = isUpToDate ? { s: session.s, at: positionOfNode(node) } : undefined;
+  const isUpToDate = session.state === 'live' && clientPosition === session.lastPosition;
+  const receivedPosition = isUpToDate ? { lastPosition: session.lastPosition, nodePosition: getNodePosition(node) } : undefined;
   const { id, owner, account } = session;
-  const kept = await node.platform.sessions.refresh({ id, accountId: account.id, owner, received: noted }).catch(() => true);
-  if (!kept) loseSession(node, session);
+  const isStillOwner = await node.platform.sessions.refresh({ id, accountId: account.id, owner, receivedPosition }).catch(() => true);
+  if (!isStillOwner) closeLostSession(node, session);
 }
 
 /** Closes the socket of a session that another socket owns now, or that is gone. */
-export function loseSession(node: GatewayNode, session: Session): void {
+export function closeLostSession(node: GatewayNode, session: Session): void {
   if (session.state === 'closing') return;
   dropSession(node, session, 'lost');
-  closeSocket(node, session.socket, 'lost', 'the session is not held here any more');
+  closeSocket(node, session.socket, 'lost', 'another socket has resumed the session, or it has ended');
 }

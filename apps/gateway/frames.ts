@@ -1,6 +1,6 @@
-import { traitsOf } from '../../lib/contract/events.ts';
+import { getEventDefinition } from '../../lib/contract/events.ts';
 import type { Entry } from '../../lib/store/redis/log/entry.ts';
-import { interactionTokenOf } from '../../lib/store/seal.ts';
+import { deriveInteractionToken } from '../../lib/store/seal.ts';
 
 /**
  * Opcodes (docs/delivery.md#opcodes). `watch` names the accounts whose presence the session receives: `{ watch: [ids] }`, at most 500. It replaces the previous
@@ -38,8 +38,8 @@ export interface ClientFrame {
 }
 
 /** Reads a client's frame; null when it is not a JSON object with an `op`. */
-export function readFrame(data: Buffer, binary: boolean): ClientFrame | null {
-  if (binary) return null;
+export function readFrame(data: Buffer, isBinary: boolean): ClientFrame | null {
+  if (isBinary) return null;
   try {
     const frame: unknown = JSON.parse(data.toString('utf8'));
     if (typeof frame !== 'object' || frame === null || Array.isArray(frame) || !('op' in frame)) return null;
@@ -49,19 +49,19 @@ export function readFrame(data: Buffer, binary: boolean): ClientFrame | null {
   }
 }
 
-const closing = Buffer.from('}');
+const closingBrace = Buffer.from('}');
 /** A payload of at most this many bytes is copied into one buffer with its prefix, because one buffer is written faster than two. */
-const copiedBytes = 16 * 1024;
+const maxCopiedBytes = 16 * 1024;
 
-/** Encodes an unmasked WebSocket text message with `text` followed by `tail`, as one buffer or two. */
-function messageBytes(text: string, tail: Buffer): Buffer[] {
-  const copied = tail.length <= copiedBytes;
-  const length = text.length + tail.length;
-  const start = length < 126 ? 2 : length < 65_536 ? 4 : 10;
-  const bytes = Buffer.allocUnsafe(start + text.length + (copied ? tail.length : 0));
+/** Encodes an unmasked WebSocket text message with `text` followed by `payload`, as one buffer or two. */
+function encodeMessage(text: string, payload: Buffer): Buffer[] {
+  const isCopied = payload.length <= maxCopiedBytes;
+  const length = text.length + payload.length;
+  const headerLength = length < 126 ? 2 : length < 65_536 ? 4 : 10;
+  const bytes = Buffer.allocUnsafe(headerLength + text.length + (isCopied ? payload.length : 0));
   bytes[0] = 0x81;
-  if (start === 2) bytes[1] = length;
-  else if (start === 4) {
+  if (headerLength === 2) bytes[1] = length;
+  else if (headerLength === 4) {
     bytes[1] = 126;
     bytes.writeUInt16BE(length, 2);
   } else {
@@ -69,21 +69,21 @@ function messageBytes(text: string, tail: Buffer): Buffer[] {
     bytes.writeUIntBE(0, 2, 2);
     bytes.writeUIntBE(length, 4, 6);
   }
-  bytes.write(text, start, 'latin1');
-  if (copied) tail.copy(bytes, start + text.length);
-  return copied ? [bytes] : [bytes, tail];
+  bytes.write(text, headerLength, 'latin1');
+  if (isCopied) payload.copy(bytes, headerLength + text.length);
+  return isCopied ? [bytes] : [bytes, payload];
 }
 
-/** Encodes an event with the position `s`. `payload` is JSON. */
-export const eventBytes = (name: string, s: string, payload: Buffer): Buffer[] =>
-  messageBytes(`{"op":0,"t":"${name}","s":"${s}","d":`, Buffer.concat([payload, closing]));
+/** Encodes an event with a position. `payload` is JSON. */
+export const encodeEvent = (name: string, position: string, payload: Buffer): Buffer[] =>
+  encodeMessage(`{"op":0,"t":"${name}","s":"${position}","d":`, Buffer.concat([payload, closingBrace]));
 
 /** The payload of an entry as clients receive it. The token of an interaction is added here, because no store contains it. */
-export function payloadOf({ head, payload }: Entry, appKey: Buffer): Buffer {
-  if (!traitsOf(head.name).hasToken) return payload;
+export function renderPayload({ head, payload }: Entry, appKey: Buffer): Buffer {
+  if (!getEventDefinition(head.name).hasToken) return payload;
   const { id } = JSON.parse(payload.toString('utf8')) as { id: string };
-  return Buffer.concat([payload.subarray(0, -1), Buffer.from(`,"token":"${interactionTokenOf(appKey, id)}"}`)]);
+  return Buffer.concat([payload.subarray(0, -1), Buffer.from(`,"token":"${deriveInteractionToken(appKey, id)}"}`)]);
 }
 
 /** Encodes a frame that is not an event. */
-export const plainBytes = (frame: object): Buffer => Buffer.concat(messageBytes('', Buffer.from(JSON.stringify(frame))));
+export const encodeControl = (frame: object): Buffer => Buffer.concat(encodeMessage('', Buffer.from(JSON.stringify(frame))));

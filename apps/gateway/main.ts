@@ -1,4 +1,4 @@
-import { configOrExit } from '../../config/index.ts';
+import { readConfigOrExit } from '../../config/index.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import { runRole } from '../../lib/base/process.ts';
@@ -6,7 +6,7 @@ import { openGatewayPlatform } from '../../lib/store/platform.ts';
 import { startMetricsFeed } from '../../lib/store/redis/metrics-feed.ts';
 import { startGateway } from './node.ts';
 
-const config = configOrExit();
+const config = readConfigOrExit();
 const log = createLog('gateway', config.LOG_LEVEL);
 
 await runRole(log, async () => {

@@ -1,4 +1,4 @@
-import { permissionBits, permissionsOf } from '../../lib/base/permissions.ts';
+import { computePermissions, permissionBits } from '../../lib/base/permissions.ts';
 import type { EntryHead } from '../../lib/store/redis/log/entry.ts';
 import type { Place, Session } from './state.ts';
 
@@ -11,8 +11,12 @@ const managerBits =
  * of the member, of managers (Manage Server, Manage Roles, Kick Members or Ban Members) and of bots that asked for it, and to sessions that watch the account.
  * True for any other event.
  */
-export function getsMemberEvent({ rules, members }: Place, { member, concernedOnly }: EntryHead, { account, watch }: Session): boolean {
-  if (!concernedOnly || member === undefined || account.bot || account.id === member || watch?.accounts.has(member)) return true;
-  const own = members.get(account.id);
-  return !!rules?.access && !!own && (permissionsOf(rules.access.server, own) & managerBits) !== 0;
+export function canReceiveMemberEvent(
+  { rules, members }: Place,
+  { member, concernedOnly }: EntryHead,
+  { account, watchList }: Session,
+): boolean {
+  if (!concernedOnly || member === undefined || account.isBot || account.id === member || watchList?.accounts.has(member)) return true;
+  const ownMember = members.get(account.id);
+  return !!rules?.access && !!ownMember && (computePermissions(rules.access.server, ownMember) & managerBits) !== 0;
 }

@@ -1,184 +1,188 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { groupBy } from '../../lib/base/group-by.ts';
 import type { EventData } from '../../lib/contract/events.ts';
-import { accountsOf } from '../../lib/domain/accounts/public-profiles.ts';
+import { loadAccounts } from '../../lib/domain/accounts/public-profiles.ts';
 import { accountPlace, serverPlace } from '../../lib/store/redis/log/keys.ts';
-import { keptPresence, readKeptPresence } from '../../lib/store/redis/log/presence.ts';
-import type { Control } from '../../lib/store/redis/log/reader.ts';
+import { parseStoredPresence, toStoredPresence } from '../../lib/store/redis/log/presence.ts';
+import type { ControlMessage } from '../../lib/store/redis/log/reader.ts';
 import type { GatewayNode, PresenceState, Session, WatchedAccount } from './state.ts';
-import { sendUnlogged } from './unlogged.ts';
+import { sendUnloggedEvent } from './unlogged.ts';
 
 /** How many presences one message from Redis holds. */
-const presencesAtOnce = 500;
+const presencesPerMessage = 500;
 /** How long such a message may take to arrive, in milliseconds. */
-const readMs = 5_000;
+const readTimeoutMs = 5_000;
 /** How long to wait before a failed request to Redis is repeated, in milliseconds. */
-const againMs = 50;
+const retryDelayMs = 50;
 
-/** Creates the presence state of a node that watches no account yet. `inCheckSlot` limits how many watch lists are checked at once. */
-export const createPresenceState = (inCheckSlot: PresenceState['inCheckSlot']): PresenceState => ({
+/** Creates the presence state of a node that watches no account yet. `runInCheckSlot` limits how many watch lists are checked at once. */
+export const createPresenceState = (runInCheckSlot: PresenceState['runInCheckSlot']): PresenceState => ({
   watched: new Map(),
   bots: new Set(),
-  reads: new Map(),
-  nextRead: 1,
-  generations: new Map(),
-  inCheckSlot,
+  pendingReads: new Map(),
+  nextReadId: 1,
+  interruptions: new Map(),
+  runInCheckSlot,
 });
 
 /** The watchers that have already been sent the account's presence, or the answer that it is offline. */
-function* informed({ watchers }: WatchedAccount): Iterable<Session> {
+function* informedWatchers({ watchers }: WatchedAccount): Iterable<Session> {
   for (const [session, isInformed] of watchers) if (isInformed) yield session;
 }
 
-async function readSome({ log, presence }: GatewayNode, k: number, ids: readonly string[]): Promise<void> {
-  const id = presence.nextRead++;
-  const reading = new Promise<void>((resolve, reject) => presence.reads.set(id, { resolve: () => resolve(), reject }));
-  reading.catch(() => undefined); // it may reject before it is awaited
-  const late = setTimeout(() => presence.reads.get(id)?.reject(new Error('presences did not come')), readMs);
+async function requestPresences({ eventLog, presence }: GatewayNode, partition: number, ids: readonly string[]): Promise<void> {
+  const id = presence.nextReadId++;
+  const received = new Promise<void>((resolve, reject) => presence.pendingReads.set(id, { resolve: () => resolve(), reject }));
+  received.catch(() => undefined); // it may reject before it is awaited
+  const timer = setTimeout(() => presence.pendingReads.get(id)?.reject(new Error('the presences did not arrive in time')), readTimeoutMs);
   try {
-    await log.sendPresences(k, id, ids);
-    await reading;
+    await eventLog.publishPresences(partition, id, ids);
+    await received;
   } finally {
-    clearTimeout(late);
-    presence.reads.delete(id);
+    clearTimeout(timer);
+    presence.pendingReads.delete(id);
   }
 }
 
 /** Subscribes to the presences of these accounts, then reads them. In this order, no change is missed. Rejects while Redis does not answer. */
-async function subscribeThenRead(node: GatewayNode, ids: readonly string[]): Promise<void> {
-  const byPartition = groupBy(ids, (id) => node.log.partitionOf(accountPlace(id)));
-  const readPart = async ([k, part]: [number, string[]]): Promise<void> => {
-    await node.log.watch(k, part);
-    for (let from = 0; from < part.length; from += presencesAtOnce) await readSome(node, k, part.slice(from, from + presencesAtOnce));
+async function subscribeAndRead(node: GatewayNode, ids: readonly string[]): Promise<void> {
+  const byPartition = groupBy(ids, (id) => node.eventLog.partitionOf(accountPlace(id)));
+  const readPartition = async ([partition, partitionIds]: [number, string[]]): Promise<void> => {
+    await node.eventLog.watch(partition, partitionIds);
+    for (let from = 0; from < partitionIds.length; from += presencesPerMessage)
+      await requestPresences(node, partition, partitionIds.slice(from, from + presencesPerMessage));
   };
-  await Promise.all([...byPartition].map(readPart));
+  await Promise.all([...byPartition].map(readPartition));
 }
 
 /** Makes a session a watcher of an account. The caller has checked that the session may see the account's presence. */
 export function addWatcher({ presence }: GatewayNode, session: Session, accountId: string): void {
-  const watched = presence.watched.get(accountId) ?? { watchers: new Map(), kept: undefined, loading: null };
+  const watched = presence.watched.get(accountId) ?? { watchers: new Map(), published: undefined, load: null };
   presence.watched.set(accountId, watched);
   if (!watched.watchers.has(session)) watched.watchers.set(session, false);
 }
 
 /** Removes a session from the watchers of an account. After the last watcher, the node unsubscribes from the account's presence. */
-export function removeWatcher({ presence, log }: GatewayNode, session: Session, accountId: string): void {
+export function removeWatcher({ presence, eventLog }: GatewayNode, session: Session, accountId: string): void {
   const watched = presence.watched.get(accountId);
   if (!watched?.watchers.delete(session) || watched.watchers.size > 0) return;
   presence.watched.delete(accountId);
-  log.unwatch(accountId);
+  eventLog.unwatch(accountId);
 }
 
 /** Waits until the presences of these watched accounts are known. Rejects when Redis does not answer. */
-export async function knowPresences(node: GatewayNode, ids: readonly string[]): Promise<void> {
-  const known = ids.flatMap((id) => node.presence.watched.get(id) ?? []);
-  const fresh = ids.filter((id) => {
+export async function loadPresences(node: GatewayNode, ids: readonly string[]): Promise<void> {
+  const watchedAccounts = ids.flatMap((id) => node.presence.watched.get(id) ?? []);
+  const newIds = ids.filter((id) => {
     const watched = node.presence.watched.get(id);
-    return watched?.kept === undefined && watched?.loading === null;
+    return watched?.published === undefined && watched?.load === null;
   });
-  if (fresh.length > 0) {
-    const loading = subscribeThenRead(node, fresh);
-    for (const id of fresh) {
+  if (newIds.length > 0) {
+    const load = subscribeAndRead(node, newIds);
+    for (const id of newIds) {
       const watched = node.presence.watched.get(id) as WatchedAccount;
-      watched.loading = loading.finally(() => {
-        watched.loading = null;
+      watched.load = load.finally(() => {
+        watched.load = null;
       });
-      watched.loading.catch(() => undefined); // the callers that await it get the error
+      watched.load.catch(() => undefined); // the callers that await it get the error
     }
   }
-  for (const { loading } of known) await loading;
+  for (const { load } of watchedAccounts) await load;
 }
 
 /** Sends the account's presence, which must be known, to a new watcher. Sends nothing and returns false when the account is offline. */
-export function informWatcher(node: GatewayNode, session: Session, accountId: string): boolean {
+export function sendPresenceTo(node: GatewayNode, session: Session, accountId: string): boolean {
   const watched = node.presence.watched.get(accountId);
   watched?.watchers.set(session, true);
-  if (!watched?.kept) return false;
-  sendUnlogged(node, [session], 'PRESENCE_UPDATE', readKeptPresence(accountId, watched.kept));
+  if (!watched?.published) return false;
+  sendUnloggedEvent(node, [session], 'PRESENCE_UPDATE', parseStoredPresence(accountId, watched.published));
   return true;
 }
 
-function receiveForBots(node: GatewayNode, data: EventData<'PRESENCE_UPDATE'>, servers: readonly string[]): void {
+function handleBotPresence(node: GatewayNode, data: EventData<'PRESENCE_UPDATE'>, servers: readonly string[]): void {
   const { bots, watched } = node.presence;
   const watchers = watched.get(data.userId)?.watchers;
   const receivers = new Set<Session>();
   for (const id of servers)
     for (const session of node.places.get(serverPlace(id))?.sessions ?? [])
       if (bots.has(session) && session.account.id !== data.userId && !watchers?.get(session)) receivers.add(session);
-  if (receivers.size > 0) sendUnlogged(node, receivers, 'PRESENCE_UPDATE', data);
+  if (receivers.size > 0) sendUnloggedEvent(node, receivers, 'PRESENCE_UPDATE', data);
 }
 
 /** Handles a published presence: sends it to the watchers, or with `servers` to bots in these servers. */
-export function receivePresence(node: GatewayNode, { data, servers }: Extract<Control, { kind: 'presence' }>): void {
-  if (servers) return receiveForBots(node, data, servers);
+export function handlePresence(node: GatewayNode, { data, servers }: Extract<ControlMessage, { kind: 'presence' }>): void {
+  if (servers) return handleBotPresence(node, data, servers);
   const watched = node.presence.watched.get(data.userId);
   if (!watched) return;
-  watched.kept = keptPresence(data);
-  sendUnlogged(node, informed(watched), 'PRESENCE_UPDATE', data);
+  watched.published = toStoredPresence(data);
+  sendUnloggedEvent(node, informedWatchers(watched), 'PRESENCE_UPDATE', data);
 }
 
 /** Sends that accounts went offline during an interruption. Redis does not keep the custom status of offline accounts, so it is read from the database. */
-async function sendOffline(node: GatewayNode, ids: readonly string[]): Promise<void> {
-  const accounts = await accountsOf(node.platform, ids).catch(() => null);
+async function sendOfflinePresences(node: GatewayNode, ids: readonly string[]): Promise<void> {
+  const accounts = await loadAccounts(node.platform, ids).catch(() => null);
   for (const userId of ids) {
     const watched = node.presence.watched.get(userId);
-    if (watched?.kept !== null) continue;
+    if (watched?.published !== null) continue;
     const customStatus = accounts?.get(userId)?.customStatus ?? null;
-    sendUnlogged(node, informed(watched), 'PRESENCE_UPDATE', { userId, status: 'offline', customStatus });
+    sendUnloggedEvent(node, informedWatchers(watched), 'PRESENCE_UPDATE', { userId, status: 'offline', customStatus });
   }
 }
 
 /** Handles the last published presences, which this node requested. Sends those that changed during an interruption to their watchers. */
-export function receivePresences(node: GatewayNode, { id, accounts, kept }: Extract<Control, { kind: 'presences' }>): void {
+export function handlePresences(
+  node: GatewayNode,
+  { id, accounts, kept: presences }: Extract<ControlMessage, { kind: 'presences' }>,
+): void {
   const wentOffline: string[] = [];
-  for (const [at, accountId] of accounts.entries()) {
+  for (const [index, accountId] of accounts.entries()) {
     const watched = node.presence.watched.get(accountId);
-    const value = kept[at];
-    const now = value && value !== '?' ? value : null;
-    if (!watched || watched.kept === now) continue;
-    watched.kept = now;
-    if (now) sendUnlogged(node, informed(watched), 'PRESENCE_UPDATE', readKeptPresence(accountId, now));
-    else if (!informed(watched)[Symbol.iterator]().next().done) wentOffline.push(accountId);
+    const stored = presences[index];
+    const published = stored && stored !== '?' ? stored : null;
+    if (!watched || watched.published === published) continue;
+    watched.published = published;
+    if (published) sendUnloggedEvent(node, informedWatchers(watched), 'PRESENCE_UPDATE', parseStoredPresence(accountId, published));
+    else if (!informedWatchers(watched)[Symbol.iterator]().next().done) wentOffline.push(accountId);
   }
-  if (wentOffline.length > 0) void sendOffline(node, wentOffline);
-  node.presence.reads.get(id)?.resolve(0);
+  if (wentOffline.length > 0) void sendOfflinePresences(node, wentOffline);
+  node.presence.pendingReads.get(id)?.resolve(0);
 }
 
 /** Subscribes a bot's session that asked for PRESENCE_UPDATE to the presences of its small servers. Does nothing for other sessions. */
-export async function addPresenceBot({ presence, log, lanes }: GatewayNode, session: Session): Promise<void> {
-  if (!session.account.bot || !session.events?.has('PRESENCE_UPDATE')) return;
+export async function addPresenceBot({ presence, eventLog, lanes }: GatewayNode, session: Session): Promise<void> {
+  if (!session.account.isBot || !session.eventFilter?.has('PRESENCE_UPDATE')) return;
   presence.bots.add(session);
   if (presence.bots.size > 1) return;
   // If the connection is down, `recoverPresences` subscribes when it is back.
-  await Promise.all(lanes.map(({ k }) => log.watchForBots(k).catch(() => undefined)));
+  await Promise.all(lanes.map(({ partition }) => eventLog.watchForBots(partition).catch(() => undefined)));
 }
 
 /** Stops sending presences to a session. */
-export function dropPresences(node: GatewayNode, session: Session): void {
-  const { presence, log } = node;
-  for (const id of session.watch?.accounts ?? []) removeWatcher(node, session, id);
-  if (presence.bots.delete(session) && presence.bots.size === 0) log.unwatchForBots();
+export function removePresences(node: GatewayNode, session: Session): void {
+  const { presence, eventLog } = node;
+  for (const id of session.watchList?.accounts ?? []) removeWatcher(node, session, id);
+  if (presence.bots.delete(session) && presence.bots.size === 0) eventLog.unwatchForBots();
 }
 
 /** After the connection of a partition was interrupted: subscribes to all its presences, reads them, and sends what changed meanwhile. Never rejects. */
-export async function recoverPresences(node: GatewayNode, k: number): Promise<void> {
-  const { presence, log } = node;
-  const generation = (presence.generations.get(k) ?? 0) + 1;
-  presence.generations.set(k, generation);
-  for (const { reject } of presence.reads.values()) reject(new Error('interrupted'));
-  while (generation === presence.generations.get(k) && !node.closing)
+export async function recoverPresences(node: GatewayNode, partition: number): Promise<void> {
+  const { presence, eventLog } = node;
+  const interruptions = (presence.interruptions.get(partition) ?? 0) + 1;
+  presence.interruptions.set(partition, interruptions);
+  for (const { reject } of presence.pendingReads.values()) reject(new Error('interrupted'));
+  while (interruptions === presence.interruptions.get(partition) && !node.isClosing)
     try {
-      if (!log.isUp(k)) await sleep(againMs);
+      if (!eventLog.isUp(partition)) await sleep(retryDelayMs);
       else {
-        if (presence.bots.size > 0) await log.watchForBots(k);
-        await subscribeThenRead(
+        if (presence.bots.size > 0) await eventLog.watchForBots(partition);
+        await subscribeAndRead(
           node,
-          [...presence.watched.keys()].filter((id) => log.partitionOf(accountPlace(id)) === k),
+          [...presence.watched.keys()].filter((id) => eventLog.partitionOf(accountPlace(id)) === partition),
         );
         return;
       }
     } catch (error) {
-      node.platform.log.debug({ err: error, partition: k }, 'reading presences failed; retrying');
-      await sleep(againMs);
+      node.platform.log.debug({ err: error, partition }, 'reading presences failed; retrying');
+      await sleep(retryDelayMs);
     }
 }

@@ -1,116 +1,118 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { idTimeMs } from '../../lib/base/ids.ts';
-import { ownMembershipIn, traitsOf } from '../../lib/contract/events.ts';
+import { getEventDefinition, getMembershipChange } from '../../lib/contract/events.ts';
 import type { Entry } from '../../lib/store/redis/log/entry.ts';
-import { epochOf } from '../../lib/store/redis/log/epochs.ts';
+import { getEpoch } from '../../lib/store/redis/log/epochs.ts';
 import { accountPlace } from '../../lib/store/redis/log/keys.ts';
-import { eventBytes, payloadOf } from './frames.ts';
-import { advance, laneOf, noteLate, positionOfNode } from './lane.ts';
+import { encodeEvent, renderPayload } from './frames.ts';
+import { advanceLane, getLane, getNodePosition, setPlaceNumber } from './lane.ts';
 import { startTailAt } from './places.ts';
 import { replay } from './replay.ts';
 import { type GatewayNode, type Lane, type LaneItem, type Place, type Session } from './state.ts';
-import { canJudge, forgetAccess, forgetMember, loadAccessFor, recipientsOf } from './visibility.ts';
+import { canComputeRecipients, computeRecipients, forgetAccessData, forgetMember, loadAccessFor } from './visibility.ts';
 import { recheckMember } from './watch.ts';
 import { sendEvent } from './writer.ts';
 
 type EntryItem = Extract<LaneItem, { entry: Entry }>;
 
 /** The most entries that a lane queues or holds back. With more, the lane is interrupted, and its sessions read the log instead. */
-const waitingMost = 10_000;
-/** How long an entry waits for its access data, in milliseconds times `STORE_PATIENCE`. Then the sessions of its place read the log, and the lane goes on. */
-const patienceMs = 250;
+const maxQueuedEntries = 10_000;
+/**
+ * How long an entry waits for its access data, in milliseconds times `STORE_TIMEOUT_FACTOR`. Then the sessions of its place read the log, and the lane goes on.
+ */
+const accessTimeoutMs = 250;
 /** How long to wait before a failed subscription is retried, in milliseconds. */
-const againMs = 50;
+const retryDelayMs = 50;
 
 /** Makes a live session replay: it reads the logs of its places from its own position until it has caught up with the lanes. */
-function takeOffLane(node: GatewayNode, session: Session): void {
+function startReplay(node: GatewayNode, session: Session): void {
   if (session.state !== 'live') return;
   session.state = 'replaying';
-  session.numbers = node.lanes.map(({ seen }) => seen);
+  session.partitionNumbers = node.lanes.map(({ sentNumber }) => sentNumber);
   void replay(node, session);
 }
 
-function send(node: GatewayNode, entry: Entry, receivers: readonly Session[]): void {
-  const { name: t, id: e } = entry.head;
+function sendToReceivers(node: GatewayNode, entry: Entry, receivers: readonly Session[]): void {
+  const { name, id } = entry.head;
   if (receivers.length === 0) return;
-  const s = positionOfNode(node);
-  const bytes = eventBytes(t, s, payloadOf(entry, node.platform.config.APP_KEY));
-  for (const session of receivers) sendEvent(node, session, s, bytes);
-  node.metrics.deliveries.inc({ event: t }, receivers.length);
-  if (traitsOf(t).isTimed) node.metrics.deliveryLatency.observe(Math.max(0, node.platform.now() - idTimeMs(e)) / 1000);
+  const position = getNodePosition(node);
+  const bytes = encodeEvent(name, position, renderPayload(entry, node.platform.config.APP_KEY));
+  for (const session of receivers) sendEvent(node, session, position, bytes);
+  node.metrics.deliveries.inc({ event: name }, receivers.length);
+  if (getEventDefinition(name).isTimed) node.metrics.deliveryLatency.observe(Math.max(0, node.platform.now() - idTimeMs(id)) / 1000);
 }
 
 /** Whether the entry adds or removes a place of its account's sessions. Such an entry is sent by their replay, which then reads the new place. */
-const isMove = ({ head }: Entry): boolean => ownMembershipIn(head.name) !== undefined;
+const changesPlaces = ({ head }: Entry): boolean => getMembershipChange(head.name) !== undefined;
 
-/** Delivers an entry whose turn has come in the lane. If its access data did not load in time (`isLate`), the sessions of its place read it from the log. */
-function deliver(node: GatewayNode, lane: Lane, { place, entry, isLate }: EntryItem): void {
-  if (isLate || isMove(entry)) for (const session of place.sessions) takeOffLane(node, session);
-  advance(node, lane, entry.head.number);
+/** Delivers the first entry of the lane. If its access data did not load in time (`hasTimedOut`), the sessions of its place read it from the log. */
+function deliverEntry(node: GatewayNode, lane: Lane, { place, entry, hasTimedOut }: EntryItem): void {
+  if (hasTimedOut || changesPlaces(entry)) for (const session of place.sessions) startReplay(node, session);
+  advanceLane(node, lane, entry.head.number);
   place.tail.push(entry);
   recheckMember(node, place.sessions, entry);
-  if (!isLate) send(node, entry, recipientsOf(place, entry));
+  if (!hasTimedOut) sendToReceivers(node, entry, computeRecipients(place, entry));
 }
 
 /** Delivers the items of a lane in order, up to the first entry whose access data is not loaded. */
 function runLane(node: GatewayNode, lane: Lane): void {
-  for (let item = lane.items[0]; item; item = lane.items[0]) {
-    if (item.entry && !item.isLate && !canJudge(item.place, item.entry)) return load(node, lane, item);
-    lane.items.shift();
-    if (item.entry) deliver(node, lane, item);
+  for (let item = lane.queue[0]; item; item = lane.queue[0]) {
+    if (item.entry && !item.hasTimedOut && !canComputeRecipients(item.place, item.entry)) return loadAccessData(node, lane, item);
+    lane.queue.shift();
+    if (item.entry) deliverEntry(node, lane, item);
     else item.apply();
   }
 }
 
 /** Loads the access data of an entry. The lane goes on after that, or when the load fails or takes too long. Does nothing while a load is running. */
-function load(node: GatewayNode, lane: Lane, item: EntryItem): void {
+function loadAccessData(node: GatewayNode, lane: Lane, item: EntryItem): void {
   if (item.isLoading) return;
   item.isLoading = true;
-  const { generation } = lane;
-  const giveUp = (): void => {
-    item.isLate = true;
+  const { interruptions } = lane;
+  const onTimeout = (): void => {
+    item.hasTimedOut = true;
     runLane(node, lane);
   };
-  const timer = setTimeout(giveUp, patienceMs * node.platform.config.STORE_PATIENCE);
-  const untilKnown = async (): Promise<void> => {
+  const timer = setTimeout(onTimeout, accessTimeoutMs * node.platform.config.STORE_TIMEOUT_FACTOR);
+  const loadUntilComplete = async (): Promise<void> => {
     // Repeat if a session has joined the place meanwhile, or if new rules were loaded that lack the channel.
     do await loadAccessFor(node, item.place, item.entry);
-    while (!item.isLate && lane.generation === generation && !canJudge(item.place, item.entry));
+    while (!item.hasTimedOut && lane.interruptions === interruptions && !canComputeRecipients(item.place, item.entry));
   };
-  untilKnown()
+  loadUntilComplete()
     .then(() => {
       item.isLoading = false;
       runLane(node, lane);
-    }, giveUp)
+    }, onTimeout)
     .finally(() => clearTimeout(timer));
 }
 
 /** Queues a live entry; false when the entry shows that another one was missed, or when the queue is full. */
-function accept(node: GatewayNode, lane: Lane, place: Place, entry: Entry): boolean {
-  const { number: n, previous: p } = entry.head;
-  if (n <= lane.known) return true;
-  if (p > place.lastNumber) lane.gaps.set(place, place.lastNumber);
-  if (epochOf(n) !== lane.epoch || p > place.lastNumber || lane.items.length >= waitingMost) return false;
-  lane.known = n;
-  place.lastNumber = n;
+function queueEntry(node: GatewayNode, lane: Lane, place: Place, entry: Entry): boolean {
+  const { number, previous } = entry.head;
+  if (number <= lane.receivedNumber) return true;
+  if (previous > place.lastNumber) lane.gaps.set(place, place.lastNumber);
+  if (getEpoch(number) !== lane.epoch || previous > place.lastNumber || lane.queue.length >= maxQueuedEntries) return false;
+  lane.receivedNumber = number;
+  place.lastNumber = number;
   const { member } = entry.head;
-  if (member !== undefined) lane.items.push({ entry: null, apply: () => forgetMember(node, place, member) });
-  const item: EntryItem = { entry, place, isLoading: false, isLate: false };
-  lane.items.push(item);
+  if (member !== undefined) lane.queue.push({ entry: null, apply: () => forgetMember(node, place, member) });
+  const item: EntryItem = { entry, place, isLoading: false, hasTimedOut: false };
+  lane.queue.push(item);
   // Start loading now, even if other entries are ahead of this one.
-  if (!canJudge(place, entry)) load(node, lane, item);
+  if (!canComputeRecipients(place, entry)) loadAccessData(node, lane, item);
   runLane(node, lane);
   return true;
 }
 
 /** Receives an entry from the subscription. */
-export function receiveEntry(node: GatewayNode, name: string, entry: Entry): void {
-  const place = node.places.get(name);
+export function receiveEntry(node: GatewayNode, placeName: string, entry: Entry): void {
+  const place = node.places.get(placeName);
   if (!place) return;
-  const lane = laneOf(node, place);
+  const lane = getLane(node, place);
   if (lane.state === 'live') {
-    if (!accept(node, lane, place, entry)) interrupt(node, lane);
-  } else if (lane.held.push({ name, entry }) > waitingMost) interrupt(node, lane);
+    if (!queueEntry(node, lane, place, entry)) interrupt(node, lane);
+  } else if (lane.heldEntries.push({ name: placeName, entry }) > maxQueuedEntries) interrupt(node, lane);
 }
 
 /**
@@ -118,62 +120,74 @@ export function receiveEntry(node: GatewayNode, name: string, entry: Entry): voi
  * from its own position. Clients only notice a delay, unless the log does not reach back so far or a part of it is lost (docs/delivery.md#loss).
  */
 export function interrupt(node: GatewayNode, lane: Lane): void {
-  lane.generation++;
-  lane.held = [];
-  lane.state = 'held';
-  for (const { reject } of lane.marks.values()) reject(new Error('interrupted'));
-  if (lane.isRecovering || node.closing) return;
+  lane.interruptions++;
+  lane.heldEntries = [];
+  lane.state = 'interrupted';
+  for (const { reject } of lane.pendingMarks.values()) reject(new Error('interrupted'));
+  if (lane.isRecovering || node.isClosing) return;
   lane.isRecovering = true;
   void recover(node, lane);
 }
 
 async function recover(node: GatewayNode, lane: Lane): Promise<void> {
-  while (lane.state === 'held' && !node.closing)
+  while (lane.state === 'interrupted' && !node.isClosing)
     try {
-      if (node.log.isUp(lane.k)) await recoverOnce(node, lane);
-      else await sleep(againMs);
+      if (node.eventLog.isUp(lane.partition)) await recoverOnce(node, lane);
+      else await sleep(retryDelayMs);
     } catch (error) {
-      node.platform.log.debug({ err: error, partition: lane.k }, 'subscribing to the log failed; retrying');
-      await sleep(againMs);
+      node.platform.log.debug({ err: error, partition: lane.partition }, 'subscribing to the log failed; retrying');
+      await sleep(retryDelayMs);
     }
   lane.isRecovering = false;
 }
 
 async function recoverOnce(node: GatewayNode, lane: Lane): Promise<void> {
-  const { generation } = lane;
-  const places = [...node.places.values()].filter(({ k }) => k === lane.k);
-  await node.log.subscribe(
-    lane.k,
+  const { interruptions } = lane;
+  const places = [...node.places.values()].filter(({ partition }) => partition === lane.partition);
+  await node.eventLog.subscribe(
+    lane.partition,
     places.map(({ name }) => name),
   );
-  const { n, epoch, floor, ends } = await node.log.boot(lane.k, lane.seen);
-  const active = await node.log.active(lane.k, lane.checked);
-  if (lane.generation !== generation) return;
-  for (const place of places) if ((active.get(place.name) ?? 0) > place.lastNumber) lane.gaps.set(place, place.lastNumber);
-  const isHere = (session: Session): boolean => [...session.places].some(({ k }) => k === lane.k);
-  for (const session of node.sessions.values()) if (isHere(session)) takeOffLane(node, session);
-  for (const [place, last] of lane.gaps)
+  const { lastNumber, epoch, floor, epochEnds } = await node.eventLog.syncEpoch(lane.partition, lane.sentNumber);
+  const lastNumbers = await node.eventLog.readActivePlaces(lane.partition, lane.verifiedNumber);
+  if (lane.interruptions !== interruptions) return;
+  for (const place of places) if ((lastNumbers.get(place.name) ?? 0) > place.lastNumber) lane.gaps.set(place, place.lastNumber);
+  const isInPartition = (session: Session): boolean => [...session.places].some(({ partition }) => partition === lane.partition);
+  for (const session of node.sessions.values()) if (isInPartition(session)) startReplay(node, session);
+  for (const [place, number] of lane.gaps)
     for (const session of place.sessions)
-      if (last < (session.numbers[lane.k] ?? 0)) noteLate(session, place, Math.min(last, session.late.get(place) ?? last));
+      if (number < (session.partitionNumbers[lane.partition] ?? 0))
+        setPlaceNumber(session, place, Math.min(number, session.placeNumbers.get(place) ?? number));
   lane.gaps.clear();
   // Token resets may have been missed as well.
   for (const account of node.accounts.values())
-    if (node.log.partitionOf(accountPlace(account.id)) === lane.k) node.needsRecheck.add(account);
-  const { held, waiting } = lane;
+    if (node.eventLog.partitionOf(accountPlace(account.id)) === lane.partition) node.needsRecheck.add(account);
+  const { heldEntries, onLive } = lane;
   const isEpochOver = lane.epoch !== epoch;
-  Object.assign(lane, { epoch, floor, ends, seen: n, known: n, checked: n, items: [], held: [], waiting: [], state: 'live' });
-  node.numbers = null;
+  Object.assign<Lane, Partial<Lane>>(lane, {
+    epoch,
+    floor,
+    epochEnds,
+    sentNumber: lastNumber,
+    receivedNumber: lastNumber,
+    verifiedNumber: lastNumber,
+    queue: [],
+    heldEntries: [],
+    onLive: [],
+    state: 'live',
+  });
+  node.positionText = null;
   for (const place of places) {
-    startTailAt(place, n);
-    forgetAccess(place, isEpochOver);
+    startTailAt(place, lastNumber);
+    forgetAccessData(place, isEpochOver);
   }
-  for (const go of waiting) go();
-  for (const { name, entry } of held) receiveEntry(node, name, entry);
+  for (const resolve of onLive) resolve();
+  for (const { name: placeName, entry } of heldEntries) receiveEntry(node, placeName, entry);
 }
 
 /** Queues the effect of a control message in the lane, so that it is applied in order with the entries. */
 export function applyInOrder(node: GatewayNode, lane: Lane, effect: () => void): void {
-  if (lane.items.length >= waitingMost) return interrupt(node, lane);
-  lane.items.push({ entry: null, apply: effect });
+  if (lane.queue.length >= maxQueuedEntries) return interrupt(node, lane);
+  lane.queue.push({ entry: null, apply: effect });
   runLane(node, lane);
 }

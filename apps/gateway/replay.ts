@@ -2,66 +2,70 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Refusal } from '../../lib/base/errors.ts';
 import { groupBy } from '../../lib/base/group-by.ts';
 import { limits } from '../../lib/base/limits.ts';
-import { ownMembershipIn } from '../../lib/contract/events.ts';
-import { serverNow } from '../../lib/domain/servers/servers.ts';
+import { getMembershipChange } from '../../lib/contract/events.ts';
+import { loadCurrentServerView } from '../../lib/domain/servers/servers.ts';
 import type { Entry } from '../../lib/store/redis/log/entry.ts';
 import { accountPlace, serverPlace } from '../../lib/store/redis/log/keys.ts';
-import { dropSession, invalidate, isHeld } from './disconnect.ts';
-import { eventBytes, payloadOf } from './frames.ts';
-import { barrier, holds, laneOf, noteLate, nothingLate, positionOf, whenLive } from './lane.ts';
-import { extendTails, joinPlaces, leavePlace, serverPlaceOf } from './places.ts';
-import { type GatewayNode, type Lane, monotonic, type Place, type Session } from './state.ts';
+import { dropSession, invalidateSession, isActive } from './disconnect.ts';
+import { encodeEvent, renderPayload } from './frames.ts';
+import { getLane, getSessionPosition, isKnownNumber, noPlaceNumbers, setPlaceNumber, waitForBarrier, waitUntilLive } from './lane.ts';
+import { extendTails, findServerPlace, joinPlaces, leavePlace } from './places.ts';
+import { type GatewayNode, type Lane, monotonicMs, type Place, type Session } from './state.ts';
 import { canReceiveReplayed, hasAccessData, loadAccess } from './visibility.ts';
 import { recheckMember, recheckWatches } from './watch.ts';
 import { closeSocket, sendEvent, waitForReader } from './writer.ts';
 
 /** The most entries that a session may have missed in all its places, counted before visibility is checked. */
-const missedMost = 5 * limits.replayEvents;
+const maxMissed = 5 * limits.replayEvents;
 /** A replay waits for its client to read after each batch of this many entries. */
-const sentAtOnce = 256;
+const batchSize = 256;
 /** How long to wait before a replay is retried because a store did not answer, in milliseconds. */
-const againMs = 500;
+const retryDelayMs = 500;
 
 /** An entry that a session has missed. It is sent if the session may see it. */
-interface Missed {
+interface MissedEntry {
   place: Place;
   entry: Entry;
 }
 
 /** The number up to which the session has received a place. */
-const lacksFrom = ({ late, numbers }: Session, place: Place): number => late.get(place) ?? (numbers[place.k] as number);
+const getReceivedNumber = ({ placeNumbers, partitionNumbers }: Session, place: Place): number =>
+  placeNumbers.get(place) ?? (partitionNumbers[place.partition] as number);
 
 /** The lanes of the session's places. */
-const lanesOf = (node: GatewayNode, { places }: Session): Lane[] => [...new Set([...places].map((place) => laneOf(node, place)))];
+const getLanes = (node: GatewayNode, { places }: Session): Lane[] => [...new Set([...places].map((place) => getLane(node, place)))];
 
 /** Whether the session's position belongs to the known history of the logs. */
-const isInHistory = (node: GatewayNode, session: Session): boolean =>
-  lanesOf(node, session).every((lane) => holds(lane, session.numbers[lane.k] as number)) &&
-  [...session.late].every(([place, n]) => holds(laneOf(node, place), n));
+const isPositionKnown = (node: GatewayNode, session: Session): boolean =>
+  getLanes(node, session).every((lane) => isKnownNumber(lane, session.partitionNumbers[lane.partition] as number)) &&
+  [...session.placeNumbers].every(([place, number]) => isKnownNumber(getLane(node, place), number));
 
 /** Whether the session has been sent everything that the lanes have passed on. */
 const isCaughtUp = (node: GatewayNode, session: Session): boolean =>
-  session.late.size === 0 && lanesOf(node, session).every(({ k, state, seen }) => state === 'live' && seen === session.numbers[k]);
+  session.placeNumbers.size === 0 &&
+  getLanes(node, session).every(
+    ({ partition, state, sentNumber }) => state === 'live' && sentNumber === session.partitionNumbers[partition],
+  );
 
 /** The entries that the lanes have passed on and the session has missed, in the order of sending: first the partition of the account's own place. */
-function missedBy(node: GatewayNode, session: Session): Missed[] {
-  const missed: Missed[] = [];
+function collectMissed(node: GatewayNode, session: Session): MissedEntry[] {
+  const missed: MissedEntry[] = [];
   for (const place of session.places) {
-    const after = lacksFrom(session, place);
-    const { seen } = laneOf(node, place);
-    const first = place.tail.findLastIndex(({ head }) => head.number <= after) + 1;
-    for (const entry of place.tail.slice(first)) if (entry.head.number <= seen) missed.push({ place, entry });
+    const receivedNumber = getReceivedNumber(session, place);
+    const { sentNumber } = getLane(node, place);
+    const firstIndex = place.tail.findLastIndex(({ head }) => head.number <= receivedNumber) + 1;
+    for (const entry of place.tail.slice(firstIndex)) if (entry.head.number <= sentNumber) missed.push({ place, entry });
   }
-  const own = node.log.partitionOf(accountPlace(session.account.id));
-  const rank = (k: number): number => (k === own ? -1 : k);
-  return missed.sort((a, b) => rank(a.place.k) - rank(b.place.k) || a.entry.head.number - b.entry.head.number);
+  const ownPartition = node.eventLog.partitionOf(accountPlace(session.account.id));
+  const rankOf = (partition: number): number => (partition === ownPartition ? -1 : partition);
+  return missed.sort((a, b) => rankOf(a.place.partition) - rankOf(b.place.partition) || a.entry.head.number - b.entry.head.number);
 }
 
 /** Renders a SERVER_CREATE with the server's current state. False when the account is not in the server any more. */
-async function renderServer(node: GatewayNode, accountId: string, entry: Entry): Promise<boolean> {
+async function renderServerCreate(node: GatewayNode, accountId: string, entry: Entry): Promise<boolean> {
   const { id } = JSON.parse(entry.payload.toString('utf8')) as { id: string };
   try {
-    entry.payload = Buffer.from(JSON.stringify(await serverNow(node.platform, id, accountId)));
+    entry.payload = Buffer.from(JSON.stringify(await loadCurrentServerView(node.platform, id, accountId)));
     return true;
   } catch (error) {
     if (error instanceof Refusal && error.code === 'not_found') return false;
@@ -70,116 +74,122 @@ async function renderServer(node: GatewayNode, accountId: string, entry: Entry):
 }
 
 /** Returns the entries of `missed` that the session may see by the current rules and members, or null if those changed while they were loaded. */
-async function filterVisible(node: GatewayNode, session: Session, missed: readonly Missed[]): Promise<ReadonlySet<Entry> | null> {
+async function filterVisible(node: GatewayNode, session: Session, missed: readonly MissedEntry[]): Promise<ReadonlySet<Entry> | null> {
   const byPlace = groupBy(missed, ({ place }) => place);
   const servers = [...byPlace.keys()].filter(({ serverId }) => serverId !== null);
-  const versions = servers.length > 0 ? await node.platform.versions.read(servers.map(({ serverId }) => serverId as string)) : [];
-  if (!versions) throw new Error('redis is away');
-  const channelsIn = (place: Place): string[] =>
+  const versions = servers.length > 0 ? await node.platform.accessVersions.read(servers.map(({ serverId }) => serverId as string)) : [];
+  if (!versions) throw new Error('Redis is unavailable');
+  const getChannelIds = (place: Place): string[] =>
     (byPlace.get(place) ?? []).flatMap(({ entry: { head } }) => (head.channelId && !head.overwrites ? [head.channelId] : []));
-  await Promise.all(servers.map((place, at) => loadAccess(node, place, versions[at] as string, channelsIn(place))));
-  if (servers.some((place, at) => !hasAccessData(place, versions[at] as string, channelsIn(place), session.account.id))) return null;
+  await Promise.all(servers.map((place, index) => loadAccess(node, place, versions[index] as string, getChannelIds(place))));
+  if (servers.some((place, index) => !hasAccessData(place, versions[index] as string, getChannelIds(place), session.account.id)))
+    return null;
   return new Set(missed.filter(({ place, entry }) => canReceiveReplayed(place, entry, session)).map(({ entry }) => entry));
 }
 
 /** Applies an event of the account's own place that adds a server to the session's places or removes one. True when a place was added. */
 function applyMembershipEvent(node: GatewayNode, session: Session, { head, payload }: Entry): boolean {
-  const membership = ownMembershipIn(head.name);
+  const membership = getMembershipChange(head.name);
   if (!membership) return false;
   const { id } = JSON.parse(payload.toString('utf8')) as { id: string };
-  const known = serverPlaceOf(node, session, id);
-  if (membership === 'ends' && known) {
-    leavePlace(node, session, known);
+  const existing = findServerPlace(node, session, id);
+  if (membership === 'end' && existing) {
+    leavePlace(node, session, existing);
     recheckWatches(node, session);
   }
-  if (membership === 'ends' || known) return false;
+  if (membership === 'end' || existing) return false;
   joinPlaces(node, session, [serverPlace(id)]).catch(() => undefined); // `replayRound` awaits the subscription
-  const place = serverPlaceOf(node, session, id) as Place;
-  noteLate(session, place, head.serverNumber ?? laneOf(node, place).seen);
+  const place = findServerPlace(node, session, id) as Place;
+  setPlaceNumber(session, place, head.serverNumber ?? getLane(node, place).sentNumber);
   recheckWatches(node, session);
   return true;
 }
 
-/** Moves the session's position past an entry and, if `isShown`, sends the event. True when a place was added. */
-function deliver(node: GatewayNode, session: Session, place: Place, entry: Entry, isShown: boolean): boolean {
-  const { number: n, name: t } = entry.head;
-  if (session.late.has(place)) noteLate(session, place, n);
-  if (n > (session.numbers[place.k] as number)) session.numbers[place.k] = n;
-  const joined = applyMembershipEvent(node, session, entry);
+/** Moves the session's position past an entry and, if `isVisible`, sends the event. True when a place was added. */
+function deliverEntry(node: GatewayNode, session: Session, place: Place, entry: Entry, isVisible: boolean): boolean {
+  const { number, name } = entry.head;
+  if (session.placeNumbers.has(place)) setPlaceNumber(session, place, number);
+  if (number > (session.partitionNumbers[place.partition] as number)) session.partitionNumbers[place.partition] = number;
+  const hasJoined = applyMembershipEvent(node, session, entry);
   recheckMember(node, [session], entry);
-  if (!isShown) return joined;
-  const s = positionOf(session);
-  sendEvent(node, session, s, eventBytes(t, s, payloadOf(entry, node.platform.config.APP_KEY)));
-  node.metrics.deliveries.inc({ event: t });
-  return joined;
+  if (!isVisible) return hasJoined;
+  const position = getSessionPosition(session);
+  sendEvent(node, session, position, encodeEvent(name, position, renderPayload(entry, node.platform.config.APP_KEY)));
+  node.metrics.deliveries.inc({ event: name });
+  return hasJoined;
 }
 
 /** Sends missed entries in order. Stops after one that adds a place, which the next round reads. Returns how many were sent, and whether all were handled. */
-async function deliverAll(
+async function deliverMissed(
   node: GatewayNode,
   session: Session,
-  missed: readonly Missed[],
-  seen: ReadonlySet<Entry>,
-): Promise<{ sent: number; all: boolean }> {
+  missed: readonly MissedEntry[],
+  visible: ReadonlySet<Entry>,
+): Promise<{ sent: number; isComplete: boolean }> {
   let sent = 0;
-  for (const [at, { place, entry }] of missed.entries()) {
+  for (const [index, { place, entry }] of missed.entries()) {
     if (!session.places.has(place)) continue; // an earlier entry removed the place
-    const isShown =
-      seen.has(entry) && (ownMembershipIn(entry.head.name) !== 'begins' || (await renderServer(node, session.account.id, entry)));
-    if (!isHeld(session)) return { sent, all: false };
-    if (isShown) sent++;
-    if (deliver(node, session, place, entry, isShown)) return { sent, all: false };
-    if (at % sentAtOnce !== sentAtOnce - 1 || (await waitForReader(session.socket))) continue;
-    dropSession(node, session, 'wait');
-    closeSocket(node, session.socket, 'tooSlow', 'the reader does not keep up with its replay');
+    const isVisible =
+      visible.has(entry) &&
+      (getMembershipChange(entry.head.name) !== 'start' || (await renderServerCreate(node, session.account.id, entry)));
+    if (!isActive(session)) return { sent, isComplete: false };
+    if (isVisible) sent++;
+    if (deliverEntry(node, session, place, entry, isVisible)) return { sent, isComplete: false };
+    if (index % batchSize !== batchSize - 1 || (await waitForReader(session.socket))) continue;
+    dropSession(node, session, 'suspend');
+    closeSocket(node, session.socket, 'tooSlow', 'the client reads the replay too slowly');
   }
-  return { sent, all: isHeld(session) };
+  return { sent, isComplete: isActive(session) };
 }
 
 /** Runs one round of a replay: reads and sends what the lanes have passed on until now. Returns how many events were sent. */
 async function replayRound(node: GatewayNode, session: Session): Promise<number> {
-  const lanes = lanesOf(node, session);
-  await Promise.all(lanes.map(whenLive));
-  await Promise.all([...session.places].map(({ subscribed }) => subscribed));
+  const lanes = getLanes(node, session);
+  await Promise.all(lanes.map(waitUntilLive));
+  await Promise.all([...session.places].map(({ subscription }) => subscription));
   // The session may have joined a place at a number that this node has not received yet.
-  const ahead = lanes.filter(({ k, known }) => [...session.late].some(([place, n]) => place.k === k && n > known));
-  await Promise.all(ahead.map((lane) => barrier(node, lane)));
-  if (!isHeld(session) || lanes.some(({ state }) => state === 'held')) return 0;
-  if (!isInHistory(node, session)) {
-    invalidate(node, session, 'the events of before are gone');
+  const ahead = lanes.filter(({ partition, receivedNumber }) =>
+    [...session.placeNumbers].some(([place, number]) => place.partition === partition && number > receivedNumber),
+  );
+  await Promise.all(ahead.map((lane) => waitForBarrier(node, lane)));
+  if (!isActive(session) || lanes.some(({ state }) => state === 'interrupted')) return 0;
+  if (!isPositionKnown(node, session)) {
+    invalidateSession(node, session, 'earlier events were lost');
     return 0;
   }
-  const generations = lanes.map(({ generation }) => generation);
-  const wantedIn = ({ k }: Lane): Map<Place, number> =>
-    new Map([...session.places].filter((place) => place.k === k).map((place) => [place, lacksFrom(session, place)]));
-  const covered = await Promise.all(lanes.map((lane) => extendTails(node, lane, wantedIn(lane))));
-  if (!isHeld(session) || lanes.some(({ generation }, at) => generation !== generations[at])) return 0;
-  const missed = missedBy(node, session);
-  if (covered.includes(false) || missed.length > missedMost) {
-    invalidate(node, session, 'more was missed than is kept');
+  const interruptionCounts = lanes.map(({ interruptions }) => interruptions);
+  const getWantedTails = ({ partition }: Lane): Map<Place, number> =>
+    new Map(
+      [...session.places].filter((place) => place.partition === partition).map((place) => [place, getReceivedNumber(session, place)]),
+    );
+  const areTailsComplete = await Promise.all(lanes.map((lane) => extendTails(node, lane, getWantedTails(lane))));
+  if (!isActive(session) || lanes.some(({ interruptions }, index) => interruptions !== interruptionCounts[index])) return 0;
+  const missed = collectMissed(node, session);
+  if (areTailsComplete.includes(false) || missed.length > maxMissed) {
+    invalidateSession(node, session, 'too many events were missed');
     return 0;
   }
-  const upTo = node.lanes.map(({ seen }) => seen);
-  const seen = missed.length > 0 ? await filterVisible(node, session, missed) : new Set<Entry>();
-  if (!seen) return 0;
-  const { sent, all } = await deliverAll(node, session, missed, seen);
-  if (all) {
-    session.numbers = upTo.map((n, k) => Math.max(n, session.numbers[k] as number));
-    session.late = nothingLate;
+  const sentNumbers = node.lanes.map(({ sentNumber }) => sentNumber);
+  const visible = missed.length > 0 ? await filterVisible(node, session, missed) : new Set<Entry>();
+  if (!visible) return 0;
+  const { sent, isComplete } = await deliverMissed(node, session, missed, visible);
+  if (isComplete) {
+    session.partitionNumbers = sentNumbers.map((number, partition) => Math.max(number, session.partitionNumbers[partition] as number));
+    session.placeNumbers = noPlaceNumbers;
   }
   return sent;
 }
 
 /**
- * Sends a session what it has missed until it has caught up with the lanes. Then calls `done` with the number of sent events, without yielding to the event
- * loop, so that no entry comes in between. A session becomes live in no other way. Rejects when a store does not answer.
+ * Sends a session what it has missed until it has caught up with the lanes. Then calls `onCaughtUp` with the number of sent events, without yielding to the
+ * event loop, so that no entry comes in between. A session becomes live in no other way. Rejects when a store does not answer.
  */
-export async function catchUp(node: GatewayNode, session: Session, done: (sent: number) => void): Promise<void> {
-  for (let sent = 0; isHeld(session); ) {
-    if (node.replays) sent += await replayRound(node, session);
+export async function catchUp(node: GatewayNode, session: Session, onCaughtUp: (sent: number) => void): Promise<void> {
+  for (let sent = 0; isActive(session); ) {
+    if (node.isReplayEnabled) sent += await replayRound(node, session);
     // A resume with a long replay must not be closed as not identified in time.
-    if (session.state === 'connecting') session.socket.deadline = monotonic() + limits.gatewayIdentifyMs;
-    if (isHeld(session) && (!node.replays || isCaughtUp(node, session))) return done(sent);
+    if (session.state === 'connecting') session.socket.deadlineMs = monotonicMs() + limits.gatewayIdentifyMs;
+    if (isActive(session) && (!node.isReplayEnabled || isCaughtUp(node, session))) return onCaughtUp(sent);
   }
 }
 
@@ -195,6 +205,6 @@ export async function replay(node: GatewayNode, session: Session): Promise<void>
       });
     } catch (error) {
       node.platform.log.debug({ err: error, session: session.id }, 'reading missed events failed; retrying');
-      await sleep(againMs);
+      await sleep(retryDelayMs);
     }
 }

@@ -13,21 +13,21 @@ import type { LogReader } from '../../lib/store/redis/log/reader.ts';
 export class GatewaySocket extends WebSocket {
   node!: GatewayNode;
   /** The TCP connection. The writer corks it for a turn of the event loop, so that all frames of a turn are sent in one write. */
-  raw!: Socket;
-  corked = false;
-  /** `new`: the client may identify or resume. `entered`: it has sent identify or resume. */
-  stage: 'new' | 'entered' | 'closing' = 'new';
+  tcpSocket!: Socket;
+  isCorked = false;
+  /** `new`: the client may identify or resume. `identifyReceived`: it has sent identify or resume. */
+  stage: 'new' | 'identifyReceived' | 'closing' = 'new';
   session: Session | null = null;
-  /** When the node closes it: not identified (`new`, or session `connecting`), no heartbeat (`entered`), or close not answered (`closing`). */
-  deadline = 0;
-  /** Frames received in the window that began at `windowAt`, and the value of `raw.bytesRead` at that time. */
-  frames = 0;
-  bytesBefore = 0;
-  windowAt = 0;
+  /** When the node closes it: not identified (`new`, or session `connecting`), no heartbeat (`identifyReceived`), or close not answered (`closing`). */
+  deadlineMs = 0;
+  /** Frames received in the window that began at `windowStartMs`, and the value of `tcpSocket.bytesRead` at that time. */
+  frameCount = 0;
+  bytesAtWindowStart = 0;
+  windowStartMs = 0;
   /** The client's address while it counts as unidentified, else null. */
   address: string | null = null;
   /** The session token from the cookie of the upgrade request; null without one, for another origin, and once the client has identified. */
-  cookie: string | null = null;
+  cookieToken: string | null = null;
 }
 
 /**
@@ -45,17 +45,17 @@ export interface Session {
   readonly owner: string;
   readonly token: string;
   /** The events that it receives; null for all. */
-  events: ReadonlySet<EventName> | null;
+  eventFilter: ReadonlySet<EventName> | null;
   state: SessionState;
   /** The places whose events it receives. */
   readonly places: Set<Place>;
   /** Its position unless it is live: the number that its client has received in each partition, and in places that are behind that, such as new ones. */
-  numbers: number[];
-  late: Map<Place, number>;
+  partitionNumbers: number[];
+  placeNumbers: Map<Place, number>;
   /** The last `s` that was sent. */
-  s: string;
+  lastPosition: string;
   /** The accounts that it watches; null until its client has named some. */
-  watch: WatchList | null;
+  watchList: WatchList | null;
 }
 
 /** The accounts whose presence a session has asked for, including those that it may not see. */
@@ -65,7 +65,7 @@ export interface WatchList {
   readonly unchecked: Set<string>;
   isChecking: boolean;
   /** Whether the client has sent a list and awaits the answer. */
-  isAsked: boolean;
+  isReplyPending: boolean;
 }
 
 /** An account whose presence sessions on this node watch. */
@@ -73,39 +73,39 @@ export interface WatchedAccount {
   /** The sessions that may see it, and whether each has received its presence. */
   readonly watchers: Map<Session, boolean>;
   /** The last published presence as Redis stores it; null for offline, undefined until it is known. */
-  kept: string | null | undefined;
-  /** Settles when the load of `kept` has ended; null while none is running. */
-  loading: Promise<void> | null;
+  published: string | null | undefined;
+  /** Resolves or rejects when the load of `published` has ended; null while none is running. */
+  load: Promise<void> | null;
 }
 
 /** An account with sessions on this node. */
 export interface LocalAccount {
   readonly id: string;
-  readonly bot: boolean;
+  readonly isBot: boolean;
   readonly sessions: Set<Session>;
 }
 
 /** The loaded part of a server's access data, as of one version. The overwrites of channels that are not in `channels` are not loaded yet. */
-export interface Rules {
+export interface AccessRules {
   readonly version: string;
   /** When they stop being used, on the monotonic clock. */
-  readonly until: number;
+  readonly validUntilMs: number;
   /** null when the server is gone. */
   readonly access: ServerAccess | null;
   readonly channels: Map<string, readonly Overwrite[] | null>;
 }
 
 /** A load of access data for several entries of a place, under the newest of their versions. */
-export interface Load {
+export interface AccessLoad {
   version: string;
   readonly channelIds: Set<string>;
-  done: Promise<void>;
+  promise: Promise<void>;
 }
 
 /** A place (docs/delivery.md#terms) that has sessions on this node, or had some within the last 60 s. */
 export interface Place {
   readonly name: string;
-  readonly k: number;
+  readonly partition: number;
   /** The server's id; null for an account's place. */
   readonly serverId: string | null;
   readonly sessions: Set<Session>;
@@ -115,24 +115,24 @@ export interface Place {
   /** The number of the last entry that the node received; infinite until it is known. */
   lastNumber: number;
   /** Resolves when the node is subscribed to the place and the lane has passed on all entries published before that. */
-  subscribed: Promise<void>;
+  subscription: Promise<void>;
   /** What is known of the server's access data; null until an entry needs it. */
-  rules: Rules | null;
+  rules: AccessRules | null;
   /** The membership of each account with sessions here, null if it is not a member; then the accounts that are not loaded yet, and those being loaded. */
   readonly members: Map<string, MemberDoc | null>;
   readonly unknownMembers: Set<string>;
   loadingMembers: Set<string>;
   /** Resolves when the last requested load of `rules` has ended; and the requested load that has not begun yet. */
-  loading: Promise<void>;
-  nextLoad: Load | null;
+  lastLoad: Promise<void>;
+  nextLoad: AccessLoad | null;
   /** The sessions that receive a channel's events under `rules` and `members`, by channel id. */
   readonly recipients: Map<string, Recipients>;
 }
 
-/** The sessions on this node that receive a channel's events. For those in `unjudged` it is not known yet. */
+/** The sessions on this node that receive a channel's events. For those in `undecided` it is not known yet. */
 export interface Recipients {
   readonly sessions: Set<Session>;
-  readonly unjudged: Set<Session>;
+  readonly undecided: Set<Session>;
 }
 
 /** The presences that the node is subscribed to, and who receives them. */
@@ -141,53 +141,53 @@ export interface PresenceState {
   /** The sessions of bots that receive presences of their small servers. */
   readonly bots: Set<Session>;
   /** The reads of presences that await their answer from Redis, by id. */
-  readonly reads: Map<number, Waiter>;
-  nextRead: number;
+  readonly pendingReads: Map<number, Waiter>;
+  nextReadId: number;
   /** Counts the interruptions of each partition. */
-  readonly generations: Map<number, number>;
+  readonly interruptions: Map<number, number>;
   /** Concurrency limiter for checks of watch lists: a limited number runs at once, the others wait. */
-  readonly inCheckSlot: <T>(check: () => Promise<T>) => Promise<T>;
+  readonly runInCheckSlot: <T>(check: () => Promise<T>) => Promise<T>;
 }
 
-/** An item in a lane's queue: an entry, which waits until its access data is loaded or `isLate` is set, or the effect of a control message. */
-export type LaneItem = { entry: Entry; place: Place; isLoading: boolean; isLate: boolean } | { entry: null; apply: () => void };
+/** An item in a lane's queue: an entry, which waits until its access data is loaded or `hasTimedOut` is set, or the effect of a control message. */
+export type LaneItem = { entry: Entry; place: Place; isLoading: boolean; hasTimedOut: boolean } | { entry: null; apply: () => void };
 
-/** A caller that awaits a message. `arrived` is called when the message is received, `resolve` when it takes effect in the order of the lane. */
+/** A caller that awaits a message. `onArrived` is called when the message is received, `resolve` when it takes effect in the order of the lane. */
 interface Waiter {
-  resolve: (n: number) => void;
+  resolve: (number: number) => void;
   reject: (error: Error) => void;
-  arrived?: () => void;
+  onArrived?: () => void;
 }
 
 /** The queue of a partition's live entries. It passes them on to sessions strictly in the order of their numbers. */
 export interface Lane {
-  readonly k: number;
-  /** `held`: entries may have been missed, so new ones are held back until the state of the log has been read. */
-  state: 'held' | 'live';
+  readonly partition: number;
+  /** `interrupted`: entries may have been missed, so new ones are held back until the state of the log has been read. */
+  state: 'interrupted' | 'live';
   /** Counts interruptions. */
-  generation: number;
+  interruptions: number;
   isRecovering: boolean;
   /** The number up to which live sessions have been sent entries, and the number up to which the node has received them. */
-  seen: number;
-  known: number;
+  sentNumber: number;
+  receivedNumber: number;
   epoch: number;
   floor: number;
-  ends: ReadonlyMap<number, number>;
-  items: LaneItem[];
-  held: { name: string; entry: Entry }[];
+  epochEnds: ReadonlyMap<number, number>;
+  queue: LaneItem[];
+  heldEntries: { name: string; entry: Entry }[];
   /** Places that missed an entry, each with the number of the last entry that was received before it. */
   readonly gaps: Map<Place, number>;
   /** Callbacks that are called when the lane is live. */
-  waiting: (() => void)[];
+  onLive: (() => void)[];
   /** The waiters for marks, by mark id; the running barrier; and the next one, which callers share that come while one is running. */
-  readonly marks: Map<number, Waiter>;
-  barrier: Promise<number> | null;
+  readonly pendingMarks: Map<number, Waiter>;
+  runningBarrier: Promise<number> | null;
   nextBarrier: Promise<number> | null;
   /** The number up to which it is known that no entry was missed. */
-  checked: number;
+  verifiedNumber: number;
   /** The places whose logs are to be read, each with the number to start after; and the running read. */
-  readonly wanted: Map<Place, number>;
-  reading: Promise<void> | null;
+  readonly wantedTails: Map<Place, number>;
+  tailRead: Promise<void> | null;
 }
 
 /** Writes to sockets. All that is written to a socket in one turn of the event loop is sent in one write, as sending costs per write, not per message. */
@@ -200,51 +200,51 @@ export interface SessionRelease {
   id: string;
   accountId: string;
   owner: string;
-  how: 'end' | 'wait';
+  mode: 'end' | 'suspend';
 }
 
 /** The sockets of one address, or of one /64 of IPv6, that have not identified. */
 export interface AddressUsage {
   /** How many are open now. */
-  open: number;
-  /** How many closed without having identified, in the window that began at `windowAt`. */
-  failed: number;
-  windowAt: number;
+  openCount: number;
+  /** How many closed without having identified, in the window that began at `windowStartMs`. */
+  failedCount: number;
+  windowStartMs: number;
 }
 
 /** The state of a gateway node. */
 export interface GatewayNode {
   readonly platform: GatewayPlatform;
   readonly metrics: Metrics;
-  readonly log: LogReader;
+  readonly eventLog: LogReader;
   readonly writer: Writer;
   /** Random; the node's lease has this id. */
   readonly id: string;
   /** False under the failpoint `no-replay`. Fault tests use it to prove that they detect missed events. */
-  readonly replays: boolean;
+  readonly isReplayEnabled: boolean;
   readonly sockets: Set<GatewaySocket>;
   readonly sessions: Map<string, Session>;
   readonly accounts: Map<string, LocalAccount>;
   /** All places; and those without sessions, each with the time at which the last session left, the earliest first. */
   readonly places: Map<string, Place>;
-  readonly leftPlaces: Map<Place, number>;
+  readonly unusedPlaces: Map<Place, number>;
   readonly presence: PresenceState;
   readonly lanes: readonly Lane[];
   readonly interrupt: (lane: Lane) => void; // to be called when an entry of the lane was missed
-  /** The cached text of all lanes' `seen` numbers; null after one has changed. */
-  numbers: string | null;
+  /** The cached text of all lanes' `sentNumber`; null after one has changed. */
+  positionText: string | null;
   /** The unidentified sockets of each address; of IPv6 by /64. */
   readonly addresses: Map<string, AddressUsage>;
   /** Work that failed because Redis or the database did not answer. It is retried every second. */
   readonly pendingReleases: Map<string, SessionRelease>;
   readonly needsRecheck: Set<LocalAccount>;
   /** Concurrency limiter for handshakes: a limited number runs at once, the others wait. */
-  readonly inHandshakeSlot: <T>(enter: () => Promise<T>) => Promise<T>;
+  readonly runInHandshakeSlot: <T>(handshake: () => Promise<T>) => Promise<T>;
   /** The next number for a session's `owner`, and for a mark. */
-  nextOwner: number;
-  nextMark: number;
-  closing: boolean;
+  nextOwnerNumber: number;
+  nextMarkId: number;
+  isClosing: boolean;
 }
 
 /** The monotonic clock, in milliseconds. */
-export const monotonic = (): number => performance.now();
+export const monotonicMs = (): number => performance.now();

@@ -4,13 +4,13 @@ import { WebSocketServer } from 'ws';
 import { clientAddress } from '../../lib/base/client-address.ts';
 import { httpTimeouts } from '../../lib/base/http-server.ts';
 import { limits } from '../../lib/base/limits.ts';
-import { addSocket, isAddressFull, removeSocket } from './address-usage.ts';
+import { addUnidentifiedSocket, isAddressFull, removeUnidentifiedSocket } from './address-usage.ts';
 import { handleFrames } from './frame-handler.ts';
-import { closeCode, op, plainBytes } from './frames.ts';
-import { type GatewayNode, GatewaySocket, monotonic } from './state.ts';
+import { closeCode, encodeControl, op } from './frames.ts';
+import { type GatewayNode, GatewaySocket, monotonicMs } from './state.ts';
 
 /** The path and query of a request; null when they cannot be parsed. */
-const urlOf = (request: IncomingMessage): URL | null => {
+const parseUrl = (request: IncomingMessage): URL | null => {
   const url = request.url ?? '/';
   return URL.canParse(url, 'http://gateway') ? new URL(url, 'http://gateway') : null;
 };
@@ -19,7 +19,7 @@ const urlOf = (request: IncomingMessage): URL | null => {
  * The session token from the cookie, or null. Null also if there is an `Origin` other than Parlance's own, because a page of another origin can make a browser
  * open a socket with the cookie.
  */
-function cookieOf({ headers }: IncomingMessage, baseUrl: string): string | null {
+function readSessionCookie({ headers }: IncomingMessage, baseUrl: string): string | null {
   if (headers.origin !== undefined && headers.origin !== new URL(baseUrl).origin) return null;
   return /(?:^|;\s*)parlance_session=([^;\s]+)/.exec(headers.cookie ?? '')?.[1] ?? null;
 }
@@ -28,22 +28,22 @@ function rejectUpgrade(socket: Socket, status: string): void {
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
 }
 
-function greet(node: GatewayNode, socket: GatewaySocket, raw: Socket, request: IncomingMessage): void {
+function startSocket(node: GatewayNode, socket: GatewaySocket, tcpSocket: Socket, request: IncomingMessage): void {
   const { config } = node.platform;
   socket.node = node;
-  socket.raw = raw;
-  socket.deadline = monotonic() + limits.gatewayIdentifyMs;
-  socket.cookie = cookieOf(request, config.baseUrl);
+  socket.tcpSocket = tcpSocket;
+  socket.deadlineMs = monotonicMs() + limits.gatewayIdentifyMs;
+  socket.cookieToken = readSessionCookie(request, config.baseUrl);
   node.sockets.add(socket);
   handleFrames(socket);
-  node.writer.write(socket, plainBytes({ op: op.hello, d: { heartbeatIntervalMs: config.HEARTBEAT_INTERVAL_MS } }));
+  node.writer.write(socket, encodeControl({ op: op.hello, d: { heartbeatIntervalMs: config.HEARTBEAT_INTERVAL_MS } }));
 }
 
 function refuseVersion(node: GatewayNode, socket: GatewaySocket): void {
   node.metrics.closes.inc({ code: String(closeCode.badVersion) });
-  removeSocket(node, socket, true);
+  removeUnidentifiedSocket(node, socket, true);
   socket.on('error', ignoreError);
-  socket.close(closeCode.badVersion, 'this gateway speaks v=1');
+  socket.close(closeCode.badVersion, 'unsupported version: use v=1');
 }
 
 /** Ignores errors of a connection, which close it anyway. Declared here, because a closure created for each upgrade would keep its request in memory. */
@@ -51,7 +51,7 @@ const ignoreError = (): void => undefined;
 
 /** Creates the node's HTTP server, which does not listen yet. It accepts upgrades on any path and `GET /healthz`; everything else gets 426. */
 export function createUpgradeServer(node: GatewayNode): Server {
-  const sockets = new WebSocketServer({
+  const webSocketServer = new WebSocketServer({
     noServer: true,
     WebSocket: GatewaySocket,
     clientTracking: false,
@@ -61,20 +61,24 @@ export function createUpgradeServer(node: GatewayNode): Server {
     perMessageDeflate: false,
   });
   const server = createServer({ ...httpTimeouts, requestTimeout: 10_000, keepAliveTimeout: 5_000 }, (request, response) => {
-    const healthy = request.method === 'GET' && urlOf(request)?.pathname === '/healthz';
-    response.writeHead(healthy ? 200 : 426, { 'Content-Type': 'text/plain' });
-    response.end(healthy ? 'ok\n' : 'This is a WebSocket gateway.\n');
+    const isHealthCheck = request.method === 'GET' && parseUrl(request)?.pathname === '/healthz';
+    response.writeHead(isHealthCheck ? 200 : 426, { 'Content-Type': 'text/plain' });
+    response.end(isHealthCheck ? 'ok\n' : 'This is a WebSocket gateway.\n');
   });
-  server.on('upgrade', (request: IncomingMessage, raw: Socket, head: Buffer) => {
-    raw.on('error', ignoreError);
-    const address = clientAddress(request.headers['x-forwarded-for']?.toString(), raw.remoteAddress, node.platform.config.TRUST_PROXY);
-    const url = urlOf(request);
-    if (node.closing || !url) return rejectUpgrade(raw, url ? '503 Service Unavailable' : '400 Bad Request');
-    if (isAddressFull(node, address)) return rejectUpgrade(raw, '429 Too Many Requests');
-    sockets.handleUpgrade(request, raw, head, (socket) => {
-      raw.off('error', ignoreError); // the WebSocket has its own listener now
-      addSocket(node, socket, address);
-      if ((url.searchParams.get('v') ?? '1') === '1') greet(node, socket, raw, request);
+  server.on('upgrade', (request: IncomingMessage, tcpSocket: Socket, head: Buffer) => {
+    tcpSocket.on('error', ignoreError);
+    const address = clientAddress(
+      request.headers['x-forwarded-for']?.toString(),
+      tcpSocket.remoteAddress,
+      node.platform.config.TRUST_PROXY,
+    );
+    const url = parseUrl(request);
+    if (node.isClosing || !url) return rejectUpgrade(tcpSocket, url ? '503 Service Unavailable' : '400 Bad Request');
+    if (isAddressFull(node, address)) return rejectUpgrade(tcpSocket, '429 Too Many Requests');
+    webSocketServer.handleUpgrade(request, tcpSocket, head, (socket) => {
+      tcpSocket.off('error', ignoreError); // the WebSocket has its own listener now
+      addUnidentifiedSocket(node, socket, address);
+      if ((url.searchParams.get('v') ?? '1') === '1') startSocket(node, socket, tcpSocket, request);
       else refuseVersion(node, socket);
     });
   });

@@ -1,38 +1,38 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { readConfig } from '../../config/index.ts';
-import { appKey, claim, dataFolder, noteRunning } from './data-folder.ts';
+import { appKey, claimFolder, dataFolder, writeRunningEnv } from './data-folder.ts';
 import { startDemoBot } from './demo-bot.ts';
-import { invitation } from './invitation.ts';
 import type { Started } from './lifecycle.ts';
 import { loginLink } from './login-link.ts';
 import { checkPorts } from './ports.ts';
 import { startRoles } from './roles.ts';
-import { Plain, progress, say } from './say.ts';
 import { seed } from './seed.ts';
 import { callsOf } from './seed-people.ts';
+import { startMessage } from './start-message.ts';
 import { startStores } from './stores.ts';
 import type { Role } from './supervise.ts';
+import { print, startProgress, UserFacingError } from './terminal.ts';
 
 /** Reads and checks the settings before anything starts. Store addresses that are not set yet are placeholders here. */
 function checkedConfig(key: string): ReturnType<typeof readConfig> {
   try {
     return readConfig({ MONGODB_URL: 'mongodb://localhost/x', REDIS_URL: 'redis://localhost', ...process.env, APP_KEY: key });
-  } catch (fault) {
-    throw new Plain((fault as Error).message);
+  } catch (error) {
+    throw new UserFacingError((error as Error).message);
   }
 }
 
 /** Adds the database name `parlance` to a MongoDB address without a path. */
 const withDatabase = (url: string): string => url.replace(/^(mongodb(?:\+srv)?:\/\/[^/?]+)\/?(\?.*)?$/, '$1/parlance$2');
 
-/** Starts the stores, every role and the demo, and prints how to use them. Calls `note` for each one as soon as it runs. Resolves with the roles. */
-export async function bringUp(note: (one: Started) => void): Promise<Role[]> {
+/** Starts the stores, every role and the demo, and prints how to use them. Calls `onStarted` for each one as soon as it runs. Resolves with the roles. */
+export async function bringUp(onStarted: (one: Started) => void): Promise<Role[]> {
   const beganMs = Date.now();
   const folder = dataFolder();
   const key = appKey(folder);
   const config = checkedConfig(key);
-  note({ name: 'data folder', stop: await claim(folder) });
+  onStarted({ name: 'data folder', stop: await claimFolder(folder) });
   mkdirSync(join(folder, 'files'), { recursive: true, mode: 0o700 });
   await checkPorts([
     { variable: 'PORT', port: config.PORT },
@@ -40,10 +40,10 @@ export async function bringUp(note: (one: Started) => void): Promise<Role[]> {
     { variable: 'OPS_PORT', port: config.OPS_PORT },
   ]);
 
-  say('Parlance is starting.');
-  const steps = progress('starting');
+  print('Parlance is starting.');
+  const steps = startProgress('starting the stores and services');
   const stores = await startStores({ dataDir: folder, durable: true, report: steps.report });
-  note({ name: 'stores', stop: () => stores.close() });
+  onStarted({ name: 'stores', stop: () => stores.close() });
   const env = {
     FILES_DIR: join(folder, 'files'),
     ...process.env,
@@ -53,21 +53,21 @@ export async function bringUp(note: (one: Started) => void): Promise<Role[]> {
   };
   const { MONGODB_URL, REDIS_URL } = env;
   const { REDIS_PREFIX, LOG_PARTITIONS } = config;
-  const own = { REDIS_PREFIX, LOG_PARTITIONS: String(LOG_PARTITIONS), PORT: String(config.PORT), BASE_URL: config.baseUrl };
-  note({ name: 'running.json', stop: noteRunning(folder, { MONGODB_URL, REDIS_URL, ...own }) });
-  const roles = await startRoles(env, folder, note);
+  const instance = { REDIS_PREFIX, LOG_PARTITIONS: String(LOG_PARTITIONS), PORT: String(config.PORT), BASE_URL: config.baseUrl };
+  onStarted({ name: 'running.json', stop: writeRunningEnv(folder, { MONGODB_URL, REDIS_URL, ...instance }) });
+  const roles = await startRoles(env, folder, onStarted);
 
   const local = `http://localhost:${config.PORT}`;
   const demo = await seed(local, folder);
   const bot = await startDemoBot(local, demo.application.token);
-  note({ name: 'demo bot', stop: () => bot.close() });
+  onStarted({ name: 'demo bot', stop: () => bot.close() });
   await Promise.race([bot.ready, new Promise((done) => setTimeout(done, 5000).unref())]);
   steps.stop();
 
   const opsUrl = `http://localhost:${config.OPS_PORT}`;
   const isDefaultAddress = config.baseUrl === 'http://localhost:8080';
   const link = await loginLink(callsOf(local, demo.person), config.baseUrl, demo.server);
-  say(invitation({ baseUrl: config.baseUrl, gatewayUrl: config.gatewayUrl, opsUrl }, demo, link, isDefaultAddress));
-  say(`Ready in ${((Date.now() - beganMs) / 1000).toFixed(1)} s. Data and logs: ${folder}`);
+  print(startMessage({ baseUrl: config.baseUrl, gatewayUrl: config.gatewayUrl, opsUrl }, demo, link, isDefaultAddress));
+  print(`Ready in ${((Date.now() - beganMs) / 1000).toFixed(1)} s. Data and logs: ${folder}`);
   return roles;
 }

@@ -41,7 +41,7 @@ export interface Child extends EventEmitter<{ up: []; down: [] }> {
 
 const probeMs = 15;
 const quickEndMs = 1000;
-const laterMs = 5000;
+const retryMs = 5000;
 const maxAttempts = 10;
 
 // The watchdog reads a pipe from this process. The pipe closes when this process dies, however it dies; the watchdog then stops the child and ends.
@@ -66,7 +66,7 @@ class SupervisedChild extends EventEmitter<{ up: []; down: [] }> implements Chil
   #guard: ChildProcess | undefined;
   #starting: Promise<void> | undefined;
   #stopping = false;
-  #complaint = '';
+  #output = '';
 
   constructor(spec: ChildSpec) {
     super();
@@ -101,9 +101,9 @@ class SupervisedChild extends EventEmitter<{ up: []; down: [] }> implements Chil
     const deadline = Date.now() + (this.#spec.readyMs ?? 30_000);
     let pauseMs = 50;
     for (let attempt = 1; ; attempt++) {
-      // A process that was killed a moment ago may still exist, so it counts as up only when it answers.
+      // A process that was killed a moment ago may still exist, so it counts as up only when it responds.
       while (this.#process && !this.#stopping && Date.now() < deadline) {
-        if (await this.#answers()) {
+        if (await this.#isReady()) {
           this.emit('up');
           return;
         }
@@ -112,7 +112,7 @@ class SupervisedChild extends EventEmitter<{ up: []; down: [] }> implements Chil
       if (this.#stopping) throw new Error(`${this.#spec.name} was stopped`);
       if (attempt > maxAttempts || Date.now() > deadline) {
         this.#process?.kill('SIGKILL');
-        throw new Error(`${this.#spec.name} does not start: ${this.#complaint.trim() || 'no message'}`);
+        throw new Error(`${this.#spec.name} did not start: ${this.#output.trim() || 'no output'}`);
       }
       // The locks and shared memory of a dead process are released with a delay, so a failed start is retried.
       if (attempt > 1) await pause(pauseMs);
@@ -121,7 +121,7 @@ class SupervisedChild extends EventEmitter<{ up: []; down: [] }> implements Chil
     }
   }
 
-  async #answers(): Promise<boolean> {
+  async #isReady(): Promise<boolean> {
     const probed = this.#process;
     return this.#spec.ready().then(
       () => this.#process !== undefined && this.#process === probed,
@@ -131,7 +131,7 @@ class SupervisedChild extends EventEmitter<{ up: []; down: [] }> implements Chil
 
   #restartIn(ms: number): void {
     const timer = setTimeout(() => {
-      if (!this.#stopping) this.restart().catch(() => this.#restartIn(laterMs));
+      if (!this.#stopping) this.restart().catch(() => this.#restartIn(retryMs));
     }, ms);
     timer.unref();
   }
@@ -139,7 +139,7 @@ class SupervisedChild extends EventEmitter<{ up: []; down: [] }> implements Chil
   #spawn(): void {
     const { command, args, env, cwd, owner, stopSignal, stopMs } = this.#spec;
     const started = Date.now();
-    this.#complaint = '';
+    this.#output = '';
     const running = spawn(command, args, {
       stdio: ['ignore', 'pipe', 'pipe'],
       ...(env && { env }),
@@ -150,7 +150,7 @@ class SupervisedChild extends EventEmitter<{ up: []; down: [] }> implements Chil
     this.#process = running;
     for (const stream of [running.stdout, running.stderr])
       stream?.on('data', (chunk: Buffer) => {
-        this.#complaint = (this.#complaint + chunk.toString()).slice(-2000);
+        this.#output = (this.#output + chunk.toString()).slice(-2000);
       });
     if (running.pid) this.#guard = guard(running.pid, stopSignal ?? 'SIGTERM', stopMs ?? 10_000);
     let ended = false;
@@ -162,12 +162,11 @@ class SupervisedChild extends EventEmitter<{ up: []; down: [] }> implements Chil
       this.#guard = undefined;
       this.emit('down');
       if (this.#stopping || this.#starting || this.#spec.supervise === false) return;
-      const soonMs = Date.now() - started < quickEndMs ? quickEndMs : 0;
-      this.#restartIn(soonMs);
+      this.#restartIn(Date.now() - started < quickEndMs ? quickEndMs : 0);
     };
     running.once('exit', onEnd);
     running.once('error', (error) => {
-      this.#complaint = error.message;
+      this.#output = error.message;
       onEnd();
     });
   }

@@ -27,14 +27,15 @@ export function findChromium(): string | null {
 
 /**
  * Returns the path of a Chromium for the browser tests. If this machine has none and this process is root, it installs Debian's with apt. Null if that is not
- * possible; `report` then receives one line that says why, and how to get one.
+ * possible; `report` then receives one line with the reason and what to do.
  */
-export async function bringChromium(report: (line: string) => void): Promise<string | null> {
+export async function ensureChromium(report: (line: string) => void): Promise<string | null> {
   const found = findChromium();
   if (found) return found;
-  const how = 'install Chromium, or set CHROMIUM to its path';
+  const skipped = (reason: string): string =>
+    `Skipping the browser tests, because ${reason}. To run them, install Chromium or set CHROMIUM to its path.`;
   if (process.getuid?.() !== 0) {
-    report(`Chromium is not installed and only root can install it; skipping the browser tests (${how})`);
+    report(skipped('Chromium is not installed and only root can install it'));
     return null;
   }
   report('installing Chromium for the browser tests');
@@ -44,9 +45,9 @@ export async function bringChromium(report: (line: string) => void): Promise<str
     // The package lists may be outdated or missing.
     await apt('update').catch(() => undefined);
     await apt('install', '--no-install-recommends', 'chromium');
-  } catch (fault) {
-    const reason = (fault as Error).message.trim().split('\n').at(-1);
-    report(`Chromium could not be installed (${reason}); skipping the browser tests (${how})`);
+  } catch (error) {
+    const reason = (error as Error).message.trim().split('\n').at(-1);
+    report(skipped(`Chromium could not be installed (${reason})`));
     return null;
   }
   return findChromium();

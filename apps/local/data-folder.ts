@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { join, relative, resolve } from 'node:path';
-import { Plain } from './say.ts';
+import { UserFacingError } from './terminal.ts';
 
 /** The folder for all local data: `DATA_DIR`, else `.data` in the current folder. Created if it is missing. */
 export function dataFolder(): string {
@@ -37,10 +37,10 @@ function socketOf(folder: string): string | null {
 }
 
 /**
- * Claims the folder for this process and returns a function that releases it; throws `Plain` if a running process holds it. A socket shows whether its process
- * still runs; a process id may belong to another program by now.
+ * Claims the folder for this process and returns a function that releases it. Throws `UserFacingError` if a running process holds it. A socket shows whether
+ * its process still runs; a process id may belong to another program by now.
  */
-export async function claim(folder: string): Promise<() => void> {
+export async function claimFolder(folder: string): Promise<() => void> {
   const path = socketOf(folder);
   if (path === null) return () => undefined;
   for (let tries = 0; tries < 2; tries++) {
@@ -49,13 +49,13 @@ export async function claim(folder: string): Promise<() => void> {
       return () => {
         server.close();
       };
-    if (await answers(path)) break;
+    if (await isServed(path)) break;
     rmSync(path, { force: true });
   }
-  throw new Plain(`Parlance already runs from ${folder}. Stop it first, or set DATA_DIR to another folder.`);
+  throw new UserFacingError(`Parlance is already running from ${folder}. Stop it first, or set DATA_DIR to another folder.`);
 }
 
-/** Settings by name, with which other commands on this machine reach the instance that runs from a folder. */
+/** The settings with which other commands on this machine connect to the instance that runs from a folder. */
 export type RunningEnv = Readonly<Record<string, string>>;
 
 const runningFile = (folder: string): string => join(folder, 'running.json');
@@ -64,27 +64,28 @@ const runningFile = (folder: string): string => join(folder, 'running.json');
  * Stores the settings of the instance that runs from `folder`. Only the owner can read them, as they may contain passwords. Returns a function that deletes
  * the file.
  */
-export function noteRunning(folder: string, env: RunningEnv): () => void {
+export function writeRunningEnv(folder: string, env: RunningEnv): () => void {
   writeSecret(runningFile(folder), `${JSON.stringify(env, null, 2)}\n`);
   return () => rmSync(runningFile(folder), { force: true });
 }
 
 /** The stored settings of the instance that runs from `folder`. Null if none runs, even if a crashed one left its file behind. */
-export async function runningEnv(folder: string): Promise<RunningEnv | null> {
+export async function readRunningEnv(folder: string): Promise<RunningEnv | null> {
   const path = socketOf(folder);
-  if (!existsSync(runningFile(folder)) || (path !== null && !(await answers(path)))) return null;
+  if (!existsSync(runningFile(folder)) || (path !== null && !(await isServed(path)))) return null;
   return JSON.parse(readFileSync(runningFile(folder), 'utf8')) as RunningEnv;
 }
 
 function listen(path: string): Promise<Server | undefined> {
   return new Promise((done, fail) => {
     const server = createServer((socket) => socket.destroy());
-    server.once('error', (fault: NodeJS.ErrnoException) => (fault.code === 'EADDRINUSE' ? done(undefined) : fail(fault)));
+    server.once('error', (error: NodeJS.ErrnoException) => (error.code === 'EADDRINUSE' ? done(undefined) : fail(error)));
     server.listen(path, () => done(server.unref()));
   });
 }
 
-function answers(path: string): Promise<boolean> {
+/** Whether a process listens on the socket `path`. */
+function isServed(path: string): Promise<boolean> {
   return new Promise((done) => {
     const socket = connect(path, () => {
       socket.destroy();

@@ -137,7 +137,7 @@ async function download(packages: string[], env: NodeJS.ProcessEnv, report: Repo
     const percent = Number(/^dlstatus:\d+:([\d.]+):/.exec(line)?.[1] ?? 0);
     if (percent < (lastTenth + 1) * 10) return;
     lastTenth = Math.floor(percent / 10);
-    report(`downloading packages, ${Math.round(percent)} %`);
+    report(`downloading packages: ${Math.round(percent)} %`);
   });
 }
 
@@ -201,12 +201,12 @@ async function exists(path: string): Promise<boolean> {
 async function run(program: string, args: string[], env = process.env, onStatus?: (line: string) => void): Promise<string> {
   const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe', onStatus ? 'pipe' : 'ignore'] });
   let output = '';
-  let complaint = '';
+  let errorOutput = '';
   child.stdout?.on('data', (chunk: Buffer) => {
     output += chunk.toString();
   });
   child.stderr?.on('data', (chunk: Buffer) => {
-    complaint = (complaint + chunk.toString()).slice(-2000);
+    errorOutput = (errorOutput + chunk.toString()).slice(-2000);
   });
   if (onStatus) createInterface({ input: child.stdio[3] as Readable }).on('line', onStatus);
   const code = await new Promise<number | null>((done, failed) => {
@@ -214,6 +214,6 @@ async function run(program: string, args: string[], env = process.env, onStatus?
     child.once('close', done);
   });
   if (code === 0) return output;
-  const reason = complaint.trim().split('\n').slice(-3).join(' ');
+  const reason = errorOutput.trim().split('\n').slice(-3).join(' ');
   throw new Error(`${basename(program)} failed: ${reason || `exit code ${code}`}`);
 }

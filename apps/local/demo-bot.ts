@@ -2,14 +2,14 @@ import type { Interaction } from '../../lib/contract/interaction.ts';
 import { apiClient } from './api-client.ts';
 import { replyTo } from './demo-commands.ts';
 import { connectGateway, type GatewayClient } from './gateway-client.ts';
-import { say } from './say.ts';
+import { print } from './terminal.ts';
 
-/** Runs the demo bot. It answers its commands over the callback route and reconnects automatically. Pending follow-ups are lost when it ends. */
+/** Runs the demo bot. It answers its commands over the callback route and reconnects automatically. Pending follow-ups are lost when it stops. */
 export async function startDemoBot(baseUrl: string, token: string): Promise<GatewayClient> {
   const call = apiClient(baseUrl);
   const { url } = await call<{ url: string }>('GET', '/api/gateway');
   const timers = new Set<NodeJS.Timeout>();
-  const complain = (fault: Error): void => say(`[demo bot] ${fault.message}`);
+  const logError = (error: Error): void => print(`[demo bot] error: ${error.message}`);
   const answer = async (interaction: Interaction): Promise<void> => {
     const reply = replyTo(interaction);
     if (!reply) return;
@@ -19,7 +19,7 @@ export async function startDemoBot(baseUrl: string, token: string): Promise<Gate
     const { afterMs, ...message } = reply.later;
     const timer = setTimeout(() => {
       timers.delete(timer);
-      call('POST', `${path}/followup`, message).catch(complain);
+      call('POST', `${path}/followup`, message).catch(logError);
     }, afterMs);
     timers.add(timer);
   };
@@ -27,10 +27,10 @@ export async function startDemoBot(baseUrl: string, token: string): Promise<Gate
     url,
     token,
     onEvent: (name, data) => {
-      if (name === 'INTERACTION_CREATE') answer(data as Interaction).catch(complain);
+      if (name === 'INTERACTION_CREATE') answer(data as Interaction).catch(logError);
     },
     onState: (line) => {
-      if (!/^(connected|resumed)/.test(line)) say(`[demo bot] ${line}`);
+      if (!/^(connected|resumed)/.test(line)) print(`[demo bot] ${line}`);
     },
   });
   return {

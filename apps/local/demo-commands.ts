@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { limits } from '../../lib/base/limits.ts';
-import { cut } from '../../lib/base/text.ts';
+import { truncate } from '../../lib/base/text.ts';
 import type { CommandInput } from '../../lib/contract/command.ts';
 import type { Interaction } from '../../lib/contract/interaction.ts';
 import type { CallbackInput, FollowupInput } from '../../lib/contract/message.ts';
@@ -10,7 +10,7 @@ export const demoCommands: readonly CommandInput[] = [
   {
     name: 'hello',
     description: 'Says hello.',
-    options: [{ name: 'name', description: 'Who is greeted.', type: 'string', required: false }],
+    options: [{ name: 'name', description: 'The name to greet.', type: 'string', required: false }],
   },
   {
     name: 'roll',
@@ -53,39 +53,39 @@ export interface Reply {
 
 type Used = Pick<Interaction, 'user' | 'data' | 'channelId' | 'serverId'>;
 
-const said = (content: string, ephemeral = false): CallbackInput => ({
+const toMessage = (content: string, ephemeral = false): CallbackInput => ({
   type: 'message',
-  content: cut(content, limits.messageChars),
+  content: truncate(content, limits.messageChars),
   ...(ephemeral && { ephemeral }),
 });
 
 /** Replies to the demo's commands, by name. */
 const replies: Readonly<Record<string, (used: Used, optionOf: (name: string) => string | number | boolean | undefined) => Reply>> = {
-  hello: ({ user }, optionOf) => ({ first: said(`Hello, ${optionOf('name') ?? user.displayName}!`) }),
+  hello: ({ user }, optionOf) => ({ first: toMessage(`Hello, ${optionOf('name') ?? user.displayName}!`) }),
   roll: ({ user }, optionOf) => {
     const sides = Number(optionOf('sides') ?? 6);
-    if (sides < 2 || sides > 1000) return { first: said('A die has 2 to 1000 sides.', true) };
-    return { first: said(`${user.displayName} rolls **${randomInt(1, sides + 1)}** of ${sides}.`) };
+    if (sides < 2 || sides > 1000) return { first: toMessage('A die has 2 to 1000 sides.', true) };
+    return { first: toMessage(`${user.displayName} rolls **${randomInt(1, sides + 1)}** of ${sides}.`) };
   },
   remind: ({ user }, optionOf) => {
     const minutes = Number(optionOf('minutes') ?? 1);
-    if (!(minutes > 0 && minutes <= 10)) return { first: said('I can remind you within 10 minutes.', true) };
+    if (!(minutes > 0 && minutes <= 10)) return { first: toMessage('Choose a time of up to 10 minutes.', true) };
     const ephemeral = optionOf('quiet') === true;
-    const content = cut(`<@${String(optionOf('who') ?? user.id)}> ${String(optionOf('about'))}`, limits.messageChars);
-    const first = said(`I’ll remind you in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`, ephemeral);
+    const content = truncate(`<@${String(optionOf('who') ?? user.id)}> ${String(optionOf('about'))}`, limits.messageChars);
+    const first = toMessage(`I’ll remind you in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`, ephemeral);
     return { first, later: { content, ephemeral, afterMs: minutes * 60_000 } };
   },
   think: (_used, optionOf) => ({
     first: { type: 'defer' },
-    later: { content: cut(`I thought about it: ${String(optionOf('question'))} **Yes.**`, limits.messageChars), afterMs: 2_000 },
+    later: { content: truncate(`I thought about it: ${String(optionOf('question'))} **Yes.**`, limits.messageChars), afterMs: 2_000 },
   }),
-  secret: ({ user }) => ({ first: said(`Only you can see this, ${user.displayName}. It disappears when you reload the page.`, true) }),
+  secret: ({ user }) => ({ first: toMessage(`Only you can see this, ${user.displayName}. It disappears when you reload the page.`, true) }),
   ids: ({ user, serverId, channelId }, optionOf) => {
     const named = ['user', 'role', 'channel'].flatMap((name) =>
       optionOf(name) === undefined ? [] : [`${name} \`${String(optionOf(name))}\``],
     );
     const here = [`you \`${user.id}\``, `channel \`${channelId}\``, ...(serverId === null ? [] : [`server \`${serverId}\``])];
-    return { first: said((named.length > 0 ? named : here).join('\n'), true) };
+    return { first: toMessage((named.length > 0 ? named : here).join('\n'), true) };
   },
 };
 

@@ -22,11 +22,11 @@ export interface Demo {
   command: { id: string };
   /** A second user who talks with `person`. */
   guest: DemoPerson;
-  /** The parts that were made, by name: the value that other parts use, or null if a part could not be made because something it needs is gone. */
+  /** The parts that were made, by name: the value that other parts use, or null if a part could not be made because something it needs was deleted. */
   made: Readonly<Record<string, string | null>>;
 }
 
-/** What is stored so far. A user's name and password are stored before the user is registered. */
+/** The content of `demo.json` so far. A user's name and password are stored before the user is registered. */
 export type Known = Partial<Omit<Demo, 'person' | 'guest'>> & { person?: Login | DemoPerson; guest?: Login | DemoPerson };
 
 /** Access to `demo.json` while the demo is being made. */

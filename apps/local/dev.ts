@@ -3,13 +3,13 @@ import { watch } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { bringUp } from './bring-up.ts';
 import { runUntilStopped } from './lifecycle.ts';
-import { say } from './say.ts';
 import type { Role } from './supervise.ts';
+import { print } from './terminal.ts';
 
 /*
  * `npm run dev`: like `npm start`, but also compiles on every change, restarts the affected roles and rebuilds the pages.
  */
-const settleMs = 300;
+const debounceMs = 300;
 const dist = fileURLToPath(new URL('../../', import.meta.url));
 const inRoot = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 
@@ -36,35 +36,35 @@ function restartOnChange(roles: readonly Role[]): () => void {
     const now = [...touched];
     touched.clear();
     busy = busy.then(async () => {
-      say(`restarting ${now.map(({ name }) => name).join(', ')}`);
+      print(`Restarting ${now.map(({ name }) => name).join(', ')}.`);
       const results = await Promise.allSettled(now.map((role) => role.restart()));
-      for (const result of results) if (result.status === 'rejected') say((result.reason as Error).message);
-      if (results.every(({ status }) => status === 'fulfilled')) say('ready');
+      for (const result of results) if (result.status === 'rejected') print((result.reason as Error).message);
+      if (results.every(({ status }) => status === 'fulfilled')) print('Ready.');
     });
   };
   const watcher = watch(dist, { recursive: true }, (_, path) => {
     for (const role of rolesOf(path ?? '', roles)) touched.add(role);
     if (!touched.size) return;
     clearTimeout(timer);
-    timer = setTimeout(restartTouched, settleMs);
+    timer = setTimeout(restartTouched, debounceMs);
   });
   return () => watcher.close();
 }
 
-await runUntilStopped(async (note) => {
-  const roles = await bringUp(note);
-  note({ name: 'watcher', stop: restartOnChange(roles) });
+await runUntilStopped(async (onStarted) => {
+  const roles = await bringUp(onStarted);
+  onStarted({ name: 'watcher', stop: restartOnChange(roles) });
   for (const [script, ...args] of compilers) {
     const child = spawn(process.execPath, [inRoot(`node_modules/${script}`), ...args], {
       stdio: ['ignore', 'inherit', 'inherit'],
       detached: true, // its own process group, so that `stop` also reaches the children of the compiler
     });
-    note({
+    onStarted({
       name: 'compiler',
       stop: () => {
         if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid);
       },
     });
   }
-  say('Watching the sources.');
+  print('Watching the sources for changes.');
 });

@@ -34,16 +34,18 @@ export async function reachableFolder(folder: string, elsewhere: string, owner: 
     if ((mode & 0o001) === 0) await chmod(wanted, (mode & 0o777) | 0o011);
     return wanted;
   }
-  const other = standIn(wanted, elsewhere);
+  const other = replacementFolder(wanted, elsewhere);
   await mkdir(other, { recursive: true, mode: 0o711 });
   if (!(await isSearchable(other)))
-    throw new Error(`Postgres cannot run as root, and others cannot enter ${wanted}: set DATA_DIR to a folder everybody may enter`);
-  report(`others than root cannot enter ${wanted}; the database is kept in ${other}`);
+    throw new Error(
+      `PostgreSQL cannot run as root, and other users cannot access ${wanted}. Set DATA_DIR to a folder that all users can access.`,
+    );
+  report(`only root can access ${wanted}, so the database is stored in ${other}`);
   return other;
 }
 
 /** The folder below `elsewhere` that replaces `folder`. */
-export const standIn = (folder: string, elsewhere: string): string => join(elsewhere, digest(resolve(folder)));
+export const replacementFolder = (folder: string, elsewhere: string): string => join(elsewhere, digest(resolve(folder)));
 
 /** A folder for a unix socket: `name` in `folder`, or a folder with a short path in the temporary folder if that path is too long. */
 export function socketFolder(folder: string, name = 'run'): string {

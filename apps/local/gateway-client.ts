@@ -32,10 +32,10 @@ export interface GatewayClient {
 }
 
 /** Close codes after which another attempt cannot succeed: invalid token, unsupported version. */
-const finalCodes: Record<number, string> = { 4004: 'the token is not valid', 4012: 'this gateway speaks another version' };
+const finalCodes: Record<number, string> = { 4004: 'the token is not valid', 4012: 'the gateway does not support this protocol version' };
 const backoffMs = { first: 250, most: 10_000 };
 /** The close code that the client sends when it will reconnect: 1000 and 1001 would end the session. */
-const comeBackCode = 4000;
+const reconnectCode = 4000;
 
 /** Connects to the gateway, sends heartbeats, and resumes or identifies again after every interruption. */
 export function connectGateway(options: GatewayOptions): GatewayClient {
@@ -46,7 +46,7 @@ export function connectGateway(options: GatewayOptions): GatewayClient {
 class Client {
   readonly ready: Promise<void>;
   readonly #options: GatewayOptions;
-  #settle: { ready: () => void; refused: (fault: Error) => void } = { ready: () => undefined, refused: () => undefined };
+  #readyPromise: { resolve: () => void; reject: (error: Error) => void } = { resolve: () => undefined, reject: () => undefined };
   #session: { id: string; url: string } | undefined;
   /** The last `s` that was received. */
   #seq: string | null = null;
@@ -58,8 +58,8 @@ class Client {
 
   constructor(options: GatewayOptions) {
     this.#options = options;
-    this.ready = new Promise((ready, refused) => {
-      this.#settle = { ready, refused };
+    this.ready = new Promise((resolve, reject) => {
+      this.#readyPromise = { resolve, reject };
     });
     // A caller that does not wait for `ready` gets the error from onState and done.
     this.ready.catch(() => undefined);
@@ -71,17 +71,17 @@ class Client {
       const reason = finalCodes[code];
       if (reason) {
         this.#closed = true;
-        this.#say(`refused: ${reason}`);
-        this.#settle.refused(new Error(`the gateway refused the connection: ${reason}`));
+        this.#reportState(`refused: ${reason}`);
+        this.#readyPromise.reject(new Error(`the gateway refused the connection: ${reason}`));
       }
       if (this.#closed) break;
       const waitMs = this.#retryAfterMs ?? this.#pauseMs * (0.5 + Math.random());
       this.#retryAfterMs = undefined;
-      this.#say(`disconnected (${code}); ${this.#session ? 'resuming' : 'connecting again'} in ${(waitMs / 1000).toFixed(1)} s`);
+      this.#reportState(`disconnected (${code}); ${this.#session ? 'resuming' : 'reconnecting'} in ${(waitMs / 1000).toFixed(1)} s`);
       this.#pauseMs = Math.min(this.#pauseMs * 2, backoffMs.most);
       await pause(waitMs);
     }
-    this.#settle.refused(new Error('closed'));
+    this.#readyPromise.reject(new Error('closed'));
   }
 
   close(): void {
@@ -89,7 +89,7 @@ class Client {
     this.#socket?.close(1000);
   }
 
-  #say(line: string): void {
+  #reportState(line: string): void {
     this.#options.onState?.(line);
   }
 
@@ -122,14 +122,14 @@ class Client {
       else if (frame?.op === 1) send(1, this.#session ? this.#seq : null);
       else if (frame?.op === 7) {
         this.#retryAfterMs = (frame.d as { retryAfterMs?: number } | null)?.retryAfterMs;
-        socket.close(comeBackCode);
+        socket.close(reconnectCode);
       } else if (frame?.op === 9) {
         this.#session = undefined;
-        this.#say('the session cannot be resumed; events may have been missed');
-        socket.close(comeBackCode);
+        this.#reportState('the session cannot be resumed; events may have been missed');
+        socket.close(reconnectCode);
       } else if (frame?.op === 0) this.#dispatch(frame);
     });
-    socket.on('error', (fault) => this.#say(`cannot connect: ${fault.message || 'no answer'}`));
+    socket.on('error', (error) => this.#reportState(`connection error: ${error.message || 'no response'}`));
     return new Promise((done) => {
       socket.on('close', (code) => {
         clearInterval(timer);
@@ -143,10 +143,10 @@ class Client {
     if (t === 'READY') {
       const { sessionId, resumeUrl } = d as { sessionId: string; resumeUrl: string };
       this.#session = { id: sessionId, url: resumeUrl };
-      this.#say('connected');
-      this.#settle.ready();
+      this.#reportState('connected');
+      this.#readyPromise.resolve();
     }
-    if (t === 'RESUMED') this.#say('resumed');
+    if (t === 'RESUMED') this.#reportState('resumed');
     this.#pauseMs = backoffMs.first;
     this.#options.onEvent(t, d);
   }

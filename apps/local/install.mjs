@@ -10,9 +10,9 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const inRoot = (...parts) => join(root, ...parts);
-const say = (line) => process.stderr.write(`${line}\n`);
-const end = (line, code = 1) => {
-  say(line);
+const print = (line) => process.stderr.write(`${line}\n`);
+const exitWith = (line, code = 1) => {
+  print(line);
   process.exit(code);
 };
 
@@ -33,21 +33,23 @@ const withPages = ['start', 'dev', 'test'];
 function checkNode() {
   const [major, minor] = process.versions.node.split('.').map(Number);
   if (major < 20 || (major === 20 && minor < 19))
-    end(`Parlance needs Node 20.19 or newer; this is ${process.versions.node}. Install a newer one and run this again.`);
+    exitWith(
+      `Parlance needs Node.js 20.19 or newer, but this is ${process.versions.node}. Install a newer version, then run the command again.`,
+    );
 }
 
-/** Prints how long a step without output takes, so that it does not seem to hang. */
-function tick(what) {
+/** Prints every 5 s how long a step without output has taken, so that it does not seem to hang. Returns a function that stops this. */
+function showElapsed(what) {
   const began = Date.now();
-  say(`${what} …`);
-  const timer = setInterval(() => say(`${what} … ${Math.round((Date.now() - began) / 1000)} s`), 5000);
+  print(`${what} …`);
+  const timer = setInterval(() => print(`${what} … ${Math.round((Date.now() - began) / 1000)} s`), 5000);
   return () => clearInterval(timer);
 }
 
 /** Runs npm, with this Node if npm started this process. Resolves with its exit code. */
 function npm(args) {
-  const given = process.env.npm_execpath ?? '';
-  const [command, first] = /npm-cli\.c?js$/.test(given) ? [process.execPath, [given]] : ['npm', []];
+  const npmScript = process.env.npm_execpath ?? '';
+  const [command, first] = /npm-cli\.c?js$/.test(npmScript) ? [process.execPath, [npmScript]] : ['npm', []];
   const child = spawn(command, [...first, ...args], {
     cwd: root,
     stdio: ['ignore', 2, 2], // stdout belongs to the command
@@ -55,7 +57,7 @@ function npm(args) {
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   return new Promise((done) => {
-    child.on('error', (fault) => end(`npm cannot be run (${fault.message}). It comes with Node; put it on PATH.`));
+    child.on('error', (error) => exitWith(`Could not run npm (${error.message}). It comes with Node.js; add it to your PATH.`));
     child.on('exit', (code, signal) => {
       for (const one of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.removeAllListeners(one);
       done(signal ? 130 : (code ?? 1));
@@ -67,9 +69,9 @@ function npm(args) {
 function isAsLocked(lock) {
   const hidden = inRoot('node_modules/.package-lock.json');
   if (!existsSync(hidden)) return false;
-  const there = JSON.parse(readFileSync(hidden, 'utf8')).packages ?? {};
+  const installed = JSON.parse(readFileSync(hidden, 'utf8')).packages ?? {};
   const wanted = Object.entries(JSON.parse(lock).packages ?? {}).filter(([path]) => path !== '');
-  return wanted.every(([path, { version, optional }]) => (there[path] ? there[path].version === version : optional === true));
+  return wanted.every(([path, { version, optional }]) => (installed[path] ? installed[path].version === version : optional === true));
 }
 
 async function install() {
@@ -78,11 +80,11 @@ async function install() {
   const stampFile = inRoot('node_modules/.installed');
   if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) return;
   if (!isAsLocked(lock)) {
-    const done = tick('Installing packages (once, about a minute)');
+    const done = showElapsed('Installing packages (once, about a minute)');
     // No package needs its install script, so none is run. Development tools are needed even if `npm test` runs with NODE_ENV=production.
     const code = await npm(['ci', '--ignore-scripts', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']);
     done();
-    if (code !== 0) end(`The packages could not be installed (npm ended with ${code}, see above). Nothing was started.`, code);
+    if (code !== 0) exitWith(`The packages could not be installed (npm exited with code ${code}, see above). Nothing was started.`, code);
   }
   writeFileSync(stampFile, stamp);
 }
@@ -92,10 +94,10 @@ function build(entry) {
   const stale = inRoot('dist/.tsbuildinfo');
   // The compiler's incremental state is wrong if somebody removed output files by hand.
   if (existsSync(stale) && entry.startsWith('dist/') && !existsSync(inRoot(entry))) rmSync(stale);
-  const done = existsSync(stale) ? () => undefined : tick('Compiling');
+  const done = existsSync(stale) ? () => undefined : showElapsed('Compiling');
   const { status } = spawnSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], { cwd: root, stdio: ['inherit', 2, 2] });
   done();
-  if (status !== 0) end('The sources do not compile (see above). Nothing was started.', status ?? 1);
+  if (status !== 0) exitWith('The sources do not compile (see above). Nothing was started.', status ?? 1);
 }
 
 /** The latest modification time of the files in these folders, in Unix milliseconds. */
@@ -118,15 +120,15 @@ const pages = [
 function buildPages() {
   for (const { built, sources, script } of pages) {
     if (existsSync(inRoot(built)) && statSync(inRoot(built)).mtimeMs > changedMs(...sources)) continue;
-    const done = tick('Building the pages');
+    const done = showElapsed('Building the pages');
     const { status } = spawnSync(process.execPath, script, { cwd: root, stdio: ['inherit', 2, 2] });
     done();
-    if (status !== 0) end('The pages cannot be built (see above). Nothing was started.', status ?? 1);
+    if (status !== 0) exitWith('The pages could not be built (see above). Nothing was started.', status ?? 1);
   }
 }
 
 const [word, ...rest] = process.argv.slice(2);
-if (!word) end(`usage: node apps/local/install.mjs <${Object.keys(commands).join('|')}|script> [arguments]`, 64);
+if (!word) exitWith(`usage: node apps/local/install.mjs <${Object.keys(commands).join('|')}|script> [arguments]`, 64);
 const entry = Object.hasOwn(commands, word) ? commands[word] : word;
 
 checkNode();
@@ -136,7 +138,7 @@ if (withPages.includes(word)) buildPages();
 
 // The command runs in this process, so signals and the exit code need no forwarding.
 const script = resolve(root, entry);
-if (!existsSync(script)) end(`${entry} does not exist.`, 66);
+if (!existsSync(script)) exitWith(`${entry} does not exist.`, 66);
 process.setSourceMapsEnabled(true);
 process.chdir(root);
 process.argv = [process.execPath, script, ...rest];

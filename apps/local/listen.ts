@@ -7,33 +7,35 @@ import { connectGateway } from './gateway-client.ts';
  */
 const token = process.argv[2] ?? '';
 if (!token || token.startsWith('-')) {
-  process.stderr.write('usage: npm run listen -- <bot token or login token>   (BASE_URL names another server)\n');
+  process.stderr.write('usage: npm run listen -- <bot token or login token>\nSet BASE_URL to connect to another installation.\n');
   process.exit(64);
 }
 const stores = { MONGODB_URL: 'mongodb://localhost/x', REDIS_URL: 'redis://localhost', APP_KEY: Buffer.alloc(32).toString('base64') };
 const { baseUrl } = readConfig({ ...stores, PORT: process.env.PORT, BASE_URL: process.env.BASE_URL });
-const extra = ['MESSAGE_UPDATE', 'MESSAGE_DELETE'];
+const optionalEvents = ['MESSAGE_UPDATE', 'MESSAGE_DELETE'];
 
-const note = (line: string): void => {
+const printStatus = (line: string): void => {
   process.stderr.write(`# ${line}\n`);
 };
 
 try {
   const { url } = await apiClient(baseUrl)<{ url: string }>('GET', '/api/gateway');
-  note(`${url}. Press Ctrl-C to stop.`);
+  printStatus(`connecting to ${url}; press Ctrl-C to stop`);
   const client = connectGateway({
     url,
     token,
-    events: extra,
+    events: optionalEvents,
     onEvent: (name, data) => process.stdout.write(`${new Date().toISOString().slice(11, 23)} ${name} ${JSON.stringify(data)}\n`),
-    onState: note,
+    onState: printStatus,
   });
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => client.close());
-  client.ready.catch((fault: Error) => {
-    if (fault.message !== 'closed') process.exitCode = 1;
+  client.ready.catch((error: Error) => {
+    if (error.message !== 'closed') process.exitCode = 1;
   });
   await client.done;
-} catch (fault) {
-  note(`${baseUrl} does not respond (${(fault as Error).message}). Check that \`npm start\` is running on this port.`);
+} catch (error) {
+  printStatus(
+    `${baseUrl} does not respond (${(error as Error).message}); check that \`npm start\` is running, or set BASE_URL to its address`,
+  );
   process.exitCode = 1;
 }

@@ -20,22 +20,22 @@ export async function withLock<T>(path: string, work: () => Promise<T>): Promise
 /** Takes the lock file `path` and returns a function that releases it; undefined if a living process holds it. */
 export async function tryLock(path: string): Promise<(() => Promise<void>) | undefined> {
   // The lock is a hard link to a file that is already written, so nobody reads a lock without a holder.
-  const mine = `${path}.${process.pid}.${Math.random().toString(36).slice(2)}`;
-  await writeFile(mine, await identityOf(process.pid));
+  const ownFile = `${path}.${process.pid}.${Math.random().toString(36).slice(2)}`;
+  await writeFile(ownFile, await identityOf(process.pid));
   try {
-    if (!(await taken(mine, path)) && !(await takeOver(mine, path))) return undefined;
+    if (!(await tryLink(ownFile, path)) && !(await takeOver(ownFile, path))) return undefined;
   } finally {
-    await rm(mine, { force: true });
+    await rm(ownFile, { force: true });
   }
   return () => rm(path, { force: true });
 }
 
-async function takeOver(mine: string, path: string): Promise<boolean> {
+async function takeOver(ownFile: string, path: string): Promise<boolean> {
   const holder = await readFile(path, 'utf8').catch(() => '');
   const pid = Number(holder.split(' ')[0]);
   if (holder && isAlive(pid) && (await identityOf(pid)) === holder) return false;
   await rm(path, { force: true });
-  return taken(mine, path);
+  return tryLink(ownFile, path);
 }
 
 /** Identifies a process by id and start time, because a restarted container uses the same ids again. */
@@ -54,8 +54,8 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-async function taken(mine: string, path: string): Promise<boolean> {
-  return link(mine, path).then(
+async function tryLink(ownFile: string, path: string): Promise<boolean> {
+  return link(ownFile, path).then(
     () => true,
     (error: NodeJS.ErrnoException) => {
       if (error.code === 'EEXIST') return false;

@@ -4,6 +4,6 @@ import { runUntilStopped } from './lifecycle.ts';
 /*
  * `npm start`: runs the whole product on this machine until Ctrl-C.
  */
-await runUntilStopped(async (note) => {
-  await bringUp(note);
+await runUntilStopped(async (onStarted) => {
+  await bringUp(onStarted);
 });

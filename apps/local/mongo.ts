@@ -5,16 +5,16 @@ import { fileURLToPath } from 'node:url';
 import { DryMongoBinary, MongoBinary } from 'mongodb-memory-server-core';
 import { MongoBinaryDownloadUrl } from 'mongodb-memory-server-core/lib/util/MongoBinaryDownloadUrl.js';
 import { type Child, type Owner, startChild } from './child.ts';
+import { isOlder, readVersion, readWriters, recognizeDatabase, unreadableDataError, type Writer } from './data-writers.ts';
 import { debianRuntime, debianRuntimeFolder, findOnPath, hasDebianTools, type Report } from './debian.ts';
 import { clusterCommand, copyTemplate, makeTemplate, probeCluster, templateRevision } from './documentdb/cluster.ts';
 import { makeOwnFolder } from './documentdb/own-folder.ts';
 import { probeGateway } from './documentdb/probe.ts';
 import { documentdbRecipe, runtimeLayout } from './documentdb/recipe.ts';
 import { gatewayUrl } from './documentdb/server.ts';
-import { cacheFolder, reachableFolder, socketFolder, standIn, unprivilegedOwner } from './folders.ts';
+import { cacheFolder, reachableFolder, replacementFolder, socketFolder, unprivilegedOwner } from './folders.ts';
 import { withLock } from './lock.ts';
 import { probe } from './probe.ts';
-import { isOlder, readVersion, readWriters, recognizeDatabase, unavailable, type Writer } from './written-by.ts';
 
 /** A MongoDB to use; without processes if it was not started here. */
 export interface MongoStore {
@@ -52,7 +52,7 @@ const sharedData = '/var/lib/parlance';
 export async function openMongo(options: MongoOptions): Promise<MongoStore> {
   const forced = process.env.PARLANCE_MONGO;
   if (forced && !choices.some((choice) => choice === forced))
-    throw new Error(`PARLANCE_MONGO is one of ${choices.join(', ')}, not ${forced}.`);
+    throw new Error(`PARLANCE_MONGO must be one of ${choices.join(', ')}, not ${forced}.`);
   if (process.env.MONGODB_URL && !forced && !options.own) return { url: process.env.MONGODB_URL };
   const writer = await writerOf(options.dataDir, forced);
   const reasons: string[] = [];
@@ -66,20 +66,21 @@ export async function openMongo(options: MongoOptions): Promise<MongoStore> {
     (await attempt('download', () => startDownloaded(options, writer))) ??
     (await attempt('documentdb', () => startDocumentdb(options, writer)));
   if (store) return store;
-  if (writer) throw unavailable(options.dataDir, writer, reasons.length > 0 ? reasons : [`PARLANCE_MONGO is ${forced}`], 'MONGODB_URL');
-  throw new Error(`No MongoDB: ${reasons.join('; ')}. Set MONGODB_URL, run "docker compose up", or install mongod.`);
+  if (writer)
+    throw unreadableDataError(options.dataDir, writer, reasons.length > 0 ? reasons : [`PARLANCE_MONGO is ${forced}`], 'MONGODB_URL');
+  throw new Error(`No MongoDB was found: ${reasons.join('; ')}. Set MONGODB_URL, run "docker compose up", or install mongod.`);
 }
 
 /** The recorded writer of a data folder's database, else the one its files show; undefined without data. If there are two databases, `forced` decides. */
 async function writerOf(dataDir: string, forced: string | undefined): Promise<Writer | undefined> {
   const { mongo } = await readWriters(dataDir);
   if (mongo) return mongo;
-  const homes = [join(dataDir, 'documentdb'), join(standIn(dataDir, sharedData), 'documentdb')];
+  const homes = [join(dataDir, 'documentdb'), join(replacementFolder(dataDir, sharedData), 'documentdb')];
   const found = await recognizeDatabase(join(dataDir, 'mongod'), homes);
   if (found !== 'both') return found;
   if (forced) return undefined;
   throw new Error(
-    `${dataDir} holds data of mongod and of DocumentDB: set PARLANCE_MONGO to mongod or documentdb once, to say which one to use, or use another DATA_DIR.`,
+    `${dataDir} contains data of both mongod and DocumentDB. Start once with PARLANCE_MONGO set to the one to use (mongod or documentdb), or use another DATA_DIR.`,
   );
 }
 
@@ -95,10 +96,10 @@ async function startDownloaded(options: MongoOptions, writer: Writer | undefined
   if (cached) return startMongod(cached, options, writer);
   // If data or programs of an earlier DocumentDB start exist, use those instead of asking the network.
   const isForced = process.env.PARLANCE_MONGO === 'download';
-  if (!isForced && (await isDocumentdbPrepared(options))) throw new Error('no mongod downloaded');
+  if (!isForced && (await isDocumentdbPrepared(options))) throw new Error('mongod was not downloaded');
   const url = await new MongoBinaryDownloadUrl(binary).getDownloadUrl();
-  const answer = await fetch(url, { method: 'HEAD', signal: AbortSignal.timeout(downloadProbeMs) }).catch(() => undefined);
-  if (!answer?.ok) throw new Error('no mongod to download');
+  const response = await fetch(url, { method: 'HEAD', signal: AbortSignal.timeout(downloadProbeMs) }).catch(() => undefined);
+  if (!response?.ok) throw new Error('mongod could not be downloaded');
   options.report(`downloading mongod ${binary.version}`);
   return startMongod(await MongoBinary.getPath(binary), options, writer);
 }
@@ -111,7 +112,7 @@ async function isDocumentdbPrepared({ dataDir }: MongoOptions): Promise<boolean>
 /** Starts a standalone mongod. It acknowledges `w: majority, j: true` once the write is in its journal. */
 async function startMongod(command: string, options: MongoOptions, writer: Writer | undefined): Promise<MongoStore> {
   const { version } = await readVersion(command);
-  if (version && writer?.version && isOlder(version, writer.version)) throw new Error(`${command} is ${version}`);
+  if (version && writer?.version && isOlder(version, writer.version)) throw new Error(`${command} is version ${version}`);
   const folder = join(options.dataDir, 'mongod');
   await makeOwnFolder(folder, 0o700);
   // The database has no password. Anyone who can enter the folder of the socket can use it, so only this user may.
@@ -130,12 +131,12 @@ async function startMongod(command: string, options: MongoOptions, writer: Write
 
 async function startDocumentdb(options: MongoOptions, writer: Writer | undefined): Promise<MongoStore> {
   const { report, durable, supervise } = options;
-  if (!(await hasDebianTools())) throw new Error('no Debian packages here (apt-get and dpkg-deb)');
+  if (!(await hasDebianTools())) throw new Error('Debian packages cannot be used here (this needs apt-get and dpkg-deb)');
   const owner = await unprivilegedOwner();
   const cache = await reachableFolder(cacheFolder(), sharedCache, owner, report);
   const runtime = await debianRuntime(documentdbRecipe, cache, (line) => report(`documentdb: ${line}`));
   const { major } = runtimeLayout(runtime);
-  if (writer?.version && writer.version !== major) throw new Error(`PostgreSQL ${major} is here`);
+  if (writer?.version && writer.version !== major) throw new Error(`only PostgreSQL ${major} is available`);
   const home = join(await reachableFolder(options.dataDir, sharedData, owner, report), 'documentdb');
   await makeOwnFolder(home, 0o711);
   const folder = join(home, 'data');

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { connect, createServer } from 'node:net';
 
-const answerMs = 500;
+const responseMs = 500;
 
 // Below the ranges from which Linux (32768) and macOS (49152) take the ports of outgoing connections: such a connection could take the port before its server does.
 const firstPort = 12_000;
@@ -27,29 +27,29 @@ function isFree(port: number): Promise<boolean> {
 }
 
 /**
- * Resolves when a loopback port or a unix socket accepts a connection and, if `request` is given, sends a response that begins with `answer`. Rejects within
+ * Resolves when a loopback port or a unix socket accepts a connection and, if `request` is given, sends data that begins with `response`. Rejects within
  * 500 ms.
  */
-export function probe(at: number | string, request?: string, answer = ''): Promise<void> {
+export function probe(at: number | string, request?: string, response = ''): Promise<void> {
   return new Promise((done, failed) => {
     const socket = typeof at === 'number' ? connect(at, '127.0.0.1') : connect(at);
-    let answered = '';
+    let received = '';
     const finish = (error?: Error) => {
       socket.destroy();
       if (error) failed(error);
       else done();
     };
-    socket.setTimeout(answerMs, () => finish(new Error('no answer')));
+    socket.setTimeout(responseMs, () => finish(new Error('no response')));
     socket.once('error', finish);
-    socket.once('close', () => finish(new Error('closed')));
+    socket.once('close', () => finish(new Error('the connection was closed')));
     socket.once('connect', () => {
       if (request) socket.write(request);
       else finish();
     });
     socket.on('data', (data) => {
-      answered += data.toString();
-      if (answered.startsWith(answer)) finish();
-      else if (!answer.startsWith(answered)) finish(new Error(answered.trim()));
+      received += data.toString();
+      if (received.startsWith(response)) finish();
+      else if (!response.startsWith(received)) finish(new Error(received.trim()));
     });
   });
 }

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Child, startChild } from './child.ts';
 import { writeSecret } from './data-folder.ts';
+import { isOlder, readVersion, readWriters, unreadableDataError, type Writer } from './data-writers.ts';
 import { debianRuntime, findOnPath, hasDebianTools, type Recipe, type Report } from './debian.ts';
 import { makeOwnFolder } from './documentdb/own-folder.ts';
 import { cacheFolder } from './folders.ts';
 import { isAlive } from './lock.ts';
 import { freePort, probe } from './probe.ts';
-import { isOlder, readVersion, readWriters, unavailable, type Writer } from './written-by.ts';
 
-const formerMs = 5000;
+const formerStopMs = 5000;
 
 /** A Redis to use; `child` is absent if it was not started here. */
 export interface RedisStore {
@@ -72,14 +72,17 @@ export interface RedisProgram {
 export async function findRedisProgram(report: Report, former?: Writer): Promise<RedisProgram | { reasons: string[] }> {
   const forced = process.env.PARLANCE_REDIS;
   const reasons: string[] = [];
-  const programs = [...(forced === 'package' ? [] : await onPath(reasons)), ...(forced === 'path' ? [] : [() => fetched(report, reasons)])];
+  const programs = [
+    ...(forced === 'package' ? [] : await onPath(reasons)),
+    ...(forced === 'path' ? [] : [() => fromPackage(report, reasons)]),
+  ];
   for (const find of programs) {
     const command = await find();
     if (!command) continue;
     const writer = await writerOf(command);
-    const fault = faultOf(writer, former);
-    if (fault === undefined) return { command, writer };
-    reasons.push(`${command} is ${fault}`);
+    const problem = problemOf(writer, former);
+    if (problem === undefined) return { command, writer };
+    reasons.push(`${command} is ${problem}`);
   }
   return { reasons };
 }
@@ -90,9 +93,9 @@ export async function openRedis(options: RedisOptions): Promise<RedisStore> {
   const { redis: former } = await readWriters(options.dataDir);
   const found = await findRedisProgram(options.report, former);
   if ('command' in found) return { ...(await startRedis(found.command, options)), writer: found.writer };
-  if (former) throw unavailable(options.dataDir, former, found.reasons, 'REDIS_URL');
+  if (former) throw unreadableDataError(options.dataDir, former, found.reasons, 'REDIS_URL');
   throw new Error(
-    `No Redis: ${found.reasons.join('; ')}. Set REDIS_URL, run "docker compose up", or install redis-server ${oldestVersion} or newer.`,
+    `No Redis was found: ${found.reasons.join('; ')}. Set REDIS_URL, run "docker compose up", or install redis-server ${oldestVersion} or newer.`,
   );
 }
 
@@ -103,8 +106,8 @@ async function onPath(reasons: string[]): Promise<(() => Promise<string>)[]> {
   return programs.map((program) => async () => program);
 }
 
-async function fetched(report: Report, reasons: string[]): Promise<string | undefined> {
-  if (!(await hasDebianTools())) return void reasons.push('no Debian packages here (apt-get and dpkg-deb)');
+async function fromPackage(report: Report, reasons: string[]): Promise<string | undefined> {
+  if (!(await hasDebianTools())) return void reasons.push('Debian packages cannot be used here (this needs apt-get and dpkg-deb)');
   const runtime = await debianRuntime(redisRecipe, cacheFolder(), (line) => report(`redis: ${line}`)).catch(
     (error: Error) => void reasons.push(error.message),
   );
@@ -118,18 +121,18 @@ async function writerOf(command: string): Promise<Writer> {
 }
 
 /** Why a program must not use the data; undefined if it may. */
-function faultOf({ program, version }: Writer, writer: Writer | undefined): string | undefined {
-  if (version !== null && isOlder(version, oldestVersion)) return `${version}, and ${oldestVersion} or newer is needed`;
+function problemOf({ program, version }: Writer, writer: Writer | undefined): string | undefined {
+  if (version !== null && isOlder(version, oldestVersion)) return `version ${version}, but ${oldestVersion} or newer is required`;
   if (!writer) return undefined;
   if (program !== writer.program) return `${program} ${version ?? ''}`.trim();
-  return version !== null && writer.version !== null && isOlder(version, writer.version) ? version : undefined;
+  return version !== null && writer.version !== null && isOlder(version, writer.version) ? `version ${version}` : undefined;
 }
 
 async function startRedis(command: string, options: RedisOptions): Promise<RedisStore> {
   const folder = join(options.dataDir, 'redis');
   await makeOwnFolder(folder, 0o700);
   const pidFile = join(folder, 'redis.pid');
-  await formerGone(pidFile);
+  await waitForFormer(pidFile);
   const port = await freePort();
   const password = randomBytes(24).toString('base64url');
   // The password is in a file because every user of the machine can see the arguments of a process.
@@ -158,7 +161,7 @@ async function startRedis(command: string, options: RedisOptions): Promise<Redis
 }
 
 /** Waits up to 5 s for a former Redis. After its parent was killed it still shuts down gracefully, and two processes must not write one append-only file. */
-async function formerGone(pidFile: string): Promise<void> {
+async function waitForFormer(pidFile: string): Promise<void> {
   const pid = Number(await readFile(pidFile, 'utf8').catch(() => '0'));
-  for (const giveUpAt = Date.now() + formerMs; pid > 0 && isAlive(pid) && Date.now() < giveUpAt; ) await sleep(20);
+  for (const giveUpAt = Date.now() + formerStopMs; pid > 0 && isAlive(pid) && Date.now() < giveUpAt; ) await sleep(20);
 }

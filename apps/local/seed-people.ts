@@ -1,42 +1,42 @@
 import { randomBytes } from 'node:crypto';
 import type { Session } from '../../lib/contract/user.ts';
-import { ApiFault, apiClient, type Call, patient } from './api-client.ts';
+import { ApiError, apiClient, type Call, withRetries } from './api-client.ts';
 import type { DemoPerson, Login, Notes } from './demo-notes.ts';
 
-/** Resolves with undefined if the API answers 401, 403 or 404. */
-export async function find<T>(ask: Promise<T>): Promise<T | undefined> {
-  return ask.catch((fault: unknown) => {
-    if (fault instanceof ApiFault && [401, 403, 404].includes(fault.status)) return undefined;
-    throw fault;
+/** Resolves with undefined if the API responds with 401, 403 or 404. */
+export async function find<T>(request: Promise<T>): Promise<T | undefined> {
+  return request.catch((error: unknown) => {
+    if (error instanceof ApiError && [401, 403, 404].includes(error.status)) return undefined;
+    throw error;
   });
 }
 
 /** API calls as one user. */
-export const callsOf = (baseUrl: string, { token }: DemoPerson): Call => patient(apiClient(baseUrl, `Bearer ${token}`));
+export const callsOf = (baseUrl: string, { token }: DemoPerson): Call => withRetries(apiClient(baseUrl, `Bearer ${token}`));
 
 /** The demo person, as stored or newly registered. If the stored one cannot log in, the file is from another database, and all of it is discarded. */
 export async function ensurePerson(baseUrl: string, notes: Notes): Promise<DemoPerson> {
   const keep = (person: Login | DemoPerson): void => notes.keep({ person });
   const { person } = notes.known;
-  const standing = person && (await loggedIn(baseUrl, person, keep));
-  if (standing) return standing;
+  const known = person && (await logIn(baseUrl, person, keep));
+  if (known) return known;
   notes.clear();
-  return registered(baseUrl, { username: 'demo', displayName: 'Demo Person' }, keep);
+  return register(baseUrl, { username: 'demo', displayName: 'Demo Person' }, keep);
 }
 
 /** The second user, who talks with the demo person, as stored or newly registered. */
 export async function ensureGuest(baseUrl: string, notes: Notes): Promise<DemoPerson> {
   const keep = (guest: Login | DemoPerson): void => notes.keep({ guest });
   const { guest } = notes.known;
-  const standing = guest && (await loggedIn(baseUrl, guest, keep));
-  return standing ?? registered(baseUrl, { username: 'ada', displayName: 'Ada' }, keep);
+  const known = guest && (await logIn(baseUrl, guest, keep));
+  return known ?? register(baseUrl, { username: 'ada', displayName: 'Ada' }, keep);
 }
 
 /** Returns `one` with a valid session; undefined if the API does not accept its name and password. */
-async function loggedIn(baseUrl: string, one: Login | DemoPerson, keep: (person: DemoPerson) => void): Promise<DemoPerson | undefined> {
+async function logIn(baseUrl: string, one: Login | DemoPerson, keep: (person: DemoPerson) => void): Promise<DemoPerson | undefined> {
   if ('token' in one && (await find(callsOf(baseUrl, one)('GET', '/api/auth/me')))) return one;
   const { username, password } = one;
-  const session = await find(patient(apiClient(baseUrl))<Session>('POST', '/api/auth/login', { username, password }));
+  const session = await find(withRetries(apiClient(baseUrl))<Session>('POST', '/api/auth/login', { username, password }));
   if (!session) return undefined;
   const person = { id: session.user.id, username, password, token: session.token };
   keep(person);
@@ -44,7 +44,7 @@ async function loggedIn(baseUrl: string, one: Login | DemoPerson, keep: (person:
 }
 
 /** Registers a user as `username`, or as `username` with a random suffix if the name is taken. */
-async function registered(
+async function register(
   baseUrl: string,
   { username, displayName }: { username: string; displayName: string },
   keep: (person: Login | DemoPerson) => void,
@@ -54,13 +54,13 @@ async function registered(
   keep(login);
   try {
     const body = { ...login, displayName };
-    const { user, token } = await patient(apiClient(baseUrl))<Session>('POST', '/api/auth/register', body);
+    const { user, token } = await withRetries(apiClient(baseUrl))<Session>('POST', '/api/auth/register', body);
     const person = { id: user.id, ...login, token };
     keep(person);
     return person;
-  } catch (fault) {
-    const isTaken = fault instanceof ApiFault && fault.code === 'username_taken';
-    if (!isTaken) throw fault;
-    return registered(baseUrl, { username: `${username.split('_')[0]}_${randomBytes(3).toString('hex')}`, displayName }, keep);
+  } catch (error) {
+    const isTaken = error instanceof ApiError && error.code === 'username_taken';
+    if (!isTaken) throw error;
+    return register(baseUrl, { username: `${username.split('_')[0]}_${randomBytes(3).toString('hex')}`, displayName }, keep);
   }
 }

@@ -1,10 +1,10 @@
 import type { NewApplication } from '../../lib/contract/application.ts';
 import type { Command } from '../../lib/contract/command.ts';
 import type { Server } from '../../lib/contract/server.ts';
-import { apiClient, type Call, patient } from './api-client.ts';
+import { apiClient, type Call, withRetries } from './api-client.ts';
 import { demoCommands } from './demo-commands.ts';
 import { type Demo, type Notes, openNotes } from './demo-notes.ts';
-import { afterLosing, makeShow } from './seed-parts.ts';
+import { makeParts, withoutPartsOf } from './seed-parts.ts';
 import { callsOf, ensurePerson, find } from './seed-people.ts';
 
 /** The permissions that the demo bot asks for: view, send, attach, react. */
@@ -26,11 +26,11 @@ export async function seed(baseUrl: string, folder: string): Promise<Demo> {
   const call = callsOf(baseUrl, person);
   const server = await ensureServer(call, notes);
   const application = await ensureApplication(baseUrl, call, notes);
-  const bot = patient(apiClient(baseUrl, `Bot ${application.token}`));
+  const bot = withRetries(apiClient(baseUrl, `Bot ${application.token}`));
   const isIn = await find(bot('GET', `/api/servers/${server.id}`));
   if (!isIn) await call('POST', `/api/applications/${application.id}/authorize`, { serverId: server.id, permissions: botPermissions });
   const command = await ensureCommand(bot, application.id, notes);
-  const { guest, made } = await makeShow(baseUrl, notes, { person, server, application });
+  const { guest, made } = await makeParts(baseUrl, notes, { person, server, application });
   return { person, server, application, command, guest, made };
 }
 
@@ -42,7 +42,7 @@ async function ensureServer(call: Call, notes: Notes): Promise<Demo['server']> {
   const channel = made.channels.find(({ kind }) => kind === 'text');
   if (!channel) throw new Error('the new server has no text channel');
   const server = { id: made.id, channelId: channel.id };
-  notes.keep({ server, made: afterLosing('server', notes.known.made) });
+  notes.keep({ server, made: withoutPartsOf('server', notes.known.made) });
   return server;
 }
 
@@ -57,7 +57,7 @@ async function ensureApplication(baseUrl: string, call: Call, notes: Notes): Pro
   const input = { name: 'Demo Bot', description: 'Answers /hello and shows what bots can do.' };
   const { id, bot, token } = await call<NewApplication>('POST', '/api/applications', input, keyAfter('application', old));
   const application = { id, botId: bot.id, token };
-  notes.keep({ application, made: afterLosing('application', notes.known.made) });
+  notes.keep({ application, made: withoutPartsOf('application', notes.known.made) });
   return application;
 }
 

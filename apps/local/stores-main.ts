@@ -8,10 +8,10 @@ const report = (line: string) => process.stderr.write(`${line}\n`);
 try {
   const stores = await startStores({ dataDir: process.env.DATA_DIR ?? '.data', durable: true, report });
   process.stdout.write(`MONGODB_URL=${stores.mongodbUrl}\nREDIS_URL=${stores.redisUrl}\n`);
-  report('Ctrl-C stops them.');
-  const held = setInterval(() => undefined, 60_000);
+  report('Press Ctrl-C to stop them.');
+  const keepAlive = setInterval(() => undefined, 60_000);
   const stop = () => {
-    clearInterval(held);
+    clearInterval(keepAlive);
     stores.close().then(
       () => process.exit(0),
       () => process.exit(1),

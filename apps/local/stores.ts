@@ -1,10 +1,10 @@
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Child } from './child.ts';
+import { recordWriters } from './data-writers.ts';
 import { tryLock } from './lock.ts';
 import { type MongoStore, openMongo } from './mongo.ts';
 import { openRedis, type RedisStore } from './redis.ts';
-import { noteWriters } from './written-by.ts';
 
 /** The process ids of a {@link Stores}; absent for a process that is down, not needed, or not started here. */
 export interface StoreProcesses {
@@ -55,12 +55,13 @@ export async function startStores(options: StoreOptions): Promise<Stores> {
   const { durable, report = () => undefined, only, own = false, supervise = true } = options;
   await mkdir(options.dataDir, { recursive: true, mode: 0o711 });
   const shared = { dataDir: resolve(options.dataDir), durable, own, supervise, report };
-  const release = await holdFolder(shared.dataDir, only ? [only] : ['mongo', 'redis']);
+  const release = await lockFolder(shared.dataDir, only ? [only] : ['mongo', 'redis']);
   const opening = [only === 'redis' ? nothing : openMongo(shared), only === 'mongo' ? nothing : openRedis(shared)] as const;
   try {
     const [mongo, redis] = await Promise.all(opening);
     if (childrenOf(mongo).length + childrenOf(redis).length === 0) await release();
-    else await noteWriters(shared.dataDir, { ...(mongo.writer && { mongo: mongo.writer }), ...(redis.writer && { redis: redis.writer }) });
+    else
+      await recordWriters(shared.dataDir, { ...(mongo.writer && { mongo: mongo.writer }), ...(redis.writer && { redis: redis.writer }) });
     return new RunningStores(mongo, redis, release);
   } catch (error) {
     for (const result of await Promise.allSettled(opening)) if (result.status === 'fulfilled') await stop(result.value);
@@ -95,7 +96,7 @@ class RunningStores implements Stores {
 
   async restart(name: 'redis' | 'database'): Promise<void> {
     const children = childrenOf(name === 'redis' ? this.#redis : this.#mongo);
-    if (children.length === 0) throw new Error(`the ${name} in use was not started here`);
+    if (children.length === 0) throw new Error(`cannot restart the ${name}: it was not started here`);
     for (const child of children) await child.restart();
   }
 
@@ -106,18 +107,18 @@ class RunningStores implements Stores {
 }
 
 /** Locks a folder. Two supervisors of one folder would overwrite each other's data, so the second one is refused. */
-async function holdFolder(dataDir: string, kinds: ('mongo' | 'redis')[]): Promise<() => Promise<void>> {
-  const held: (() => Promise<void>)[] = [];
+async function lockFolder(dataDir: string, kinds: ('mongo' | 'redis')[]): Promise<() => Promise<void>> {
+  const releases: (() => Promise<void>)[] = [];
   const release = async () => {
-    for (const one of held.splice(0)) await one();
+    for (const one of releases.splice(0)) await one();
   };
   for (const kind of kinds) {
     const path = join(dataDir, `${kind}.lock`);
     const one = await tryLock(path);
-    if (one) held.push(one);
+    if (one) releases.push(one);
     else {
       await release();
-      throw new Error(`${dataDir} is in use by another process (${path}): stop it, or set DATA_DIR.`);
+      throw new Error(`${dataDir} is in use by another process (${path}). Stop that process, or set DATA_DIR to another folder.`);
     }
   }
   return release;

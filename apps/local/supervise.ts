@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { follow, openRoleLog } from './role-log.ts';
-import { Plain, say } from './say.ts';
+import { print, UserFacingError } from './terminal.ts';
 
 /** A process of the product. */
 export interface RoleSpec {
@@ -27,7 +27,7 @@ export interface Role {
 const readyMs = 30_000;
 const stopMs = 25_000;
 /** The exit code of a role whose settings are invalid. */
-const badSettings = 78;
+const invalidSettingsCode = 78;
 const backoffMs = { first: 500, most: 8_000, steady: 30_000 };
 
 /** A role sends `ready`, or `{ ready: true }`, to its parent once it serves. */
@@ -36,7 +36,7 @@ const isReady = (message: unknown): boolean =>
 
 /**
  * Starts a role and keeps it running: if it ends unexpectedly, it is restarted after a pause that doubles from 0.5 to 8 s. Resolves when it is ready; throws
- * `Plain` with its last output if it never becomes ready. It ends with this process, because its IPC channel closes.
+ * `UserFacingError` with its last output if it never becomes ready. It ends with this process, because its IPC channel closes.
  */
 export async function startRole(spec: RoleSpec): Promise<Role> {
   const role = new SupervisedRole(spec);
@@ -48,7 +48,7 @@ class SupervisedRole implements Role {
   readonly #spec: RoleSpec;
   readonly #log;
   #child: ChildProcess | undefined;
-  #lastWords: string[] = [];
+  #lastOutput: string[] = [];
   #wanted = false;
   #pauseMs = backoffMs.first;
   #timer: NodeJS.Timeout | undefined;
@@ -77,8 +77,8 @@ class SupervisedRole implements Role {
     });
     clearTimeout(timer);
     // The settings are invalid. The role's own message explains it, so nothing is added.
-    if (child.exitCode === badSettings) throw new Plain(this.#lastWords.join('\n').replaceAll(/^ *\[\w+\] /gm, ''));
-    if (!ready) throw new Plain(`${this.name} did not start:\n${this.#lastWords.join('\n') || '  (no output)'}`);
+    if (child.exitCode === invalidSettingsCode) throw new UserFacingError(this.#lastOutput.join('\n').replaceAll(/^ *\[\w+\] /gm, ''));
+    if (!ready) throw new UserFacingError(`${this.name} did not start:\n${this.#lastOutput.join('\n') || '  (no output)'}`);
     this.#wanted = true;
     this.#watch(child, Date.now());
   }
@@ -88,13 +88,13 @@ class SupervisedRole implements Role {
     clearTimeout(this.#timer);
     const child = this.#child;
     if (!child) return;
-    const gone = once(child, 'close');
+    const closed = once(child, 'close');
     child.kill('SIGTERM');
     const timer = setTimeout(() => {
-      say(`${this.name} did not stop within ${stopMs / 1000} s and was killed.`);
+      print(`${this.name} did not stop within ${stopMs / 1000} s and was killed.`);
       child.kill('SIGKILL');
     }, stopMs);
-    await gone;
+    await closed;
     clearTimeout(timer);
   }
 
@@ -111,10 +111,10 @@ class SupervisedRole implements Role {
       detached: true,
     });
     this.#child = child;
-    this.#lastWords = [];
+    this.#lastOutput = [];
     const show = (line: string): void => {
-      if (this.#wanted) say(line);
-      else if (!/^\[\w+\] +at /.test(line)) this.#lastWords = [...this.#lastWords, `  ${line.slice(0, 500)}`].slice(-12);
+      if (this.#wanted) print(line);
+      else if (!/^\[\w+\] +at /.test(line)) this.#lastOutput = [...this.#lastOutput, `  ${line.slice(0, 500)}`].slice(-12);
     };
     for (const stream of [child.stdout, child.stderr]) if (stream) follow(this.name, stream, this.#log, show);
     child.once('close', () => {
@@ -127,8 +127,8 @@ class SupervisedRole implements Role {
     const onEnd = (code: number | null, signal: NodeJS.Signals | null): void => {
       if (!this.#wanted) return;
       if (Date.now() - startedMs > backoffMs.steady) this.#pauseMs = backoffMs.first;
-      say(
-        `${this.name} stopped (${signal ?? `code ${code}`}) unexpectedly; restarting in ${this.#pauseMs / 1000} s. Its log: logs/${this.name}.log`,
+      print(
+        `${this.name} stopped unexpectedly (${signal ?? `code ${code}`}). Restarting in ${this.#pauseMs / 1000} s. Log: logs/${this.name}.log`,
       );
       this.#timer = setTimeout(() => this.#startAgain(), this.#pauseMs);
       this.#pauseMs = Math.min(this.#pauseMs * 2, backoffMs.most);

@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bringChromium } from './chromium.ts';
-import { progress, say } from './say.ts';
+import { ensureChromium } from './chromium.ts';
 import { type Stores, startStores } from './stores.ts';
+import { print, startProgress } from './terminal.ts';
 
 /*
  * `npm test [-- mocha arguments]`: starts disposable stores, by the same rules as `npm start`, finds or installs a browser, and runs the tests with them.
@@ -24,22 +24,22 @@ function runSuite(env: NodeJS.ProcessEnv): Promise<number> {
 }
 
 let stores: Stores | undefined;
-const steps = progress('stores for the tests');
+const steps = startProgress('starting the stores for the tests');
 try {
-  const chromium = await bringChromium(steps.report);
+  const chromium = await ensureChromium(steps.report);
   stores = await startStores({ dataDir: folder, durable: false, report: steps.report });
   steps.stop();
   const { mongodbUrl: MONGODB_URL, redisUrl: REDIS_URL } = stores;
   // Longer store timeouts, so that tests on a busy machine are slow but do not fail. Tests of unavailable stores set their own.
   process.exitCode = await runSuite({
-    STORE_PATIENCE: '10',
+    STORE_TIMEOUT_FACTOR: '10',
     ...process.env,
     MONGODB_URL,
     REDIS_URL,
     ...(chromium && { CHROMIUM: chromium }),
   });
-} catch (fault) {
-  say((fault as Error).message);
+} catch (error) {
+  print((error as Error).message);
   process.exitCode = 1;
 } finally {
   steps.stop();

@@ -1,28 +1,28 @@
 import { Argument, Command, CommanderError, InvalidArgumentError } from 'commander';
 import { type ServerType, serverTypes } from '../../lib/contract/server.ts';
-import { exits } from './ending.ts';
+import { exitCodes } from './result.ts';
 
 /** One command with its arguments. Ids are not checked yet. */
-export type Order =
+export type OperatorCommand =
   | { command: 'server-types'; serverId: string; types: ServerType[] }
   | { command: 'verify-bot'; applicationId: string; undo?: boolean }
   | { command: 'tag'; userId: string; tag: 'official' | 'none' }
   | { command: 'early-access'; userId: string; undo?: boolean }
   | { command: 'rotate-key' };
 
-/** The meaning of a command line. `usage` means that it is not valid. */
-export type Asked = { kind: 'order'; order: Order } | { kind: 'help'; text: string } | { kind: 'usage'; text: string };
+/** A parsed command line. `usage` means that it is not valid. */
+export type ParsedLine = { kind: 'command'; command: OperatorCommand } | { kind: 'help'; text: string } | { kind: 'usage'; text: string };
 
-const after = `
+const exitCodeHelp = `
 Exit codes:
-  ${exits.done}   done, also when there was nothing to change
-  ${exits.refused}   refused: there is no such server, account or application, or it cannot hold this
-  ${exits.usage}  the command line is not right
-  ${exits.away}  the database or Redis is away; repeating a command is always safe
-  ${exits.fault}  a fault of the program
-  ${exits.configuration}  a setting is missing or bad, or APP_KEY is not that of the database: take the settings of the other processes`;
+  ${exitCodes.done}   done, or nothing had to change
+  ${exitCodes.refused}   refused: the server, account or application does not exist, or the grant does not apply to it
+  ${exitCodes.usage}  the command line is not valid
+  ${exitCodes.unavailable}  the database or Redis is unavailable; commands can be repeated safely
+  ${exitCodes.internal}  an internal error
+  ${exitCodes.configuration}  a setting is missing or invalid, or APP_KEY does not match the database; use the settings of the other processes`;
 
-function typesOf(text: string): ServerType[] {
+function parseTypes(text: string): ServerType[] {
   if (text === 'none') return [];
   return text.split(',').map((one) => {
     const type = serverTypes.find((known) => known === one.trim());
@@ -31,56 +31,56 @@ function typesOf(text: string): ServerType[] {
   });
 }
 
-function programOf(take: (order: Order) => void): Command {
+function createProgram(take: (command: OperatorCommand) => void): Command {
   const program = new Command('operator')
-    .description('Grants server types, tags and badges. Changes are visible to everyone at once.')
+    .description('Grants server types, tags and badges, and re-encrypts secrets. Changes take effect at once.')
     .option('--json', 'print one JSON object: { "ok": true, … } or { "ok": false, "error": { "code", "message" } }')
     .configureHelp({ helpWidth: 160 }) // one line each
-    .addHelpText('after', after)
-    .showHelpAfterError('`operator help` lists the commands.');
+    .addHelpText('after', exitCodeHelp)
+    .showHelpAfterError('Run `operator help` to list the commands.');
   program
     .command('server-types <serverId>')
-    .description(`give a server these types in place of those it has: ${serverTypes.join(', ')}; or none`)
-    .argument('<type,…>', 'the types, separated by commas, or none', typesOf)
+    .description(`replace the types of a server; possible types: ${serverTypes.join(', ')}, or none`)
+    .argument('<type,…>', 'types, separated by commas, or none', parseTypes)
     .action((serverId: string, types: ServerType[]) => take({ command: 'server-types', serverId, types }));
   program
     .command('verify-bot <applicationId>')
     .description('give the bot of an application the tag verified_bot')
-    .option('--undo', 'take it away')
+    .option('--undo', 'remove the tag')
     .action((applicationId: string, options: { undo?: boolean }) => take({ command: 'verify-bot', applicationId, ...options }));
   program
     .command('tag <userId>')
-    .description('give a person or bot the tag official, or take that tag away')
+    .description('give a person or bot the tag official; none removes it')
     .addArgument(new Argument('<tag>').choices(['official', 'none']))
     .action((userId: string, tag: 'official' | 'none') => take({ command: 'tag', userId, tag }));
   program
     .command('early-access <userId>')
     .description('give a person the early access badge')
-    .option('--undo', 'take it back')
+    .option('--undo', 'remove the badge')
     .action((userId: string, options: { undo?: boolean }) => take({ command: 'early-access', userId, ...options }));
   program
     .command('rotate-key')
-    .description('encrypt every secret of the database under APP_KEY that is encrypted under a key of APP_KEYS_OLD')
+    .description('re-encrypt with APP_KEY every secret that is encrypted with a key of APP_KEYS_OLD')
     .action(() => take({ command: 'rotate-key' }));
   return program;
 }
 
 /** Parses the arguments of a command line (without Node and the script). Opens and changes nothing. */
-export function readCommand(args: readonly string[]): Asked {
-  let order: Order | undefined;
+export function parseCommandLine(args: readonly string[]): ParsedLine {
+  let command: OperatorCommand | undefined;
   let text = '';
   const write = (piece: string): void => {
     text += piece;
   };
-  const program = programOf((taken) => {
-    order = taken;
+  const program = createProgram((parsed) => {
+    command = parsed;
   });
   for (const one of [program, ...program.commands]) one.exitOverride().configureOutput({ writeOut: write, writeErr: write });
   try {
     program.parse(args, { from: 'user' });
-  } catch (fault) {
-    if (!(fault instanceof CommanderError)) throw fault;
-    return { kind: fault.exitCode === 0 ? 'help' : 'usage', text: text.trim().replace(/^error: /, '') };
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    return { kind: error.exitCode === 0 ? 'help' : 'usage', text: text.trim().replace(/^error: /, '') };
   }
-  return order ? { kind: 'order', order } : { kind: 'usage', text: program.helpInformation().trim() };
+  return command ? { kind: 'command', command } : { kind: 'usage', text: program.helpInformation().trim() };
 }

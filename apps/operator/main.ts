@@ -1,6 +1,7 @@
-import { configOrExit } from '../../config/index.ts';
-import { readCommand } from './commands.ts';
-import { type Ending, exits, failed } from './ending.ts';
+import { readConfigOrExit } from '../../config/index.ts';
+import type { Platform } from '../../lib/store/platform.ts';
+import { parseCommandLine } from './commands.ts';
+import { exitCodes, failure, type Result } from './result.ts';
 
 /*
  * `npm run operator -- <command>`: the operators' command line. It runs one command and exits with the exit code of its result
@@ -10,25 +11,26 @@ const args = process.argv.slice(2);
 const isJson = args.includes('--json');
 
 /** Prints the result and then exits, even if connections are still open. */
-function end({ exit, json, text }: Ending): void {
+function exitWith({ exitCode, json, text }: Result): void {
   const stream = isJson || json.ok ? process.stdout : process.stderr;
-  stream.write(`${isJson ? JSON.stringify(json) : text}\n`, () => process.exit(exit));
+  stream.write(`${isJson ? JSON.stringify(json) : text}\n`, () => process.exit(exitCode));
 }
 
-const asked = readCommand(args);
-switch (asked.kind) {
+const parsed = parseCommandLine(args);
+switch (parsed.kind) {
   case 'help':
-    end({ exit: exits.done, json: { ok: true, help: asked.text }, text: asked.text });
+    exitWith({ exitCode: exitCodes.done, json: { ok: true, help: parsed.text }, text: parsed.text });
     break;
   case 'usage':
-    end(failed(exits.usage, 'usage', asked.text));
+    exitWith(failure(exitCodes.usage, 'usage', parsed.text));
     break;
-  case 'order': {
-    const { order } = asked;
-    const config = configOrExit((fault) => end(failed(exits.configuration, 'configuration', fault)));
+  case 'command': {
+    const { command } = parsed;
+    const config = readConfigOrExit((message) => exitWith(failure(exitCodes.configuration, 'configuration', message)));
     // Loaded only here, because these modules take a second to load, and help and usage errors do not need the stores.
-    const [{ obey }, { carryOut }] = await Promise.all([import('./obey.ts'), import('./carry-out.ts')]);
+    const [{ runWithPlatform }, { executeCommand }] = await Promise.all([import('./run.ts'), import('./execute.ts')]);
     const report = (line: string): void => void (isJson || process.stderr.write(`${line}\n`));
-    end(await obey(config, (platform) => carryOut(platform, order, report), { isLong: order.command === 'rotate-key' }));
+    const work = (platform: Platform): Promise<Result> => executeCommand(platform, command, report);
+    exitWith(await runWithPlatform(config, work, { isLong: command.command === 'rotate-key' }));
   }
 }

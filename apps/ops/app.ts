@@ -55,7 +55,7 @@ function pages(platform: OpsPlatform): Middleware {
 /** The operators' pages: `/`, `/healthz`, `/readyz`, `/metrics` and the queues. If a password is set, all pages but `/healthz` require it. */
 export function createApp(platform: OpsPlatform): Koa {
   const app = new Koa();
-  app.on('error', (error: Error) => platform.log.warn({ err: error }, 'operators’ page'));
+  app.on('error', (error: Error) => platform.log.warn({ err: error }, 'a request to the operators’ pages failed'));
   app.use(async (ctx, next) => {
     ctx.set({
       'X-Content-Type-Options': 'nosniff',

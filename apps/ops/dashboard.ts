@@ -20,8 +20,8 @@ const policy = [
 
 /** The description of a queue: what its jobs do, what is normal, and what to do when it grows. */
 function describe(name: QueueName): string {
-  const { about, normal, grows } = entries[name];
-  return `${about} Normal: ${normal} When it grows: ${grows}`;
+  const { description, normal, whenGrowing } = entries[name];
+  return `${description} Normal: ${normal} When it grows: ${whenGrowing}`;
 }
 
 /** The read-only dashboard of the queues, with a description of each. It loads nothing from other hosts. */

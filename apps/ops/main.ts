@@ -1,13 +1,13 @@
-import { configOrExit } from '../../config/index.ts';
+import { readConfigOrExit } from '../../config/index.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import { runRole } from '../../lib/base/process.ts';
 import { openOpsPlatform } from '../../lib/store/platform.ts';
 import { startMetricsFeed } from '../../lib/store/redis/metrics-feed.ts';
-import { watchRedis } from '../../lib/store/redis/redis-facts.ts';
+import { watchRedis } from '../../lib/store/redis/redis-info.ts';
 import { startOps } from './start.ts';
 
-const config = configOrExit();
+const config = readConfigOrExit();
 const log = createLog('ops', config.LOG_LEVEL);
 
 await runRole(log, async () => {

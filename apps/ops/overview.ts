@@ -1,28 +1,28 @@
 import { queues } from '../../lib/contract/jobs.ts';
 
-/** The tables of the page, in order: id, heading, description, and the text while a table is empty. The script finds them by id. */
+/** The tables of the page, in order: id, heading, description, and the text that is shown while the table is empty. The script finds them by id. */
 const groups = [
-  ['messages', 'Messages', 'Messages sent to the gateway, and how long they took to reach bots’ sockets.', 'No figures yet.'],
-  ['sockets', 'Sockets', 'Open gateway sockets by node.', 'No figures yet.'],
-  ['queues', 'Queues', 'Waiting jobs and the age of the oldest. See <a href="#about-queues">what each queue does</a>.', 'No figures yet.'],
-  ['outbox', 'Outbox', 'Stored events that have not been delivered yet. They are never lost, but may be late.', 'No figures yet.'],
+  ['messages', 'Messages', 'Messages sent to the gateway, and how long they took to reach bots’ sockets.', 'No data yet.'],
+  ['sockets', 'Sockets', 'Open gateway sockets by node.', 'No data yet.'],
+  ['queues', 'Queues', 'Waiting jobs and the age of the oldest. See <a href="#about-queues">what each queue does</a>.', 'No data yet.'],
+  ['outbox', 'Outbox', 'Stored events that have not been delivered yet. They are never lost, but may be late.', 'No data yet.'],
   [
     'slowest',
     'Slowest endpoints',
-    'The API’s slowest routes and applications’ slowest Interactions Endpoints of the last 5 minutes: 95th percentile (p95).',
+    'The slowest API routes and Interactions Endpoints of the last 5 minutes, by 95th percentile (p95).',
     'No requests in the last 5 minutes, or since this page was opened.',
   ],
-  ['errors', 'Errors', 'Shares of the last 5 minutes, or of the time since this page was opened.', 'No figures yet.'],
-  ['stores', 'Stores and workers', 'The database, Redis and the workers.', 'No figures yet.'],
+  ['errors', 'Errors', 'Shares of requests and jobs in the last 5 minutes, or since this page was opened.', 'No data yet.'],
+  ['stores', 'Stores and workers', 'The database, Redis and the workers.', 'No data yet.'],
 ] as const;
 
-const columns = ['What', 'Now', 'Last 5 minutes', 'State', 'Normal values, and what to do'];
+const columns = ['Measure', 'Now', 'Last 5 minutes', 'State', 'Normal values and what to do'];
 
 // The roles are explicit, because on small screens the cells are not laid out as a table, and browsers then drop the implicit roles.
-const table = ([id, heading, about, none]: (typeof groups)[number]): string => `
+const table = ([id, heading, description, none]: (typeof groups)[number]): string => `
 <section id="${id}" aria-labelledby="${id}-heading">
 <h2 id="${id}-heading">${heading} <span id="${id}-state"></span></h2>
-<p>${about}</p>
+<p>${description}</p>
 <p id="${id}-none" class="none">${none}</p>
 <table role="table" hidden>
 <caption>${heading}</caption>
@@ -32,14 +32,14 @@ const table = ([id, heading, about, none]: (typeof groups)[number]): string => `
 </section>`;
 
 const queueTexts = Object.entries(queues).map(
-  ([name, { about, normal, grows }]) => `
+  ([name, { description, normal, whenGrowing }]) => `
 <div id="queue-${name}">
 <dt>${name}</dt>
-<dd><p>${about}</p><p><b>Normal:</b> ${normal}</p><p><b>When it grows:</b> ${grows}</p></dd>
+<dd><p>${description}</p><p><b>Normal:</b> ${normal}</p><p><b>When it grows:</b> ${whenGrowing}</p></dd>
 </div>`,
 );
 
-/** The overview as HTML without figures: its script reads them from `/metrics`. It loads nothing from other hosts, and has no inline script or style. */
+/** The overview as HTML without values: its script reads them from `/metrics`. It loads nothing from other hosts, and has no inline script or style. */
 export const overview = `<!doctype html>
 <html lang="en">
 <head>
@@ -74,7 +74,7 @@ export const overview = `<!doctype html>
 ${groups.map(table).join('')}
 <section id="about-queues" aria-labelledby="about-queues-heading">
 <h2 id="about-queues-heading">What the queues do</h2>
-<p>A lost job loses no work: the work is stored in the database, and a periodic sweep finds it.</p>
+<p>If a job is lost, its work is not: the work is stored in the database, and a periodic sweep finds it.</p>
 <dl>${queueTexts.join('')}
 </dl>
 </section>

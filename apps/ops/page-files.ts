@@ -9,16 +9,16 @@ const folder = new URL(import.meta.url.endsWith('.ts') ? '../../dist/apps/ops/pa
 
 /** Serves the files of the overview below `/page/`. The answer is 404 if a file does not exist, and 503 if the page has not been built. */
 export const pageFiles: Middleware = async (ctx, next) => {
-  const [, name, ending] = /^\/page\/([a-z-]+)\.(js|css|svg)$/.exec(ctx.path) ?? [];
+  const [, name, extension] = /^\/page\/([a-z-]+)\.(js|css|svg)$/.exec(ctx.path) ?? [];
   if (name === undefined || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return next();
   try {
-    ctx.body = await readFile(fileURLToPath(new URL(`${name}.${ending}`, folder)));
-    ctx.set('Content-Type', types[ending as keyof typeof types]);
+    ctx.body = await readFile(fileURLToPath(new URL(`${name}.${extension}`, folder)));
+    ctx.set('Content-Type', types[extension as keyof typeof types]);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     const built = await readFile(fileURLToPath(new URL('main.js', folder))).catch(() => null);
     if (built) return next();
     ctx.status = 503;
-    ctx.body = 'The page has not been built: npm run build.\n';
+    ctx.body = 'The page has not been built. Run `npm run build`, then reload.\n';
   }
 };

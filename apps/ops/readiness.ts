@@ -1,10 +1,10 @@
 import type { OpsPlatform } from '../../lib/store/platform.ts';
-import { redisWarnings } from '../../lib/store/redis/redis-facts.ts';
+import { listRedisWarnings } from '../../lib/store/redis/redis-info.ts';
 
 /** How long one check may take, in milliseconds. */
 const checkMs = 2_000;
 /** How old the last heartbeat of a worker may be, in milliseconds. */
-const beatAgeMaxMs = 10_000;
+const maxHeartbeatAgeMs = 10_000;
 
 /** The result of one check. `todo` says what to do if it is not `ok`. */
 export interface Check {
@@ -21,36 +21,45 @@ export interface Readiness {
   warnings: string[];
 }
 
-const late = (ms: number): Promise<never> =>
+const timeout = (ms: number): Promise<never> =>
   new Promise((_, reject) => {
-    setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms).unref();
+    setTimeout(() => reject(new Error(`no response within ${ms} ms`)), ms).unref();
   });
 
 async function check(run: () => Promise<void>, todo: string): Promise<Check> {
   const began = performance.now();
-  const took = (): number => Math.round((performance.now() - began) * 10) / 10;
+  const elapsedMs = (): number => Math.round((performance.now() - began) * 10) / 10;
   try {
-    await Promise.race([run(), late(checkMs)]);
-    return { ok: true, ms: took() };
+    await Promise.race([run(), timeout(checkMs)]);
+    return { ok: true, ms: elapsedMs() };
   } catch (error) {
-    return { ok: false, ms: took(), reason: (error as Error).message, todo };
+    return { ok: false, ms: elapsedMs(), reason: (error as Error).message, todo };
   }
 }
 
-async function checkBeat(platform: OpsPlatform): Promise<void> {
-  const at = await platform.workerBeatAt();
+async function checkHeartbeat(platform: OpsPlatform): Promise<void> {
+  const at = await platform.readWorkerHeartbeat();
   if (at === null) throw new Error('no worker sent a heartbeat in the last minute');
   const age = platform.now() - at;
-  if (age > beatAgeMaxMs) throw new Error(`the last heartbeat of a worker is ${Math.round(age / 1000)} s old`);
+  if (age > maxHeartbeatAgeMs) throw new Error(`the last heartbeat of a worker is ${Math.round(age / 1000)} s old`);
 }
 
 /** Writes to the database, pings Redis and checks for the heartbeat of a worker. Never rejects; takes 2 s at most. */
 export async function checkReadiness(platform: OpsPlatform): Promise<Readiness> {
   const [database, redis, worker, warnings] = await Promise.all([
-    check(() => platform.db.probe(), 'Check that MongoDB runs, that MONGODB_URL names it, and that its disk is not full.'),
-    check(() => platform.pingRedis(), 'Check that Redis runs and that REDIS_URL names it. Posts still work; events come late.'),
-    check(() => checkBeat(platform), 'Start a worker (npm run worker), or check its log. Posts still work, but they are not delivered.'),
-    Promise.race([platform.redisFacts().then(redisWarnings), late(checkMs)]).catch((): string[] => []),
+    check(
+      () => platform.db.checkWritable(),
+      'Check that MongoDB is running, that MONGODB_URL is its address, and that its disk is not full.',
+    ),
+    check(
+      () => platform.pingRedis(),
+      'Check that Redis is running and that REDIS_URL is its address. Messages can still be sent, but their events are late.',
+    ),
+    check(
+      () => checkHeartbeat(platform),
+      'Start a worker (npm run worker), or check its log. Messages can still be sent, but they are not delivered.',
+    ),
+    Promise.race([platform.readRedisInfo().then(listRedisWarnings), timeout(checkMs)]).catch((): string[] => []),
   ]);
   return { ready: database.ok && redis.ok && worker.ok, checks: { database, redis, worker }, warnings };
 }

@@ -9,7 +9,7 @@ import { createApp } from './app.ts';
  */
 export function startOps(platform: OpsPlatform): Promise<Listening> {
   const { OPS_PORT, OPS_PASSWORD } = platform.config;
-  const answer = createApp(platform).callback();
-  const server = createServer({ ...httpTimeouts, requestTimeout: 30_000 }, (request, response) => void answer(request, response));
+  const handle = createApp(platform).callback();
+  const server = createServer({ ...httpTimeouts, requestTimeout: 30_000 }, (request, response) => void handle(request, response));
   return listen(server, OPS_PORT, OPS_PASSWORD ? undefined : '127.0.0.1');
 }

@@ -23,32 +23,32 @@ async function measureQueues(platform: OpsPlatform, measure: Measure): Promise<v
   );
   measure(
     'parlance_queue_jobs',
-    'Jobs on a queue.',
+    'Jobs in a queue, by state.',
     all.flatMap(({ queue, counts }) => states.map((state) => [counts[state] ?? 0, { queue, state }] as const)),
   );
   measure(
     'parlance_queue_oldest_waiting_seconds',
-    'Age of the oldest job that waits on a queue.',
+    'Age of the oldest waiting job of a queue.',
     all.map(({ queue, waitedMs }) => [waitedMs / 1000, { queue }] as const),
   );
 }
 
 async function measureRedis(platform: OpsPlatform, measure: Measure): Promise<void> {
-  const [facts, beatAt] = await Promise.all([platform.redisFacts(), platform.workerBeatAt()]);
-  measure('parlance_redis_memory_used_bytes', 'Memory that Redis uses.', [[facts.memoryUsedBytes]]);
-  measure('parlance_redis_memory_max_bytes', 'Memory that Redis may use; 0: no limit.', [[facts.memoryMaxBytes]]);
-  measure('parlance_redis_noeviction', 'Whether Redis keeps everything when it is full (1), as it must.', [
+  const [facts, beatAt] = await Promise.all([platform.readRedisInfo(), platform.readWorkerHeartbeat()]);
+  measure('parlance_redis_memory_used_bytes', 'Memory used by Redis.', [[facts.memoryUsedBytes]]);
+  measure('parlance_redis_memory_max_bytes', 'Memory limit of Redis; 0 means no limit.', [[facts.memoryMaxBytes]]);
+  measure('parlance_redis_noeviction', '1 if Redis evicts nothing when its memory is full, as required; otherwise 0.', [
     [facts.evictionPolicy === 'noeviction' ? 1 : 0],
   ]);
-  measure('parlance_redis_aof', 'Whether Redis keeps what it holds over a restart (1), as it must.', [[facts.appendOnly ? 1 : 0]]);
+  measure('parlance_redis_aof', '1 if Redis persists its data (AOF), as required; otherwise 0.', [[facts.appendOnly ? 1 : 0]]);
   if (beatAt === null) return;
   const ageMs = Math.max(0, platform.now() - beatAt);
-  measure('parlance_worker_beat_age_seconds', 'Time since a worker last said that it lives.', [[ageMs / 1000]]);
+  measure('parlance_worker_beat_age_seconds', 'Time since the last heartbeat of a worker.', [[ageMs / 1000]]);
 }
 
 async function measureOutbox(platform: OpsPlatform, measure: Measure): Promise<void> {
   const ageMs = await outboxAgeMs(platform);
-  measure('parlance_outbox_age_seconds', 'Age of the oldest event that is stored and not delivered yet.', [[ageMs / 1000]]);
+  measure('parlance_outbox_age_seconds', 'Age of the oldest stored event that has not been relayed yet.', [[ageMs / 1000]]);
 }
 
 const up = (...parts: PromiseSettledResult<void>[]): number => (parts.every((part) => part.status === 'fulfilled') ? 1 : 0);
@@ -65,7 +65,7 @@ export async function measureStores(platform: OpsPlatform, registry: Registry): 
     measureRedis(platform, measure),
     measureOutbox(platform, measure),
   ]);
-  measure('parlance_up', 'Whether a store answered when it was asked for these measurements.', [
+  measure('parlance_up', '1 if the store responded when these metrics were collected; otherwise 0.', [
     [up(queues, redis), { store: 'redis' }],
     [up(database), { store: 'database' }],
   ]);

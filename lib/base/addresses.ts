@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /** The IPv6 range that is assigned for use on the public internet. Every other IPv6 address is special or unassigned. */
-const givenOut = ipaddr.IPv6.parseCIDR('2000::/3');
+const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /**
  * Whether `address` is an ordinary public address: dotted IPv4 or IPv6, without brackets and zone (docs/security.md#address-checks). Returns false for
@@ -12,7 +12,7 @@ const givenOut = ipaddr.IPv6.parseCIDR('2000::/3');
 export function isPublicAddress(address: string): boolean {
   if (isIP(address) === 0 || address.includes('%')) return false;
   const parsed = ipaddr.parse(address);
-  return parsed.range() === 'unicast' && (parsed.kind() === 'ipv4' || parsed.match(givenOut));
+  return parsed.range() === 'unicast' && (parsed.kind() === 'ipv4' || parsed.match(globalUnicast));
 }
 
 /** Whether both texts are the same address, in any notation. Returns false if one of them is not an address. */

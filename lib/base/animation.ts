@@ -1,5 +1,5 @@
 /** Width and height in pixels. */
-export interface Sides {
+export interface Dimensions {
   width: number;
   height: number;
 }
@@ -15,13 +15,13 @@ export function isAnimatedPng(file: Buffer): boolean {
 }
 
 /** The size of a GIF's logical screen, on which its frames are drawn. Null if a side is 0. `file` has at least the first 10 bytes. */
-export function gifSides(file: Buffer): Sides | null {
+export function gifDimensions(file: Buffer): Dimensions | null {
   const sides = { width: file.readUInt16LE(6), height: file.readUInt16LE(8) };
   return sides.width > 0 && sides.height > 0 ? sides : null;
 }
 
 /** Yields the boxes of one level of an ISO media file. Stops at the first incomplete box. */
-function* boxesOf(level: Buffer): Generator<{ type: string; body: Buffer }> {
+function* readBoxes(level: Buffer): Generator<{ type: string; body: Buffer }> {
   for (let at = 0; at + 8 <= level.length; ) {
     const short = level.readUInt32BE(at);
     const wide = short === 1 && at + 16 <= level.length;
@@ -34,28 +34,28 @@ function* boxesOf(level: Buffer): Generator<{ type: string; body: Buffer }> {
 }
 
 /** The body of the first box at `path`, which lists box types from the outermost to the innermost. Null if there is none. */
-function boxAt(level: Buffer, path: readonly string[]): Buffer | null {
+function findBox(level: Buffer, path: readonly string[]): Buffer | null {
   const [type, ...rest] = path;
   if (type === undefined) return level;
-  for (const box of boxesOf(level)) if (box.type === type) return boxAt(type === 'meta' ? box.body.subarray(4) : box.body, rest);
+  for (const box of readBoxes(level)) if (box.type === type) return findBox(type === 'meta' ? box.body.subarray(4) : box.body, rest);
   return null;
 }
 
 /** Whether an AVIF declares itself as an image sequence (brand `avis`). `file` is the whole file or its beginning. */
 export function isAvifSequence(file: Buffer): boolean {
-  const brands = boxAt(file, ['ftyp'])?.toString('latin1') ?? '';
+  const brands = findBox(file, ['ftyp'])?.toString('latin1') ?? '';
   return (brands.match(/.{4}/gs) ?? []).some((brand, at) => brand === 'avis' && at !== 1); // the second field is the minor version
 }
 
 /** The size that an AVIF declares: that of its largest picture, or of its largest track if it has no picture. Null if it declares none. */
-export function avifSides(file: Buffer): Sides | null {
-  const pictures = [...boxesOf(boxAt(file, ['meta', 'iprp', 'ipco']) ?? Buffer.alloc(0))]
+export function avifDimensions(file: Buffer): Dimensions | null {
+  const pictures = [...readBoxes(findBox(file, ['meta', 'iprp', 'ipco']) ?? Buffer.alloc(0))]
     .filter(({ type, body }) => type === 'ispe' && body.length >= 12)
     .map(({ body }) => ({ width: body.readUInt32BE(4), height: body.readUInt32BE(8) }));
-  const tracks = [...boxesOf(boxAt(file, ['moov']) ?? Buffer.alloc(0))]
-    .flatMap(({ type, body }) => (type === 'trak' ? (boxAt(body, ['tkhd']) ?? []) : []))
+  const tracks = [...readBoxes(findBox(file, ['moov']) ?? Buffer.alloc(0))]
+    .flatMap(({ type, body }) => (type === 'trak' ? (findBox(body, ['tkhd']) ?? []) : []))
     .filter((body) => body.length >= 84)
     .map((body) => ({ width: body.readUInt32BE(body.length - 8) >>> 16, height: body.readUInt32BE(body.length - 4) >>> 16 }));
-  const found = (pictures.length ? pictures : tracks).filter(({ width, height }) => width > 0 && height > 0);
-  return found.sort((a, b) => b.width * b.height - a.width * a.height)[0] ?? null;
+  const declared = (pictures.length ? pictures : tracks).filter(({ width, height }) => width > 0 && height > 0);
+  return declared.sort((a, b) => b.width * b.height - a.width * a.height)[0] ?? null;
 }

@@ -8,23 +8,24 @@ const networkBits = 64;
  * The form of an address that rate limits count. IPv4 stays as it is, and IPv4-mapped IPv6 becomes IPv4. Other IPv6 addresses become their network of 64 bits,
  * such as `2001:db8:1:2::/64`. The loopback address and texts that are not an address are not changed.
  */
-function countedForm(address: string): string {
-  const [bare = ''] = address.split('%', 1); // without the zone of a link-local address
-  if (isIP(bare) === 0) return address;
-  const parsed = ipaddr.process(bare);
+function toRateLimitKey(address: string): string {
+  const [withoutZone = ''] = address.split('%', 1); // without the zone of a link-local address
+  if (isIP(withoutZone) === 0) return address;
+  const parsed = ipaddr.process(withoutZone);
   if (parsed.kind() === 'ipv4' || parsed.range() === 'loopback') return parsed.toString();
   const network = ipaddr.IPv6.networkAddressFromCIDR(`${parsed.toString()}/${networkBits}`);
   return `${network.toString()}/${networkBits}`;
 }
 
 /**
- * The client's address in the form that rate limits count (`countedForm`). It is the address that the outermost trusted proxy saw, or `remote` without trusted
- * proxies. `forwarded` is the X-Forwarded-For header, `remote` the address of the connection, and `trusted` the number of trusted proxies (TRUST_PROXY).
+ * The client's address in the form that rate limits count (`toRateLimitKey`). It is the address that the outermost trusted proxy saw, or `remote` without
+ * trusted proxies. `forwarded` is the X-Forwarded-For header, `remote` the address of the connection, and `trustedProxies` the number of trusted proxies
+ * (TRUST_PROXY).
  */
-export function clientAddress(forwarded: string | undefined, remote: string | undefined, trusted: number): string {
-  const seen = (forwarded ?? '')
+export function clientAddress(forwarded: string | undefined, remote: string | undefined, trustedProxies: number): string {
+  const hops = (forwarded ?? '')
     .split(',')
     .map((one) => one.trim())
     .filter(Boolean);
-  return countedForm((trusted > 0 && seen[Math.max(0, seen.length - trusted)]) || (remote ?? 'unknown'));
+  return toRateLimitKey((trustedProxies > 0 && hops[Math.max(0, hops.length - trustedProxies)]) || (remote ?? 'unknown'));
 }

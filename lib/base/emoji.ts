@@ -1,5 +1,5 @@
 import { limits } from './limits.ts';
-import { lengthOf } from './text.ts';
+import { countCodePoints } from './text.ts';
 
 /** An emoji of a reaction. */
 export interface Emoji {
@@ -10,10 +10,10 @@ export interface Emoji {
 }
 
 /** One emoji that Unicode recommends for interchange (RGI). The flag `v` also matches several code points: flags, keycaps, skin tones, ZWJ sequences. */
-const unicode = new RegExp('^\\p{RGI_Emoji}$', 'v');
-const custom = /^[A-Za-z0-9_]{1,32}:([0-9]{1,19})$/;
+const unicodeEmoji = new RegExp('^\\p{RGI_Emoji}$', 'v');
+const customEmoji = /^[A-Za-z0-9_]{1,32}:([0-9]{1,19})$/;
 /** A variation selector (text or emoji style) after a character that it can follow. */
-const selector = /(?<=\p{Emoji})[\uFE0E\uFE0F]/gu;
+const variationSelectors = /(?<=\p{Emoji})[\uFE0E\uFE0F]/gu;
 /** An emoji character that is shown as text unless a variation selector or a skin tone follows it. */
 const textByDefault = /(?!\p{Emoji_Presentation})\p{Emoji}(?!\p{Emoji_Modifier})/gu;
 
@@ -22,10 +22,10 @@ const textByDefault = /(?!\p{Emoji_Presentation})\p{Emoji}(?!\p{Emoji_Modifier})
  * `name:id`. Returns null for anything else: plain text, digits, several emoji, nothing.
  */
 export function readEmoji(text: string): Emoji | null {
-  if (lengthOf(text) > limits.emojiChars) return null;
-  const id = custom.exec(text)?.[1];
+  if (countCodePoints(text) > limits.emojiChars) return null;
+  const id = customEmoji.exec(text)?.[1];
   if (id !== undefined) return { identity: id, emoji: text };
-  const identity = text.replace(selector, '');
+  const identity = text.replace(variationSelectors, '');
   const emoji = identity.replace(textByDefault, '$&\uFE0F');
-  return unicode.test(emoji) ? { identity, emoji } : null;
+  return unicodeEmoji.test(emoji) ? { identity, emoji } : null;
 }

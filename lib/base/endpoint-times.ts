@@ -11,7 +11,7 @@ export interface EndpointTime {
 /** The recent requests of one process to endpoints. */
 export interface EndpointTimes {
   /** Records one request to the endpoint of an application: its duration, and whether it got a valid response. */
-  note(applicationId: string, ms: number, ok: boolean): void;
+  record(applicationId: string, ms: number, ok: boolean): void;
   /** The 10 slowest endpoints of the last 5 minutes by 95th percentile, slowest first. */
   slowest(): EndpointTime[];
 }
@@ -22,15 +22,15 @@ const windowMs = 5 * 60_000;
 const postsMax = 50;
 const applicationsMax = 500;
 /** How many applications are reported. The number is small because each one is a label value of a metric. */
-const toldMax = 10;
+const reportedMax = 10;
 
-interface Post {
+interface RequestRecord {
   at: number;
   ms: number;
   ok: boolean;
 }
 
-function summary(applicationId: string, posts: readonly Post[]): EndpointTime {
+function summarize(applicationId: string, posts: readonly RequestRecord[]): EndpointTime {
   const sorted = posts.map(({ ms }) => ms).sort((one, other) => one - other);
   return {
     applicationId,
@@ -46,28 +46,28 @@ function summary(applicationId: string, posts: readonly Post[]): EndpointTime {
  * monotonic clock in milliseconds.
  */
 export function createEndpointTimes(now: () => number = () => performance.now()): EndpointTimes {
-  const known = new Map<string, Post[]>();
+  const postsByApplication = new Map<string, RequestRecord[]>();
   return {
-    note(applicationId, ms, ok) {
-      const posts = known.get(applicationId) ?? [];
+    record(applicationId, ms, ok) {
+      const posts = postsByApplication.get(applicationId) ?? [];
       posts.push({ at: now(), ms, ok });
       if (posts.length > postsMax) posts.shift();
-      known.delete(applicationId); // moves it to the end of the map, whose first entry is dropped below
-      known.set(applicationId, posts);
-      const [oldest] = known.keys();
-      if (known.size > applicationsMax && oldest !== undefined) known.delete(oldest);
+      postsByApplication.delete(applicationId); // moves it to the end of the map, whose first entry is dropped below
+      postsByApplication.set(applicationId, posts);
+      const [oldest] = postsByApplication.keys();
+      if (postsByApplication.size > applicationsMax && oldest !== undefined) postsByApplication.delete(oldest);
     },
     slowest() {
       const since = now() - windowMs;
-      for (const [applicationId, posts] of known) {
+      for (const [applicationId, posts] of postsByApplication) {
         const recent = posts.filter(({ at }) => at >= since);
-        if (recent.length === 0) known.delete(applicationId);
-        else known.set(applicationId, recent);
+        if (recent.length === 0) postsByApplication.delete(applicationId);
+        else postsByApplication.set(applicationId, recent);
       }
-      return [...known]
-        .map(([applicationId, posts]) => summary(applicationId, posts))
+      return [...postsByApplication]
+        .map(([applicationId, posts]) => summarize(applicationId, posts))
         .sort((one, other) => other.p95Ms - one.p95Ms)
-        .slice(0, toldMax);
+        .slice(0, reportedMax);
     },
   };
 }

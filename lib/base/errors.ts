@@ -1,27 +1,27 @@
 /**
- * One kind of error response (docs/behavior/requests.md#error-codes): its HTTP status and its text for people. `from` is `spec` if the code was prescribed, and
- * `house` if it was chosen by this project.
+ * One kind of error response (docs/behavior/requests.md#error-codes): its HTTP status and its text for people. `from` is `spec` if the code is
+ * from the specification, and `house` if it was chosen by this project.
  */
-interface Entry {
+interface ErrorDefinition {
   status: number;
   text: string;
   from: 'spec' | 'house';
 }
 
-/** Every error code of the service (docs/behavior/requests.md#error-codes). `refuse` takes the values for the keys in braces. */
+/** Every error code of the service (docs/behavior/requests.md#error-codes). `refuse` takes the values for the placeholders in braces. */
 export const catalogue = {
   invalid_request: { status: 400, text: 'The request is not valid: {reason}.', from: 'house' },
   too_many_reactions: { status: 400, text: 'A message can have at most {limit}. Remove one first.', from: 'house' },
   too_many_pins: { status: 400, text: 'A channel can have at most {limit} pinned messages. Unpin one first.', from: 'house' },
   too_many_webhooks: { status: 400, text: 'A channel can have at most {limit} webhooks. Delete one first.', from: 'house' },
-  too_many_followers: { status: 400, text: 'A channel can have at most {limit} followers.', from: 'house' },
+  too_many_followers: { status: 400, text: 'At most {limit} channels can follow an announcement channel.', from: 'house' },
   already_crossposted: { status: 400, text: 'This message has already been published.', from: 'house' },
   thread_exists: {
     status: 400,
     text: 'This message already has a thread. Open the channel’s thread list to find it; archived threads are listed there too.',
     from: 'house',
   },
-  too_many_servers: { status: 400, text: 'An account can be in at most {limit} servers.', from: 'spec' },
+  too_many_servers: { status: 400, text: 'An account can be in at most {limit} servers. Leave one first.', from: 'spec' },
   too_many_channels: { status: 400, text: 'A server can have at most {limit} channels. Delete one first.', from: 'house' },
   too_many_overwrites: { status: 400, text: 'A channel can have at most {limit} permission overwrites. Remove one first.', from: 'house' },
   too_many_roles: { status: 400, text: 'A server can have at most {limit} roles. Delete one first.', from: 'house' },
@@ -34,7 +34,7 @@ export const catalogue = {
   },
   storage_full: {
     status: 400,
-    text: 'Storage is full: {owner} keeps at most {limit} MiB of files. Delete messages with files first.',
+    text: 'Storage is full: {owner} can store at most {limit} MiB of files. Delete messages with files first.',
     from: 'house',
   },
   endpoint_unverified: { status: 400, text: 'The URL was not saved because the test request failed: {reason}.', from: 'house' },
@@ -64,7 +64,7 @@ export const catalogue = {
   username_taken: { status: 409, text: 'This username is taken.', from: 'house' },
   secret_unreadable: {
     status: 409,
-    text: 'The application’s signing secret cannot be decrypted because the server’s key was replaced. Reset the signing secret first.',
+    text: 'The application’s signing secret cannot be decrypted because the platform’s encryption key was replaced. Reset the signing secret first.',
     from: 'house',
   },
   idempotency_conflict: { status: 409, text: 'This Idempotency-Key {reason}.', from: 'house' },
@@ -78,15 +78,15 @@ export const catalogue = {
   slowmode: { status: 429, text: 'Slow mode is on in this channel. You can post again in {seconds} s.', from: 'house' },
   unavailable: {
     status: 503,
-    text: 'The service is temporarily unavailable. Try again; repeat a write with the same Idempotency-Key, because it may have been stored.',
+    text: 'The service is temporarily unavailable. Try again in a moment.',
     from: 'house',
   },
-} as const satisfies Record<string, Entry>;
+} as const satisfies Record<string, ErrorDefinition>;
 
 /** A code of the catalogue. */
 export type ErrorCode = keyof typeof catalogue;
-type Holes<T extends string> = T extends `${string}{${infer K}}${infer R}` ? K | Holes<R> : never;
-type Fill<C extends ErrorCode> = Holes<(typeof catalogue)[C]['text']>;
+type PlaceholderNames<T extends string> = T extends `${string}{${infer K}}${infer R}` ? K | PlaceholderNames<R> : never;
+type Placeholders<C extends ErrorCode> = PlaceholderNames<(typeof catalogue)[C]['text']>;
 
 /** One error in a body or in the options of a command. `path` is a JSON pointer (`/embeds/0/title`), or the name of an option. */
 export interface FieldError {
@@ -123,36 +123,39 @@ export class Refusal extends Error {
   }
 }
 
-type Rest<C extends ErrorCode> = [Fill<C>] extends [never]
-  ? [fill?: undefined, extra?: RefusalExtra]
-  : [fill: Record<Fill<C>, string | number>, extra?: RefusalExtra];
+type RefuseArguments<C extends ErrorCode> = [Placeholders<C>] extends [never]
+  ? [placeholders?: undefined, extra?: RefusalExtra]
+  : [placeholders: Record<Placeholders<C>, string | number>, extra?: RefusalExtra];
 
-/** Creates the refusal `code` without throwing it. `fill` has the values for the keys in braces of the text. `extra` is added to the error body. */
-export function newRefusal<C extends ErrorCode>(code: C, ...rest: Rest<C>): Refusal {
-  const [fill, extra] = rest;
-  const values = (fill ?? {}) as Record<string, string | number>;
+/** Creates the refusal `code` without throwing it. `placeholders` has the values for the keys in braces of the text. `extra` is added to the error body. */
+export function newRefusal<C extends ErrorCode>(code: C, ...rest: RefuseArguments<C>): Refusal {
+  const [placeholders, extra] = rest;
+  const values = (placeholders ?? {}) as Record<string, string | number>;
   const text = catalogue[code].text.replace(/\{(\w+)\}/g, (_, key: string) => String(values[key]));
   return new Refusal(code, text, extra ?? {});
 }
 
 /** Throws the refusal `code`: `refuse('too_many_roles', { limit: 250 })`. */
-export function refuse<C extends ErrorCode>(code: C, ...rest: Rest<C>): never {
+export function refuse<C extends ErrorCode>(code: C, ...rest: RefuseArguments<C>): never {
   throw newRefusal(code, ...rest);
 }
 
-/** The name of a field in a sentence, such as `embeds.0.title`. The path `/` becomes `the` and `where`, such as `the body`. */
-const nameOf = (path: string, where: string): string => (path === '/' ? `the ${where}` : path.replace(/^\//, '').replaceAll('/', '.'));
+/** The name of a field in a sentence, such as `embeds.0.title`. The path `/` becomes `the` and `part`, such as `the body`. */
+const fieldName = (path: string, part: string): string => (path === '/' ? `the ${part}` : path.replace(/^\//, '').replaceAll('/', '.'));
 
 /** The reason of an `invalid_request`: the names of the fields. If there is only one field, also its error. */
-export function reasonOf(errors: readonly FieldError[], where: string): string {
+export function describeErrors(errors: readonly FieldError[], part: string): string {
   const [first, ...others] = errors;
-  if (!first) return `check the ${where}`;
-  if (others.length === 0) return `check ${nameOf(first.path, where)} (${first.message.replace(/\.$/, '')})`;
-  return `check ${errors.map(({ path }) => nameOf(path, where)).join(', ')}`;
+  if (!first) return `check the ${part}`;
+  if (others.length === 0) return `check ${fieldName(first.path, part)} (${first.message.replace(/\.$/, '')})`;
+  return `check ${errors.map(({ path }) => fieldName(path, part)).join(', ')}`;
 }
 
-/** Throws `invalid_request` for one field: `refuseField('/replyTo', 'is not a message of this channel')`. `message` can also be a whole sentence. */
+/**
+ * Throws `invalid_request` for one field: `refuseField('/parentId', 'Choose a category of this server.')`. `message` can also be the end of a sentence that
+ * begins with the path: `is empty`.
+ */
 export function refuseField(path: string, message: string): never {
   const errors = [{ path, message }];
-  return refuse('invalid_request', { reason: message.endsWith('.') ? reasonOf(errors, 'body') : `${path} ${message}` }, { errors });
+  return refuse('invalid_request', { reason: message.endsWith('.') ? describeErrors(errors, 'body') : `${path} ${message}` }, { errors });
 }

@@ -1,17 +1,17 @@
-/** Why a queue accepts no more work: too much work waits for this key, or in all. */
+/** Why a queue accepts no more work: too much work waits for this key (`key`), or in total (`all`). */
 export type QueueFull = 'key' | 'all';
 
 /** How many pieces of work a fair queue runs at once and keeps waiting. */
-export interface FairQueueBounds {
-  atOnce: number;
-  waitingPerKey: number;
-  waitingInAll: number;
+export interface FairQueueOptions {
+  maxRunning: number;
+  maxWaitingPerKey: number;
+  maxWaiting: number;
   /**
    * Whether slots are kept free for keys without running work. If true, work starts only while its first key has fewer pieces running than there are free
-   * slots, and its second key fewer than half as many. A single first key then gets half of `atOnce`, and a single second key a third. Several keys get equal
-   * shares. Default: false, so one key may use all slots.
+   * slots, and its second key fewer than half as many. A single first key then gets half of `maxRunning`, and a single second key a third. Several keys get
+   * equal shares. Default: false, so one key may use all slots.
    */
-  keepsRoom?: boolean;
+  reservesSlots?: boolean;
 }
 
 /**
@@ -26,65 +26,66 @@ interface Waiter {
 }
 
 /**
- * Creates a queue that runs at most `atOnce` pieces of work at once. Waiting work is served round robin by first key, so a key with much work delays the others
- * by only one piece at a time. Within a first key, work is preferred whose second key has the fewest pieces running; otherwise the oldest is served first.
+ * Creates a queue that runs at most `maxRunning` pieces of work at once. Waiting work is served round robin by first key, so a key with much work delays the
+ * others by only one piece at a time. Within a first key, work is preferred whose second key has the fewest pieces running; otherwise the oldest is served
+ * first.
  */
 export function createFairQueue(
-  { atOnce, waitingPerKey, waitingInAll, keepsRoom = false }: FairQueueBounds,
-  onFull: (why: QueueFull) => never,
+  { maxRunning, maxWaitingPerKey, maxWaiting, reservesSlots = false }: FairQueueOptions,
+  onFull: (reason: QueueFull) => never,
 ): FairQueue {
   /** The waiting work of each first key. Keys are served in the order of the map. */
   const waiting = new Map<string, Waiter[]>();
-  const runningOf = new Map<string, number>();
+  const runningByKey = new Map<string, number>();
   let running = 0;
-  let waitingNow = 0;
+  let waitingCount = 0;
 
-  const fits = (keys: readonly string[]): boolean =>
-    running < atOnce && (!keepsRoom || keys.every((key, at) => (runningOf.get(key) ?? 0) * (at + 1) < atOnce - running));
-  const runningOfSecond = ({ keys: [, second = ''] }: Waiter): number => runningOf.get(second) ?? 0;
+  const hasSlot = (keys: readonly string[]): boolean =>
+    running < maxRunning && (!reservesSlots || keys.every((key, at) => (runningByKey.get(key) ?? 0) * (at + 1) < maxRunning - running));
+  const runningOfSecondKey = ({ keys: [, second = ''] }: Waiter): number => runningByKey.get(second) ?? 0;
 
-  const count = (keys: readonly string[], by: 1 | -1): void => {
-    running += by;
+  const addRunning = (keys: readonly string[], delta: 1 | -1): void => {
+    running += delta;
     for (const key of keys) {
-      const now = (runningOf.get(key) ?? 0) + by;
-      if (now === 0) runningOf.delete(key);
-      else runningOf.set(key, now);
+      const now = (runningByKey.get(key) ?? 0) + delta;
+      if (now === 0) runningByKey.delete(key);
+      else runningByKey.set(key, now);
     }
   };
 
   /** Starts the next piece of work that may run. Returns false if there is none. */
   const startNext = (): boolean => {
-    for (const [key, lane] of waiting) {
-      const [next] = lane.filter(({ keys }) => fits(keys)).sort((a, b) => runningOfSecond(a) - runningOfSecond(b));
+    for (const [key, waiters] of waiting) {
+      const [next] = waiters.filter(({ keys }) => hasSlot(keys)).sort((a, b) => runningOfSecondKey(a) - runningOfSecondKey(b));
       if (!next) continue;
-      lane.splice(lane.indexOf(next), 1);
+      waiters.splice(waiters.indexOf(next), 1);
       waiting.delete(key);
-      if (lane.length > 0) waiting.set(key, lane);
-      waitingNow--;
-      count(next.keys, 1);
+      if (waiters.length > 0) waiting.set(key, waiters);
+      waitingCount--;
+      addRunning(next.keys, 1);
       next.start();
       return true;
     }
     return false;
   };
 
-  return async (given, work) => {
-    const keys = typeof given === 'string' ? [given] : given;
+  return async (keyOrKeys, work) => {
+    const keys = typeof keyOrKeys === 'string' ? [keyOrKeys] : keyOrKeys;
     const key = keys[0] ?? '';
-    if (fits(keys)) count(keys, 1);
+    if (hasSlot(keys)) addRunning(keys, 1);
     else {
-      const lane = waiting.get(key) ?? [];
-      if (lane.length >= waitingPerKey) onFull('key');
-      if (waitingNow >= waitingInAll) onFull('all');
-      waiting.set(key, lane);
-      waitingNow++;
-      await new Promise<void>((start) => lane.push({ keys, start }));
+      const waiters = waiting.get(key) ?? [];
+      if (waiters.length >= maxWaitingPerKey) onFull('key');
+      if (waitingCount >= maxWaiting) onFull('all');
+      waiting.set(key, waiters);
+      waitingCount++;
+      await new Promise<void>((start) => waiters.push({ keys, start }));
     }
     try {
       return await work();
     } finally {
-      count(keys, -1);
-      while (running < atOnce && startNext());
+      addRunning(keys, -1);
+      while (running < maxRunning && startNext());
     }
   };
 }

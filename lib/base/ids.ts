@@ -8,7 +8,7 @@ export const idPattern = /^[0-9]{19}$/;
 export const isId = (text: unknown): text is string => typeof text === 'string' && idPattern.test(text);
 
 /** The Snowflake id of a time: milliseconds since `idEpochMs` << 22 | node (0-1023) << 12 | sequence (0-4095), as 19 digits. */
-export const idOf = (unixMs: number, node: number, sequence: number): string =>
+export const composeId = (unixMs: number, node: number, sequence: number): string =>
   ((BigInt(unixMs - idEpochMs) << 22n) | BigInt((node << 12) | sequence)).toString().padStart(19, '0');
 
 /** The time in an id, in Unix milliseconds. */
@@ -18,12 +18,12 @@ export const idTimeMs = (id: string): number => Number(BigInt(id) >> 22n) + idEp
 export interface IdSource {
   /** A new id from the process' own clock. Refuses `unavailable` while the process has no node number. */
   next(): string;
-  /** The latest millisecond that was used or noted. It is passed to the id clock in Redis, so that the clock stays ahead of it. */
+  /** The latest millisecond that is in use. It is passed to the id clock in Redis, so that the clock stays ahead of it. */
   lastMs(): number;
   /** The highest sequence of that millisecond that came from the id clock in Redis; -1 if there is none. */
   lastSequence(): number;
   /** Records that a millisecond is in use. Pass `sequence` only if it came from the id clock in Redis. */
-  note(unixMs: number, sequence?: number): void;
+  markUsed(unixMs: number, sequence?: number): void;
 }
 
 /**
@@ -45,11 +45,11 @@ export function createIds(node: () => number, now: () => number): IdSource {
       const ms = now();
       if (ms > lastMs) moveTo(ms);
       else if (++sequence > 4095) moveTo(lastMs + 1);
-      return idOf(lastMs, leased, sequence);
+      return composeId(lastMs, leased, sequence);
     },
     lastMs: () => lastMs,
     lastSequence: () => clockSequence,
-    note(unixMs, noted = -1) {
+    markUsed(unixMs, noted = -1) {
       if (unixMs > lastMs) moveTo(unixMs);
       if (unixMs === lastMs) clockSequence = Math.max(clockSequence, noted);
     },

@@ -7,16 +7,17 @@ export const isSpace = (char: string | undefined): boolean => char === undefined
 /** Characters that begin no construct. */
 export const plain = /[^\\`*_~|<@hH]+/y;
 /** A user mention, a role mention, an emoji or a link in angle brackets. Groups: user id, role id, `a` if animated, emoji name, emoji id, URL. */
-export const angled = /<(?:@([0-9]{1,19})|@&([0-9]{1,19})|(a?):([A-Za-z0-9_]{1,32}):([0-9]{1,19})|([hH][tT]{2}[pP][sS]?:\/\/[^\s<>]+))>/y;
+export const bracketed =
+  /<(?:@([0-9]{1,19})|@&([0-9]{1,19})|(a?):([A-Za-z0-9_]{1,32}):([0-9]{1,19})|([hH][tT]{2}[pP][sS]?:\/\/[^\s<>]+))>/y;
 /** `@everyone` or `@here`, unless a longer word begins with it. */
 export const everyone = /@(everyone|here)(?![A-Za-z0-9])/y;
 /** The beginning of a bare link. */
-export const scheme = /https?:\/\/(?=[^\s<>`|*~_.,:;!?'"()\]])/iy;
+export const linkStart = /https?:\/\/(?=[^\s<>`|*~_.,:;!?'"()\]])/iy;
 /** The first line of a code block if it names a language and the block is not blank after it. */
 export const langLine = /^([A-Za-z0-9_+#.-]{1,20})\r?\n(?=[^]*\S)/;
 
 /** The match of a sticky pattern exactly at `at`, or null. */
-export const match = (pattern: RegExp, content: string, at: number): RegExpExecArray | null => {
+export const matchAt = (pattern: RegExp, content: string, at: number): RegExpExecArray | null => {
   pattern.lastIndex = at;
   return pattern.exec(content);
 };

@@ -1,7 +1,7 @@
-import { angled, everyone, findTicks, isSpace, isWord, langLine, match, plain, runLength, scheme, urlEnd } from './markup-scan.ts';
+import { bracketed, everyone, findTicks, isSpace, isWord, langLine, linkStart, matchAt, plain, runLength, urlEnd } from './markup-scan.ts';
 
 /** The position of a token in the content: UTF-16 offsets, `end` exclusive, markers and backslashes included. */
-interface Span {
+interface TokenSpan {
   start: number;
   end: number;
 }
@@ -13,7 +13,7 @@ export type WrapKind = 'bold' | 'italic' | 'underline' | 'strike' | 'spoiler';
  * One piece of formatted text (docs/behavior/messages.md#text-formatting). `text` is the displayed text, without backslashes. The spans are contiguous:
  * top-level tokens cover the whole content, and children cover the text between the markers of their parent.
  */
-export type Token = Span &
+export type Token = TokenSpan &
   (
     | { type: 'text'; text: string }
     | { type: WrapKind; children: Token[] }
@@ -41,8 +41,8 @@ interface Frame {
   children: Token[];
 }
 
-const doubles = { '*': 'bold', _: 'underline', '~': 'strike', '|': 'spoiler' } as const satisfies Record<string, WrapKind>;
-const isDouble = (char: string): char is keyof typeof doubles => char in doubles;
+const doubleMarkers = { '*': 'bold', _: 'underline', '~': 'strike', '|': 'spoiler' } as const satisfies Record<string, WrapKind>;
+const isDoubleMarker = (char: string): char is keyof typeof doubleMarkers => char in doubleMarkers;
 function addText(tokens: Token[], token: Token & { type: 'text' }): void {
   const last = tokens.at(-1);
   if (last?.type !== 'text') tokens.push(token);
@@ -58,7 +58,7 @@ class Reader {
   private readonly top: Token[] = [];
   private readonly open: Frame[] = [];
   /** Lengths of backtick runs that have no closing run in the rest of the content. Each is searched for without success only once. */
-  private readonly alone = new Set<number>();
+  private readonly unclosedTicks = new Set<number>();
   private at = 0;
 
   constructor(content: string) {
@@ -70,10 +70,10 @@ class Reader {
       const char = this.content.charAt(this.at);
       if (char === '\\') this.escape();
       else if (char === '`') this.code();
-      else if (isDouble(char)) this.markers(char);
-      else if (!this.atom(char)) this.text(match(plain, this.content, this.at)?.[0].length ?? 1);
+      else if (isDoubleMarker(char)) this.markers(char);
+      else if (!this.readAtom(char)) this.text(matchAt(plain, this.content, this.at)?.[0].length ?? 1);
     }
-    while (this.open.length) this.spill();
+    while (this.open.length) this.closeAsText();
     return this.top;
   }
 
@@ -96,16 +96,16 @@ class Reader {
     if (next === undefined) return this.text(1);
     const char = String.fromCodePoint(next);
     // Before a letter, a digit or white space, a backslash is shown (`C:\temp`), except before a link, which it turns into text.
-    const kept = /^[A-Za-z0-9\s]$/.test(char) && !match(scheme, this.content, this.at + 1);
-    this.text(1 + char.length, kept ? `\\${char}` : char);
+    const showsBackslash = /^[A-Za-z0-9\s]$/.test(char) && !matchAt(linkStart, this.content, this.at + 1);
+    this.text(1 + char.length, showsBackslash ? `\\${char}` : char);
   }
 
   private code(): void {
     const start = this.at;
     const ticks = runLength(this.content, start);
     const marker = Math.min(ticks, 3);
-    const close = this.alone.has(marker) ? -1 : findTicks(this.content, start + marker, marker);
-    if (close < 0) this.alone.add(marker);
+    const close = this.unclosedTicks.has(marker) ? -1 : findTicks(this.content, start + marker, marker);
+    if (close < 0) this.unclosedTicks.add(marker);
     const inside = this.content.slice(start + marker, Math.max(close, 0));
     if (close < 0 || inside.trim() === '') return this.text(ticks);
     const end = close + marker;
@@ -116,9 +116,9 @@ class Reader {
   }
 
   /** Parses a run of one marker character. Stars are read as `**` and `*`. Longer runs (`____`, `*****`) are lines or blanks to fill in, not formatting. */
-  private markers(char: keyof typeof doubles): void {
+  private markers(char: keyof typeof doubleMarkers): void {
     const length = runLength(this.content, this.at);
-    const double = doubles[char];
+    const double = doubleMarkers[char];
     if (length > 3 && !(length === 4 && this.isOpen(double))) return this.text(length);
     if (length === 4) {
       this.toggle(double, char + char);
@@ -159,7 +159,7 @@ class Reader {
       return;
     }
     if (kind === 'bold') this.swapStars();
-    while (this.open.at(-1)?.kind !== kind) this.spill();
+    while (this.open.at(-1)?.kind !== kind) this.closeAsText();
     const frame = this.open.at(-1);
     if (!frame?.children.length) return this.text(marker.length);
     this.open.pop();
@@ -175,7 +175,7 @@ class Reader {
   }
 
   /** Turns the innermost open marker, which was not closed, into text, and moves its children to its parent. */
-  private spill(): void {
+  private closeAsText(): void {
     const frame = this.open.pop();
     if (!frame) return;
     const target = this.children;
@@ -187,10 +187,10 @@ class Reader {
   }
 
   /** Parses a mention, an emoji or a link at the current position. Returns false if there is none. */
-  private atom(char: string): boolean {
+  private readAtom(char: string): boolean {
     const start = this.at;
     if (char === '<') {
-      const found = match(angled, this.content, start);
+      const found = matchAt(bracketed, this.content, start);
       if (!found) return false;
       const end = start + found[0].length;
       const [, user, role, animated, name, emoji, url] = found;
@@ -202,12 +202,12 @@ class Reader {
     }
     if ((char !== '@' && char !== 'h' && char !== 'H') || isWord(this.content[start - 1])) return false;
     if (char === '@') {
-      const kind = match(everyone, this.content, start)?.[1];
+      const kind = matchAt(everyone, this.content, start)?.[1];
       if (kind !== 'everyone' && kind !== 'here') return false;
       this.push({ type: 'everyone', kind, start, end: start + 1 + kind.length });
       return true;
     }
-    const found = match(scheme, this.content, start)?.[0];
+    const found = matchAt(linkStart, this.content, start)?.[0];
     if (!found) return false;
     const markers = this.open.map((frame) => frame.marker);
     const end = urlEnd(this.content, start + found.length, markers);
@@ -222,18 +222,18 @@ export function parseMarkup(content: string): Token[] {
 }
 
 /** Yields the tokens without children at any depth, in order. */
-export function* leaves(tokens: readonly Token[]): Generator<Token> {
+export function* leafTokens(tokens: readonly Token[]): Generator<Token> {
   for (const token of tokens) {
-    if ('children' in token) yield* leaves(token.children);
+    if ('children' in token) yield* leafTokens(token.children);
     else yield token;
   }
 }
 
 /** The mentions in content. Mentions in code and after a backslash do not count (docs/behavior/messages.md#mentions). */
-export function mentionsOf(content: string): Mentions {
+export function findMentions(content: string): Mentions {
   const found = { users: new Set<string>(), roles: new Set<string>(), everyone: false, here: false };
   if (content.includes('@'))
-    for (const token of leaves(parseMarkup(content))) {
+    for (const token of leafTokens(parseMarkup(content))) {
       if (token.type === 'userMention') found.users.add(token.id);
       else if (token.type === 'roleMention') found.roles.add(token.id);
       else if (token.type === 'everyone') found[token.kind] = true;
@@ -242,9 +242,9 @@ export function mentionsOf(content: string): Mentions {
 }
 
 /** The links in content that may get a preview: http and https, outside `<…>` and code, each once, in order. */
-export function linksOf(content: string): string[] {
+export function findLinks(content: string): string[] {
   const found = new Set<string>();
   if (!/https?:/i.test(content)) return [];
-  for (const token of leaves(parseMarkup(content))) if (token.type === 'link' && token.preview) found.add(token.url);
+  for (const token of leafTokens(parseMarkup(content))) if (token.type === 'link' && token.preview) found.add(token.url);
   return [...found];
 }

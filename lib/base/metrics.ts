@@ -25,13 +25,13 @@ export interface Metrics {
 }
 
 /** Creates the gauges of the slowest endpoints, by `application`. Each collection replaces their values, because other endpoints may be the slowest. */
-function gaugeEndpoints(registers: Registry[]): EndpointTimes {
+function createEndpointGauges(registers: Registry[]): EndpointTimes {
   const endpoints = createEndpointTimes();
   const gauge = (name: string, help: string, collect?: () => void): Gauge<'application'> =>
     new Gauge({ name: `parlance_endpoint_${name}`, help, labelNames: ['application'], registers, ...(collect ? { collect } : {}) });
-  const of = 'Of the slowest Interactions Endpoints of the last 5 minutes, at most 10 a process:';
+  const helpPrefix = 'Of the slowest Interactions Endpoints of the last 5 minutes, at most 10 per process:';
   // This gauge is collected first, and sets the values of all four.
-  const posts = gauge('posts', `${of} requests, at most the last 50.`, () => {
+  const posts = gauge('posts', `${helpPrefix} requests, at most the last 50.`, () => {
     for (const one of [posts, failed, mean, p95]) one.reset();
     for (const { applicationId: application, ...time } of endpoints.slowest()) {
       posts.set({ application }, time.posts);
@@ -40,9 +40,9 @@ function gaugeEndpoints(registers: Registry[]): EndpointTimes {
       p95.set({ application }, time.p95Ms / 1000);
     }
   });
-  const failed = gauge('failed_posts', `${of} requests without a good reply.`);
-  const mean = gauge('mean_seconds', `${of} mean time to reply.`);
-  const p95 = gauge('p95_seconds', `${of} time that 95 of 100 replies kept to.`);
+  const failed = gauge('failed_posts', `${helpPrefix} requests without a valid response.`);
+  const mean = gauge('mean_seconds', `${helpPrefix} mean response time.`);
+  const p95 = gauge('p95_seconds', `${helpPrefix} 95th percentile of the response time.`);
   return endpoints;
 }
 
@@ -55,25 +55,25 @@ export function createMetrics(role: string): Metrics {
     registry,
     http: new Histogram({
       name: 'parlance_http_seconds',
-      help: 'Time to answer a request.',
+      help: 'Duration of an HTTP request.',
       labelNames: ['method', 'route', 'status'],
       buckets: secondsBuckets,
       registers,
     }),
     jobs: new Histogram({
       name: 'parlance_job_seconds',
-      help: 'Time a job took.',
+      help: 'Duration of a job.',
       labelNames: ['job', 'outcome'],
       buckets: secondsBuckets,
       registers,
     }),
     sockets: new Gauge({ name: 'parlance_sockets', help: 'Open gateway sockets.', labelNames: ['kind'], registers }),
-    events: new Counter({ name: 'parlance_events_total', help: 'Events handed to the gateway.', labelNames: ['event'], registers }),
-    endpoints: gaugeEndpoints(registers),
+    events: new Counter({ name: 'parlance_events_total', help: 'Events published to the gateway.', labelNames: ['event'], registers }),
+    endpoints: createEndpointGauges(registers),
     deliveries: new Counter({ name: 'parlance_deliveries_total', help: 'Events sent to sockets.', labelNames: ['event'], registers }),
     deliveryLatency: new Histogram({
       name: 'parlance_delivery_seconds',
-      help: 'Time from a message to its event on a socket.',
+      help: 'Time from posting a message to sending its event to sockets.',
       buckets: secondsBuckets,
       registers,
     }),

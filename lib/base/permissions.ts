@@ -47,9 +47,9 @@ export interface MemberRules {
 /** The permission bits of each role by id, cached for each list of roles. The cache needs no invalidation, because a list is replaced and never changed. */
 const bitsByRole = new WeakMap<ServerRules['roles'], ReadonlyMap<string, number>>();
 
-function roleBitsOf({ roles }: ServerRules): ReadonlyMap<string, number> {
-  const known = bitsByRole.get(roles);
-  if (known) return known;
+function getRoleBits({ roles }: ServerRules): ReadonlyMap<string, number> {
+  const cached = bitsByRole.get(roles);
+  if (cached) return cached;
   const bits = new Map(roles.map((role) => [role.id, role.permissions]));
   bitsByRole.set(roles, bits);
   return bits;
@@ -59,19 +59,19 @@ function roleBitsOf({ roles }: ServerRules): ReadonlyMap<string, number> {
  * The permissions of `member` in `server`, or in a channel with `overwrites` (docs/behavior/servers.md#calculation). The API, the workers and the gateway
  * use this pure function. In a channel the result is 0 without View Channel. For a thread, pass the overwrites of its parent.
  */
-export function permissionsOf(server: ServerRules, member: MemberRules, overwrites?: readonly Overwrite[]): number {
+export function computePermissions(server: ServerRules, member: MemberRules, overwrites?: readonly Overwrite[]): number {
   if (server.ownerId === member.userId) return allPermissions;
   let bits = server.roles[0]?.permissions ?? 0;
-  const roleBits = roleBitsOf(server);
+  const roleBits = getRoleBits(server);
   for (const id of member.roles) bits |= roleBits.get(id) ?? 0;
   if (bits & permissionBits.Administrator) return allPermissions;
   if (!overwrites) return bits;
   let roleAllow = 0;
   let roleDeny = 0;
-  let own: Overwrite | undefined;
+  let memberOverwrite: Overwrite | undefined;
   for (const overwrite of overwrites) {
     if (overwrite.id === server._id) bits = (bits & ~overwrite.deny) | overwrite.allow;
-    else if (overwrite.id === member.userId) own = overwrite;
+    else if (overwrite.id === member.userId) memberOverwrite = overwrite;
     // If a process died while it deleted a role, members and channels may still have the id of that role. It is ignored.
     else if (member.roles.includes(overwrite.id) && roleBits.has(overwrite.id)) {
       roleAllow |= overwrite.allow;
@@ -79,19 +79,19 @@ export function permissionsOf(server: ServerRules, member: MemberRules, overwrit
     }
   }
   bits = (bits & ~roleDeny) | roleAllow;
-  if (own) bits = (bits & ~own.deny) | own.allow;
+  if (memberOverwrite) bits = (bits & ~memberOverwrite.deny) | memberOverwrite.allow;
   return bits & permissionBits['View Channel'] ? bits : 0;
 }
 
 /** Whether `bits` contain `permission`. */
-export const holds = (bits: number, permission: Permission): boolean => (bits & permissionBits[permission]) !== 0;
+export const hasPermission = (bits: number, permission: Permission): boolean => (bits & permissionBits[permission]) !== 0;
 
 /** The names of the bits that are set, in the order of docs/behavior/servers.md#permissions. */
-export const permissionNames = (bits: number): Permission[] =>
-  (Object.keys(permissionBits) as Permission[]).filter((name) => holds(bits, name));
+export const toPermissionNames = (bits: number): Permission[] =>
+  (Object.keys(permissionBits) as Permission[]).filter((name) => hasPermission(bits, name));
 
 /** The position of the member's highest role: 0 for `@everyone` alone, infinite for the owner (docs/behavior/servers.md#role-hierarchy). */
-export function rankOf(server: ServerRules, member: MemberRules): number {
+export function computeRank(server: ServerRules, member: MemberRules): number {
   if (server.ownerId === member.userId) return Number.POSITIVE_INFINITY;
   return server.roles.findLastIndex((role, position) => position === 0 || member.roles.includes(role.id));
 }

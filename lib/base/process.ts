@@ -8,40 +8,40 @@ export interface Running {
 /** The settings do not match the stores. A process that starts with such settings prints one line and exits with code 78. */
 export class ConfigurationError extends Error {}
 
-/** How long a role may take to drain before its process ends, in milliseconds (docs/guarantees.md#shutdown). */
-const drainMs = 25_000;
+/** How long a role may take to shut down before its process exits, in milliseconds (docs/guarantees.md#shutdown). */
+const shutdownMs = 25_000;
 
 /** How long a starting process waits for each of its stores, in milliseconds. The stores may be starting too. */
 export const firstConnectMs = 5_000;
 
 /**
- * Runs one role for the life of the process. Starts it and sends `ready` to a parent process. Closes it on SIGTERM, on SIGINT or when the parent process is
- * gone, and exits after 25 s at the latest. After an uncaught error it logs the error, closes the role and exits with code 1.
+ * Runs one role for the life of the process. Starts it and sends `ready` to a parent process. Closes it on SIGTERM, on SIGINT or when the parent process
+ * disconnects, and exits after 25 s at the latest. After an uncaught error it logs the error, closes the role and exits with code 1.
  */
 export async function runRole(log: Logger, start: () => Promise<Running>): Promise<void> {
   let running: Running | null = null;
   let stopping = false;
-  const stop = (why: string, code: number): void => {
+  const stop = (reason: string, code: number): void => {
     if (stopping) return;
     stopping = true;
-    log.info({ why }, 'stopping');
+    log.info({ reason }, 'stopping');
     setTimeout(() => {
-      log.error('draining took too long');
+      log.error('shutdown took too long; exiting now');
       process.exit(1);
-    }, drainMs).unref();
+    }, shutdownMs).unref();
     Promise.resolve(running?.close()).then(
       () => process.exit(code),
       (error: unknown) => {
-        log.error({ err: error }, 'closing failed');
+        log.error({ err: error }, 'could not close all resources');
         process.exit(1);
       },
     );
   };
   process.on('SIGTERM', () => stop('SIGTERM', 0));
   process.on('SIGINT', () => stop('SIGINT', 0));
-  process.on('disconnect', () => stop('the parent process is gone', 0));
+  process.on('disconnect', () => stop('the parent process disconnected', 0));
   const fatal = (error: unknown): void => {
-    log.fatal({ err: error }, 'uncaught');
+    log.fatal({ err: error }, 'uncaught error');
     stop('uncaught error', 1);
   };
   process.on('uncaughtException', fatal);

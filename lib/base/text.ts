@@ -1,5 +1,5 @@
 /** The number of Unicode code points in `text`. Every length limit counts code points (docs/behavior/requests.md#text). */
-export function lengthOf(text: string): number {
+export function countCodePoints(text: string): number {
   let count = 0;
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i);
@@ -14,12 +14,12 @@ export function lengthOf(text: string): number {
 }
 
 /** The first `count` code points of `text`; never splits one. */
-export function cut(text: string, count: number): string {
+export function truncate(text: string, count: number): string {
   if (text.length <= count) return text;
-  let taken = 0;
+  let counted = 0;
   let end = 0;
   for (const char of text) {
-    if (taken++ >= count) break;
+    if (counted++ >= count) break;
     end += char.length;
   }
   return text.slice(0, end);
@@ -29,11 +29,11 @@ export function cut(text: string, count: number): string {
 export const isBlank = (text: string): boolean => /^[\s\p{Cc}\p{Default_Ignorable_Code_Point}\u2800]*$/u.test(text);
 
 /** Replaces each unpaired half of a surrogate pair with U+FFFD, so that `text` can be stored and sent. The length does not change. */
-export const wellFormed = (text: string): string => text.replace(/\p{Surrogate}/gu, '\ufffd');
+export const toWellFormed = (text: string): string => text.replace(/\p{Surrogate}/gu, '\ufffd');
 
 /**
  * `text` in the form that searches compare, without differences of case in any script. It is converted through both cases, because some letters have several
  * forms in one case (σ and ς, ß and SS).
  */
-export const folded = (text: string): string =>
+export const foldCase = (text: string): string =>
   Array.from(text.normalize('NFC').toLowerCase().toUpperCase(), (char) => char.toLowerCase()).join('');

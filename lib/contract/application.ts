@@ -44,5 +44,5 @@ export const AuthorizeInput = Type.Object({ serverId: Id, permissions: Type.Opti
 export type AuthorizeInput = Static<typeof AuthorizeInput>;
 
 /** The result of adding a bot to a server (docs/behavior/servers.md#bots). */
-export const Authorized = Type.Object({ applicationId: Id, serverId: Id, roleId: Id, permissions: Permissions });
-export type Authorized = Static<typeof Authorized>;
+export const BotAuthorization = Type.Object({ applicationId: Id, serverId: Id, roleId: Id, permissions: Permissions });
+export type BotAuthorization = Static<typeof BotAuthorization>;

@@ -31,16 +31,16 @@ export const CommunitySettings = Type.Object({
 export type CommunitySettings = Static<typeof CommunitySettings>;
 
 /** The fields with the channels that a Community server has chosen. */
-export const chosenFields = ['rulesChannelId', 'updatesChannelId'] as const;
-export type ChosenField = (typeof chosenFields)[number];
+export const communityChannelFields = ['rulesChannelId', 'updatesChannelId'] as const;
+export type CommunityChannelField = (typeof communityChannelFields)[number];
 
-const ChannelChoice = Type.Optional(Nullable(Type.Union([Id, Type.Literal('new')])));
+const ChannelIdOrNew = Type.Optional(Nullable(Type.Union([Id, Type.Literal('new')])));
 
 /** `PUT /api/servers/{serverId}/community`. The channels are used only with `enabled: true`; `new` creates one. */
 export const CommunityInput = Type.Object({
   enabled: Type.Boolean(),
-  rulesChannelId: ChannelChoice,
-  updatesChannelId: ChannelChoice,
+  rulesChannelId: ChannelIdOrNew,
+  updatesChannelId: ChannelIdOrNew,
 });
 export type CommunityInput = Static<typeof CommunityInput>;
 

@@ -3,7 +3,7 @@ import { limits } from '../base/limits.ts';
 import { DiscoveryCategory } from './community.ts';
 import { ServerType } from './server.ts';
 import { Id, Nullable } from './shared.ts';
-import { Tag, UserFace } from './user.ts';
+import { Tag, UserSummary } from './user.ts';
 
 /** Query of a page of the App Directory. `q` is literal text, case-insensitive. An `offset` above the maximum counts as the maximum. */
 export const DirectoryQuery = Type.Object({
@@ -42,7 +42,7 @@ export const DirectoryApp = Type.Object({
   name: Type.String(),
   description: Type.String(),
   iconUrl: Nullable(Type.String()),
-  bot: Type.Object({ ...UserFace.properties, tag: Tag }),
+  bot: Type.Object({ ...UserSummary.properties, tag: Tag }),
   serverCount: Type.Integer(),
 });
 export type DirectoryApp = Static<typeof DirectoryApp>;

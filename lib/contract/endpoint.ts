@@ -30,26 +30,26 @@ export type EndpointTest = Static<typeof EndpointTest>;
  * How an endpoint responded to an interaction. `answered` and `deferred`: by its response. `empty`: the application answers by the callback route instead.
  * `failed`: no valid response.
  */
-export const DeliveryOutcome = Type.Union([
+export const EndpointDeliveryOutcome = Type.Union([
   Type.Literal('answered'),
   Type.Literal('deferred'),
   Type.Literal('empty'),
   Type.Literal('failed'),
 ]);
-export type DeliveryOutcome = Static<typeof DeliveryOutcome>;
+export type EndpointDeliveryOutcome = Static<typeof EndpointDeliveryOutcome>;
 
 /** One interaction that was sent to the endpoint, with the interaction's id (docs/behavior/interactions.md#delivery-log). `reason` is null unless it failed. */
-export const Delivery = Type.Object({
+export const EndpointDelivery = Type.Object({
   id: Id,
   interactionId: Id,
   at: Timestamp,
   status: Nullable(Type.Integer()),
   ms: Type.Integer(),
-  outcome: DeliveryOutcome,
+  outcome: EndpointDeliveryOutcome,
   reason: Nullable(Type.String()),
 });
-export type Delivery = Static<typeof Delivery>;
+export type EndpointDelivery = Static<typeof EndpointDelivery>;
 
 /** `GET /api/applications/{id}/deliveries`: newest first. */
-export const DeliveryPage = Type.Object({ items: Type.Array(Delivery), hasMore: Type.Boolean() });
-export type DeliveryPage = Static<typeof DeliveryPage>;
+export const EndpointDeliveryPage = Type.Object({ items: Type.Array(EndpointDelivery), hasMore: Type.Boolean() });
+export type EndpointDeliveryPage = Static<typeof EndpointDeliveryPage>;

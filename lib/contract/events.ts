@@ -5,20 +5,20 @@ import { Message } from './message.ts';
 import { ReadUpdate } from './read.ts';
 import { Member, Role, Server, ServerSummary } from './server.ts';
 import { Id, Nullable, Timestamp } from './shared.ts';
-import { PublicUser, SeenStatus } from './user.ts';
+import { PublicUser, VisibleStatus } from './user.ts';
 
 /** The payload of `REACTION_ADD` and `REACTION_REMOVE`. */
-const Reaction = Type.Object({ channelId: Id, messageId: Id, serverId: Nullable(Id), userId: Id, emoji: Type.String() });
+const ReactionPayload = Type.Object({ channelId: Id, messageId: Id, serverId: Nullable(Id), userId: Id, emoji: Type.String() });
 
 /** The payload of an event in a channel; `serverId` is null in a DM. */
-const InChannel = <P extends TProperties>(more: P) => Type.Object({ ...more, channelId: Id, serverId: Nullable(Id) });
+const ChannelPayload = <P extends TProperties>(properties: P) => Type.Object({ ...properties, channelId: Id, serverId: Nullable(Id) });
 
 /** The payloads of `MEMBER_ADD` and `MEMBER_UPDATE`, and of `ROLE_CREATE` and `ROLE_UPDATE`. */
-const MemberOf = Type.Object({ serverId: Id, member: Member });
-const RoleOf = Type.Object({ serverId: Id, role: Role });
+const MemberPayload = Type.Object({ serverId: Id, member: Member });
+const RolePayload = Type.Object({ serverId: Id, role: Role });
 
 /** The declaration of an event. */
-export interface EventTraits {
+export interface EventDefinition {
   /** The schema of the payload. */
   data: TSchema;
   /**
@@ -29,13 +29,13 @@ export interface EventTraits {
   /**
    * The recipients. `channel`: everyone who may view the channel. `members`: all members of a server of up to 1,000; in a larger server the member concerned,
    * members with Manage Server, Manage Roles, Kick Members or Ban Members, sessions that watch the account, and bots that asked for the event. `server`: all
-   * members. `account`: all sessions of the account. `session`: one of them. `known`: see PRESENCE_UPDATE and USER_UPDATE at `events`.
+   * members. `account`: all sessions of the account. `session`: one of them. `custom`: see PRESENCE_UPDATE and USER_UPDATE at `events`.
    */
-  audience: 'channel' | 'members' | 'server' | 'account' | 'session' | 'known';
+  audience: 'channel' | 'members' | 'server' | 'account' | 'session' | 'custom';
   /** Whether a bot receives the event if, and only if, it asks for it in identify. If false, see `botEvents`. */
   optIn: boolean;
-  /** `begins`: the event announces a new object. `ends`: the object is gone. Pending events of an object that was never announced are not sent. */
-  life?: 'begins' | 'ends';
+  /** `start`: the event announces a new object. `end`: the object is gone. Pending events of an object that was never announced are not sent. */
+  lifecycle?: 'start' | 'end';
   /** The payload is the state of the object when the event is sent. Of several such pending events of one object, only the last is sent. */
   coalesce?: true;
   /** The metric of delivery times includes the event. */
@@ -44,7 +44,7 @@ export interface EventTraits {
   hasToken?: true;
 }
 
-const event = <S extends TSchema>(traits: EventTraits & { data: S }): EventTraits & { data: S } => traits;
+const defineEvent = <S extends TSchema>(definition: EventDefinition & { data: S }): EventDefinition & { data: S } => definition;
 
 /**
  * Every gateway event. An account that joins a server receives SERVER_CREATE instead of its own MEMBER_ADD, and one that leaves receives SERVER_DELETE. When a
@@ -53,47 +53,47 @@ const event = <S extends TSchema>(traits: EventTraits & { data: S }): EventTrait
  * to everyone who shares a server or a DM with the account, and to its own sessions. One USER_UPDATE may cover all changes of an account within a second.
  */
 export const events = {
-  MESSAGE_CREATE: event({ data: Message, place: 'channel', audience: 'channel', optIn: false, life: 'begins', isTimed: true }),
-  MESSAGE_UPDATE: event({ data: Message, place: 'channel', audience: 'channel', optIn: true, coalesce: true }),
-  MESSAGE_DELETE: event({ data: InChannel({ id: Id }), place: 'channel', audience: 'channel', optIn: true, life: 'ends' }),
-  REACTION_ADD: event({ data: Reaction, place: 'channel', audience: 'channel', optIn: true }),
-  REACTION_REMOVE: event({ data: Reaction, place: 'channel', audience: 'channel', optIn: true }),
-  PINS_UPDATE: event({ data: InChannel({}), place: 'channel', audience: 'channel', optIn: true }),
-  TYPING_START: event({ data: InChannel({ userId: Id, at: Timestamp }), place: 'channel', audience: 'channel', optIn: true }),
-  CHANNEL_CREATE: event({ data: Channel, place: 'server', audience: 'channel', optIn: true, life: 'begins' }),
-  CHANNEL_UPDATE: event({ data: Channel, place: 'server', audience: 'channel', optIn: true, coalesce: true }),
-  CHANNEL_DELETE: event({
+  MESSAGE_CREATE: defineEvent({ data: Message, place: 'channel', audience: 'channel', optIn: false, lifecycle: 'start', isTimed: true }),
+  MESSAGE_UPDATE: defineEvent({ data: Message, place: 'channel', audience: 'channel', optIn: true, coalesce: true }),
+  MESSAGE_DELETE: defineEvent({ data: ChannelPayload({ id: Id }), place: 'channel', audience: 'channel', optIn: true, lifecycle: 'end' }),
+  REACTION_ADD: defineEvent({ data: ReactionPayload, place: 'channel', audience: 'channel', optIn: true }),
+  REACTION_REMOVE: defineEvent({ data: ReactionPayload, place: 'channel', audience: 'channel', optIn: true }),
+  PINS_UPDATE: defineEvent({ data: ChannelPayload({}), place: 'channel', audience: 'channel', optIn: true }),
+  TYPING_START: defineEvent({ data: ChannelPayload({ userId: Id, at: Timestamp }), place: 'channel', audience: 'channel', optIn: true }),
+  CHANNEL_CREATE: defineEvent({ data: Channel, place: 'server', audience: 'channel', optIn: true, lifecycle: 'start' }),
+  CHANNEL_UPDATE: defineEvent({ data: Channel, place: 'server', audience: 'channel', optIn: true, coalesce: true }),
+  CHANNEL_DELETE: defineEvent({
     data: Type.Object({ id: Id, serverId: Id }),
     place: 'server',
     audience: 'channel',
     optIn: true,
-    life: 'ends',
+    lifecycle: 'end',
   }),
-  MEMBER_ADD: event({ data: MemberOf, place: 'server', audience: 'members', optIn: true, life: 'begins' }),
-  MEMBER_UPDATE: event({ data: MemberOf, place: 'server', audience: 'members', optIn: true, coalesce: true }),
-  MEMBER_REMOVE: event({
+  MEMBER_ADD: defineEvent({ data: MemberPayload, place: 'server', audience: 'members', optIn: true, lifecycle: 'start' }),
+  MEMBER_UPDATE: defineEvent({ data: MemberPayload, place: 'server', audience: 'members', optIn: true, coalesce: true }),
+  MEMBER_REMOVE: defineEvent({
     data: Type.Object({ serverId: Id, userId: Id }),
     place: 'server',
     audience: 'members',
     optIn: true,
-    life: 'ends',
+    lifecycle: 'end',
   }),
-  ROLE_CREATE: event({ data: RoleOf, place: 'server', audience: 'server', optIn: true }),
-  ROLE_UPDATE: event({ data: RoleOf, place: 'server', audience: 'server', optIn: true, coalesce: true }),
-  ROLE_DELETE: event({ data: Type.Object({ serverId: Id, roleId: Id }), place: 'server', audience: 'server', optIn: true }),
-  SERVER_CREATE: event({ data: Server, place: 'account', audience: 'account', optIn: true, life: 'begins' }),
-  SERVER_UPDATE: event({ data: ServerSummary, place: 'server', audience: 'server', optIn: true, coalesce: true }),
-  SERVER_DELETE: event({ data: Type.Object({ id: Id }), place: 'account', audience: 'account', optIn: true, life: 'ends' }),
-  PRESENCE_UPDATE: event({
-    data: Type.Object({ userId: Id, status: SeenStatus, customStatus: Nullable(Type.String()) }),
+  ROLE_CREATE: defineEvent({ data: RolePayload, place: 'server', audience: 'server', optIn: true }),
+  ROLE_UPDATE: defineEvent({ data: RolePayload, place: 'server', audience: 'server', optIn: true, coalesce: true }),
+  ROLE_DELETE: defineEvent({ data: Type.Object({ serverId: Id, roleId: Id }), place: 'server', audience: 'server', optIn: true }),
+  SERVER_CREATE: defineEvent({ data: Server, place: 'account', audience: 'account', optIn: true, lifecycle: 'start' }),
+  SERVER_UPDATE: defineEvent({ data: ServerSummary, place: 'server', audience: 'server', optIn: true, coalesce: true }),
+  SERVER_DELETE: defineEvent({ data: Type.Object({ id: Id }), place: 'account', audience: 'account', optIn: true, lifecycle: 'end' }),
+  PRESENCE_UPDATE: defineEvent({
+    data: Type.Object({ userId: Id, status: VisibleStatus, customStatus: Nullable(Type.String()) }),
     place: null,
-    audience: 'known',
+    audience: 'custom',
     optIn: true,
   }),
-  USER_UPDATE: event({ data: PublicUser, place: null, audience: 'known', optIn: true, coalesce: true }),
-  INTERACTION_CREATE: event({ data: Interaction, place: 'account', audience: 'session', optIn: false, hasToken: true }),
-  INTERACTION_UPDATE: event({ data: InteractionUpdate, place: 'account', audience: 'account', optIn: false }),
-  READ_UPDATE: event({ data: ReadUpdate, place: 'account', audience: 'account', optIn: false }),
+  USER_UPDATE: defineEvent({ data: PublicUser, place: null, audience: 'custom', optIn: true, coalesce: true }),
+  INTERACTION_CREATE: defineEvent({ data: Interaction, place: 'account', audience: 'session', optIn: false, hasToken: true }),
+  INTERACTION_UPDATE: defineEvent({ data: InteractionUpdate, place: 'account', audience: 'account', optIn: false }),
+  READ_UPDATE: defineEvent({ data: ReadUpdate, place: 'account', audience: 'account', optIn: false }),
 } as const;
 
 /** The name of a gateway event in the protocol. */
@@ -109,11 +109,11 @@ export type LoggedData<N extends EventName> = N extends 'INTERACTION_CREATE'
     : EventData<N>;
 
 /** The declaration of the event `name`. */
-export const traitsOf = (name: EventName): EventTraits => events[name];
+export const getEventDefinition = (name: EventName): EventDefinition => events[name];
 
-/** Whether the event means that its account joined (`begins`) or left (`ends`) a server. The account's sessions then subscribe to the server or unsubscribe. */
-export const ownMembershipIn = (name: EventName): EventTraits['life'] =>
-  events[name].place === 'account' ? traitsOf(name).life : undefined;
+/** Whether the event means that its account joined (`start`) or left (`end`) a server. The account's sessions then subscribe to the server or unsubscribe. */
+export const getMembershipChange = (name: EventName): EventDefinition['lifecycle'] =>
+  events[name].place === 'account' ? getEventDefinition(name).lifecycle : undefined;
 
 /** The events that a bot may ask for in identify. */
 export const optInEvents: readonly EventName[] = (Object.keys(events) as EventName[]).filter((name) => events[name].optIn);

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Id, Nullable, Timestamp } from './shared.ts';
-import { UserFace } from './user.ts';
+import { UserSummary } from './user.ts';
 
 /** The state of an interaction (docs/behavior/interactions.md#states). */
 export const InteractionState = Type.Union([
@@ -27,7 +27,7 @@ export const Interaction = Type.Object({
   applicationId: Id,
   channelId: Id,
   serverId: Nullable(Id),
-  user: Type.Object({ ...UserFace.properties, roles: Type.Array(Id) }),
+  user: Type.Object({ ...UserSummary.properties, roles: Type.Array(Id) }),
   data: Type.Object({ id: Id, name: Type.String(), options: Type.Array(OptionValue) }),
 });
 export type Interaction = Static<typeof Interaction>;
@@ -37,8 +37,8 @@ export const InteractionUpdate = Type.Object({ id: Id, channelId: Id, state: Int
 export type InteractionUpdate = Static<typeof InteractionUpdate>;
 
 /** `POST …/invoke` 202. */
-export const Invoked = Type.Object({ id: Id, state: InteractionState });
-export type Invoked = Static<typeof Invoked>;
+export const InvokeResult = Type.Object({ id: Id, state: InteractionState });
+export type InvokeResult = Static<typeof InvokeResult>;
 
 /** `GET /api/interactions/{id}` (docs/behavior/interactions.md#state-for-the-person). */
 export const InteractionView = Type.Object({

@@ -3,17 +3,17 @@ import { limits } from '../base/limits.ts';
 import { Id } from './shared.ts';
 
 /** The options of one kind of job. The data of a job contains only ids. */
-export interface JobEntry {
+export interface JobDefinition {
   queue: 'relay' | 'interactions' | 'endpoints' | 'crosspost' | 'codehost' | 'media' | 'previews' | 'upkeep';
   data: TSchema;
   attempts: number;
   /** The first and the longest wait between attempts, in milliseconds. The wait doubles after each attempt. */
-  backoffMs?: { first: number; most: number };
+  backoffMs?: { first: number; max: number };
   delayMs?: number;
   /** The minimum time between two wakes of the same job by one process, in milliseconds. Default: 25. */
-  spacingMs?: number;
+  wakeIntervalMs?: number;
   /** After a job of a busy key, a worker stays subscribed to wakes of the key until none came for this many milliseconds. Such wakes create no job. */
-  staysMs?: number;
+  residentIdleMs?: number;
   /** `once`: a key has at most one waiting job; a job that is added while one runs is run after it. `id`: the key is the job's id. */
   unique: 'once' | 'id';
   /** Takes the newest waiting job first. Default: the oldest. */
@@ -21,59 +21,60 @@ export interface JobEntry {
   key: (data: never) => string;
 }
 
-const job = <S extends TSchema>(entry: Omit<JobEntry, 'data' | 'key'> & { data: S; key: (data: Static<S>) => string }) => entry;
+const defineJob = <S extends TSchema>(definition: Omit<JobDefinition, 'data' | 'key'> & { data: S; key: (data: Static<S>) => string }) =>
+  definition;
 
-/** Every kind of job. The name is the log field `job` and, except for the `relay-` jobs, the name of the file in workers/. */
+/** Every kind of job. The name is also the log field `job`. `handlers` in workers/handlers.ts has the handler of each. */
 export const jobs = {
-  'relay-channel': job({
+  'relay-channel': defineJob({
     queue: 'relay',
     data: Type.Object({ channelId: Id }),
     attempts: 20,
-    backoffMs: { first: 200, most: 5_000 },
-    staysMs: 1_000,
+    backoffMs: { first: 200, max: 5_000 },
+    residentIdleMs: 1_000,
     unique: 'once',
     key: (data) => `ch-${data.channelId}`,
   }),
-  'relay-server': job({
+  'relay-server': defineJob({
     queue: 'relay',
     data: Type.Object({ serverId: Id }),
     attempts: 20,
-    backoffMs: { first: 200, most: 5_000 },
-    staysMs: 1_000,
+    backoffMs: { first: 200, max: 5_000 },
+    residentIdleMs: 1_000,
     unique: 'once',
     key: (data) => `sv-${data.serverId}`,
   }),
-  'relay-account': job({
+  'relay-account': defineJob({
     queue: 'relay',
     data: Type.Object({ accountId: Id }),
     attempts: 20,
-    backoffMs: { first: 200, most: 5_000 },
-    spacingMs: 1_000, // limits how often the event goes to everyone who shares a server or a DM with the account
+    backoffMs: { first: 200, max: 5_000 },
+    wakeIntervalMs: 1_000, // limits how often the event goes to everyone who shares a server or a DM with the account
     unique: 'once',
     key: (data) => `ac-${data.accountId}`,
   }),
-  'announce-typing': job({
+  'announce-typing': defineJob({
     queue: 'relay',
     data: Type.Object({ channelId: Id, userId: Id, typingId: Id }),
     attempts: 1,
     unique: 'once',
     key: (data) => `ty-${data.channelId}-${data.userId}`,
   }),
-  'announce-read': job({
+  'announce-read': defineJob({
     queue: 'relay',
     data: Type.Object({ channelId: Id, userId: Id }),
     attempts: 1,
     unique: 'once',
     key: (data) => `rd-${data.channelId}-${data.userId}`,
   }),
-  'relay-interaction': job({
+  'relay-interaction': defineJob({
     queue: 'interactions',
     data: Type.Object({ interactionId: Id }),
     attempts: 1,
     unique: 'once',
     key: (data) => `ixd-${data.interactionId}`,
   }),
-  'post-interaction': job({
+  'post-interaction': defineJob({
     queue: 'endpoints',
     data: Type.Object({ interactionId: Id }),
     attempts: 1,
@@ -81,69 +82,69 @@ export const jobs = {
     newestFirst: true, // under overload some commands are still in time; oldest first, all would be late
     key: (data) => `ixp-${data.interactionId}`,
   }),
-  'expire-interaction': job({
+  'expire-interaction': defineJob({
     queue: 'interactions',
     data: Type.Object({ interactionId: Id }),
     attempts: 3,
-    backoffMs: { first: 200, most: 1_000 },
+    backoffMs: { first: 200, max: 1_000 },
     delayMs: limits.answerWindowMs,
     unique: 'id',
     key: (data) => `ixe-${data.interactionId}`,
   }),
-  'crosspost-message': job({
+  'crosspost-message': defineJob({
     queue: 'crosspost',
     data: Type.Object({ messageId: Id, afterId: Id }),
     attempts: 8,
-    backoffMs: { first: 200, most: 5_000 },
+    backoffMs: { first: 200, max: 5_000 },
     unique: 'id',
     key: (data) => `xp-${data.messageId}-${data.afterId}`,
   }),
-  'post-deliveries': job({
+  'post-deliveries': defineJob({
     queue: 'codehost',
     data: Type.Object({ webhookId: Id }),
     attempts: 5,
-    backoffMs: { first: 200, most: 5_000 },
-    spacingMs: 500, // a webhook posts less than once a second
+    backoffMs: { first: 200, max: 5_000 },
+    wakeIntervalMs: 500, // a webhook posts less than once a second
     unique: 'once',
     key: (data) => `wh-${data.webhookId}`,
   }),
-  'finish-removal': job({
+  'finish-removal': defineJob({
     queue: 'upkeep',
     data: Type.Object({ removalId: Id }),
     attempts: 20,
-    backoffMs: { first: 200, most: 5_000 },
+    backoffMs: { first: 200, max: 5_000 },
     unique: 'once',
     key: (data) => `rm-${data.removalId}`,
   }),
-  'convert-image': job({
+  'convert-image': defineJob({
     queue: 'media',
     data: Type.Object({ fileId: Id }),
     attempts: 3,
-    backoffMs: { first: 500, most: 5_000 },
+    backoffMs: { first: 500, max: 5_000 },
     unique: 'id',
     key: (data) => `wp-${data.fileId}`,
   }),
-  'settle-files': job({
+  'settle-files': defineJob({
     queue: 'upkeep',
     data: Type.Object({ messageId: Id }),
     attempts: 20,
-    backoffMs: { first: 200, most: 5_000 },
+    backoffMs: { first: 200, max: 5_000 },
     unique: 'once',
     key: (data) => `fl-${data.messageId}`,
   }),
-  'send-notice': job({
+  'send-notice': defineJob({
     queue: 'upkeep',
     data: Type.Object({ noticeId: Id }),
     attempts: 8,
-    backoffMs: { first: 200, most: 5_000 },
+    backoffMs: { first: 200, max: 5_000 },
     unique: 'id',
     key: (data) => `nt-${data.noticeId}`,
   }),
-  'fetch-previews': job({
+  'fetch-previews': defineJob({
     queue: 'previews',
     data: Type.Object({ messageId: Id }),
     attempts: 2,
-    backoffMs: { first: 1_000, most: 1_000 },
+    backoffMs: { first: 1_000, max: 1_000 },
     unique: 'once',
     key: (data) => `pv-${data.messageId}`,
   }),
@@ -157,12 +158,12 @@ export type JobData<N extends JobName> = Static<(typeof jobs)[N]['data']>;
 export type QueueName = (typeof jobs)[JobName]['queue'];
 
 /** How the worker of a queue runs, and what the operators' pages say about it. */
-export interface QueueEntry {
+export interface QueueDefinition {
   /** What the jobs of the queue do. */
-  about: string;
+  description: string;
   /** What is normal for the queue, and what it means and what to do when it grows. */
   normal: string;
-  grows: string;
+  whenGrowing: string;
   /** How many jobs one process runs at once. */
   concurrency: number;
   /** How long a job stays locked after its worker died, in milliseconds. */
@@ -172,74 +173,75 @@ export interface QueueEntry {
 }
 
 /** Every queue. */
-export const queues: Record<QueueName, QueueEntry> = {
+export const queues: Record<QueueName, QueueDefinition> = {
   relay: {
-    about: 'Delivers stored events, typing indicators and read marks to connected bots and people, one channel or server per job.',
+    description: 'Delivers stored events, typing indicators and read marks to connected bots and people, one channel or server per job.',
     normal: 'Nearly empty. A job takes milliseconds and delivers all pending events of its channel.',
-    grows: 'Events arrive late for everybody. Nothing is lost. Add a worker, or check whether Redis is slow.',
+    whenGrowing: 'Events arrive late for everybody. Nothing is lost. Add a worker, or check whether Redis is slow.',
     concurrency: 16,
     lockMs: 5_000,
     stalledCheckMs: 2_000,
     maxStalled: 20,
   },
   interactions: {
-    about: 'Delivers slash commands to bots over the gateway, and expires each one after 3 seconds.',
+    description: 'Delivers slash commands to bots over the gateway, and expires each one after 3 seconds.',
     normal: 'No waiting jobs. Delayed jobs are the commands of the last 3 seconds.',
-    grows: 'Commands reach bots late and expire unanswered. Add a worker.',
+    whenGrowing: 'Commands reach bots late and expire unanswered. Add a worker.',
     concurrency: 32,
     lockMs: 5_000,
     stalledCheckMs: 2_000,
     maxStalled: 3,
   },
   endpoints: {
-    about: 'Sends slash commands to Interactions Endpoints. A request that waits for its response is no longer in the queue.',
+    description: 'Sends slash commands to Interactions Endpoints. A request that waits for its response is no longer in the queue.',
     normal: 'No waiting jobs. In a burst the newest command is sent first, because it has the most time left.',
-    grows: 'Commands expire before they are sent. Add a worker. A slow endpoint is not the cause: it delays only its own application.',
+    whenGrowing:
+      'Commands expire before they are sent. Add a worker. A slow endpoint is not the cause: it delays only its own application.',
     concurrency: 8,
     lockMs: 5_000,
     stalledCheckMs: 2_000,
     maxStalled: 0,
   },
   crosspost: {
-    about: 'Copies announcements to the channels that follow them, a batch of followers per job.',
+    description: 'Copies announcements to the channels that follow them, a batch of followers per job.',
     normal: 'Empty, except for a few seconds after an announcement with many followers.',
-    grows: 'Followers get their copies late. If the queue does not shrink by itself, search the worker’s log for crosspost-message.',
+    whenGrowing: 'Followers get their copies late. If the queue does not shrink by itself, search the worker’s log for crosspost-message.',
     concurrency: 2,
     lockMs: 5_000,
     stalledCheckMs: 2_000,
     maxStalled: 20,
   },
   codehost: {
-    about: 'Posts the deliveries of code hosts, in order, one webhook per job.',
+    description: 'Posts the deliveries of code hosts, in order, one webhook per job.',
     normal: 'A few waiting and some delayed jobs: a webhook posts less than once a second, and a long backlog becomes one summary.',
-    grows: 'Many webhooks are busy at once. Search the worker’s log for post-deliveries; add a worker if its CPU is busy.',
+    whenGrowing: 'Many webhooks are busy at once. Search the worker’s log for post-deliveries; add a worker if its CPU is busy.',
     concurrency: 4,
     lockMs: 5_000,
     stalledCheckMs: 2_000,
     maxStalled: 20,
   },
   media: {
-    about: 'Converts uploaded images to WebP. Each worker encodes one image at a time.',
+    description: 'Converts uploaded images to WebP. Each worker encodes one image at a time.',
     normal: 'Empty, or a few jobs that take seconds each.',
-    grows: 'Images appear late. Add a worker on a machine with a free core.',
+    whenGrowing: 'Images appear late. Add a worker on a machine with a free core.',
     concurrency: 2,
     lockMs: 5_000,
     stalledCheckMs: 2_000,
     maxStalled: 3,
   },
   upkeep: {
-    about: 'Cleans up after deletes, removals and uploads: deletes messages and files, and sends notices.',
+    description: 'Cleans up after deletes, removals and uploads: deletes messages and files, and sends notices.',
     normal: 'Empty, except after something large was deleted.',
-    grows: 'Disk space is freed late. Search the worker’s log for finish-removal, settle-files and send-notice.',
+    whenGrowing: 'Disk space is freed late. Search the worker’s log for finish-removal, settle-files and send-notice.',
     concurrency: 4,
     lockMs: 5_000,
     stalledCheckMs: 2_000,
     maxStalled: 20,
   },
   previews: {
-    about: 'Fetches the pages that messages link to, for link previews.',
+    description: 'Fetches the pages that messages link to, for link previews.',
     normal: 'A few. A page has seconds to respond, and each worker serves sixteen messages at once, half of them of one account at most.',
-    grows: 'Previews appear late. Usually pages do not respond, or this machine has no outbound internet access.',
+    whenGrowing: 'Previews appear late. Usually pages do not respond, or this machine has no outbound internet access.',
     concurrency: limits.previewsAtOnce,
     lockMs: 5_000,
     stalledCheckMs: 2_000,

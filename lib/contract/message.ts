@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { limits } from '../base/limits.ts';
 import { Id, Link, Nullable, Timestamp } from './shared.ts';
-import { Author, UserFace } from './user.ts';
+import { Author, UserSummary } from './user.ts';
 
 /** A rich embed and its limits (docs/behavior/messages.md#embeds). `checkEmbeds` checks the limit of the whole embed (6,000 characters). */
 export const Embed = Type.Object({
@@ -33,17 +33,17 @@ export const Embed = Type.Object({
 });
 export type Embed = Static<typeof Embed>;
 
-const OnOurOrigin = Type.String({ description: 'The same image on our own origin, where a client should load it from.' });
-const ShownImage = Type.Optional(Type.Object({ url: Link, proxyUrl: OnOurOrigin }));
+const ProxyUrl = Type.String({ description: 'The same image on our own origin, where a client should load it from.' });
+const EmbedImageView = Type.Optional(Type.Object({ url: Link, proxyUrl: ProxyUrl }));
 
 /** An embed in a response: each image also has a URL on the service's own origin. In a request these fields are ignored. */
-export const ShownEmbed = Type.Object({
+export const EmbedView = Type.Object({
   ...Embed.properties,
-  author: Type.Optional(Type.Object({ ...Embed.properties.author.properties, proxyIconUrl: Type.Optional(OnOurOrigin) })),
-  image: ShownImage,
-  thumbnail: ShownImage,
+  author: Type.Optional(Type.Object({ ...Embed.properties.author.properties, proxyIconUrl: Type.Optional(ProxyUrl) })),
+  image: EmbedImageView,
+  thumbnail: EmbedImageView,
 });
-export type ShownEmbed = Static<typeof ShownEmbed>;
+export type EmbedView = Static<typeof EmbedView>;
 
 /** A file of a message (docs/behavior/messages.md#files). */
 export const Attachment = Type.Object({
@@ -73,18 +73,18 @@ export const Message = Type.Object({
   createdAt: Timestamp,
   editedAt: Nullable(Timestamp),
   attachments: Type.Array(Attachment, { maxItems: limits.filesPerMessage }),
-  embeds: Type.Array(ShownEmbed, { maxItems: limits.embedsShown }),
+  embeds: Type.Array(EmbedView, { maxItems: limits.embedsShown }),
   reactions: Type.Array(Type.Object({ emoji: Type.String(), count: Type.Integer(), me: Type.Boolean() }), {
     maxItems: limits.reactionsPerMessage,
   }),
-  mentions: Type.Array(Id, { maxItems: limits.mentionsInAll }),
-  mentionRoles: Type.Array(Id, { maxItems: limits.mentionsInAll }),
+  mentions: Type.Array(Id, { maxItems: limits.mentionsPerMessage }),
+  mentionRoles: Type.Array(Id, { maxItems: limits.mentionsPerMessage }),
   mentionEveryone: Type.Boolean(),
   replyDeleted: Type.Boolean(),
   pinned: Type.Boolean(),
   crossposted: Type.Boolean(),
   reply: Type.Optional(ReplyPreview),
-  interaction: Type.Optional(Type.Object({ user: UserFace, name: Type.String() })),
+  interaction: Type.Optional(Type.Object({ user: UserSummary, name: Type.String() })),
   serverId: Type.Optional(Nullable(Id)),
   nonce: Type.Optional(Type.String()),
   ephemeral: Type.Optional(Type.Boolean()),

@@ -14,7 +14,7 @@ export const ReadState = Type.Object({
   /** The newest message of the channel; null if there is none. */
   lastMessageId: Nullable(Id),
   /** The number of unread messages of others that mention the person, a role of the person, or everyone. */
-  mentions: Type.Integer({ minimum: 0, maximum: limits.mentionsCounted }),
+  mentions: Type.Integer({ minimum: 0, maximum: limits.mentionCountMax }),
 });
 export type ReadState = Static<typeof ReadState>;
 

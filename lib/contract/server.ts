@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { limits } from '../base/limits.ts';
 import { Channel } from './channel.ts';
 import { Id, Name, Nullable, Permissions, Timestamp } from './shared.ts';
-import { Author, SeenStatus, UserFace } from './user.ts';
+import { Author, UserSummary, VisibleStatus } from './user.ts';
 
 /** A type that operators give to a server (docs/behavior/servers.md#server-types). */
 export const ServerType = Type.Union([
@@ -62,11 +62,11 @@ export const ServerSummary = Type.Object({
 export type ServerSummary = Static<typeof ServerSummary>;
 
 /** Query of a page of the caller's servers. `after` is a server id, exclusive. */
-export const ServerPage = Type.Object({
+export const ServersQuery = Type.Object({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.serversListed })),
   after: Type.Optional(Id),
 });
-export type ServerPage = Static<typeof ServerPage>;
+export type ServersQuery = Static<typeof ServersQuery>;
 
 /** A complete server as the caller sees it (docs/behavior/servers.md#server-fields). */
 export const Server = Type.Object({
@@ -75,7 +75,7 @@ export const Server = Type.Object({
   iconUrl: Nullable(Type.String()),
   ownerId: Id,
   channels: Type.Array(Channel, { maxItems: limits.channelsPerServer + limits.threadsListed }),
-  roles: Type.Array(Role, { maxItems: limits.rolesInAll }),
+  roles: Type.Array(Role, { maxItems: limits.rolesWithEveryone }),
   myRoles: Type.Array(Id, { maxItems: limits.rolesPerServer }),
   invitesPaused: Type.Boolean(),
   types: Type.Array(ServerType, { maxItems: serverTypes.length }),
@@ -99,7 +99,7 @@ export type ServerPatch = Static<typeof ServerPatch>;
 /** A member (docs/behavior/servers.md#members). `user.tag` is absent if the account has no tag, as in `Author`. Clients mark bots by the tag. */
 export const Member = Type.Object({
   user: Author,
-  status: SeenStatus,
+  status: VisibleStatus,
   customStatus: Nullable(Type.String()),
   isOwner: Type.Boolean(),
   roles: Type.Array(Id, { maxItems: limits.rolesPerServer }),
@@ -107,27 +107,27 @@ export const Member = Type.Object({
 export type Member = Static<typeof Member>;
 
 /** Query of a page of members. `after` is a user id, exclusive; `query` is the beginning of a username or display name, case-insensitive. */
-export const MemberPage = Type.Object({
+export const MembersQuery = Type.Object({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.membersListed })),
   after: Type.Optional(Id),
   query: Type.Optional(Type.String({ minLength: 1, maxLength: limits.nameChars })),
 });
-export type MemberPage = Static<typeof MemberPage>;
+export type MembersQuery = Static<typeof MembersQuery>;
 
 /** `PUT /api/servers/{id}/bans/{userId}`. */
 export const BanInput = Type.Object({ reason: Type.Optional(Nullable(Type.String({ maxLength: limits.banReasonChars }))) });
 export type BanInput = Static<typeof BanInput>;
 
 /** A banned account with its public profile (docs/behavior/servers.md#ban-list). */
-export const Ban = Type.Object({ user: UserFace, reason: Nullable(Type.String()), createdAt: Timestamp });
+export const Ban = Type.Object({ user: UserSummary, reason: Nullable(Type.String()), createdAt: Timestamp });
 export type Ban = Static<typeof Ban>;
 
 /** Query of a page of bans; `before` is the id of a banned account. */
-export const BanPage = Type.Object({
+export const BansQuery = Type.Object({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.bansListed })),
   before: Type.Optional(Id),
 });
-export type BanPage = Static<typeof BanPage>;
+export type BansQuery = Static<typeof BansQuery>;
 
 /**
  * `POST /api/servers/{id}/invites`. 0 means that the invite never expires, or has no limit of uses. The domain checks the ranges: other servers refuse a value

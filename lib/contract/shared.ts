@@ -34,19 +34,19 @@ export const Link = Type.String({
 });
 
 /** The query of a page of messages (docs/behavior/messages.md#listing). Numbers arrive as text and are checked as whole numbers. */
-export const MessagePage = Type.Object({
+export const MessagesQuery = Type.Object({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.pageMax })),
   before: Type.Optional(Id),
   after: Type.Optional(Id),
 });
-export type MessagePage = Static<typeof MessagePage>;
+export type MessagesQuery = Static<typeof MessagesQuery>;
 
 /** Query of a page whose items are older than `before`. */
-export const BackPage = Type.Object({
+export const BeforeQuery = Type.Object({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.pageMax })),
   before: Type.Optional(Id),
 });
-export type BackPage = Static<typeof BackPage>;
+export type BeforeQuery = Static<typeof BeforeQuery>;
 
 /** The URL of a new avatar or icon (docs/behavior/accounts.md#pictures). */
 export const Picture = Type.Object({ url: Type.String() });

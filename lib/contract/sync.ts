@@ -6,8 +6,8 @@ import { Server } from './server.ts';
 import { Id, Nullable } from './shared.ts';
 
 /** Query of a page of the caller's state. `after` is the `next` of the previous page. */
-export const SyncPage = Type.Object({ after: Type.Optional(Id) });
-export type SyncPage = Static<typeof SyncPage>;
+export const SyncQuery = Type.Object({ after: Type.Optional(Id) });
+export type SyncQuery = Static<typeof SyncQuery>;
 
 /** Everything that a client needs when it starts, or when its session cannot be resumed. */
 export const Sync = Type.Object({

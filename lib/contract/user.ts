@@ -7,20 +7,20 @@ export const Tag = Type.Union([Type.Literal('bot'), Type.Literal('verified_bot')
 export type Tag = Static<typeof Tag>;
 
 /** The public profile of an account: its id, names and avatar. */
-export const UserFace = Type.Object({
+export const UserSummary = Type.Object({
   id: Type.String(),
   username: Type.String(),
   displayName: Type.String(),
   avatarUrl: Nullable(Type.String()),
 });
-export type UserFace = Static<typeof UserFace>;
+export type UserSummary = Static<typeof UserSummary>;
 
 /** The public profile of an account with its tag: the payload of `USER_UPDATE`. */
-export const PublicUser = Type.Object({ ...UserFace.properties, tag: Nullable(Tag) });
+export const PublicUser = Type.Object({ ...UserSummary.properties, tag: Nullable(Tag) });
 export type PublicUser = Static<typeof PublicUser>;
 
 /** The author of a message. `tag` is absent if the account has none. */
-export const Author = Type.Object({ ...UserFace.properties, tag: Type.Optional(Tag) });
+export const Author = Type.Object({ ...UserSummary.properties, tag: Type.Optional(Tag) });
 export type Author = Static<typeof Author>;
 
 /** A status that an account chooses (docs/behavior/accounts.md#presence). */
@@ -28,12 +28,12 @@ export const ChosenStatus = Type.Union([Type.Literal('online'), Type.Literal('id
 export type ChosenStatus = Static<typeof ChosenStatus>;
 
 /** A status as others see it. */
-export const SeenStatus = Type.Union([Type.Literal('online'), Type.Literal('idle'), Type.Literal('dnd'), Type.Literal('offline')]);
-export type SeenStatus = Static<typeof SeenStatus>;
+export const VisibleStatus = Type.Union([Type.Literal('online'), Type.Literal('idle'), Type.Literal('dnd'), Type.Literal('offline')]);
+export type VisibleStatus = Static<typeof VisibleStatus>;
 
 /** The caller's own account: `GET /api/auth/me` (docs/behavior/accounts.md#own-account). */
 export const Me = Type.Object({
-  ...UserFace.properties,
+  ...UserSummary.properties,
   tag: Nullable(Tag),
   status: ChosenStatus,
   customStatus: Nullable(Type.String()),
@@ -44,8 +44,8 @@ export const Me = Type.Object({
 export type Me = Static<typeof Me>;
 
 /** `PATCH /api/users/@me` 200: the caller's own account with its bio and pronouns. */
-export const MeInFull = Type.Object({ ...Me.properties, bio: Nullable(Type.String()), pronouns: Nullable(Type.String()) });
-export type MeInFull = Static<typeof MeInFull>;
+export const MeDetails = Type.Object({ ...Me.properties, bio: Nullable(Type.String()), pronouns: Nullable(Type.String()) });
+export type MeDetails = Static<typeof MeDetails>;
 
 /** `PATCH /api/users/@me`. Omitted fields do not change; null and `""` clear a field. Without a display name the username is shown. */
 export const MePatch = Type.Object({
@@ -82,7 +82,7 @@ export const Profile = Type.Object({
     id: Id,
     username: Type.String(),
     displayName: Type.String(),
-    status: SeenStatus,
+    status: VisibleStatus,
     customStatus: Nullable(Type.String()),
   }),
   bio: Nullable(Type.String()),
@@ -126,7 +126,7 @@ export const LoginCodeInput = Type.Object({ code: Type.String({ maxLength: 256 }
 export type LoginCodeInput = Static<typeof LoginCodeInput>;
 
 /** `POST /api/auth/codes/preview` 200: the account that a code logs in, and when the code expires. */
-export const LoginCodePreview = Type.Object({ user: UserFace, expiresAt: Timestamp });
+export const LoginCodePreview = Type.Object({ user: UserSummary, expiresAt: Timestamp });
 export type LoginCodePreview = Static<typeof LoginCodePreview>;
 
 /** A new session: the account and the token. The token is shown only in this response. */

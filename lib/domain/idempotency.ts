@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { refuse } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
-import { isDuplicate, isUnavailable } from '../store/mongo/database.ts';
+import { isDuplicateKey, isUnavailable } from '../store/mongo/database.ts';
 import type { IdempotencyDoc } from '../store/mongo/models/interaction.ts';
 import type { Platform } from '../store/platform.ts';
 import { seal, sha256, unseal } from '../store/seal.ts';
 
-/** The answer to a create request, kept to be given again. */
-export interface KeptAnswer {
+/** The response to a create request, stored to be returned again. */
+export interface StoredResponse {
   status: number;
   body: string;
 }
 
 /** A create request with an Idempotency-Key. */
-export interface KeyedCreate {
+export interface KeyedRequest {
   caller: string;
   /** Method and path, with the path parameters filled in. The same key on another route counts as another key. */
   route: string;
@@ -22,7 +22,7 @@ export interface KeyedCreate {
   body: unknown;
   /** The id that the resource gets if this is the first call. */
   newId: string;
-  /** Whether the answer holds a secret. Such answers are stored encrypted. */
+  /** Whether the response contains a secret. Such responses are stored encrypted. */
   secret: boolean;
 }
 
@@ -38,71 +38,79 @@ function canonical(value: unknown): unknown {
 }
 
 /** The id of the claim. It is a hash, because a path may hold a secret, such as an interaction token, which must not be stored. */
-const claimOf = ({ caller, route, key }: KeyedCreate): string => sha256(`${caller}:${route}:${key}`);
+const claimId = ({ caller, route, key }: KeyedRequest): string => sha256(`${caller}:${route}:${key}`);
 
 /** The cache key that marks the claim of a call that failed in this process. A repeated call then need not wait 30 s, as it must after a process died. */
-const failedCall = (holder: string): string => `failed-call:${holder}`;
+const failedCallKey = (holder: string): string => `failed-call:${holder}`;
 
-async function claim(platform: Platform, create: KeyedCreate, holder: string): Promise<{ resourceId: string } | KeptAnswer> {
+async function claim(platform: Platform, create: KeyedRequest, holder: string): Promise<{ resourceId: string } | StoredResponse> {
   const now = platform.now();
-  const _id = claimOf(create);
-  const fresh: IdempotencyDoc = {
+  const _id = claimId(create);
+  const claimDoc: IdempotencyDoc = {
     _id,
     bodyHash: sha256(JSON.stringify(canonical(create.body ?? null))),
     resourceId: create.newId,
     holder,
     claimedAt: new Date(now),
     answer: null,
-    expiresAt: new Date(now + limits.idempotencyKeptMs),
+    expiresAt: new Date(now + limits.idempotencyRetentionMs),
   };
   try {
-    await platform.db.idempotency.collection.insertOne(fresh as never);
+    await platform.db.idempotency.collection.insertOne(claimDoc as never);
     return { resourceId: create.newId };
   } catch (error) {
-    if (!isDuplicate(error)) throw error;
+    if (!isDuplicateKey(error)) throw error;
   }
-  const held = await platform.db.idempotency.findOne({ _id }).lean();
-  if (!held) return refuse('idempotency_conflict', { reason: 'was just released. Send the request again' });
-  const { resourceId, answer, bodyHash } = held;
-  if (held.expiresAt.getTime() <= now) {
-    const { modifiedCount } = await platform.db.idempotency.replaceOne({ _id, holder: held.holder }, fresh);
+  const existing = await platform.db.idempotency.findOne({ _id }).lean();
+  if (!existing) return refuse('idempotency_conflict', { reason: 'is no longer in use. Send the request again' });
+  const { resourceId, answer, bodyHash } = existing;
+  if (existing.expiresAt.getTime() <= now) {
+    const { modifiedCount } = await platform.db.idempotency.replaceOne({ _id, holder: existing.holder }, claimDoc);
     if (modifiedCount) return { resourceId: create.newId };
   }
-  if (bodyHash !== fresh.bodyHash) return refuse('idempotency_conflict', { reason: 'was already used with a different body' });
+  if (bodyHash !== claimDoc.bodyHash) return refuse('idempotency_conflict', { reason: 'was already used with a different body' });
   const body = answer?.sealed ? unseal(platform.config, answer.body) : answer?.body;
   if (answer && typeof body === 'string') return { status: answer.status, body };
-  // An answer that no key decrypts is lost. The call then runs again with the same id, as after a crash.
-  if (answer || now - held.claimedAt.getTime() >= limits.idempotencyTakeoverMs || platform.cache.has(failedCall(held.holder))) {
+  // A stored response that no key decrypts is lost. The call then runs again with the same id, as after a crash.
+  if (
+    answer ||
+    now - existing.claimedAt.getTime() >= limits.idempotencyTakeoverMs ||
+    platform.accessCache.has(failedCallKey(existing.holder))
+  ) {
     const { modifiedCount } = await platform.db.idempotency.updateOne(
-      { _id, holder: held.holder },
+      { _id, holder: existing.holder },
       { $set: { holder, claimedAt: new Date(now), answer: null } },
     );
     if (modifiedCount) return { resourceId };
   }
-  return refuse('idempotency_conflict', { reason: 'belongs to a request that is still running' });
+  return refuse('idempotency_conflict', { reason: 'belongs to a request that is still running. Try again in a moment' });
 }
 
 /**
- * Runs `create` once for its key. For 10 minutes the same caller, route and key get the first answer again (docs/behavior/requests.md#idempotency). `run` gets
- * the id of the resource. After a crash it runs again with the same id, so it must accept an existing resource of that id as its own. Refuses with
+ * Runs `create` once for its key. For 10 minutes the same caller, route and key get the first response again (docs/behavior/requests.md#idempotency). `run`
+ * gets the id of the resource. After a crash it runs again with the same id, so it must accept an existing resource of that id as its own. Refuses with
  * `idempotency_conflict` if the body differs or the first call still runs.
  */
-export async function runOnce(platform: Platform, create: KeyedCreate, run: (id: string) => Promise<KeptAnswer>): Promise<KeptAnswer> {
+export async function runIdempotently(
+  platform: Platform,
+  create: KeyedRequest,
+  run: (id: string) => Promise<StoredResponse>,
+): Promise<StoredResponse> {
   const holder = randomUUID();
-  const mine = { _id: claimOf(create), holder };
+  const ownClaim = { _id: claimId(create), holder };
   try {
-    const held = await claim(platform, create, holder);
-    if ('status' in held) return held;
-    const answer = await run(held.resourceId);
-    const body = create.secret ? seal(platform.config.APP_KEY, answer.body) : answer.body;
-    await platform.db.idempotency.updateOne(mine, { $set: { answer: { status: answer.status, body, sealed: create.secret } } });
-    return answer;
+    const claimed = await claim(platform, create, holder);
+    if ('status' in claimed) return claimed;
+    const response = await run(claimed.resourceId);
+    const body = create.secret ? seal(platform.config.APP_KEY, response.body) : response.body;
+    await platform.db.idempotency.updateOne(ownClaim, { $set: { answer: { status: response.status, body, sealed: create.secret } } });
+    return response;
   } catch (error) {
     // A refusal stored nothing, so the key is released. Any other error may have stored something, so the next call must use the same id.
     if (isUnavailable(error) || !(error instanceof Error && error.name.startsWith('Refusal'))) {
-      platform.cache.set(failedCall(holder), {});
-      await platform.db.idempotency.updateOne(mine, { $set: { claimedAt: new Date(0) } }).catch(() => undefined);
-    } else await platform.db.idempotency.deleteOne(mine).catch(() => undefined);
+      platform.accessCache.set(failedCallKey(holder), {});
+      await platform.db.idempotency.updateOne(ownClaim, { $set: { claimedAt: new Date(0) } }).catch(() => undefined);
+    } else await platform.db.idempotency.deleteOne(ownClaim).catch(() => undefined);
     throw error;
   }
 }

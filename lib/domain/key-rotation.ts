@@ -1,6 +1,6 @@
-import { noteOnlyKey } from '../store/mongo/app-key.ts';
+import { storeOnlyKey } from '../store/mongo/app-key.ts';
 import type { Platform } from '../store/platform.ts';
-import { keyIdOf, seal, unseal } from '../store/seal.ts';
+import { deriveKeyId, seal, unseal } from '../store/seal.ts';
 
 /** How many documents are read and written at once. */
 const batchSize = 200;
@@ -11,14 +11,14 @@ export interface Undecryptable {
   id: string;
 }
 
-/** The progress of a rotation in one collection: documents read (`walked`) and encrypted again (`done`). */
+/** The progress of a rotation in one collection: documents read (`checked`) and encrypted again (`reencrypted`). */
 export interface RotationProgress {
   what: string;
-  walked: number;
-  done: number;
+  checked: number;
+  reencrypted: number;
 }
 
-interface Place {
+interface EncryptedField {
   what: string;
   model: Pick<Platform['db']['meta'], 'collection'>;
   field: string;
@@ -26,10 +26,10 @@ interface Place {
 }
 
 /** Every field of the database that holds encrypted text. */
-const placesOf = ({ db }: Platform): Place[] => [
+const encryptedFields = ({ db }: Platform): EncryptedField[] => [
   { what: 'signing secret of application', model: db.applications, field: 'signingSecret', only: {} },
   { what: 'token of webhook', model: db.webhooks, field: 'token', only: {} },
-  { what: 'kept answer', model: db.idempotency, field: 'answer.body', only: { 'answer.sealed': true } },
+  { what: 'stored response', model: db.idempotency, field: 'answer.body', only: { 'answer.sealed': true } },
 ];
 
 const valueAt = (doc: unknown, field: string): string =>
@@ -45,11 +45,11 @@ export async function rotateKey(
   report: (progress: RotationProgress) => void,
 ): Promise<{ encrypted: number; undecryptable: Undecryptable[] }> {
   const { config } = platform;
-  const current = `${keyIdOf(config.APP_KEY)}.`;
+  const current = `${deriveKeyId(config.APP_KEY)}.`;
   const undecryptable: Undecryptable[] = [];
   let encrypted = 0;
-  for (const { what, model, field, only } of placesOf(platform)) {
-    let [walked, done] = [0, 0];
+  for (const { what, model, field, only } of encryptedFields(platform)) {
+    let [checked, reencrypted] = [0, 0];
     for (let after = ''; ; ) {
       const filter = { ...only, _id: { $gt: after } };
       const found = await model.collection
@@ -69,14 +69,14 @@ export async function rotateKey(
         // The filter has the old value, so that a secret that was reset meanwhile is not overwritten.
         return [{ updateOne: { filter: { _id: doc._id, [field]: sealed }, update: { $set: { [field]: seal(config.APP_KEY, text) } } } }];
       });
-      if (writes.length > 0) done += (await model.collection.bulkWrite(writes, { ordered: false })).modifiedCount;
-      walked += found.length;
-      if (found.length > 0) report({ what, walked, done });
+      if (writes.length > 0) reencrypted += (await model.collection.bulkWrite(writes, { ordered: false })).modifiedCount;
+      checked += found.length;
+      if (found.length > 0) report({ what, checked, reencrypted });
       if (found.length < batchSize) break;
       after = String(found.at(-1)?._id);
     }
-    encrypted += done;
+    encrypted += reencrypted;
   }
-  await noteOnlyKey(platform.db, config);
+  await storeOnlyKey(platform.db, config);
   return { encrypted, undecryptable };
 }

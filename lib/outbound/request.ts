@@ -1,8 +1,17 @@
 import type { Socket } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { Client, type Dispatcher } from 'undici';
-import { dial } from './socket.ts';
-import { addressesOf, allowedPairs, causeOf, OutboundFault, type OutboundStep, type Resolve, type Target, targetOf } from './target.ts';
+import { connectSocket } from './socket.ts';
+import {
+  describeCause,
+  OutboundError,
+  type OutboundStep,
+  parseAllowedPairs,
+  parseTarget,
+  type Resolve,
+  resolveAddresses,
+  type Target,
+} from './target.ts';
 
 /** The status and headers of a response. Header names are in lowercase; of a repeated header only the first value is kept. */
 export interface OutboundHead {
@@ -27,13 +36,13 @@ export interface OutboundRequest {
   /** What happens when the body is longer: `fail` (default), or `cut`, which keeps the first `maxBytes`. */
   readonly overflow?: 'fail' | 'cut';
   /** Whether plain http is accepted. Default false. */
-  readonly http?: boolean;
+  readonly isHttpAllowed?: boolean;
   /** How many redirects are followed; each target is checked like a first URL. Default 0; GET only. */
-  readonly redirects?: number;
+  readonly maxRedirects?: number;
   /** Returns whether the body is read. Default: it is always read. */
-  readonly wants?: (head: OutboundHead) => boolean;
+  readonly shouldReadBody?: (head: OutboundHead) => boolean;
   /** Called with each chunk of the body; reading stops when it returns true. */
-  readonly enough?: (piece: Buffer) => boolean;
+  readonly shouldStop?: (chunk: Buffer) => boolean;
 }
 
 /** A step of a request and how long it took, in milliseconds. The last step of a failed request is the one that failed. */
@@ -51,100 +60,100 @@ export type OutboundResult = { readonly ms: number; readonly stages: readonly Ou
 /** Sends a request to a public address, or to a host and port that OUTBOUND_ALLOW contains. Never rejects. */
 export type Outbound = (request: OutboundRequest) => Promise<OutboundResult>;
 
-const headerBytes = 16 * 1024;
-const redirecting = new Set([301, 302, 303, 307, 308]);
+const maxHeaderBytes = 16 * 1024;
+const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 
 /** A client that can use `socket` once. undici must not open connections itself, not even to reconnect. */
-function clientOn(socket: Socket, { url }: Target): Client {
-  let given = false;
+function createClient(socket: Socket, { url }: Target): Client {
+  let isUsed = false;
   return new Client(url.origin, {
     connect: (_options, callback) => {
-      const first = !given && !socket.destroyed;
-      given = true;
-      queueMicrotask(() => (first ? callback(null, socket) : callback(new Error('the connection was closed'), null)));
+      const isUsable = !isUsed && !socket.destroyed;
+      isUsed = true;
+      queueMicrotask(() => (isUsable ? callback(null, socket) : callback(new Error('the connection was closed'), null)));
     },
-    maxHeaderSize: headerBytes,
+    maxHeaderSize: maxHeaderBytes,
     headersTimeout: 0, // the abort signal is the timeout
     bodyTimeout: 0,
   });
 }
 
 /** Whether to follow this response instead of returning it. */
-const isRedirect = ({ status, headers }: OutboundHead, { method, redirects = 0 }: OutboundRequest): boolean =>
-  redirects > 0 && method !== 'POST' && redirecting.has(status) && headers.location !== undefined;
+const isRedirect = ({ status, headers }: OutboundHead, { method, maxRedirects = 0 }: OutboundRequest): boolean =>
+  maxRedirects > 0 && method !== 'POST' && redirectStatuses.has(status) && headers.location !== undefined;
 
-async function readBody(body: AsyncIterable<Buffer>, { maxBytes, overflow, enough }: OutboundRequest): Promise<Buffer> {
-  const pieces: Buffer[] = [];
-  let left = maxBytes;
-  for await (const whole of body) {
-    const piece = whole.subarray(0, left);
-    left -= piece.length;
-    if (piece.length < whole.length && overflow !== 'cut') throw new OutboundFault('body', `is longer than ${maxBytes} bytes`);
-    pieces.push(piece);
-    if (enough?.(piece) || piece.length < whole.length) break;
+async function readBody(body: AsyncIterable<Buffer>, { maxBytes, overflow, shouldStop }: OutboundRequest): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let remainingBytes = maxBytes;
+  for await (const received of body) {
+    const chunk = received.subarray(0, remainingBytes);
+    remainingBytes -= chunk.length;
+    if (chunk.length < received.length && overflow !== 'cut') throw new OutboundError('body', `is longer than ${maxBytes} bytes`);
+    chunks.push(chunk);
+    if (shouldStop?.(chunk) || chunk.length < received.length) break;
   }
-  return Buffer.concat(pieces);
+  return Buffer.concat(chunks);
 }
 
-const headOf = ({ statusCode, headers }: Dispatcher.ResponseData, url: URL): OutboundHead => {
-  const flat = Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value]);
-  return { status: statusCode, headers: Object.fromEntries(flat) as Record<string, string>, url: url.href };
+const toHead = ({ statusCode, headers }: Dispatcher.ResponseData, url: URL): OutboundHead => {
+  const firstValues = Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value]);
+  return { status: statusCode, headers: Object.fromEntries(firstValues) as Record<string, string>, url: url.href };
 };
 
 /** The state of a request while it runs. */
-interface Course {
+interface RequestState {
   readonly signal: AbortSignal;
-  readonly endsAt: number;
+  readonly deadlineMs: number;
   /** How many redirects may still be followed. */
-  redirects: number;
+  remainingRedirects: number;
   /** The steps so far, each with its start time; the last one is in progress. */
   readonly steps: { step: OutboundStep; at: number }[];
   status: number | null;
 }
 
 /** Records the start of `step`. */
-const enter = ({ steps }: Course, step: OutboundStep): void => void steps.push({ step, at: performance.now() });
+const startStep = ({ steps }: RequestState, step: OutboundStep): void => void steps.push({ step, at: performance.now() });
 
 /** The duration of each step: until the next one began, or until now. */
-const stagesOf = ({ steps }: Course): OutboundStage[] =>
+const toStages = ({ steps }: RequestState): OutboundStage[] =>
   steps.map(({ step, at }, index) => ({ step, ms: Math.round((steps[index + 1]?.at ?? performance.now()) - at) }));
 
 /** Sends the request on `socket` and reads the response. The connection is closed at the end. */
-async function exchange(
+async function sendRequest(
   target: Target,
   socket: Socket,
   request: OutboundRequest,
-  course: Course,
+  state: RequestState,
 ): Promise<OutboundHead & { body: Buffer }> {
-  const client = clientOn(socket, target);
-  const end = (): void => {
+  const client = createClient(socket, target);
+  const close = (): void => {
     socket.destroy();
     client.destroy().catch(() => undefined);
   };
-  course.signal.addEventListener('abort', end, { once: true });
+  state.signal.addEventListener('abort', close, { once: true });
   try {
-    enter(course, 'status');
-    const answer = await client.request({
+    startStep(state, 'status');
+    const response = await client.request({
       method: request.method ?? 'GET',
       path: target.url.pathname + target.url.search,
       headers: { 'user-agent': 'Parlance', accept: '*/*', ...request.headers, 'accept-encoding': 'identity' },
       ...(request.body ? { body: request.body } : {}),
     });
-    const head = headOf(answer, target.url);
-    course.status = head.status;
-    answer.body.on('error', () => undefined);
+    const head = toHead(response, target.url);
+    state.status = head.status;
+    response.body.on('error', () => undefined);
     if (isRedirect(head, request)) return { ...head, body: Buffer.alloc(0) };
-    enter(course, 'body');
-    if (request.wants?.(head) === false) return { ...head, body: Buffer.alloc(0) };
+    startStep(state, 'body');
+    if (request.shouldReadBody?.(head) === false) return { ...head, body: Buffer.alloc(0) };
     const encoding = head.headers['content-encoding'] ?? 'identity';
-    if (encoding.toLowerCase() !== 'identity') throw new OutboundFault('body', 'is compressed although no compression was requested');
-    const body = await readBody(answer.body as AsyncIterable<Buffer>, request);
+    if (encoding.toLowerCase() !== 'identity') throw new OutboundError('body', 'is compressed although no compression was requested');
+    const body = await readBody(response.body as AsyncIterable<Buffer>, request);
     // If the end of the connection marks the end of the body, undici takes a body that the timeout cut off as complete.
-    if (course.signal.aborted) throw new OutboundFault('body', 'timed out');
+    if (state.signal.aborted) throw new OutboundError('body', 'timed out');
     return { ...head, body };
   } finally {
-    course.signal.removeEventListener('abort', end);
-    end();
+    state.signal.removeEventListener('abort', close);
+    close();
   }
 }
 
@@ -161,49 +170,60 @@ export interface OutboundOptions {
  * in every DNS response and on the connection itself. It verifies certificates. It uses no proxies, cookies, compression or reused connections.
  */
 export function createOutbound({ allow, resolve, ca }: OutboundOptions): Outbound {
-  const pairs = allowedPairs(allow);
+  const allowedPairs = parseAllowedPairs(allow);
   // Shared by all connections, because reading the authorities takes a third of the time of a handshake. It stores no sessions, so each certificate is
   // verified.
-  const trust = createSecureContext({ minVersion: 'TLSv1.2', ...(ca === undefined ? {} : { ca }) });
-  const follow = async (request: OutboundRequest, course: Course): Promise<OutboundHead & { body: Buffer }> => {
-    for (let address = request.url; ; course.redirects--) {
-      course.status = null;
-      enter(course, 'url');
-      const target = targetOf(address, pairs, request.http === true);
-      enter(course, 'dns');
-      const addresses = await addressesOf(target, resolve, course.signal);
-      enter(course, 'connect');
-      const { signal, endsAt } = course;
-      const socket = await dial(target, addresses, { signal, endsAt, trust, securing: () => enter(course, 'tls') });
-      const answer = await exchange(target, socket, request, course);
-      if (!isRedirect(answer, request)) return answer;
-      if (course.redirects <= 0) throw new OutboundFault('status', 'redirects too many times');
-      const location = answer.headers.location ?? '';
+  const secureContext = createSecureContext({ minVersion: 'TLSv1.2', ...(ca === undefined ? {} : { ca }) });
+  const followRedirects = async (request: OutboundRequest, state: RequestState): Promise<OutboundHead & { body: Buffer }> => {
+    for (let address = request.url; ; state.remainingRedirects--) {
+      state.status = null;
+      startStep(state, 'url');
+      const target = parseTarget(address, allowedPairs, request.isHttpAllowed === true);
+      startStep(state, 'dns');
+      const addresses = await resolveAddresses(target, resolve, state.signal);
+      startStep(state, 'connect');
+      const { signal, deadlineMs } = state;
+      const socket = await connectSocket(target, addresses, {
+        signal,
+        deadlineMs,
+        secureContext,
+        onTlsStart: () => startStep(state, 'tls'),
+      });
+      const response = await sendRequest(target, socket, request, state);
+      if (!isRedirect(response, request)) return response;
+      if (state.remainingRedirects <= 0) throw new OutboundError('status', 'redirects too many times');
+      const location = response.headers.location ?? '';
       if (!URL.canParse(location, target.url.href)) {
-        enter(course, 'url');
-        throw new OutboundFault('url', 'redirects to an address that is not a URL');
+        startStep(state, 'url');
+        throw new OutboundError('url', 'redirects to an address that is not a URL');
       }
       address = new URL(location, target.url).href;
     }
   };
   return async (request) => {
-    const began = performance.now();
-    const ending = new AbortController();
-    const { timeoutMs, redirects = 0 } = request;
-    const course: Course = { signal: ending.signal, endsAt: began + timeoutMs, redirects, steps: [], status: null };
-    const timer = setTimeout(() => ending.abort(), timeoutMs);
-    const ms = (): number => Math.round(performance.now() - began);
+    const startMs = performance.now();
+    const abortController = new AbortController();
+    const { timeoutMs, maxRedirects: remainingRedirects = 0 } = request;
+    const state: RequestState = {
+      signal: abortController.signal,
+      deadlineMs: startMs + timeoutMs,
+      remainingRedirects,
+      steps: [],
+      status: null,
+    };
+    const timer = setTimeout(() => abortController.abort(), timeoutMs);
+    const ms = (): number => Math.round(performance.now() - startMs);
     try {
-      const answer = await follow(request, course);
-      return { ok: true, ms: ms(), stages: stagesOf(course), ...answer };
+      const response = await followRedirects(request, state);
+      return { ok: true, ms: ms(), stages: toStages(state), ...response };
     } catch (error) {
-      const fault = error instanceof OutboundFault ? error : null;
-      const reason = fault?.message ?? (ending.signal.aborted ? 'timed out' : `failed (${causeOf(error)})`);
-      const step = fault?.step ?? course.steps.at(-1)?.step ?? 'url';
-      return { ok: false, ms: ms(), stages: stagesOf(course), step, reason, status: course.status };
+      const outboundError = error instanceof OutboundError ? error : null;
+      const reason = outboundError?.message ?? (abortController.signal.aborted ? 'timed out' : `failed (${describeCause(error)})`);
+      const step = outboundError?.step ?? state.steps.at(-1)?.step ?? 'url';
+      return { ok: false, ms: ms(), stages: toStages(state), step, reason, status: state.status };
     } finally {
       clearTimeout(timer);
-      ending.abort();
+      abortController.abort();
     }
   };
 }

@@ -2,48 +2,51 @@ import type { Config } from '../../config/index.ts';
 import type { Logger } from '../base/log.ts';
 import { createMetrics, type Metrics } from '../base/metrics.ts';
 import { createOutbound, type Outbound } from '../outbound/request.ts';
-import { type OpenedPlatform, openCommon, type Platform } from './common-platform.ts';
+import { type OpenedPlatform, openCommonPlatform, type Platform } from './common-platform.ts';
 import { openBlobs } from './files/blobs.ts';
 import type { Blobs } from './files/store.ts';
 import { createJobPriorities, type JobPriorities, type ReservePriorities } from './queue/job-priorities.ts';
-import { type Enqueue, type Handlers, type JobEnded, openConsumers, openProducer, type Producer } from './queue/queue.ts';
-import { createResidents, createWake } from './queue/residents.ts';
-import { createNudge } from './queue/wake.ts';
+import { type Enqueue, type Handlers, type OnJobEnded, openConsumers, openProducer, type Producer } from './queue/queue.ts';
+import { createResidents, createWakeResident } from './queue/residents.ts';
+import { createWake } from './queue/wake.ts';
 import { type Acknowledge, createAcknowledge } from './redis/log/acknowledge.ts';
+import { createAcknowledgedNumbers } from './redis/log/acknowledged-numbers.ts';
 import { type Appender, createAppender } from './redis/log/append.ts';
 import { type Confirm, createConfirm } from './redis/log/confirm.ts';
 import { createEpochs } from './redis/log/epochs.ts';
-import { createEvidence } from './redis/log/evidence.ts';
 import { createPresenceChanged, createPresences, type PresenceChanged, type Presences } from './redis/log/presence.ts';
-import { createLogReader, type Listener, type LogReader, subscriberOptions } from './redis/log/reader.ts';
-import { createRetain, type Retain } from './redis/log/retention.ts';
+import { createLogReader, type LogListener, type LogReader, subscriberOptions } from './redis/log/reader.ts';
+import { createExpirePlaces, type ExpirePlaces } from './redis/log/retention.ts';
 import { createSessions, type Sessions } from './redis/log/sessions.ts';
 import type { ConnectNode } from './redis/log/subscriber.ts';
 import { createManagingWrites, type ManagingWrites } from './redis/managing-writes.ts';
 import { createMessageOrder, type MessageOrder } from './redis/message-order.ts';
 import type { MetricsFeeds } from './redis/metrics-feed.ts';
-import { connectNode, impatient, openRedis } from './redis/redis.ts';
-import { createTakeFlight, type TakeFlight } from './redis/request-slots.ts';
-import { createGate, type Gate } from './redis/throttle.ts';
+import { createPreflight, type Preflight } from './redis/preflight.ts';
+import { connectNode, failFast, openRedis } from './redis/redis.ts';
+import { type AcquireRequestSlot, createRequestSlots } from './redis/request-slots.ts';
 
 export type { Platform } from './common-platform.ts';
 
 /** The platform of processes that can also enqueue jobs. */
-export interface EnqueuePlatform extends Platform, Pick<Producer, 'enqueue' | 'isQueued' | 'waiting'> {
+export interface EnqueuePlatform extends Platform, Pick<Producer, 'enqueue' | 'isQueued' | 'countWaiting'> {
   /** Wakes a worker for a job, or adds the job to its queue. Failures are ignored, because a sweep finds the work later. */
-  nudge: (...job: Parameters<Enqueue>) => void;
-  /** Reserves priorities for `enqueue` and `nudge`, so that a queue is shared fairly between accounts. */
+  wake: (...job: Parameters<Enqueue>) => void;
+  /** Reserves priorities for `enqueue` and `wake`, so that a queue is shared fairly between accounts. */
   readonly reservePriorities: ReservePriorities;
   /** The only client for outbound requests. It connects to public addresses and to those of OUTBOUND_ALLOW. */
   readonly outbound: Outbound;
   /** Acquires a slot for an outbound request; slots are counted over all processes. */
-  readonly takeFlight: TakeFlight;
+  readonly acquireRequestSlot: AcquireRequestSlot;
   /** Gives messages their ids, and tells readers up to which id they can read without a gap. */
   readonly messageOrder: MessageOrder;
   /** The writes in flight, of all processes, that change a server's settings or members. */
   readonly managingWrites: ManagingWrites;
-  /** An id from the clock of message ids, for an item that is shown among messages but not stored. While Redis is away it comes from the process' own clock. */
-  messageId(): Promise<string>;
+  /**
+   * An id from the clock of message ids, for an item that is shown among messages but not stored. While Redis is unavailable it comes from the process' own
+   * clock.
+   */
+  nextMessageId(): Promise<string>;
 }
 
 /** The platform of processes that also store files. */
@@ -53,40 +56,40 @@ export interface FilesPlatform extends EnqueuePlatform {
 
 /** The platform of the API: it runs the preflight, stores files and enqueues jobs. It cannot append events. */
 export interface ApiPlatform extends FilesPlatform {
-  readonly gate: Gate;
+  readonly preflight: Preflight;
   /** Marks an account's presence as changed; a worker publishes it. */
-  readonly presenceChanged: PresenceChanged;
+  readonly markPresenceChanged: PresenceChanged;
 }
 
 /**
  * The ids of outbox entries that are relayed but not acknowledged yet, and by partition the epoch in which they were appended. Later entries are appended only
  * in the same epochs.
  */
-export interface Relayed {
+export interface UnacknowledgedEntries {
   readonly ids: Set<string>;
-  readonly during: Map<number, number>;
+  readonly epochs: Map<number, number>;
 }
 
 /** The platform of a worker: it stores files and appends events to the log. */
 export interface WorkerPlatform extends FilesPlatform, Appender {
   readonly presences: Presences;
-  readonly retain: Retain;
+  readonly expirePlaces: ExpirePlaces;
   readonly confirm: Confirm;
   readonly acknowledge: Acknowledge;
   /** By outbox and key, the entries that are relayed but not acknowledged yet. */
-  readonly relayed: Map<string, Relayed>;
+  readonly unacknowledged: Map<string, UnacknowledgedEntries>;
   readonly metrics: Metrics;
   /** Records a heartbeat of this worker. */
-  beat(): Promise<void>;
+  recordHeartbeat(): Promise<void>;
   /** Runs the jobs of every queue until closed. */
-  consume(handlers: Handlers<WorkerPlatform>, ended: JobEnded): { close(): Promise<void> };
+  startConsumers(handlers: Handlers<WorkerPlatform>, onJobEnded: OnJobEnded): { close(): Promise<void> };
 }
 
 /** The platform of a gateway node: it manages sessions and reads the log. It neither enqueues jobs nor appends events. */
 export interface GatewayPlatform extends Platform {
   readonly sessions: Sessions;
   /** Opens the reader through which the node subscribes to the log. */
-  listen(nodeId: string, listener: Listener): Promise<LogReader>;
+  openLogReader(nodeId: string, listener: LogListener): Promise<LogReader>;
 }
 
 /** The platform of the operators' pages: it reads the queues and the metrics of all processes. */
@@ -94,28 +97,28 @@ export interface OpsPlatform extends Platform, MetricsFeeds {
   readonly queues: Producer['queues'];
 }
 
-function withQueue(
+function createEnqueuePlatform(
   common: OpenedPlatform,
-): EnqueuePlatform & Pick<ApiPlatform, 'gate' | 'presenceChanged'> & { jobPriorities: JobPriorities } {
+): EnqueuePlatform & Pick<ApiPlatform, 'preflight' | 'markPresenceChanged'> & { jobPriorities: JobPriorities } {
   const { config, log, redis, keys, ids } = common;
   const producer = openProducer(config, log, redis);
-  const jobPriorities = createJobPriorities(redis, keys, producer.isEmpty);
-  const gate = createGate(redis, keys, ids, common.now);
+  const jobPriorities = createJobPriorities(redis, keys, producer.isQueueEmpty);
+  const preflight = createPreflight(redis, keys, ids, common.now);
   return {
     ...common,
     enqueue: producer.enqueue,
     isQueued: producer.isQueued,
-    waiting: producer.waiting,
+    countWaiting: producer.countWaiting,
     jobPriorities,
     reservePriorities: jobPriorities.reserve,
-    nudge: createNudge(createWake(redis, keys), producer.enqueue),
+    wake: createWake(createWakeResident(redis, keys), producer.enqueue),
     outbound: createOutbound({ allow: config.OUTBOUND_ALLOW }),
-    takeFlight: createTakeFlight(redis, keys),
-    gate,
-    messageOrder: createMessageOrder(redis, keys, ids, config.STORE_PATIENCE),
-    managingWrites: createManagingWrites(redis, keys, config.STORE_PATIENCE),
-    presenceChanged: createPresenceChanged(redis, keys),
-    messageId: async () => (await gate({ bucket: null, versionsOf: [], wantId: true })).id ?? ids.next(),
+    acquireRequestSlot: createRequestSlots(redis, keys),
+    preflight,
+    messageOrder: createMessageOrder(redis, keys, ids, config.STORE_TIMEOUT_FACTOR),
+    managingWrites: createManagingWrites(redis, keys, config.STORE_TIMEOUT_FACTOR),
+    markPresenceChanged: createPresenceChanged(redis, keys),
+    nextMessageId: async () => (await preflight({ bucket: null, versionsOf: [], needsId: true })).id ?? ids.next(),
     close: async () => {
       await producer.close().catch(() => undefined);
       await common.close();
@@ -125,7 +128,7 @@ function withQueue(
 
 /** Opens the API's platform. `log` is the logger of the process. */
 export async function openApiPlatform(config: Config, log: Logger): Promise<ApiPlatform> {
-  const queue = withQueue(await openCommon(config, log, 'api'));
+  const queue = createEnqueuePlatform(await openCommonPlatform(config, log, 'api'));
   const blobs = openBlobs(config);
   return {
     ...queue,
@@ -138,42 +141,42 @@ export async function openApiPlatform(config: Config, log: Logger): Promise<ApiP
 }
 
 /** Logs that Redis has lost acknowledged events. */
-const logLoss = (log: Logger) => (): void => log.error('Redis lost acknowledged events; gateway sessions must start again');
+const createLossLogger = (log: Logger) => (): void => log.error('Redis lost acknowledged events; clients must start new gateway sessions');
 
 /** Opens the worker's platform. Appends and confirmations each have their own connection, so that a wait there delays no other command. */
 export async function openWorkerPlatform(config: Config, log: Logger, metrics = createMetrics('worker')): Promise<WorkerPlatform> {
-  const common = await openCommon(config, log, 'worker');
-  const appends = await openRedis(config, log, 'log', { ...impatient, commandTimeout: 2_000 });
-  const confirms = await openRedis(config, log, 'confirm', { ...impatient, commandTimeout: 5_000 });
-  const evidence = createEvidence(common.db);
-  const epochs = createEpochs(appends, common.keys, logLoss(log), evidence);
-  const confirm = createConfirm(confirms, common.keys, evidence, epochs);
-  const queue = withQueue(common);
+  const common = await openCommonPlatform(config, log, 'worker');
+  const appendConnection = await openRedis(config, log, 'log', { ...failFast, commandTimeout: 2_000 });
+  const confirmConnection = await openRedis(config, log, 'confirm', { ...failFast, commandTimeout: 5_000 });
+  const acknowledgedNumbers = createAcknowledgedNumbers(common.db);
+  const epochs = createEpochs(appendConnection, common.keys, createLossLogger(log), acknowledgedNumbers);
+  const confirm = createConfirm(confirmConnection, common.keys, acknowledgedNumbers, epochs);
+  const queue = createEnqueuePlatform(common);
   const blobs = openBlobs(config);
   const platform: WorkerPlatform = {
     ...queue,
     blobs,
-    ...createAppender(appends, common.keys, epochs, metrics.events),
-    retain: createRetain(common.redis, common.keys, epochs),
+    ...createAppender(appendConnection, common.keys, epochs, metrics.events),
+    expirePlaces: createExpirePlaces(common.redis, common.keys, epochs),
     confirm,
     acknowledge: createAcknowledge(confirm),
-    relayed: new Map(),
+    unacknowledged: new Map(),
     metrics,
     presences: createPresences(common.redis, common.keys),
-    beat: async () => {
-      await common.redis.set(`${common.keys.partition(0)}worker-beat`, String(Date.now()), 'EX', 60);
+    recordHeartbeat: async () => {
+      await common.redis.set(`${common.keys.partitionPrefix(0)}worker-beat`, String(Date.now()), 'EX', 60);
     },
-    consume(handlers, ended) {
+    startConsumers(handlers, onJobEnded) {
       const connect: ConnectNode = (node) => connectNode(config, log, 'wakes', subscriberOptions, node);
-      const residents = createResidents(common.redis, common.keys, connect, (name, data, following) =>
-        handlers[name](platform, data, following),
+      const residents = createResidents(common.redis, common.keys, connect, (name, data, runState) =>
+        handlers[name](platform, data, runState),
       );
-      const consumers = openConsumers(config, log, queue.jobPriorities, platform, handlers, ended, residents.stay);
+      const consumers = openConsumers(config, log, queue.jobPriorities, platform, handlers, onJobEnded, residents.stayWithKey);
       return { close: async () => void (await Promise.all([consumers.close(), residents.close()])) };
     },
     close: async () => {
-      appends.disconnect();
-      confirms.disconnect();
+      appendConnection.disconnect();
+      confirmConnection.disconnect();
       blobs.close();
       await queue.close();
     },
@@ -182,16 +185,16 @@ export async function openWorkerPlatform(config: Config, log: Logger, metrics = 
 }
 
 /** How many entries of access data a gateway node caches. They are used for handshakes only; the node keeps the access data of its sessions elsewhere. */
-const cachedByGateway = 500;
+const maxCachedByGateway = 500;
 
 /** Opens a gateway node's platform. */
 export async function openGatewayPlatform(config: Config, log: Logger): Promise<GatewayPlatform> {
-  const common = await openCommon(config, log, 'gateway', cachedByGateway);
-  const epochs = createEpochs(common.redis, common.keys, logLoss(log), createEvidence(common.db));
+  const common = await openCommonPlatform(config, log, 'gateway', maxCachedByGateway);
+  const epochs = createEpochs(common.redis, common.keys, createLossLogger(log), createAcknowledgedNumbers(common.db));
   return {
     ...common,
     sessions: createSessions(common.redis, common.keys),
-    listen: async (nodeId, listener) =>
+    openLogReader: async (nodeId, listener) =>
       createLogReader(
         common.redis,
         (node) => connectNode(config, log, 'subscriber', subscriberOptions, node),
@@ -205,7 +208,7 @@ export async function openGatewayPlatform(config: Config, log: Logger): Promise<
 
 /** Opens the operators' platform. */
 export async function openOpsPlatform(config: Config, log: Logger): Promise<OpsPlatform> {
-  const common = await openCommon(config, log, 'ops');
+  const common = await openCommonPlatform(config, log, 'ops');
   const producer = openProducer(config, log, common.redis);
   return {
     ...common,
@@ -218,4 +221,4 @@ export async function openOpsPlatform(config: Config, log: Logger): Promise<OpsP
 }
 
 /** Opens the platform of the operators' command line. It changes documents; other processes notice that by the access versions only. */
-export const openOperatorPlatform = (config: Config, log: Logger): Promise<Platform> => openCommon(config, log, 'operator');
+export const openOperatorPlatform = (config: Config, log: Logger): Promise<Platform> => openCommonPlatform(config, log, 'operator');

@@ -2,10 +2,10 @@ import type { Context, Middleware } from 'koa';
 import { koaBody } from 'koa-body';
 import { refuse } from '../../../lib/base/errors.ts';
 import { limits } from '../../../lib/base/limits.ts';
-import { tooDeep } from '../../../lib/contract/check.ts';
-import { readAtPace } from './pace.ts';
+import { isTooDeep } from '../../../lib/contract/check.ts';
+import { readWithPaceLimit } from './pace.ts';
 
-const parse: Middleware = koaBody({
+const parseBody: Middleware = koaBody({
   json: true,
   jsonStrict: false,
   jsonLimit: limits.bodyBytes,
@@ -24,17 +24,17 @@ const parse: Middleware = koaBody({
 export const hasBody = (ctx: Context): boolean => ctx.get('Transfer-Encoding') !== '' || Number(ctx.get('Content-Length') || 0) > 0;
 
 /**
- * Reads the JSON body of a request; undefined when there is none and it is `optional`. Refuses a missing body, invalid JSON and nesting deeper than 32 (400),
- * another content type (415, with `expected` in the message), more than 1 MiB (413), and a body that arrives too slowly (408).
+ * Reads the JSON body of a request; undefined when there is none and `isOptional` is true. Refuses a missing body, invalid JSON and nesting deeper than 32
+ * (400), another content type (415, with `expectedTypes` in the message), more than 1 MiB (413), and a body that arrives too slowly (408).
  */
-export async function readBody(ctx: Context, optional: boolean, expected = 'application/json'): Promise<unknown> {
+export async function readBody(ctx: Context, isOptional: boolean, expectedTypes = 'application/json'): Promise<unknown> {
   if (!hasBody(ctx)) {
-    if (optional) return undefined;
+    if (isOptional) return undefined;
     return refuse('invalid_request', { reason: 'a JSON body is required' });
   }
-  if (!ctx.is('application/json')) return refuse('unsupported_media_type', { expected });
-  await readAtPace(ctx.req, () => parse(ctx, async () => undefined));
+  if (!ctx.is('application/json')) return refuse('unsupported_media_type', { expected: expectedTypes });
+  await readWithPaceLimit(ctx.req, () => parseBody(ctx, async () => undefined));
   const { body } = ctx.request as unknown as { body: unknown };
-  if (tooDeep(body)) return refuse('invalid_request', { reason: `the body is nested deeper than ${limits.bodyDepth}` });
+  if (isTooDeep(body)) return refuse('invalid_request', { reason: `the body is nested deeper than ${limits.bodyDepth}` });
   return body;
 }

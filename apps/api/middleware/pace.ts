@@ -3,7 +3,7 @@ import { newRefusal, type Refusal } from '../../../lib/base/errors.ts';
 import { limits } from '../../../lib/base/limits.ts';
 
 /** How fast a body must arrive. */
-export interface PaceBounds {
+export interface PaceLimits {
   /** How long the first byte may take, in milliseconds. */
   firstByteMs: number;
   /** The minimum average pace, in bytes per second. */
@@ -15,7 +15,7 @@ export interface PaceBounds {
 }
 
 /** 1 KiB per second, averaged over 10 seconds. A phone on the slowest networks has ten times that, and a pause of some seconds is allowed. */
-export const defaultPace: PaceBounds = {
+export const defaultPace: PaceLimits = {
   firstByteMs: limits.bodyFirstByteMs,
   bytesPerSec: limits.bodyBytesPerSec,
   windowMs: limits.bodyWindowMs,
@@ -23,29 +23,29 @@ export const defaultPace: PaceBounds = {
 };
 
 /** Creates the refusal of a body that arrives too slowly. */
-export const tooSlow = (): Refusal => newRefusal('body_too_slow', { rate: limits.bodyBytesPerSec }, { retryAfter: 1 });
+export const createTooSlowRefusal = (): Refusal => newRefusal('body_too_slow', { rate: limits.bodyBytesPerSec }, { retryAfter: 1 });
 
-const endedEarly = (): Refusal => newRefusal('invalid_request', { reason: 'the body ended early' });
+const createEndedEarlyRefusal = (): Refusal => newRefusal('invalid_request', { reason: 'the body ended early' });
 
 /** Waits for the first byte of a body, or for the end of an empty one. Refuses `body_too_slow` after `firstByteMs`, and 400 when the client disconnects. */
-export function waitForBody(request: IncomingMessage, { firstByteMs } = defaultPace): Promise<void> {
+export function waitForFirstByte(request: IncomingMessage, { firstByteMs } = defaultPace): Promise<void> {
   if (request.complete || request.readableLength > 0) return Promise.resolve();
-  if (request.destroyed) return Promise.reject(endedEarly());
+  if (request.destroyed) return Promise.reject(createEndedEarlyRefusal());
   return new Promise<void>((resolve, reject) => {
-    const settle = (act: () => void) => () => {
+    const finish = (action: () => void) => () => {
       clearTimeout(timer);
-      request.off('readable', ready);
-      request.off('close', gone);
-      act();
+      request.off('readable', onReadable);
+      request.off('close', onClose);
+      action();
     };
-    const ready = settle(resolve);
-    const gone = settle(() => reject(endedEarly()));
+    const onReadable = finish(resolve);
+    const onClose = finish(() => reject(createEndedEarlyRefusal()));
     const timer = setTimeout(
-      settle(() => reject(tooSlow())),
+      finish(() => reject(createTooSlowRefusal())),
       firstByteMs,
     );
-    request.once('readable', ready);
-    request.once('close', gone);
+    request.once('readable', onReadable);
+    request.once('close', onClose);
   });
 }
 
@@ -59,7 +59,7 @@ export interface Pace {
   stop(): void;
 }
 
-const contestedTicks = 2;
+const slowTicks = 2;
 
 /**
  * Measures how fast a body arrives, by the bytes received on its connection. Time in which this process has unread data does not count against the sender.
@@ -68,29 +68,29 @@ export function watchPace(request: IncomingMessage, { bytesPerSec, windowMs, tic
   const windowTicks = Math.ceil(windowMs / tickMs);
   const bytesPerTick = (bytesPerSec * tickMs) / 1000;
   /** The connection's received bytes at each of the last ticks, oldest first. */
-  let counts = [request.socket.bytesRead];
+  let byteCounts = [request.socket.bytesRead];
   let fail: (refusal: Refusal) => void = () => undefined;
   const failed = new Promise<never>((_, reject) => {
     fail = reject;
   });
   failed.catch(() => undefined);
-  const isBelow = (ticks: number): boolean => {
-    const from = counts.at(-1 - ticks);
-    return from !== undefined && !request.complete && request.socket.bytesRead - from < ticks * bytesPerTick;
+  const isBelowPace = (ticks: number): boolean => {
+    const oldCount = byteCounts.at(-1 - ticks);
+    return oldCount !== undefined && !request.complete && request.socket.bytesRead - oldCount < ticks * bytesPerTick;
   };
   const timer = setInterval(() => {
-    if (request.readableLength > 0) counts = [];
-    counts.push(request.socket.bytesRead);
-    if (counts.length > windowTicks + 1) counts.shift();
-    if (isBelow(windowTicks)) fail(tooSlow());
+    if (request.readableLength > 0) byteCounts = [];
+    byteCounts.push(request.socket.bytesRead);
+    if (byteCounts.length > windowTicks + 1) byteCounts.shift();
+    if (isBelowPace(windowTicks)) fail(createTooSlowRefusal());
   }, tickMs);
-  return { failed, fail, isSlow: () => isBelow(contestedTicks), stop: () => clearInterval(timer) };
+  return { failed, fail, isSlow: () => isBelowPace(slowTicks), stop: () => clearInterval(timer) };
 }
 
 /** Reads a body by `read`, and measures its pace. Refuses `body_too_slow`. */
-export async function readAtPace<T>(request: IncomingMessage, read: () => Promise<T>): Promise<T> {
+export async function readWithPaceLimit<T>(request: IncomingMessage, read: () => Promise<T>): Promise<T> {
   if (request.complete) return read();
-  await waitForBody(request);
+  await waitForFirstByte(request);
   const pace = watchPace(request);
   try {
     return await Promise.race([read(), pace.failed]);

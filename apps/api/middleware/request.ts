@@ -6,12 +6,12 @@ import { isUnavailable } from '../../../lib/store/mongo/database.ts';
 import type { ApiPlatform } from '../../../lib/store/platform.ts';
 import type { State } from '../state.ts';
 
-const idPattern = /^[A-Za-z0-9_.-]{1,64}$/;
+const requestIdPattern = /^[A-Za-z0-9_.-]{1,64}$/;
 
 /** The refusal to answer an error with (docs/behavior/requests.md#errors): a refusal itself, or 503 if the database is unavailable. null means 500. */
-function refusalOf(fault: unknown): Refusal | null {
-  if (fault instanceof Refusal) return fault;
-  if (isUnavailable(fault)) return newRefusal('unavailable', undefined, { retryAfter: 1 });
+function toRefusal(error: unknown): Refusal | null {
+  if (error instanceof Refusal) return error;
+  if (isUnavailable(error)) return newRefusal('unavailable', undefined, { retryAfter: 1 });
   return null;
 }
 
@@ -19,7 +19,7 @@ function refusalOf(fault: unknown): Refusal | null {
  * The outermost middleware. Sets the request id, turns errors into answers, and writes one log line and one metric per request. The body of an error is always
  * `{ code, message, requestId, errors?, missing?, retryAfter? }`. Only a refusal marked `codeless` has no `code`.
  */
-export function requests(platform: ApiPlatform, metrics: Metrics): Middleware<State> {
+export function createRequestMiddleware(platform: ApiPlatform, metrics: Metrics): Middleware<State> {
   const isSecure = platform.config.baseUrl.startsWith('https:');
   const headers = {
     'X-Content-Type-Options': 'nosniff',
@@ -27,23 +27,23 @@ export function requests(platform: ApiPlatform, metrics: Metrics): Middleware<St
     ...(isSecure ? { 'Strict-Transport-Security': 'max-age=31536000' } : {}),
   };
   return async (ctx, next) => {
-    const began = performance.now();
-    const given = ctx.get('X-Request-Id');
-    const requestId = idPattern.test(given) ? given : randomUUID();
+    const startMs = performance.now();
+    const givenId = ctx.get('X-Request-Id');
+    const requestId = requestIdPattern.test(givenId) ? givenId : randomUUID();
     ctx.state.requestId = requestId;
     ctx.set('X-Request-Id', requestId);
     ctx.set(headers);
     try {
       await next();
-    } catch (fault) {
-      const refusal = refusalOf(fault);
-      if (!refusal) platform.log.error({ requestId, route: ctx.state.route, err: fault }, 'request failed');
+    } catch (error) {
+      const refusal = toRefusal(error);
+      if (!refusal) platform.log.error({ requestId, route: ctx.state.route, err: error }, 'request failed');
       const { retryAfter, allow, errors, missing, codeless } = refusal?.extra ?? {};
       ctx.status = refusal?.status ?? 500;
       ctx.type = 'application/json';
       ctx.body = JSON.stringify({
         ...(codeless ? {} : { code: refusal?.code ?? 'internal_error' }),
-        message: refusal?.message ?? 'Something went wrong on our side. It is logged under the request id.',
+        message: refusal?.message ?? 'Something went wrong on our side. Try again, and include the request ID if you report it.',
         requestId,
         ...(errors ? { errors } : {}),
         ...(missing ? { missing } : {}),
@@ -54,7 +54,7 @@ export function requests(platform: ApiPlatform, metrics: Metrics): Middleware<St
       if (ctx.status === 408) ctx.set('Connection', 'close');
       if (ctx.status === 401) ctx.set('WWW-Authenticate', 'Bot, Bearer');
     }
-    const ms = performance.now() - began;
+    const ms = performance.now() - startMs;
     const route = ctx.state.route ?? 'none';
     metrics.http.observe({ method: ctx.method, route, status: String(ctx.status) }, ms / 1000);
     platform.log.debug(

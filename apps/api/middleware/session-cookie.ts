@@ -7,10 +7,10 @@ export const cookieName = 'parlance_session';
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** The token of a request. `bot`: it came with the scheme `Bot`. Tokens with `Bearer` or in the cookie are those of people. */
-export interface Presented {
+/** The token of a request. `isBot`: it came with the scheme `Bot`. Tokens with `Bearer` or in the cookie are those of people. */
+export interface PresentedToken {
   token: string;
-  bot: boolean;
+  isBot: boolean;
 }
 
 /**
@@ -18,21 +18,21 @@ export interface Presented {
  * header is malformed. With the cookie, methods other than GET, HEAD and OPTIONS need the `Origin` of `baseUrl`, else they are refused as `unauthorized`
  * (docs/behavior/requests.md#session-cookie).
  */
-export function tokenOf(ctx: Context, baseUrl: string): Presented | null {
+export function readToken(ctx: Context, baseUrl: string): PresentedToken | null {
   const header = ctx.get('Authorization');
   if (header) {
     const [, scheme, token] = /^(Bot|Bearer) (\S+)$/.exec(header) ?? [];
-    return token ? { token, bot: scheme === 'Bot' } : null;
+    return token ? { token, isBot: scheme === 'Bot' } : null;
   }
   const cookie = ctx.cookies.get(cookieName) ?? null;
   if (cookie && !safeMethods.has(ctx.method) && ctx.get('Origin') !== new URL(baseUrl).origin)
-    return refuse('unauthorized', { hint: 'A request that uses the session cookie needs an Origin header that names this service' });
-  return cookie ? { token: cookie, bot: false } : null;
+    return refuse('unauthorized', { hint: 'A request with the session cookie needs an Origin header with the origin of this service' });
+  return cookie ? { token: cookie, isBot: false } : null;
 }
 
 /** Sets the cookie of a new session, HttpOnly and SameSite=Lax, or clears it (null). */
-export function setSession(ctx: Context, baseUrl: string, token: string | null): void {
-  const secure = baseUrl.startsWith('https:');
+export function setSessionCookie(ctx: Context, baseUrl: string, token: string | null): void {
+  const isSecure = baseUrl.startsWith('https:');
   const parts = [`${cookieName}=${token ?? ''}`, 'Path=/', 'HttpOnly', 'SameSite=Lax', `Max-Age=${token ? sessionLifeMs / 1000 : 0}`];
-  ctx.append('Set-Cookie', [...parts, ...(secure ? ['Secure'] : [])].join('; '));
+  ctx.append('Set-Cookie', [...parts, ...(isSecure ? ['Secure'] : [])].join('; '));
 }

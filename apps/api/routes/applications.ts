@@ -4,11 +4,11 @@ import {
   Application,
   ApplicationInput,
   ApplicationPatch,
-  Authorized,
   AuthorizeInput,
+  BotAuthorization,
   NewApplication,
 } from '../../../lib/contract/application.ts';
-import { DeliveryPage, EndpointTest } from '../../../lib/contract/endpoint.ts';
+import { EndpointDeliveryPage, EndpointTest } from '../../../lib/contract/endpoint.ts';
 import { Id } from '../../../lib/contract/shared.ts';
 import {
   createApplication,
@@ -20,10 +20,10 @@ import {
   updateApplication,
 } from '../../../lib/domain/applications/applications.ts';
 import { authorizeBot } from '../../../lib/domain/applications/authorizations.ts';
-import { listDeliveries, testEndpoint } from '../../../lib/domain/interactions/endpoints.ts';
-import { List, OrElse, type Route, route } from '../route.ts';
+import { listEndpointDeliveries, testEndpoint } from '../../../lib/domain/interactions/endpoints.ts';
+import { AlternativeReply, List, type Route, route } from '../route.ts';
 
-const owned = ['unauthorized', 'bots_not_allowed', 'not_owner', 'not_found', 'rate_limited'] as const;
+const ownerErrors = ['unauthorized', 'bots_not_allowed', 'not_owner', 'not_found', 'rate_limited'] as const;
 
 /** The routes of applications, which their owners use (docs/behavior/accounts.md#applications). */
 export const applicationsRoutes: readonly Route[] = [
@@ -32,10 +32,10 @@ export const applicationsRoutes: readonly Route[] = [
     path: '/api/applications/{id}/authorize',
     auth: 'person',
     manages: (_platform, _params, { serverId }) => Promise.resolve(serverId),
-    about: 'Adds a bot, with its own role, to a server that the caller manages.',
+    summary: 'Adds a bot, with its own role, to a server that the caller manages.',
     body: AuthorizeInput,
-    reply: { status: 201, body: Authorized },
-    orElse: { status: 200, about: 'The bot was already in the server; nothing changed.' },
+    reply: { status: 201, body: BotAuthorization },
+    alternativeReply: { status: 200, description: 'The bot was already in the server; nothing changed.' },
     creates: 'resource',
     errors: [
       'invalid_request',
@@ -50,15 +50,15 @@ export const applicationsRoutes: readonly Route[] = [
       'rate_limited',
     ],
     run: async (platform, actor, { params, body, newId }) => {
-      const { added, authorized } = await authorizeBot(platform, actor, params.id, body, newId);
-      return added ? authorized : new OrElse(authorized);
+      const { isAdded: added, authorized } = await authorizeBot(platform, actor, params.id, body, newId);
+      return added ? authorized : new AlternativeReply(authorized);
     },
   }),
   route({
     method: 'POST',
     path: '/api/applications',
     auth: 'person',
-    about: 'Creates an application with its bot. The token is returned only here and by a reset.',
+    summary: 'Creates an application with its bot. The token is returned only here and by a reset.',
     body: ApplicationInput,
     reply: { status: 201, body: NewApplication },
     creates: 'secret',
@@ -69,7 +69,7 @@ export const applicationsRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/applications',
     auth: 'person',
-    about: 'Lists the caller’s applications, oldest first.',
+    summary: 'Lists the caller’s applications, oldest first.',
     reply: { status: 200, body: List(Application, 'applicationsPerPerson') },
     errors: ['unauthorized', 'bots_not_allowed', 'rate_limited'],
     run: (platform, actor) => listApplications(platform, actor),
@@ -78,70 +78,71 @@ export const applicationsRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/applications/{id}',
     auth: 'person',
-    about: 'Returns an application. Only its owner can read it.',
+    summary: 'Returns an application. Only its owner can read it.',
     reply: { status: 200, body: Application },
-    errors: owned,
+    errors: ownerErrors,
     run: (platform, actor, { params }) => getApplication(platform, actor, params.id),
   }),
   route({
     method: 'PATCH',
     path: '/api/applications/{id}',
     auth: 'person',
-    about:
+    summary:
       'Updates an application. Renaming it also renames its bot and the bot’s own roles. An `interactionsEndpointUrl` is saved only if it answers a signed ping.',
     body: ApplicationPatch,
     reply: { status: 200, body: Application },
-    errors: ['invalid_request', 'not_public', 'endpoint_unverified', 'secret_unreadable', ...owned, 'unavailable'],
+    errors: ['invalid_request', 'not_public', 'endpoint_unverified', 'secret_unreadable', ...ownerErrors, 'unavailable'],
     run: (platform, actor, { params, body }) => updateApplication(platform, actor, params.id, body),
   }),
   route({
     method: 'DELETE',
     path: '/api/applications/{id}',
     auth: 'person',
-    about: 'Deletes an application and its bot. The bot leaves every server.',
+    summary: 'Deletes an application and its bot. The bot leaves every server.',
     reply: { status: 204 },
-    errors: owned,
+    errors: ownerErrors,
     run: (platform, actor, { params }) => deleteApplication(platform, actor, params.id),
   }),
   route({
     method: 'POST',
     path: '/api/applications/{id}/token',
     auth: 'person',
-    about: 'Replaces the bot’s token. The old token stops working at once, and its gateway sockets close with 4004.',
+    summary: 'Replaces the bot’s token. The old token stops working at once, and its gateway sockets close with 4004.',
     reply: { status: 200, body: Type.Object({ token: Type.String() }) },
-    errors: owned,
+    errors: ownerErrors,
     run: (platform, actor, { params }) => resetToken(platform, actor, params.id),
   }),
   route({
     method: 'POST',
     path: '/api/applications/{id}/signing-secret',
     auth: 'person',
-    about: 'Replaces the application’s signing secret.',
+    summary: 'Replaces the application’s signing secret.',
     reply: { status: 200, body: Type.Object({ signingSecret: Type.String() }) },
-    errors: owned,
+    errors: ownerErrors,
     run: (platform, actor, { params }) => resetSigningSecret(platform, actor, params.id),
   }),
   route({
     method: 'POST',
     path: '/api/applications/{id}/interactions-endpoint/test',
     auth: 'person',
-    about: 'Sends a signed ping to the saved Interactions Endpoint and returns the result step by step.',
+    summary: 'Sends a signed ping to the saved Interactions Endpoint and returns the result step by step.',
     reply: { status: 200, body: EndpointTest },
-    errors: ['invalid_request', 'secret_unreadable', ...owned, 'unavailable'],
+    errors: ['invalid_request', 'secret_unreadable', ...ownerErrors, 'unavailable'],
     run: (platform, actor, { params }) => testEndpoint(platform, actor, params.id),
   }),
   route({
     method: 'GET',
     path: '/api/applications/{id}/deliveries',
     auth: 'person',
-    about: 'Lists the last 100 interactions sent to the Interactions Endpoint with their results, newest first. They are kept for 7 days.',
+    summary:
+      'Lists the last 100 interactions sent to the Interactions Endpoint with their results, newest first. They are kept for 7 days.',
     query: Type.Object({
       before: Type.Optional(Id),
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.deliveriesListed })),
     }),
-    reply: { status: 200, body: DeliveryPage },
-    errors: ['invalid_request', ...owned],
+    reply: { status: 200, body: EndpointDeliveryPage },
+    errors: ['invalid_request', ...ownerErrors],
     run: (platform, actor, { params, query }) =>
-      listDeliveries(platform, actor, { applicationId: params.id, before: query.before, limit: query.limit ?? limits.pageDefault }),
+      listEndpointDeliveries(platform, actor, { applicationId: params.id, before: query.before, limit: query.limit ?? limits.pageDefault }),
   }),
 ];

@@ -3,7 +3,7 @@ import { createChannel, deleteChannel, getChannel, updateChannel } from '../../.
 import { deleteOverwrite, setOverwrite } from '../../../lib/domain/channels/overwrites.ts';
 import { type Route, route } from '../route.ts';
 
-const changing = ['unauthorized', 'missing_permission', 'not_found', 'rate_limited'] as const;
+const changeErrors = ['unauthorized', 'missing_permission', 'not_found', 'rate_limited'] as const;
 
 /** The routes of channels (docs/behavior/servers.md#channels) and their overwrites (docs/behavior/servers.md#overwrites). */
 export const channelsRoutes: readonly Route[] = [
@@ -12,20 +12,20 @@ export const channelsRoutes: readonly Route[] = [
     path: '/api/servers/{serverId}/channels',
     auth: 'account',
     manages: true,
-    about: 'Creates a channel, last in its category. Needs Manage Channels, and for `overwrites` Manage Roles.',
+    summary: 'Creates a channel, last in its category. Needs Manage Channels, and for `overwrites` Manage Roles.',
     body: ChannelInput,
     reply: { status: 201, body: Channel },
     creates: 'resource',
-    errors: ['invalid_request', 'too_many_channels', 'role_hierarchy', 'idempotency_conflict', ...changing],
+    errors: ['invalid_request', 'too_many_channels', 'role_hierarchy', 'idempotency_conflict', ...changeErrors],
     run: (platform, actor, { params, body, newId }) => createChannel(platform, actor, params.serverId, body, newId),
   }),
   route({
     method: 'GET',
     path: '/api/channels/{channelId}',
     auth: 'account',
-    about: 'Returns a channel. Needs View Channel.',
+    summary: 'Returns a channel. Needs View Channel.',
     reply: { status: 200, body: Channel },
-    errors: changing,
+    errors: changeErrors,
     run: (platform, actor, { params }) => getChannel(platform, actor, params.channelId),
   }),
   route({
@@ -33,10 +33,10 @@ export const channelsRoutes: readonly Route[] = [
     path: '/api/channels/{channelId}',
     auth: 'account',
     manages: true,
-    about: 'Updates a channel. Needs Manage Channels.',
+    summary: 'Updates a channel. Needs Manage Channels.',
     body: ChannelPatch,
     reply: { status: 200, body: Channel },
-    errors: ['invalid_request', ...changing],
+    errors: ['invalid_request', ...changeErrors],
     run: (platform, actor, { params, body }) => updateChannel(platform, actor, params.channelId, body),
   }),
   route({
@@ -44,9 +44,9 @@ export const channelsRoutes: readonly Route[] = [
     path: '/api/channels/{channelId}',
     auth: 'account',
     manages: true,
-    about: 'Deletes a channel with its messages and threads. Deleting a category keeps its channels. Needs Manage Channels.',
+    summary: 'Deletes a channel with its messages and threads. Deleting a category keeps its channels. Needs Manage Channels.',
     reply: { status: 204 },
-    errors: changing,
+    errors: changeErrors,
     run: (platform, actor, { params }) => deleteChannel(platform, actor, params.channelId),
   }),
   route({
@@ -54,10 +54,10 @@ export const channelsRoutes: readonly Route[] = [
     path: '/api/channels/{channelId}/overwrites/{roleOrUserId}',
     auth: 'account',
     manages: true,
-    about: 'Sets the permission overwrite of a channel for a role or member below the caller’s highest role. Needs Manage Roles.',
+    summary: 'Sets the permission overwrite of a channel for a role or member below the caller’s highest role. Needs Manage Roles.',
     body: OverwriteInput,
     reply: { status: 200, body: Channel },
-    errors: ['invalid_request', 'too_many_overwrites', 'role_hierarchy', ...changing],
+    errors: ['invalid_request', 'too_many_overwrites', 'role_hierarchy', ...changeErrors],
     run: (platform, actor, { params, body }) => setOverwrite(platform, actor, params.channelId, params.roleOrUserId, body),
   }),
   route({
@@ -65,9 +65,9 @@ export const channelsRoutes: readonly Route[] = [
     path: '/api/channels/{channelId}/overwrites/{roleOrUserId}',
     auth: 'account',
     manages: true,
-    about: 'Deletes the permission overwrite of a channel for a role or member. Needs Manage Roles.',
+    summary: 'Deletes the permission overwrite of a channel for a role or member. Needs Manage Roles.',
     reply: { status: 204 },
-    errors: ['invalid_request', 'role_hierarchy', ...changing],
+    errors: ['invalid_request', 'role_hierarchy', ...changeErrors],
     run: (platform, actor, { params }) => deleteOverwrite(platform, actor, params.channelId, params.roleOrUserId),
   }),
 ];

@@ -1,12 +1,12 @@
 import { Type } from 'typebox';
 import { Command, CommandsInput, InvokeInput, PickerCommand } from '../../../lib/contract/command.ts';
-import { Invoked } from '../../../lib/contract/interaction.ts';
-import { pickCommands } from '../../../lib/domain/applications/command-picker.ts';
+import { InvokeResult } from '../../../lib/contract/interaction.ts';
+import { listPickerCommands } from '../../../lib/domain/applications/command-picker.ts';
 import { listCommands, removeCommand, replaceCommands } from '../../../lib/domain/applications/commands.ts';
 import { useCommand } from '../../../lib/domain/interactions/interactions.ts';
 import { List, type Route, route } from '../route.ts';
 
-const managing = ['unauthorized', 'not_owner', 'not_found', 'rate_limited', 'unavailable'] as const;
+const commandErrors = ['unauthorized', 'not_owner', 'not_found', 'rate_limited', 'unavailable'] as const;
 
 /** The routes of commands (docs/behavior/interactions.md#command-lists), with the picker and the use of a command (docs/behavior/interactions.md#picker). */
 export const commandsRoutes: readonly Route[] = [
@@ -14,19 +14,19 @@ export const commandsRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/applications/{appId}/commands',
     auth: 'account',
-    about: 'Lists the global commands. For the bot or the application’s owner.',
+    summary: 'Lists the global commands. For the bot or the application’s owner.',
     reply: { status: 200, body: List(Command, 'commandsPerScope') },
-    errors: managing,
+    errors: commandErrors,
     run: (platform, actor, { params }) => listCommands(platform, actor, { applicationId: params.appId, serverId: null }),
   }),
   route({
     method: 'PUT',
     path: '/api/applications/{appId}/commands',
     auth: 'account',
-    about: 'Replaces all global commands and returns the saved list.',
+    summary: 'Replaces all global commands and returns the saved list.',
     body: CommandsInput,
     reply: { status: 200, body: List(Command, 'commandsPerScope') },
-    errors: [...managing, 'invalid_request'],
+    errors: [...commandErrors, 'invalid_request'],
     run: (platform, actor, { params, body }) =>
       replaceCommands(platform, actor, { applicationId: params.appId, serverId: null, commands: body }),
   }),
@@ -34,9 +34,9 @@ export const commandsRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/applications/{appId}/servers/{serverId}/commands',
     auth: 'account',
-    about: 'Lists the commands of one server, which the bot must be in.',
+    summary: 'Lists the commands of one server, which the bot must be in.',
     reply: { status: 200, body: List(Command, 'commandsPerScope') },
-    errors: managing,
+    errors: commandErrors,
     run: (platform, actor, { params }) => listCommands(platform, actor, { applicationId: params.appId, serverId: params.serverId }),
   }),
   route({
@@ -44,10 +44,10 @@ export const commandsRoutes: readonly Route[] = [
     path: '/api/applications/{appId}/servers/{serverId}/commands',
     auth: 'account',
     manages: true,
-    about: 'Replaces all commands of one server and returns the saved list.',
+    summary: 'Replaces all commands of one server and returns the saved list.',
     body: CommandsInput,
     reply: { status: 200, body: List(Command, 'commandsPerScope') },
-    errors: [...managing, 'invalid_request'],
+    errors: [...commandErrors, 'invalid_request'],
     run: (platform, actor, { params, body }) =>
       replaceCommands(platform, actor, { applicationId: params.appId, serverId: params.serverId, commands: body }),
   }),
@@ -55,30 +55,30 @@ export const commandsRoutes: readonly Route[] = [
     method: 'DELETE',
     path: '/api/applications/{appId}/commands/{commandId}',
     auth: 'account',
-    about: 'Deletes one command, global or of a server.',
+    summary: 'Deletes one command, global or of a server.',
     reply: { status: 204 },
-    errors: managing,
+    errors: commandErrors,
     run: (platform, actor, { params }) => removeCommand(platform, actor, { applicationId: params.appId, commandId: params.commandId }),
   }),
   route({
     method: 'GET',
     path: '/api/channels/{channelId}/commands',
     auth: 'account',
-    about:
+    summary:
       'Lists the slash and prefix commands that can be used in this channel, each with its application. `q` filters by a part of the name.',
     query: Type.Object({ q: Type.Optional(Type.String({ maxLength: 100 })) }),
-    reply: { status: 200, body: List(PickerCommand, 'commandsPicked') },
+    reply: { status: 200, body: List(PickerCommand, 'pickerCommands') },
     errors: ['unauthorized', 'invalid_request', 'missing_permission', 'not_found', 'rate_limited', 'unavailable'],
-    run: (platform, actor, { params, query }) => pickCommands(platform, actor, { channelId: params.channelId, q: query.q }),
+    run: (platform, actor, { params, query }) => listPickerCommands(platform, actor, { channelId: params.channelId, q: query.q }),
   }),
   route({
     method: 'POST',
     path: '/api/channels/{channelId}/commands/{commandId}/invoke',
     auth: 'person',
-    about: 'Uses a slash command. Send its options as the text typed after the name, or as a list.',
+    summary: 'Uses a slash command. Send its options as the text typed after the name, or as a list.',
     body: InvokeInput,
-    bodyOptional: true,
-    reply: { status: 202, body: Invoked },
+    isBodyOptional: true,
+    reply: { status: 202, body: InvokeResult },
     creates: 'resource',
     errors: [
       'unauthorized',
@@ -94,6 +94,6 @@ export const commandsRoutes: readonly Route[] = [
       'unavailable',
     ],
     run: (platform, actor, { params, body, newId }) =>
-      useCommand(platform, actor, { id: newId, channelId: params.channelId, commandId: params.commandId, given: body ?? {} }),
+      useCommand(platform, actor, { id: newId, channelId: params.channelId, commandId: params.commandId, input: body ?? {} }),
   }),
 ];

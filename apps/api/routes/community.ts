@@ -9,7 +9,7 @@ export const communityRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/servers/{serverId}/community',
     auth: 'account',
-    about: 'Returns the Community and Discovery settings of a server. Needs Manage Server.',
+    summary: 'Returns the Community and Discovery settings of a server. Needs Manage Server.',
     reply: { status: 200, body: CommunitySettings },
     errors: ['unauthorized', 'missing_permission', 'not_found', 'rate_limited'],
     run: (platform, actor, { params }) => getCommunity(platform, actor, params.serverId),
@@ -19,7 +19,7 @@ export const communityRoutes: readonly Route[] = [
     path: '/api/servers/{serverId}/community',
     auth: 'account',
     manages: true,
-    about:
+    summary:
       'Turns Community on or off, or changes its channels. Pass `new` in place of a channel ID to create the channel. Needs Manage Server.',
     body: CommunityInput,
     reply: { status: 200, body: CommunitySettings },
@@ -31,7 +31,7 @@ export const communityRoutes: readonly Route[] = [
     path: '/api/servers/{serverId}/discovery',
     auth: 'account',
     manages: true,
-    about: 'Lists a Community server in Discovery or removes it, and sets its category, description and tags there. Needs Manage Server.',
+    summary: 'Lists a Community server in Discovery or removes it, and sets its category, description and tags there. Needs Manage Server.',
     body: DiscoveryInput,
     reply: { status: 200, body: CommunitySettings },
     errors: ['invalid_request', 'team_server', 'unauthorized', 'missing_permission', 'not_found', 'rate_limited'],

@@ -1,9 +1,9 @@
 import { Follower, FollowInput } from '../../../lib/contract/follower.ts';
 import { Message } from '../../../lib/contract/message.ts';
-import { serverOfChannel } from '../../../lib/domain/members/managing.ts';
+import { findServerIdOfChannel } from '../../../lib/domain/members/management-writes.ts';
 import { crosspostMessage } from '../../../lib/domain/messages/crossposts.ts';
 import { followChannel, listFollowers, unfollowChannel } from '../../../lib/domain/messages/followers.ts';
-import { List, OrElse, type Route, route } from '../route.ts';
+import { AlternativeReply, List, type Route, route } from '../route.ts';
 
 /** The routes of crossposts (docs/behavior/community.md#crossposts) and followers (docs/behavior/community.md#followers). */
 export const crosspostsRoutes: readonly Route[] = [
@@ -11,7 +11,7 @@ export const crosspostsRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/channels/{channelId}/messages/{messageId}/crosspost',
     auth: 'account',
-    about:
+    summary:
       'Publishes a message of an announcement channel to every following channel, once. Needs Send Messages for the caller’s own messages, Manage Messages for others’.',
     reply: { status: 200, body: Message },
     errors: ['invalid_request', 'already_crossposted', 'missing_permission', 'not_found'],
@@ -21,23 +21,23 @@ export const crosspostsRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/channels/{id}/followers',
     auth: 'account',
-    manages: (platform, _params, { channelId }) => serverOfChannel(platform, channelId),
-    about: 'Makes a text channel of any server follow an announcement channel. Needs Manage Webhooks in the text channel.',
+    manages: (platform, _params, { channelId }) => findServerIdOfChannel(platform, channelId),
+    summary: 'Makes a text channel of any server follow an announcement channel. Needs Manage Webhooks in the text channel.',
     body: FollowInput,
     reply: { status: 201, body: Follower },
-    orElse: { status: 200, about: 'The channel already follows; nothing changed.' },
+    alternativeReply: { status: 200, description: 'The channel already follows; nothing changed.' },
     creates: 'resource',
     errors: ['invalid_request', 'too_many_followers', 'missing_permission', 'not_found', 'idempotency_conflict'],
     run: async (platform, actor, { params, body, newId }) => {
-      const { made, follower } = await followChannel(platform, actor, params.id, body, newId);
-      return made ? follower : new OrElse(follower);
+      const { isNew, follower } = await followChannel(platform, actor, params.id, body, newId);
+      return isNew ? follower : new AlternativeReply(follower);
     },
   }),
   route({
     method: 'GET',
     path: '/api/channels/{id}/followers',
     auth: 'account',
-    about:
+    summary:
       'Lists the followers of an announcement channel, oldest first: all of them with Manage Webhooks there, otherwise those in which the caller has Manage Webhooks.',
     reply: { status: 200, body: List(Follower, 'followersPerChannel') },
     errors: ['invalid_request', 'missing_permission', 'not_found'],
@@ -47,8 +47,8 @@ export const crosspostsRoutes: readonly Route[] = [
     method: 'DELETE',
     path: '/api/channels/{id}/followers/{targetId}',
     auth: 'account',
-    manages: (platform, { targetId }) => serverOfChannel(platform, targetId),
-    about: 'Stops following a channel. Needs Manage Webhooks in the following channel.',
+    manages: (platform, { targetId }) => findServerIdOfChannel(platform, targetId),
+    summary: 'Stops following a channel. Needs Manage Webhooks in the following channel.',
     reply: { status: 204 },
     errors: ['missing_permission', 'not_found'],
     run: (platform, actor, { params }) => unfollowChannel(platform, actor, params.id, params.targetId),

@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
-import { DeliveryAccepted, WebhookDeliveryPage } from '../../../lib/contract/delivery.ts';
-import { type Arrival, acceptDelivery, listWebhookDeliveries } from '../../../lib/domain/webhooks/deliveries.ts';
-import { webhookByToken } from '../../../lib/domain/webhooks/webhooks.ts';
-import { OrElse, type Route, route } from '../route.ts';
+import { WebhookDeliveryAccepted, WebhookDeliveryPage } from '../../../lib/contract/webhook-delivery.ts';
+import { acceptDelivery, listWebhookDeliveries, type ReceivedDelivery } from '../../../lib/domain/webhooks/deliveries.ts';
+import { requireWebhookByToken } from '../../../lib/domain/webhooks/webhooks.ts';
+import { AlternativeReply, type Route, route } from '../route.ts';
 
 /** The routes of deliveries of code hosts (docs/behavior/webhooks.md#code-hosts) and their log (docs/behavior/webhooks.md#delivery-log). */
 export const deliveriesRoutes: readonly Route[] = [
@@ -11,23 +11,28 @@ export const deliveriesRoutes: readonly Route[] = [
     path: '/api/webhooks/{webhook_id}/{webhook_token}/codehost',
     auth: 'none',
     rateLimit: 'none',
-    about:
+    summary:
       'Receives a webhook delivery of GitHub, Gitea, Forgejo or Gogs. The event is named by a header (such as `X-GitHub-Event`). A worker posts the messages in order, within the rate limit of the webhook.',
     body: Type.Unknown({ description: 'The payload as the code host sends it, up to 5 MiB. A form holds it in its field `payload`.' }),
-    takesDelivery: true,
-    checkPath: (platform, params) => webhookByToken(platform, params.webhook_id, params.webhook_token),
-    reply: { status: 202, body: DeliveryAccepted },
-    orElse: { status: 204, about: 'Accepted, but nothing is posted: the event or action is not supported, or the delivery is a repeat.' },
-    takesClockId: true,
+    isDelivery: true,
+    checkPath: (platform, params) => requireWebhookByToken(platform, params.webhook_id, params.webhook_token),
+    reply: { status: 202, body: WebhookDeliveryAccepted },
+    alternativeReply: {
+      status: 204,
+      description: 'Accepted, but nothing is posted: the event or action is not supported, or the delivery is a repeat.',
+    },
+    usesClockId: true,
     errors: ['invalid_request', 'not_found', 'payload_too_large', 'unsupported_media_type', 'unavailable'],
     run: async (platform, _actor, { params, body, newId }) =>
-      (await acceptDelivery(platform, params.webhook_id, body as Arrival, newId)) ? { accepted: true as const } : new OrElse(),
+      (await acceptDelivery(platform, params.webhook_id, body as ReceivedDelivery, newId))
+        ? { accepted: true as const }
+        : new AlternativeReply(),
   }),
   route({
     method: 'GET',
     path: '/api/webhooks/{id}/deliveries',
     auth: 'account',
-    about:
+    summary:
       'Lists the last 50 code host deliveries to a webhook, newest first, without those that are not posted yet. Needs Manage Webhooks in its channel.',
     reply: { status: 200, body: WebhookDeliveryPage },
     errors: ['missing_permission', 'not_found'],

@@ -10,7 +10,7 @@ export const discoveryRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/discovery/servers',
     auth: 'account',
-    about: 'Lists the servers in Discovery, most members first. `q` searches name, description and tags, ignoring case.',
+    summary: 'Lists the servers in Discovery, most members first. `q` searches name, description and tags, ignoring case.',
     query: DiscoveryQuery,
     reply: { status: 200, body: DiscoveryPage },
     errors: ['invalid_request', 'unauthorized', 'rate_limited'],
@@ -20,7 +20,7 @@ export const discoveryRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/discovery/servers/{serverId}/join',
     auth: 'person',
-    about: 'Joins a server in Discovery without an invite. If the server is not listed, the error body has no `code`.',
+    summary: 'Joins a server in Discovery without an invite. If the server is not listed, the error body has no `code`.',
     reply: { status: 200, body: Server },
     errors: ['unauthorized', 'bots_not_allowed', 'not_found', 'banned', 'invites_paused', 'too_many_servers', 'rate_limited'],
     run: (platform, actor, { params }) => joinByDiscovery(platform, actor, params.serverId),
@@ -29,7 +29,7 @@ export const discoveryRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/discovery/apps',
     auth: 'account',
-    about:
+    summary:
       'Lists the App Directory: verified bots first, then by number of servers. `q` searches name, description and bot username, ignoring case.',
     query: DirectoryQuery,
     reply: { status: 200, body: DirectoryPage },

@@ -1,6 +1,6 @@
 import { DmChannel, DmInput } from '../../../lib/contract/dm.ts';
 import { listDms, openDm } from '../../../lib/domain/channels/dms.ts';
-import { List, OrElse, type Route, route } from '../route.ts';
+import { AlternativeReply, List, type Route, route } from '../route.ts';
 
 /** The routes of direct messages (docs/behavior/accounts.md#direct-messages). */
 export const dmsRoutes: readonly Route[] = [
@@ -8,22 +8,22 @@ export const dmsRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/users/@me/channels',
     auth: 'account',
-    about: 'Opens a direct message channel with someone who shares a server with the caller, or returns the existing one.',
+    summary: 'Opens a direct message channel with someone who shares a server with the caller, or returns the existing one.',
     body: DmInput,
     reply: { status: 201, body: DmChannel },
-    orElse: { status: 200, about: 'The channel already existed.' },
+    alternativeReply: { status: 200, description: 'The channel already existed.' },
     creates: 'resource',
     errors: ['invalid_request', 'unauthorized', 'no_shared_server', 'idempotency_conflict', 'rate_limited'],
     run: async (platform, actor, { body, newId }) => {
-      const { dm, made } = await openDm(platform, actor, { recipientId: body.recipientId, newId });
-      return made ? dm : new OrElse(dm);
+      const { dm, isCreated: made } = await openDm(platform, actor, { recipientId: body.recipientId, newId });
+      return made ? dm : new AlternativeReply(dm);
     },
   }),
   route({
     method: 'GET',
     path: '/api/users/@me/channels',
     auth: 'account',
-    about: 'Lists the caller’s direct message channels, most recent activity first, at most 1,000.',
+    summary: 'Lists the caller’s direct message channels, most recent activity first, at most 1,000.',
     reply: { status: 200, body: List(DmChannel, 'dmsListed') },
     errors: ['unauthorized', 'rate_limited'],
     run: (platform, actor) => listDms(platform, actor),

@@ -8,7 +8,7 @@ export const gatewayRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/gateway',
     auth: 'none',
-    about: 'Returns the gateway’s address, and for how long a session can be resumed.',
+    summary: 'Returns the gateway’s address, and for how long a session can be resumed.',
     reply: {
       status: 200,
       body: Type.Object({

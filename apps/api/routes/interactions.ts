@@ -2,16 +2,16 @@ import { InteractionView } from '../../../lib/contract/interaction.ts';
 import { CallbackInput, FollowupInput, Message, MessageEdit } from '../../../lib/contract/message.ts';
 import {
   answerInteraction,
-  checkInteractionKey,
-  followUp,
   type InteractionKey,
+  postFollowUp,
+  requireInteractionToken,
 } from '../../../lib/domain/interactions/interaction-answers.ts';
 import { deleteOriginal, editOriginal } from '../../../lib/domain/interactions/interaction-originals.ts';
-import { viewInteraction } from '../../../lib/domain/interactions/interactions.ts';
+import { getInteractionView } from '../../../lib/domain/interactions/interactions.ts';
 import type { ApiPlatform } from '../../../lib/store/platform.ts';
-import { OrElse, type Route, route } from '../route.ts';
+import { AlternativeReply, type Route, route } from '../route.ts';
 
-const answering = [
+const answerErrors = [
   'invalid_request',
   'not_found',
   'missing_permission',
@@ -20,7 +20,7 @@ const answering = [
   'unavailable',
 ] as const;
 
-const checkPath = async (platform: ApiPlatform, key: InteractionKey): Promise<void> => checkInteractionKey(platform, key);
+const checkPath = async (platform: ApiPlatform, key: InteractionKey): Promise<void> => requireInteractionToken(platform, key);
 
 /**
  * The routes of answers to interactions (docs/behavior/interactions.md#first-answer, docs/behavior/interactions.md#the-original), and of an interaction's
@@ -33,14 +33,14 @@ export const interactionsRoutes: readonly Route[] = [
     auth: 'none',
     rateLimit: 'none',
     checkPath,
-    about: 'Sends the first answer to an interaction within 3 seconds: a message, or a defer that allows follow-ups for 15 minutes.',
+    summary: 'Sends the first answer to an interaction within 3 seconds: a message, or a defer that allows follow-ups for 15 minutes.',
     body: CallbackInput,
     reply: { status: 201, body: Message },
-    orElse: { status: 204, about: 'The answer was deferred.' },
+    alternativeReply: { status: 204, description: 'The answer was deferred.' },
     creates: 'resource',
-    errors: [...answering, 'already_answered'],
+    errors: [...answerErrors, 'already_answered'],
     run: async (platform, _actor, { params, body, newId }) =>
-      (await answerInteraction(platform, { id: params.id, token: params.token, newId, answer: body })) ?? new OrElse(),
+      (await answerInteraction(platform, { id: params.id, token: params.token, newId, answer: body })) ?? new AlternativeReply(),
   }),
   route({
     method: 'POST',
@@ -48,13 +48,14 @@ export const interactionsRoutes: readonly Route[] = [
     auth: 'none',
     rateLimit: 'none',
     checkPath,
-    about:
+    summary:
       'Posts a follow-up message within 15 minutes of the answer or defer. The first one after a defer is the answer. Limit per interaction: a burst of 5 requests, then 1 a second, shared with edits and deletes of the original answer.',
     body: FollowupInput,
     reply: { status: 201, body: Message },
     creates: 'resource',
-    errors: [...answering, 'not_answered', 'rate_limited'],
-    run: (platform, _actor, { params, body, newId, tellRate }) => followUp(platform, { ...params, newId, answer: body, tellRate }),
+    errors: [...answerErrors, 'not_answered', 'rate_limited'],
+    run: (platform, _actor, { params, body, newId, setRateHeaders }) =>
+      postFollowUp(platform, { ...params, newId, answer: body, setRateHeaders }),
   }),
   route({
     method: 'PATCH',
@@ -62,11 +63,11 @@ export const interactionsRoutes: readonly Route[] = [
     auth: 'none',
     rateLimit: 'none',
     checkPath,
-    about: 'Edits the first answer like a message, within the same 15 minutes.',
+    summary: 'Edits the first answer like a message, within the same 15 minutes.',
     body: MessageEdit,
     reply: { status: 200, body: Message },
     errors: ['invalid_request', 'not_found', 'missing_permission', 'interaction_expired', 'not_answered', 'rate_limited', 'unavailable'],
-    run: (platform, _actor, { params, body, tellRate }) => editOriginal(platform, { ...params, edit: body, tellRate }),
+    run: (platform, _actor, { params, body, setRateHeaders }) => editOriginal(platform, { ...params, edit: body, setRateHeaders }),
   }),
   route({
     method: 'DELETE',
@@ -74,18 +75,18 @@ export const interactionsRoutes: readonly Route[] = [
     auth: 'none',
     rateLimit: 'none',
     checkPath,
-    about: 'Deletes the first answer, within the same 15 minutes.',
+    summary: 'Deletes the first answer, within the same 15 minutes.',
     reply: { status: 204 },
     errors: ['not_found', 'missing_permission', 'interaction_expired', 'not_answered', 'rate_limited', 'unavailable'],
-    run: (platform, _actor, { params, tellRate }) => deleteOriginal(platform, { ...params, tellRate }),
+    run: (platform, _actor, { params, setRateHeaders }) => deleteOriginal(platform, { ...params, setRateHeaders }),
   }),
   route({
     method: 'GET',
     path: '/api/interactions/{id}',
     auth: 'person',
-    about: 'Returns the state of an interaction to the person who used the command.',
+    summary: 'Returns the state of an interaction to the person who used the command.',
     reply: { status: 200, body: InteractionView },
     errors: ['unauthorized', 'bots_not_allowed', 'not_found', 'rate_limited', 'unavailable'],
-    run: (platform, actor, { params }) => viewInteraction(platform, actor, params.id),
+    run: (platform, actor, { params }) => getInteractionView(platform, actor, params.id),
   }),
 ];

@@ -1,6 +1,6 @@
 import { Invite, InviteInput, InvitePreview, Server } from '../../../lib/contract/server.ts';
 import { createInvite, deleteInvite, joinByInvite, listInvites, previewInvite } from '../../../lib/domain/members/invites.ts';
-import { serverOfInvite } from '../../../lib/domain/members/managing.ts';
+import { findServerIdOfInvite } from '../../../lib/domain/members/management-writes.ts';
 import { List, type Route, route } from '../route.ts';
 
 /** The routes of invites (docs/behavior/servers.md#invites). */
@@ -10,10 +10,10 @@ export const invitesRoutes: readonly Route[] = [
     path: '/api/servers/{serverId}/invites',
     auth: 'account',
     manages: true,
-    about:
+    summary:
       'Creates an invite. Any member can; staff servers require Manage Server. In developer servers an invite works once, for at most an hour.',
     body: InviteInput,
-    bodyOptional: true,
+    isBodyOptional: true,
     reply: { status: 201, body: Invite },
     creates: 'resource',
     errors: [
@@ -31,7 +31,7 @@ export const invitesRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/servers/{serverId}/invites',
     auth: 'account',
-    about: 'Lists the server’s active invites, oldest first. Needs Manage Server.',
+    summary: 'Lists the server’s active invites, oldest first. Needs Manage Server.',
     reply: { status: 200, body: List(Invite, 'invitesPerServer') },
     errors: ['unauthorized', 'missing_permission', 'not_found', 'rate_limited'],
     run: (platform, actor, { params }) => listInvites(platform, actor, params.serverId),
@@ -40,7 +40,7 @@ export const invitesRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/invites/{code}',
     auth: 'none',
-    about: 'Returns a preview of the invite’s server for anyone who has the code.',
+    summary: 'Returns a preview of the invite’s server for anyone who has the code.',
     reply: { status: 200, body: InvitePreview },
     errors: ['not_found', 'rate_limited'],
     run: (platform, _actor, { params }) => previewInvite(platform, params.code),
@@ -49,7 +49,7 @@ export const invitesRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/invites/{code}',
     auth: 'person',
-    about: 'Joins the invite’s server. Returns the server again for someone who is already a member.',
+    summary: 'Joins the invite’s server. Returns the server again for someone who is already a member.',
     reply: { status: 200, body: Server },
     errors: ['unauthorized', 'bots_not_allowed', 'banned', 'invites_paused', 'too_many_servers', 'not_found', 'rate_limited'],
     run: (platform, actor, { params }) => joinByInvite(platform, actor, params.code),
@@ -58,8 +58,8 @@ export const invitesRoutes: readonly Route[] = [
     method: 'DELETE',
     path: '/api/invites/{code}',
     auth: 'account',
-    manages: (platform, { code }) => serverOfInvite(platform, code),
-    about: 'Deletes an invite. Needs Manage Server.',
+    manages: (platform, { code }) => findServerIdOfInvite(platform, code),
+    summary: 'Deletes an invite. Needs Manage Server.',
     reply: { status: 204 },
     errors: ['unauthorized', 'missing_permission', 'not_found', 'rate_limited'],
     run: (platform, actor, { params }) => deleteInvite(platform, actor, params.code),

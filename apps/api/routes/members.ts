@@ -1,11 +1,11 @@
-import { AuditPage, Member, MemberPage } from '../../../lib/contract/server.ts';
-import { BackPage } from '../../../lib/contract/shared.ts';
+import { AuditPage, Member, MembersQuery } from '../../../lib/contract/server.ts';
+import { BeforeQuery } from '../../../lib/contract/shared.ts';
 import { listMembers } from '../../../lib/domain/members/member-pages.ts';
 import { getMember, kickMember, leaveServer, setMemberRole } from '../../../lib/domain/members/members.ts';
 import { listAudit } from '../../../lib/domain/servers/audit.ts';
-import { List, Prepared, type Route, route } from '../route.ts';
+import { List, type Route, route, SerializedReply } from '../route.ts';
 
-const changing = ['invalid_request', 'unauthorized', 'missing_permission', 'role_hierarchy', 'not_found', 'rate_limited'] as const;
+const changeErrors = ['invalid_request', 'unauthorized', 'missing_permission', 'role_hierarchy', 'not_found', 'rate_limited'] as const;
 
 /** The routes of members (docs/behavior/servers.md#members) and the audit log (docs/behavior/servers.md#audit-log). */
 export const membersRoutes: readonly Route[] = [
@@ -13,24 +13,24 @@ export const membersRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/servers/{serverId}/members',
     auth: 'account',
-    about:
+    summary:
       'Lists the members of a server by user id. Without parameters it returns the first 1,000, otherwise pages of `limit` (default 100). `query` finds members whose username or display name starts with it, ignoring case, sorted by that name; it searches the first 1,000 matches of each kind of name.',
-    query: MemberPage,
+    query: MembersQuery,
     reply: { status: 200, body: List(Member, 'membersListed') },
-    paged: true,
-    costly: true,
+    isPaged: true,
+    isCostly: true,
     errors: ['invalid_request', 'unauthorized', 'not_found', 'rate_limited'],
-    run: async (platform, actor, { params, query, setNext }) => {
+    run: async (platform, actor, { params, query, setNextPage }) => {
       const { json, next } = await listMembers(platform, actor, params.serverId, query);
-      setNext(next === null ? null : { after: next });
-      return new Prepared(json);
+      setNextPage(next === null ? null : { after: next });
+      return new SerializedReply(json);
     },
   }),
   route({
     method: 'GET',
     path: '/api/servers/{serverId}/members/{userId}',
     auth: 'account',
-    about: 'Returns one member of a server.',
+    summary: 'Returns one member of a server.',
     reply: { status: 200, body: Member },
     errors: ['unauthorized', 'not_found', 'rate_limited'],
     run: (platform, actor, { params }) => getMember(platform, actor, params.serverId, params.userId),
@@ -40,7 +40,7 @@ export const membersRoutes: readonly Route[] = [
     path: '/api/users/@me/servers/{serverId}',
     auth: 'account',
     manages: true,
-    about: 'Leaves the server. A bot’s own role is deleted. The owner cannot leave.',
+    summary: 'Leaves the server. A bot’s own role is deleted. The owner cannot leave.',
     reply: { status: 204 },
     errors: ['invalid_request', 'unauthorized', 'not_found', 'rate_limited'],
     run: (platform, actor, { params }) => leaveServer(platform, actor, params.serverId),
@@ -50,39 +50,39 @@ export const membersRoutes: readonly Route[] = [
     path: '/api/servers/{serverId}/members/{userId}/roles/{roleId}',
     auth: 'account',
     manages: true,
-    about: 'Gives a member a role below the caller’s highest role. Needs Manage Roles.',
+    summary: 'Gives a member a role below the caller’s highest role. Needs Manage Roles.',
     reply: { status: 204 },
-    errors: changing,
+    errors: changeErrors,
     run: (platform, actor, { params: { serverId, userId, roleId } }) =>
-      setMemberRole(platform, actor, serverId, { userId, roleId, has: true }),
+      setMemberRole(platform, actor, serverId, { userId, roleId, hasRole: true }),
   }),
   route({
     method: 'DELETE',
     path: '/api/servers/{serverId}/members/{userId}/roles/{roleId}',
     auth: 'account',
     manages: true,
-    about: 'Removes a role below the caller’s highest role from a member. Needs Manage Roles.',
+    summary: 'Removes a role below the caller’s highest role from a member. Needs Manage Roles.',
     reply: { status: 204 },
-    errors: changing,
+    errors: changeErrors,
     run: (platform, actor, { params: { serverId, userId, roleId } }) =>
-      setMemberRole(platform, actor, serverId, { userId, roleId, has: false }),
+      setMemberRole(platform, actor, serverId, { userId, roleId, hasRole: false }),
   }),
   route({
     method: 'DELETE',
     path: '/api/servers/{serverId}/members/{userId}',
     auth: 'account',
     manages: true,
-    about: 'Removes a member whose highest role is below the caller’s. They can rejoin with an invite. Needs Kick Members.',
+    summary: 'Removes a member whose highest role is below the caller’s. They can rejoin with an invite. Needs Kick Members.',
     reply: { status: 204 },
-    errors: changing,
+    errors: changeErrors,
     run: (platform, actor, { params }) => kickMember(platform, actor, params.serverId, params.userId),
   }),
   route({
     method: 'GET',
     path: '/api/servers/{serverId}/audit-log',
     auth: 'account',
-    about: 'Lists moderation and management actions, newest first. Needs Manage Server.',
-    query: BackPage,
+    summary: 'Lists moderation and management actions, newest first. Needs Manage Server.',
+    query: BeforeQuery,
     reply: { status: 200, body: AuditPage },
     errors: ['invalid_request', 'unauthorized', 'missing_permission', 'not_found', 'rate_limited'],
     run: (platform, actor, { params, query }) => listAudit(platform, actor, params.serverId, query),

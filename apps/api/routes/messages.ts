@@ -1,7 +1,7 @@
 import { Message, MessageEdit, MessageInput } from '../../../lib/contract/message.ts';
-import { MessagePage } from '../../../lib/contract/shared.ts';
+import { MessagesQuery } from '../../../lib/contract/shared.ts';
 import { listMessages } from '../../../lib/domain/messages/message-pages.ts';
-import { admitPost, deleteMessage, editMessage, getMessage, postMessage } from '../../../lib/domain/messages/messages.ts';
+import { checkPostBeforeUpload, deleteMessage, editMessage, getMessage, postMessage } from '../../../lib/domain/messages/messages.ts';
 import { List, type Route, route } from '../route.ts';
 
 /** The routes of messages (docs/behavior/messages.md#posting). */
@@ -10,8 +10,8 @@ export const messageRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/channels/{channelId}/messages',
     auth: 'account',
-    about: 'Lists a page of messages, oldest first: the newest, those before an ID, or those after an ID.',
-    query: MessagePage,
+    summary: 'Lists a page of messages, oldest first: the newest, those before an ID, or those after an ID.',
+    query: MessagesQuery,
     readsMessages: true,
     reply: { status: 200, body: List(Message, 'pageMax') },
     errors: ['invalid_request', 'missing_permission', 'not_found'],
@@ -21,9 +21,9 @@ export const messageRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/channels/{channelId}/messages',
     auth: 'account',
-    about: 'Posts a message. To attach up to 10 files of up to 10 MiB each, send multipart/form-data.',
+    summary: 'Posts a message. To attach up to 10 files of up to 10 MiB each, send multipart/form-data.',
     body: MessageInput,
-    admitUpload: (platform, actor, { channelId }, keyed) => admitPost(platform, actor, channelId, keyed),
+    checkUpload: (platform, actor, { channelId }, keyed) => checkPostBeforeUpload(platform, actor, channelId, keyed),
     reply: { status: 201, body: Message },
     creates: 'resource',
     errors: [
@@ -43,7 +43,7 @@ export const messageRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/channels/{channelId}/messages/{messageId}',
     auth: 'account',
-    about: 'Returns one message.',
+    summary: 'Returns one message.',
     reply: { status: 200, body: Message },
     errors: ['missing_permission', 'not_found'],
     run: (platform, actor, { params }) => getMessage(platform, actor, params.channelId, params.messageId),
@@ -52,7 +52,7 @@ export const messageRoutes: readonly Route[] = [
     method: 'PATCH',
     path: '/api/channels/{channelId}/messages/{messageId}',
     auth: 'account',
-    about: 'Edits the caller’s own message. Fields that are left out are kept.',
+    summary: 'Edits the caller’s own message. Fields that are left out are kept.',
     body: MessageEdit,
     reply: { status: 200, body: Message },
     errors: ['invalid_request', 'not_author', 'missing_permission', 'not_found'],
@@ -62,7 +62,7 @@ export const messageRoutes: readonly Route[] = [
     method: 'DELETE',
     path: '/api/channels/{channelId}/messages/{messageId}',
     auth: 'account',
-    about: 'Deletes the caller’s own message, or anyone’s with Manage Messages.',
+    summary: 'Deletes the caller’s own message, or anyone’s with Manage Messages.',
     reply: { status: 204 },
     errors: ['missing_permission', 'not_found'],
     run: (platform, actor, { params }) => deleteMessage(platform, actor, params.channelId, params.messageId),

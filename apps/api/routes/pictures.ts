@@ -1,20 +1,20 @@
 import { Picture } from '../../../lib/contract/shared.ts';
-import { ownApplication } from '../../../lib/domain/applications/applications-owned.ts';
+import { requireOwnApplication } from '../../../lib/domain/applications/application-ownership.ts';
 import type { ReceivedFile } from '../../../lib/domain/files/attachments.ts';
 import {
-  admitServerIcon,
   clearApplicationIcon,
   clearAvatar,
   clearServerIcon,
+  requireServerIconAccess,
   setApplicationIcon,
   setAvatar,
   setServerIcon,
 } from '../../../lib/domain/files/pictures.ts';
 import { type Route, route } from '../route.ts';
 
-const sent = (files: readonly ReceivedFile[]): ReceivedFile => files[0] as ReceivedFile;
-const what = 'One PNG, JPEG, WebP or GIF image of up to 2 MiB as the body; it is cropped to a square WebP of 256 pixels.';
-const refusals = [
+const getFile = (files: readonly ReceivedFile[]): ReceivedFile => files[0] as ReceivedFile;
+const imageDescription = 'One PNG, JPEG, WebP or GIF image of up to 2 MiB as the body; it is cropped to a square WebP of 256 pixels.';
+const pictureErrors = [
   'invalid_request',
   'unauthorized',
   'payload_too_large',
@@ -30,17 +30,17 @@ export const picturesRoutes: readonly Route[] = [
     method: 'PUT',
     path: '/api/users/@me/avatar',
     auth: 'account',
-    about: `Sets the caller’s avatar. ${what} The change is sent as USER_UPDATE.`,
-    admitPicture: () => Promise.resolve(),
+    summary: `Sets the caller’s avatar. ${imageDescription} The change is sent as USER_UPDATE.`,
+    checkPicture: () => Promise.resolve(),
     reply: { status: 200, body: Picture },
-    errors: refusals,
-    run: (platform, actor, { files }) => setAvatar(platform, actor, sent(files)),
+    errors: pictureErrors,
+    run: (platform, actor, { files }) => setAvatar(platform, actor, getFile(files)),
   }),
   route({
     method: 'DELETE',
     path: '/api/users/@me/avatar',
     auth: 'account',
-    about: 'Removes the caller’s avatar.',
+    summary: 'Removes the caller’s avatar.',
     reply: { status: 204 },
     errors: ['unauthorized', 'rate_limited'],
     run: (platform, actor) => clearAvatar(platform, actor),
@@ -49,18 +49,18 @@ export const picturesRoutes: readonly Route[] = [
     method: 'PUT',
     path: '/api/servers/{id}/icon',
     auth: 'account',
-    about: `Sets a server’s icon. Needs Manage Server. ${what}`,
-    admitPicture: (platform, actor, { id }) => admitServerIcon(platform, actor, id),
+    summary: `Sets a server’s icon. Needs Manage Server. ${imageDescription}`,
+    checkPicture: (platform, actor, { id }) => requireServerIconAccess(platform, actor, id),
     reply: { status: 200, body: Picture },
-    errors: [...refusals, 'missing_permission', 'not_found'],
-    run: (platform, actor, { params, files }) => setServerIcon(platform, actor, params.id, sent(files)),
+    errors: [...pictureErrors, 'missing_permission', 'not_found'],
+    run: (platform, actor, { params, files }) => setServerIcon(platform, actor, params.id, getFile(files)),
   }),
   route({
     method: 'DELETE',
     path: '/api/servers/{id}/icon',
     auth: 'account',
     manages: (_platform, { id }) => Promise.resolve(id),
-    about: 'Removes a server’s icon. Needs Manage Server.',
+    summary: 'Removes a server’s icon. Needs Manage Server.',
     reply: { status: 204 },
     errors: ['unauthorized', 'missing_permission', 'not_found', 'rate_limited'],
     run: (platform, actor, { params }) => clearServerIcon(platform, actor, params.id),
@@ -69,17 +69,17 @@ export const picturesRoutes: readonly Route[] = [
     method: 'PUT',
     path: '/api/applications/{id}/icon',
     auth: 'person',
-    about: `Sets an application’s icon, which is also its bot’s avatar. Only the owner can. ${what}`,
-    admitPicture: (platform, actor, { id }) => ownApplication(platform, actor, id),
+    summary: `Sets an application’s icon, which is also its bot’s avatar. Only the owner can. ${imageDescription}`,
+    checkPicture: (platform, actor, { id }) => requireOwnApplication(platform, actor, id),
     reply: { status: 200, body: Picture },
-    errors: [...refusals, 'bots_not_allowed', 'not_owner', 'not_found'],
-    run: (platform, actor, { params, files }) => setApplicationIcon(platform, actor, params.id, sent(files)),
+    errors: [...pictureErrors, 'bots_not_allowed', 'not_owner', 'not_found'],
+    run: (platform, actor, { params, files }) => setApplicationIcon(platform, actor, params.id, getFile(files)),
   }),
   route({
     method: 'DELETE',
     path: '/api/applications/{id}/icon',
     auth: 'person',
-    about: 'Removes an application’s icon and its bot’s avatar. Only the owner can.',
+    summary: 'Removes an application’s icon and its bot’s avatar. Only the owner can.',
     reply: { status: 204 },
     errors: ['unauthorized', 'bots_not_allowed', 'not_owner', 'not_found', 'rate_limited'],
     run: (platform, actor, { params }) => clearApplicationIcon(platform, actor, params.id),

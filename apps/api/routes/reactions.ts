@@ -1,4 +1,4 @@
-import { UserFace } from '../../../lib/contract/user.ts';
+import { UserSummary } from '../../../lib/contract/user.ts';
 import { addReaction, listReactors, removeReaction } from '../../../lib/domain/messages/reactions.ts';
 import { List, type Route, route } from '../route.ts';
 
@@ -8,8 +8,8 @@ export const reactionsRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/channels/{channelId}/messages/{messageId}/reactions/{emoji}',
     auth: 'account',
-    about: 'Lists the first 100 accounts that reacted with an emoji, oldest reaction first.',
-    reply: { status: 200, body: List(UserFace, 'reactorsShown') },
+    summary: 'Lists the first 100 accounts that reacted with an emoji, oldest reaction first.',
+    reply: { status: 200, body: List(UserSummary, 'reactorsShown') },
     errors: ['invalid_request', 'missing_permission', 'not_found'],
     run: (platform, actor, { params }) => listReactors(platform, actor, params.channelId, params.messageId, params.emoji),
   }),
@@ -17,7 +17,7 @@ export const reactionsRoutes: readonly Route[] = [
     method: 'PUT',
     path: '/api/channels/{channelId}/messages/{messageId}/reactions/{emoji}',
     auth: 'account',
-    about: 'Reacts with an emoji. An emoji that is not on the message yet needs Add Reactions.',
+    summary: 'Reacts with an emoji. An emoji that is not on the message yet needs Add Reactions.',
     reply: { status: 204 },
     errors: ['invalid_request', 'too_many_reactions', 'missing_permission', 'not_found'],
     run: (platform, actor, { params }) => addReaction(platform, actor, params.channelId, params.messageId, params.emoji),
@@ -26,7 +26,7 @@ export const reactionsRoutes: readonly Route[] = [
     method: 'DELETE',
     path: '/api/channels/{channelId}/messages/{messageId}/reactions/{emoji}',
     auth: 'account',
-    about: 'Removes the caller’s own reaction.',
+    summary: 'Removes the caller’s own reaction.',
     reply: { status: 204 },
     errors: ['invalid_request', 'missing_permission', 'not_found'],
     run: (platform, actor, { params }) => removeReaction(platform, actor, params.channelId, params.messageId, params.emoji),

@@ -8,7 +8,7 @@ export const readsRoutes: readonly Route[] = [
     method: 'PUT',
     path: '/api/channels/{channelId}/read',
     auth: 'person',
-    about: 'Marks a channel, thread or DM as read up to a message, which may have been deleted. The mark never moves back.',
+    summary: 'Marks a channel, thread or DM as read up to a message, which may have been deleted. The mark never moves back.',
     body: ReadInput,
     reply: { status: 204 },
     errors: ['invalid_request', 'missing_permission', 'not_found'],
@@ -18,10 +18,10 @@ export const readsRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/users/@me/reads',
     auth: 'person',
-    about:
+    summary:
       'Lists how far the caller has read, newest message first: text and announcement channels that the caller can view, DMs, and threads that the caller has marked as read, unless archived.',
     reply: { status: 200, body: List(ReadState, 'readsListed') },
-    costly: true,
+    isCostly: true,
     errors: [],
     run: (platform, actor) => listReads(platform, actor),
   }),

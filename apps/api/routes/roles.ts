@@ -2,7 +2,7 @@ import { Role, RoleInput, RolePatch } from '../../../lib/contract/server.ts';
 import { createRole, deleteRole, listRoles, updateRole } from '../../../lib/domain/members/roles.ts';
 import { List, type Route, route } from '../route.ts';
 
-const changing = ['invalid_request', 'unauthorized', 'missing_permission', 'role_hierarchy', 'not_found', 'rate_limited'] as const;
+const changeErrors = ['invalid_request', 'unauthorized', 'missing_permission', 'role_hierarchy', 'not_found', 'rate_limited'] as const;
 
 /** The routes of a server's roles (docs/behavior/servers.md#roles). */
 export const rolesRoutes: readonly Route[] = [
@@ -10,8 +10,8 @@ export const rolesRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/servers/{serverId}/roles',
     auth: 'account',
-    about: 'Lists the server’s roles, highest first, `@everyone` last.',
-    reply: { status: 200, body: List(Role, 'rolesInAll') },
+    summary: 'Lists the server’s roles, highest first, `@everyone` last.',
+    reply: { status: 200, body: List(Role, 'rolesWithEveryone') },
     errors: ['unauthorized', 'not_found', 'rate_limited'],
     run: (platform, actor, { params }) => listRoles(platform, actor, params.serverId),
   }),
@@ -20,12 +20,12 @@ export const rolesRoutes: readonly Route[] = [
     path: '/api/servers/{serverId}/roles',
     auth: 'account',
     manages: true,
-    about:
-      'Creates a role at position 1, or at `position`, below the caller’s highest. Needs Manage Roles and the permissions it hands out.',
+    summary:
+      'Creates a role at position 1, or at `position`, below the caller’s highest. Needs Manage Roles and every permission that the role grants.',
     body: RoleInput,
     reply: { status: 201, body: Role },
     creates: 'resource',
-    errors: ['too_many_roles', 'idempotency_conflict', ...changing],
+    errors: ['too_many_roles', 'idempotency_conflict', ...changeErrors],
     run: (platform, actor, { params, body, newId }) => createRole(platform, actor, params.serverId, body, newId),
   }),
   route({
@@ -33,10 +33,10 @@ export const rolesRoutes: readonly Route[] = [
     path: '/api/servers/{serverId}/roles/{roleId}',
     auth: 'account',
     manages: true,
-    about: 'Changes or moves a role below the caller’s highest role. Needs Manage Roles and every permission that is added or removed.',
+    summary: 'Changes or moves a role below the caller’s highest role. Needs Manage Roles and every permission that is added or removed.',
     body: RolePatch,
     reply: { status: 200, body: Role },
-    errors: changing,
+    errors: changeErrors,
     run: (platform, actor, { params, body }) => updateRole(platform, actor, params.serverId, params.roleId, body),
   }),
   route({
@@ -44,9 +44,9 @@ export const rolesRoutes: readonly Route[] = [
     path: '/api/servers/{serverId}/roles/{roleId}',
     auth: 'account',
     manages: true,
-    about: 'Deletes a role below the caller’s highest role. Needs Manage Roles.',
+    summary: 'Deletes a role below the caller’s highest role. Needs Manage Roles.',
     reply: { status: 204 },
-    errors: changing,
+    errors: changeErrors,
     run: (platform, actor, { params }) => deleteRole(platform, actor, params.serverId, params.roleId),
   }),
 ];

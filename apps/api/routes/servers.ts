@@ -1,4 +1,4 @@
-import { Server, ServerInput, ServerPage, ServerPatch, ServerSummary } from '../../../lib/contract/server.ts';
+import { Server, ServerInput, ServerPatch, ServerSummary, ServersQuery } from '../../../lib/contract/server.ts';
 import { createServer, deleteServer, getServer, listServers, updateServer } from '../../../lib/domain/servers/servers.ts';
 import { List, type Route, route } from '../route.ts';
 
@@ -8,7 +8,7 @@ export const serversRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/servers',
     auth: 'person',
-    about: 'Creates a server with `@everyone` and a text channel `general`; the caller owns it.',
+    summary: 'Creates a server with `@everyone` and a text channel `general`; the caller owns it.',
     body: ServerInput,
     reply: { status: 201, body: Server },
     creates: 'resource',
@@ -19,14 +19,14 @@ export const serversRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/servers',
     auth: 'account',
-    about: 'Lists the servers that the caller is in, oldest first, at most 1,000.',
-    query: ServerPage,
-    paged: true,
+    summary: 'Lists the servers that the caller is in, oldest first, at most 1,000.',
+    query: ServersQuery,
+    isPaged: true,
     reply: { status: 200, body: List(ServerSummary, 'serversListed') },
     errors: ['invalid_request', 'unauthorized', 'rate_limited'],
-    run: async (platform, actor, { query, setNext }) => {
+    run: async (platform, actor, { query, setNextPage }) => {
       const { items, next } = await listServers(platform, actor, query);
-      setNext(next === null ? null : { after: next });
+      setNextPage(next === null ? null : { after: next });
       return items;
     },
   }),
@@ -34,7 +34,7 @@ export const serversRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/servers/{serverId}',
     auth: 'account',
-    about: 'Returns a full server with the channels that the caller can see.',
+    summary: 'Returns a full server with the channels that the caller can see.',
     reply: { status: 200, body: Server },
     errors: ['unauthorized', 'not_found', 'rate_limited'],
     run: (platform, actor, { params }) => getServer(platform, actor, params.serverId),
@@ -44,7 +44,7 @@ export const serversRoutes: readonly Route[] = [
     path: '/api/servers/{serverId}',
     auth: 'account',
     manages: true,
-    about: 'Updates a server. Needs Manage Server. Only the owner can transfer it with `ownerId`.',
+    summary: 'Updates a server. Needs Manage Server. Only the owner can transfer it with `ownerId`.',
     body: ServerPatch,
     reply: { status: 200, body: Server },
     errors: ['invalid_request', 'unauthorized', 'missing_permission', 'not_owner', 'not_found', 'rate_limited'],
@@ -55,7 +55,7 @@ export const serversRoutes: readonly Route[] = [
     path: '/api/servers/{serverId}',
     auth: 'account',
     manages: true,
-    about: 'Deletes a server and everything in it. Only the owner can.',
+    summary: 'Deletes a server and everything in it. Only the owner can.',
     reply: { status: 204 },
     errors: ['unauthorized', 'not_owner', 'not_found', 'rate_limited'],
     run: (platform, actor, { params }) => deleteServer(platform, actor, params.serverId),

@@ -9,7 +9,7 @@ export const sessionsRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/users/@me/sessions',
     auth: 'person',
-    about:
+    summary:
       'Lists the caller’s sessions, most recently used first. An account has at most 50 sessions: a new login ends the least recently used one.',
     reply: { status: 200, body: List(OwnSession, 'sessionsPerPerson') },
     errors: ['unauthorized', 'bots_not_allowed', 'rate_limited'],
@@ -19,19 +19,19 @@ export const sessionsRoutes: readonly Route[] = [
     method: 'DELETE',
     path: '/api/users/@me/sessions/{id}',
     auth: 'person',
-    about: 'Ends one of the caller’s sessions at once and closes its gateway connections with 4004. Ending the current session logs out.',
+    summary: 'Ends one of the caller’s sessions at once and closes its gateway connections with 4004. Ending the current session logs out.',
     reply: { status: 204 },
     errors: ['unauthorized', 'bots_not_allowed', 'not_found', 'rate_limited'],
-    run: async (platform, actor, { params, tokenId, setSession }) => {
+    run: async (platform, actor, { params, tokenId, setSessionCookie }) => {
       if (!(await endSession(platform, actor, params.id))) refuse('not_found', { what: 'session' });
-      if (params.id === tokenId) setSession(null);
+      if (params.id === tokenId) setSessionCookie(null);
     },
   }),
   route({
     method: 'DELETE',
     path: '/api/users/@me/sessions',
     auth: 'person',
-    about:
+    summary:
       'Ends all of the caller’s sessions except the current one at once, and closes their gateway connections with 4004. Unused login codes stop working.',
     reply: { status: 204 },
     errors: ['unauthorized', 'bots_not_allowed', 'rate_limited'],
@@ -41,13 +41,13 @@ export const sessionsRoutes: readonly Route[] = [
     method: 'PUT',
     path: '/api/users/@me/password',
     auth: 'person',
-    about:
+    summary:
       'Changes the caller’s password and ends all other sessions at once, with their gateway connections (4004). Unused login codes stop working. A wrong current password is 400 and counts as a login does.',
     body: PasswordInput,
     reply: { status: 204 },
     errors: ['invalid_request', 'unauthorized', 'bots_not_allowed', 'rate_limited', 'unavailable'],
-    run: async (platform, actor, { body, tokenId, client, takeLogin }) => {
-      await takeLogin(actor.account.username);
+    run: async (platform, actor, { body, tokenId, client, countLoginAttempt }) => {
+      await countLoginAttempt(actor.account.username);
       await changePassword(platform, actor, body, tokenId, client);
     },
   }),

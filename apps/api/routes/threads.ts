@@ -11,7 +11,7 @@ export const threadsRoutes: readonly Route[] = [
     path,
     auth: 'account',
     manages: true,
-    about:
+    summary:
       'Creates a thread in a text or announcement channel, optionally from one of its messages. Needs Send Messages. At most 10 a minute of one account in a channel, and 60 in a server.',
     body: ThreadInput,
     reply: { status: 201, body: Channel },
@@ -23,7 +23,7 @@ export const threadsRoutes: readonly Route[] = [
     method: 'GET',
     path,
     auth: 'account',
-    about: 'Lists the threads of a channel, most recent activity first, including archived ones.',
+    summary: 'Lists the threads of a channel, most recent activity first, including archived ones.',
     reply: { status: 200, body: List(Channel, 'threadsListed') },
     errors: ['invalid_request', 'missing_permission', 'not_found'],
     run: (platform, actor, { params }) => listThreads(platform, actor, params.channelId),

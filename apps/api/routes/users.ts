@@ -1,4 +1,4 @@
-import { Me, MeInFull, MePatch, PresencePatch, Profile, ProfileQuery } from '../../../lib/contract/user.ts';
+import { Me, MeDetails, MePatch, PresencePatch, Profile, ProfileQuery } from '../../../lib/contract/user.ts';
 import { updateMe } from '../../../lib/domain/accounts/accounts.ts';
 import { setPresence } from '../../../lib/domain/accounts/presence.ts';
 import { getProfile } from '../../../lib/domain/accounts/profiles.ts';
@@ -10,7 +10,7 @@ export const usersRoutes: readonly Route[] = [
     method: 'PATCH',
     path: '/api/users/@me/presence',
     auth: 'account',
-    about: 'Sets the caller’s status and custom status. Others see the status only while the caller is connected to the gateway.',
+    summary: 'Sets the caller’s status and custom status. Others see the status only while the caller is connected to the gateway.',
     body: PresencePatch,
     reply: { status: 200, body: Me },
     errors: ['invalid_request', 'unauthorized', 'rate_limited'],
@@ -20,7 +20,7 @@ export const usersRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/users/{userId}/profile',
     auth: 'account',
-    about: 'Returns the profile of the caller, or of someone who shares a server or a direct message channel with the caller.',
+    summary: 'Returns the profile of the caller, or of someone who shares a server or a direct message channel with the caller.',
     query: ProfileQuery,
     reply: { status: 200, body: Profile },
     errors: ['invalid_request', 'unauthorized', 'not_found', 'rate_limited'],
@@ -30,10 +30,10 @@ export const usersRoutes: readonly Route[] = [
     method: 'PATCH',
     path: '/api/users/@me',
     auth: 'account',
-    about:
+    summary:
       'Updates the caller’s display name, bio and pronouns. null and an empty string clear a field. A new display name is sent as `USER_UPDATE`.',
     body: MePatch,
-    reply: { status: 200, body: MeInFull },
+    reply: { status: 200, body: MeDetails },
     errors: ['invalid_request', 'unauthorized', 'rate_limited'],
     run: (platform, actor, { body }) => updateMe(platform, actor, body),
   }),

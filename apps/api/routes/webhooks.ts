@@ -1,6 +1,6 @@
 import { Message } from '../../../lib/contract/message.ts';
 import { NewWebhook, Webhook, WebhookInput, WebhookPatch, WebhookPost } from '../../../lib/contract/webhook.ts';
-import { serverOfWebhook } from '../../../lib/domain/members/managing.ts';
+import { findServerIdOfWebhook } from '../../../lib/domain/members/management-writes.ts';
 import { postByWebhook } from '../../../lib/domain/webhooks/webhook-posts.ts';
 import {
   createWebhook,
@@ -8,8 +8,8 @@ import {
   getWebhook,
   listWebhooks,
   renameWebhook,
+  requireWebhookByToken,
   resetWebhookToken,
-  webhookByToken,
 } from '../../../lib/domain/webhooks/webhooks.ts';
 import { List, type Route, route } from '../route.ts';
 
@@ -20,7 +20,7 @@ export const webhooksRoutes: readonly Route[] = [
     path: '/api/channels/{channelId}/webhooks',
     auth: 'account',
     manages: true,
-    about: 'Creates a webhook in a text or announcement channel, up to 15 in each. Needs Manage Webhooks. Its URL is secret.',
+    summary: 'Creates a webhook in a text or announcement channel, up to 15 in each. Needs Manage Webhooks. Its URL is secret.',
     body: WebhookInput,
     reply: { status: 201, body: NewWebhook },
     creates: 'secret',
@@ -31,7 +31,7 @@ export const webhooksRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/channels/{channelId}/webhooks',
     auth: 'account',
-    about: 'Lists the webhooks of a channel with their URLs, oldest first. Needs Manage Webhooks.',
+    summary: 'Lists the webhooks of a channel with their URLs, oldest first. Needs Manage Webhooks.',
     reply: { status: 200, body: List(Webhook, 'webhooksPerChannel') },
     errors: ['invalid_request', 'missing_permission', 'not_found'],
     run: (platform, actor, { params }) => listWebhooks(platform, actor, params.channelId),
@@ -40,7 +40,7 @@ export const webhooksRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/webhooks/{id}',
     auth: 'account',
-    about: 'Returns a webhook with its URL. Needs Manage Webhooks in its channel.',
+    summary: 'Returns a webhook with its URL. Needs Manage Webhooks in its channel.',
     reply: { status: 200, body: Webhook },
     errors: ['missing_permission', 'not_found'],
     run: (platform, actor, { params }) => getWebhook(platform, actor, params.id),
@@ -49,8 +49,8 @@ export const webhooksRoutes: readonly Route[] = [
     method: 'PATCH',
     path: '/api/webhooks/{id}',
     auth: 'account',
-    manages: (platform, { id }) => serverOfWebhook(platform, id),
-    about: 'Renames a webhook. Its URL and its old messages do not change. Needs Manage Webhooks in its channel.',
+    manages: (platform, { id }) => findServerIdOfWebhook(platform, id),
+    summary: 'Renames a webhook. Its URL and its old messages do not change. Needs Manage Webhooks in its channel.',
     body: WebhookPatch,
     reply: { status: 200, body: Webhook },
     errors: ['invalid_request', 'missing_permission', 'not_found'],
@@ -60,8 +60,8 @@ export const webhooksRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/webhooks/{id}/token',
     auth: 'account',
-    manages: (platform, { id }) => serverOfWebhook(platform, id),
-    about: 'Resets a webhook’s token and URL. The old URL stops working at once. Needs Manage Webhooks in its channel.',
+    manages: (platform, { id }) => findServerIdOfWebhook(platform, id),
+    summary: 'Resets a webhook’s token and URL. The old URL stops working at once. Needs Manage Webhooks in its channel.',
     reply: { status: 200, body: NewWebhook },
     errors: ['missing_permission', 'not_found'],
     run: (platform, actor, { params }) => resetWebhookToken(platform, actor, params.id),
@@ -70,8 +70,8 @@ export const webhooksRoutes: readonly Route[] = [
     method: 'DELETE',
     path: '/api/webhooks/{id}',
     auth: 'account',
-    manages: (platform, { id }) => serverOfWebhook(platform, id),
-    about: 'Deletes a webhook. Its URL stops working. Needs Manage Webhooks in its channel.',
+    manages: (platform, { id }) => findServerIdOfWebhook(platform, id),
+    summary: 'Deletes a webhook. Its URL stops working. Needs Manage Webhooks in its channel.',
     reply: { status: 204 },
     errors: ['missing_permission', 'not_found'],
     run: (platform, actor, { params }) => deleteWebhook(platform, actor, params.id),
@@ -81,20 +81,19 @@ export const webhooksRoutes: readonly Route[] = [
     path: '/api/webhooks/{webhook_id}/{webhook_token}',
     auth: 'none',
     rateLimit: 'none',
-    checkPath: (platform, params) => webhookByToken(platform, params.webhook_id, params.webhook_token),
-    about: 'Posts a message to the webhook’s channel under the webhook’s name, with the tag `bot`. Limit: 5 posts in any 5 seconds.',
+    checkPath: (platform, params) => requireWebhookByToken(platform, params.webhook_id, params.webhook_token),
+    summary: 'Posts a message to the webhook’s channel under the webhook’s name, with the tag `bot`. Limit: 5 posts in any 5 seconds.',
     body: WebhookPost,
     reply: { status: 201, body: Message },
     creates: 'resource',
     errors: ['invalid_request', 'not_found', 'rate_limited', 'idempotency_conflict', 'unavailable'],
-    run: (platform, _actor, { params, body, newId: id, isRepeatable, tellRate }) => {
-      const tell = tellRate.bind(null, 'webhook');
+    run: (platform, _actor, { params, body, newId: id, isRepeatable, setRateHeaders }) => {
       return postByWebhook(platform, {
         id: params.webhook_id,
         token: params.webhook_token,
         input: body,
         create: { id, isRepeatable },
-        tell,
+        setRateHeaders: setRateHeaders.bind(null, 'webhook'),
       });
     },
   }),

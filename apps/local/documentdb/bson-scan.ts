@@ -37,7 +37,7 @@ function valueSize(bytes: Buffer, type: number, at: number): number {
     case 12:
       return 16 + lengthAt(bytes, at);
     default:
-      throw new MalformedBson(`BSON type ${type}`);
+      throw new MalformedBson(`unknown element type ${type}`);
   }
 }
 
@@ -45,14 +45,14 @@ function valueSize(bytes: Buffer, type: number, at: number): number {
 export function eachElement(bytes: Buffer, start: number, visit: (name: string, field: Field) => void): void {
   const size = lengthAt(bytes, start);
   const last = start + size - 1;
-  if (size < 5 || last >= bytes.length || bytes[last] !== 0) throw new MalformedBson('length of a document');
+  if (size < 5 || last >= bytes.length || bytes[last] !== 0) throw new MalformedBson('invalid document length');
   let at = start + 4;
   while (at < last) {
     const type = bytes[at] ?? 0;
     const nameStop = nameEnd(bytes, at + 1);
     const valueAt = nameStop + 1;
     const end = valueAt + valueSize(bytes, type, valueAt);
-    if (end > last) throw new MalformedBson('a value beyond its document');
+    if (end > last) throw new MalformedBson('a value exceeds its document');
     visit(bytes.toString('latin1', at + 1, nameStop), { type, start: at, at: valueAt, end });
     at = end;
   }
@@ -107,7 +107,7 @@ export function splitDocuments(bytes: Buffer): Buffer[] {
   const documents: Buffer[] = [];
   for (let at = 0; at < bytes.length; ) {
     const size = lengthAt(bytes, at);
-    if (size < 5 || at + size > bytes.length) throw new MalformedBson('length of a document');
+    if (size < 5 || at + size > bytes.length) throw new MalformedBson('invalid document length');
     documents.push(bytes.subarray(at, at + size));
     at += size;
   }
@@ -125,14 +125,14 @@ export function arrayDocuments(document: Buffer, field: Field | undefined): Buff
 }
 
 function lengthAt(bytes: Buffer, at: number): number {
-  if (at + 4 > bytes.length) throw new MalformedBson('cut off');
+  if (at + 4 > bytes.length) throw new MalformedBson('unexpected end of data');
   const length = bytes.readInt32LE(at);
-  if (length < 0) throw new MalformedBson('a negative length');
+  if (length < 0) throw new MalformedBson('negative length');
   return length;
 }
 
 function nameEnd(bytes: Buffer, at: number): number {
   const end = bytes.indexOf(0, at);
-  if (end < 0) throw new MalformedBson('a name without an end');
+  if (end < 0) throw new MalformedBson('a name is not terminated');
   return end;
 }

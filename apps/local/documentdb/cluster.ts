@@ -41,7 +41,7 @@ export const templateRevision = 2;
 
 /**
  * Makes a stopped cluster with the extensions at `folder`, which must not exist yet. Its server listens in `socketDir` meanwhile. Root must pass an `owner`,
- * because Postgres refuses to run as root.
+ * because Postgres does not run as root.
  */
 export async function makeTemplate(runtime: string, folder: string, socketDir: string, owner?: ClusterOwner): Promise<void> {
   const layout = runtimeLayout(runtime);
@@ -54,16 +54,16 @@ export async function makeTemplate(runtime: string, folder: string, socketDir: s
   await appendFile(join(folder, 'postgresql.conf'), `\ninclude '${settingsFile}'\n`);
   await writeSettings(folder, { socketDir, durable: false }, owner);
   const server = spawn(layout.postgres, ['-D', folder], { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'], ...owner });
-  let complaint = '';
+  let errorOutput = '';
   server.stderr?.on('data', (chunk: Buffer) => {
-    complaint = (complaint + chunk.toString()).slice(-2000);
+    errorOutput = (errorOutput + chunk.toString()).slice(-2000);
   });
   try {
-    const connection = await connected(socketDir, server, () => complaint);
+    const connection = await connectWhenReady(socketDir, server, () => errorOutput);
     for (const [index, text] of extensionStatements.entries()) await connection.query({ name: `extension_${index}`, text }, []);
     connection.destroy();
   } finally {
-    await stopped(server);
+    await stopServer(server);
     await rm(socketDir, { recursive: true, force: true });
   }
 }
@@ -88,7 +88,7 @@ export async function clusterCommand(
   return { command: layout.postgres, args: ['-D', folder], cwd: folder };
 }
 
-/** Resolves when the server behind `socketDir` answers a query. Rejects with `PostgresAway` or the server's error. */
+/** Resolves when the server behind `socketDir` responds to a query. Rejects with `PostgresUnavailable` or the server's error. */
 export async function probeCluster(socketDir: string): Promise<void> {
   const connection = await PostgresConnection.open(socketDir);
   await connection.query({ name: 'probe', text: 'SELECT 1' }, []).finally(() => connection.destroy());
@@ -107,16 +107,16 @@ async function writeSettings(folder: string, settings: ClusterSettings, owner?: 
   }
 }
 
-async function connected(socketDir: string, server: ChildProcess, complaint: () => string): Promise<PostgresConnection> {
+async function connectWhenReady(socketDir: string, server: ChildProcess, errorOutput: () => string): Promise<PostgresConnection> {
   for (;;) {
     const connection = await PostgresConnection.open(socketDir).catch(() => undefined);
     if (connection) return connection;
-    if (server.exitCode !== null || server.signalCode !== null) throw new Error(`Postgres does not start: ${complaint().trim()}`);
+    if (server.exitCode !== null || server.signalCode !== null) throw new Error(`Postgres did not start: ${errorOutput().trim()}`);
     await sleep(20);
   }
 }
 
-async function stopped(server: ChildProcess): Promise<void> {
+async function stopServer(server: ChildProcess): Promise<void> {
   if (server.exitCode !== null || server.signalCode !== null) return;
   server.kill('SIGINT');
   await once(server, 'exit');

@@ -30,7 +30,7 @@ export interface Lease {
 /** Runs one command. */
 export type Handler = (command: Command, lease: Lease) => Promise<Reply>;
 
-const plumbing = new Set([
+const sessionFields = new Set([
   'maxTimeMS',
   'lsid',
   'txnNumber',
@@ -43,17 +43,17 @@ const plumbing = new Set([
   'apiStrict',
   'apiDeprecationErrors',
 ]);
-const transactionPlumbing = new Set([...plumbing, 'readConcern', 'writeConcern']);
-const evaluating = new Set(['find', 'aggregate', 'count', 'distinct', 'update', 'delete', 'findAndModify', 'findandmodify']);
+const transactionFields = new Set([...sessionFields, 'readConcern', 'writeConcern']);
+const commandsWithExpressions = new Set(['find', 'aggregate', 'count', 'distinct', 'update', 'delete', 'findAndModify', 'findandmodify']);
 
 /** Parses the parts that all commands have in common. */
 export function parseCommand(body: Buffer, sequence: Buffer | undefined): Command {
   const fields = scanFields(body);
   const name = fields.keys().next().value ?? '';
   const inTransaction = fields.has('autocommit');
-  let spec = withoutFields(body, fields, inTransaction ? transactionPlumbing : plumbing);
+  let spec = withoutFields(body, fields, inTransaction ? transactionFields : sessionFields);
   let statements = sequence;
-  if (evaluating.has(name)) {
+  if (commandsWithExpressions.has(name)) {
     const nowMs = Date.now();
     spec = withNow(spec, 'command', nowMs);
     if (sequence) statements = withNow(sequence, 'statement', nowMs);
@@ -83,6 +83,6 @@ export async function queryRow(lease: Lease, statement: Statement, parameters: P
 /** Runs a statement that returns one document. */
 export async function queryDocument(lease: Lease, statement: Statement, parameters: Parameter[]): Promise<Buffer> {
   const [document] = await queryRow(lease, statement, parameters);
-  if (!Buffer.isBuffer(document)) throw new Error(`no answer to ${statement.name}`);
+  if (!Buffer.isBuffer(document)) throw new Error(`the statement ${statement.name} returned no document`);
   return document;
 }

@@ -49,7 +49,7 @@ export class Dispatcher {
       const command = parseCommand(request.body, request.sequence);
       const local = localReply(command.name, address);
       if (local) return local;
-      if (request.isLegacy) throw new CommandError(352, 'UnsupportedOpQueryCommand', 'only hello may be asked with OP_QUERY');
+      if (request.isLegacy) throw new CommandError(352, 'UnsupportedOpQueryCommand', 'OP_QUERY supports only hello');
       inTransaction = option(command, 'autocommit') === 0;
       return inTransaction ? await this.#runInTransaction(command, owner) : await this.#runPlain(command);
     } catch (error) {

@@ -1,5 +1,5 @@
 import { MalformedBson } from './bson-scan.ts';
-import { PostgresAway, PostgresError } from './postgres/connection.ts';
+import { PostgresError, PostgresUnavailable } from './postgres/connection.ts';
 
 /** An error of a command in MongoDB's terms. */
 export class CommandError extends Error {
@@ -96,7 +96,7 @@ export function isDuplicate(error: unknown): boolean {
 /** Converts any error to MongoDB's terms. */
 export function toCommandError(error: unknown, inTransaction: boolean): CommandError {
   if (error instanceof CommandError) return error;
-  if (error instanceof PostgresAway) return new CommandError(...shutdown, `the database is away: ${error.message}`);
+  if (error instanceof PostgresUnavailable) return new CommandError(...shutdown, `the database is unavailable: ${error.message}`);
   if (error instanceof MalformedBson) return new CommandError(22, 'InvalidBSON', `malformed BSON: ${error.message}`);
   if (!(error instanceof PostgresError)) return new CommandError(1, 'InternalError', String(error));
   const result = fromSqlState(error.sqlState, error.message);

@@ -8,7 +8,7 @@ import { bsonType, eachElement } from './bson-scan.ts';
 const variable = Buffer.from('$$NOW');
 const variableValue = Buffer.from('\x06\0\0\0$$NOW\0', 'latin1');
 
-type Place = 'command' | 'statements' | 'statement' | 'query' | 'queries' | 'expression';
+type Context = 'command' | 'statements' | 'statement' | 'query' | 'queries' | 'expression';
 
 interface Found {
   /** The offsets of the elements whose value is the variable, and of these values. */
@@ -18,36 +18,36 @@ interface Found {
 }
 
 /**
- * Replaces each `$$NOW` with `nowMs` where a pipeline or a query's `$expr` evaluates it; returns the same bytes if there is none. `place` says what the bytes
+ * Replaces each `$$NOW` with `nowMs` where a pipeline or a query's `$expr` evaluates it; returns the same bytes if there is none. `context` says what the bytes
  * are: a whole `command`, or the concatenated `statement` documents of an update.
  */
-export function withNow(bytes: Buffer, place: 'command' | 'statement', nowMs: number): Buffer {
+export function withNow(bytes: Buffer, context: 'command' | 'statement', nowMs: number): Buffer {
   if (!bytes.includes(variable)) return bytes;
   const found: Found = { hits: [], within: new Map() };
-  for (let at = 0; at < bytes.length; at += bytes.readInt32LE(at)) walk(bytes, at, place, [at], found);
+  for (let at = 0; at < bytes.length; at += bytes.readInt32LE(at)) walk(bytes, at, context, [at], found);
   return found.hits.length === 0 ? bytes : replace(bytes, found, nowMs);
 }
 
-function walk(bytes: Buffer, start: number, place: Place, around: number[], found: Found): void {
+function walk(bytes: Buffer, start: number, context: Context, containers: number[], found: Found): void {
   eachElement(bytes, start, (name, { type, start: elementAt, at, end }) => {
-    const inner = placeOf(place, name, type);
+    const inner = contextOf(context, name, type);
     if (!inner) return;
-    if (type === bsonType.document || type === bsonType.array) walk(bytes, at, inner, [...around, at], found);
+    if (type === bsonType.document || type === bsonType.array) walk(bytes, at, inner, [...containers, at], found);
     else if (inner === 'expression' && type === bsonType.string && bytes.subarray(at, end).equals(variableValue)) {
       found.hits.push({ start: elementAt, at });
-      for (const container of around) found.within.set(container, (found.within.get(container) ?? 0) + 1);
+      for (const container of containers) found.within.set(container, (found.within.get(container) ?? 0) + 1);
     }
   });
 }
 
-/** What an element of `place` contains; undefined if it is never evaluated. */
-function placeOf(place: Place, name: string, type: number): Place | undefined {
-  switch (place) {
+/** What an element of `context` contains; undefined if it is never evaluated. */
+function contextOf(context: Context, name: string, type: number): Context | undefined {
+  switch (context) {
     case 'command':
       if (name === 'updates' || name === 'deletes') return 'statements';
       if (name === 'filter') return 'query';
       if (name === 'pipeline') return 'expression';
-      return placeOf('statement', name, type);
+      return contextOf('statement', name, type);
     case 'statements':
       return 'statement';
     case 'statement':

@@ -12,12 +12,12 @@ export async function makeOwnFolder(path: string, mode: number, owner?: { uid: n
     if (error.code !== 'EEXIST') throw error;
   });
   const handle = await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW).catch(() => {
-    throw new Error(`${path} is no folder that Parlance may use: remove it, or use another DATA_DIR.`);
+    throw new Error(`${path} is not a folder that Parlance can use. Remove it, or use another DATA_DIR.`);
   });
   try {
     const { uid } = await handle.stat();
     if (uid !== process.getuid?.() && uid !== owner?.uid)
-      throw new Error(`${path} belongs to another user: remove it, or use another DATA_DIR.`);
+      throw new Error(`${path} belongs to another user. Remove it, or use another DATA_DIR.`);
     if (owner) await handle.chown(owner.uid, owner.gid);
     await handle.chmod(mode);
   } finally {

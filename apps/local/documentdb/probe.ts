@@ -1,9 +1,9 @@
 import { connect } from 'node:net';
 import { serialize } from 'bson';
 
-const answerMs = 500;
+const responseMs = 500;
 
-/** Resolves when the gateway behind a unix socket answers a command. Rejects within 500 ms. */
+/** Resolves when the gateway behind a unix socket responds to a command. Rejects within 500 ms. */
 export function probeGateway(path: string): Promise<void> {
   const body = serialize({ ping: 1, $db: 'admin' });
   const head = Buffer.alloc(21);
@@ -15,9 +15,9 @@ export function probeGateway(path: string): Promise<void> {
       socket.destroy();
       failed(new Error(reason));
     };
-    socket.setTimeout(answerMs, () => fail('no answer'));
+    socket.setTimeout(responseMs, () => fail('no response'));
     socket.once('error', ({ message }) => fail(message));
-    socket.once('close', () => fail('closed'));
+    socket.once('close', () => fail('the connection was closed'));
     socket.once('data', () => {
       done();
       socket.destroy();

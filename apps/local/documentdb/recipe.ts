@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { postgisControl, postgisSql } from './postgis.ts';
 
 /** Packages that only maintainer scripts, systemd units, geo functions or other front ends need; the server runs without them. */
-const leftOut = [
+const omittedPackages = [
   'postgresql-common',
   'postgresql-client-common',
   'ssl-cert',
@@ -39,7 +39,7 @@ export const documentdbRecipe = {
     const share = `share/postgresql/${major}/`;
     return {
       install: [`postgresql-${major}`, `postgresql-${major}-documentdb`],
-      pretend: [...leftOut, `postgresql-${major}-postgis-3`, `postgresql-${major}-rum`],
+      pretend: [...omittedPackages, `postgresql-${major}-postgis-3`, `postgresql-${major}-rum`],
       keep: (path: string) => {
         if (path === `${home}/bin/postgres` || path === `${home}/bin/initdb`) return true;
         if (path.startsWith(`${home}/lib/`)) return modules.test(path.slice(home.length + 5));

@@ -26,7 +26,7 @@ export interface Request {
 /** The size of the message at offset `at`; throws if the size is invalid. */
 export function messageSize(chunk: Buffer, at: number): number {
   const size = chunk.readInt32LE(at);
-  if (size < 16 || size > maxMessageBytes) throw new MalformedBson(`a message of ${size} bytes`);
+  if (size < 16 || size > maxMessageBytes) throw new MalformedBson(`invalid message size: ${size} bytes`);
   return size;
 }
 
@@ -38,7 +38,7 @@ export function parseRequest(message: Buffer): Request {
     const nameEnd = message.indexOf(0, 20);
     return { id, body: message.subarray(nameEnd + 9), sequence: undefined, isUnanswered: false, isLegacy: true };
   }
-  if (operation !== opMessage || message.length < 26) throw new MalformedBson(`operation ${operation}`);
+  if (operation !== opMessage || message.length < 26) throw new MalformedBson(`unsupported operation ${operation}`);
   const flags = message.readUInt32LE(16);
   const end = message.length - (flags & flagChecksum ? 4 : 0);
   let body: Buffer | undefined;
@@ -46,12 +46,12 @@ export function parseRequest(message: Buffer): Request {
   for (let at = 20; at < end; ) {
     const kind = message[at++];
     const size = at + 4 <= end ? message.readInt32LE(at) : -1;
-    if (size < 5 || at + size > end || (kind !== 0 && kind !== 1)) throw new MalformedBson('a section of a message');
+    if (size < 5 || at + size > end || (kind !== 0 && kind !== 1)) throw new MalformedBson('invalid section');
     if (kind === 0) body = message.subarray(at, at + size);
     else sequence = message.subarray(message.indexOf(0, at + 4) + 1, at + size);
     at += size;
   }
-  if (!body) throw new MalformedBson('a message without a body');
+  if (!body) throw new MalformedBson('the message has no body');
   return { id, body, sequence, isUnanswered: (flags & flagMoreToCome) !== 0, isLegacy: false };
 }
 

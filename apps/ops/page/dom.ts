@@ -16,19 +16,19 @@ export const element = <K extends keyof HTMLElementTagNameMap>(
 ): HTMLElementTagNameMap[K] => fill(document.createElement(tag), attributes, children);
 
 /** Creates an SVG element with these attributes and children. */
-export const drawing = <K extends keyof SVGElementTagNameMap>(
+export const svgElement = <K extends keyof SVGElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
   ...children: Node[]
 ): SVGElementTagNameMap[K] => fill(document.createElementNS(svgSpace, tag), attributes, children);
 
-/** Writes `text` into `into` if it differs. Otherwise screen readers would read it out again, and a selection in it would be lost. */
-export function write(into: Element, text: string): void {
-  if (into.textContent !== text) into.textContent = text;
+/** Sets the text of `target` if it differs. Otherwise screen readers would read it out again, and a selection in it would be lost. */
+export function setText(target: Element, text: string): void {
+  if (target.textContent !== text) target.textContent = text;
 }
 
 /** The element of the page with this id. Throws if there is none: page and script come from the same build, so that is a bug. */
-export function place(id: string): HTMLElement {
+export function elementById(id: string): HTMLElement {
   const found = document.getElementById(id);
   if (!found) throw new Error(`the page has no #${id}`);
   return found;

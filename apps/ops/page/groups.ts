@@ -1,85 +1,84 @@
+import { type Assessment, assess, type Measure, promptQueues, worstOf } from './assessment.ts';
+import { formatCount, formatNumber, formatShare, formatTime } from './format.ts';
 import { quantile } from './histogram.ts';
 import { growthNow, growthOver, type History, historyMs } from './history.ts';
 import type { Growth, Reading } from './reading.ts';
-import { type Figure, promptQueues, type Verdict, verdict, worstOf } from './verdict.ts';
-import { countText, numberText, shareText, timeText } from './words.ts';
 
-/** One row of a table: its name, its current and recent values, and its verdict. */
+/** One row of a table: its name, its current and recent values, and its assessment. */
 export interface Row {
   name: string;
   now: string;
   /** One value for each reading, oldest first; null if it was not known. Empty if there is nothing to draw. */
-  lately: readonly (number | null)[];
-  verdict: Verdict;
+  recent: readonly (number | null)[];
+  assessment: Assessment;
 }
 
 /** The rows of the tables of the overview, by the id of the section on the page. */
 export type Groups = Record<'messages' | 'sockets' | 'queues' | 'outbox' | 'slowest' | 'errors' | 'stores', readonly Row[]>;
 
-const unknown = 'not known';
 /** How many of the slowest routes and endpoints are shown. */
 const slowestMax = 5;
 
-/** The worst verdict of several figures. */
-function worst(first: Figure, ...others: Figure[]): Verdict {
-  const verdicts = [first, ...others].map(verdict);
-  const state = worstOf(verdicts.map((one) => one.state));
-  return verdicts.find((one) => one.state === state) as Verdict;
+/** The worst assessment of several measures. */
+function worst(first: Measure, ...others: Measure[]): Assessment {
+  const assessments = [first, ...others].map(assess);
+  const state = worstOf(assessments.map((one) => one.state));
+  return assessments.find((one) => one.state === state) as Assessment;
 }
 
-const row = (name: string, now: string | null, lately: Row['lately'], ...figures: [Figure, ...Figure[]]): Row => ({
+const row = (name: string, now: string | null, recent: Row['recent'], ...measures: [Measure, ...Measure[]]): Row => ({
   name,
-  now: now ?? unknown,
-  lately,
-  verdict: worst(...figures),
+  now: now ?? 'unknown',
+  recent,
+  assessment: worst(...measures),
 });
 
 const series = (history: History, of: (reading: Reading) => number | null): (number | null)[] => history.map(of);
-const text = (value: number | null, words: (value: number) => string): string | null => (value === null ? null : words(value));
+const formatKnown = (value: number | null, format: (value: number) => string): string | null => (value === null ? null : format(value));
 
 function messages(history: History): Row[] {
   const now = growthNow(history);
   const rate = (growth: Growth | null): number | null => growth && growth.messages / growth.secs;
-  const late = (growth: Growth | null): number | null => growth && quantile(growth.delivery, 0.95);
-  const lately = growthOver(history, historyMs);
+  const delay = (growth: Growth | null): number | null => growth && quantile(growth.delivery, 0.95);
+  const total = growthOver(history, historyMs);
   return [
     row(
       'Messages per second',
-      text(rate(now), numberText),
+      formatKnown(rate(now), formatNumber),
       series(history, ({ growth }) => rate(growth)),
       { name: 'messages', value: rate(now) },
     ),
     row(
       'Delivery time to bots (p95)',
-      lately && lately.delivery.count === 0 ? 'no message was delivered to a bot' : text(late(lately), timeText),
-      series(history, ({ growth }) => late(growth)),
-      { name: 'message-time', value: lately?.delivery.count === 0 ? 0 : late(lately) },
+      total && total.delivery.count === 0 ? 'no message was delivered to a bot' : formatKnown(delay(total), formatTime),
+      series(history, ({ growth }) => delay(growth)),
+      { name: 'message-time', value: total?.delivery.count === 0 ? 0 : delay(total) },
     ),
   ];
 }
 
 const socketsOf = ({ nodes }: Reading): number | null =>
-  nodes && nodes.reduce((sum, { bots, people, strangers }) => sum + bots + people + strangers, 0);
+  nodes && nodes.reduce((sum, { bots, people, unidentified }) => sum + bots + people + unidentified, 0);
 
 function sockets(history: History): Row[] {
   const nodes = history.at(-1)?.nodes ?? null;
-  const total = series(history, socketsOf);
-  const now = total.at(-1) ?? null;
-  const peak = Math.max(0, ...total.map((one) => one ?? 0));
+  const counts = series(history, socketsOf);
+  const now = counts.at(-1) ?? null;
+  const peak = Math.max(0, ...counts.map((one) => one ?? 0));
   // With fewer than 10 sockets it is normal that half of them close.
   const kept = now === null ? null : peak < 10 ? 1 : now / peak;
-  const all = nodes && now !== null ? `${countText(now, 'socket')} on ${countText(nodes.length, 'node')}` : null;
+  const all = nodes && now !== null ? `${formatCount(now, 'socket')} on ${formatCount(nodes.length, 'node')}` : null;
   return [
-    row('All nodes', all, total, { name: 'nodes', value: nodes && nodes.length }, { name: 'sockets-kept', value: kept }),
-    ...(nodes ?? []).map(({ name, bots, people, strangers }) =>
+    row('All nodes', all, counts, { name: 'nodes', value: nodes && nodes.length }, { name: 'sockets-kept', value: kept }),
+    ...(nodes ?? []).map(({ name, bots, people, unidentified }) =>
       row(
         name,
-        `${countText(bots, 'bot')}, ${countText(people, 'person', 'people')}, ${numberText(strangers)} not identified`,
+        `${formatCount(bots, 'bot')}, ${formatCount(people, 'person', 'people')}, ${formatNumber(unidentified)} not identified`,
         series(history, (reading) => {
           const node = reading.nodes?.find((one) => one.name === name);
-          return node ? node.bots + node.people + node.strangers : null;
+          return node ? node.bots + node.people + node.unidentified : null;
         }),
-        { name: 'sockets-strange', value: strangers },
+        { name: 'sockets-unidentified', value: unidentified },
       ),
     ),
   ];
@@ -92,9 +91,9 @@ function queues(history: History): Row[] {
     row(
       name,
       [
-        waiting ? `${numberText(waiting)} waiting, the oldest for ${timeText(oldestSecs)}` : 'none waiting',
-        ...(active ? [`${numberText(active)} active`] : []),
-        ...(delayed ? [`${numberText(delayed)} delayed`] : []),
+        waiting ? `${formatNumber(waiting)} waiting, the oldest for ${formatTime(oldestSecs)}` : 'none waiting',
+        ...(active ? [`${formatNumber(active)} active`] : []),
+        ...(delayed ? [`${formatNumber(delayed)} delayed`] : []),
       ].join('; '),
       series(history, (reading) => reading.queues.get(name)?.waiting ?? null),
       { name: promptQueues.includes(name) ? 'prompt-queue-age' : 'queue-age', value: oldestSecs },
@@ -108,7 +107,7 @@ function outbox(history: History): Row[] {
   return [
     row(
       'Oldest undelivered event',
-      text(age, (secs) => (secs === 0 ? 'none pending' : `${timeText(secs)} old`)),
+      formatKnown(age, (secs) => (secs === 0 ? 'none pending' : `${formatTime(secs)} old`)),
       series(history, ({ outboxSecs }) => outboxSecs),
       { name: 'outbox-age', value: age },
     ),
@@ -116,8 +115,8 @@ function outbox(history: History): Row[] {
 }
 
 function slowest(history: History): Row[] {
-  const lately = growthOver(history, historyMs);
-  const routes = [...(lately?.routes ?? [])]
+  const total = growthOver(history, historyMs);
+  const routes = [...(total?.routes ?? [])]
     .map(([name, times]) => ({ name, times, p95: quantile(times, 0.95) ?? 0 }))
     .sort((one, other) => other.p95 - one.p95)
     .slice(0, slowestMax);
@@ -126,21 +125,21 @@ function slowest(history: History): Row[] {
     ...routes.map(({ name, times: { count, sum }, p95 }) =>
       row(
         name.endsWith(' none') ? `${name.slice(0, -5)} (unknown path)` : name,
-        `${timeText(p95)}, mean ${timeText(count ? sum / count : 0)}, ${countText(count, 'request')}`,
+        `${formatTime(p95)}, mean ${formatTime(count ? sum / count : 0)}, ${formatCount(count, 'request')}`,
         series(history, ({ growth }) => {
           const times = growth?.routes.get(name);
           return times ? quantile(times, 0.95) : null;
         }),
-        { name: 'route-time', value: p95, of: count },
+        { name: 'route-time', value: p95, count },
       ),
     ),
     ...endpoints.map(([application, { posts, failed, meanSecs, p95Secs }]) =>
       row(
         `Endpoint of application ${application}`,
-        `${timeText(p95Secs)}, mean ${timeText(meanSecs)}, ${countText(posts, 'request')}${failed ? `, ${numberText(failed)} without a valid response` : ''}`,
+        `${formatTime(p95Secs)}, mean ${formatTime(meanSecs)}, ${formatCount(posts, 'request')}${failed ? `, ${formatNumber(failed)} without a valid response` : ''}`,
         series(history, (reading) => reading.endpoints.get(application)?.p95Secs ?? null),
-        { name: 'endpoint-failures', value: posts ? failed / posts : 0, of: posts },
-        { name: 'endpoint-time', value: p95Secs, of: posts },
+        { name: 'endpoint-failures', value: posts ? failed / posts : 0, count: posts },
+        { name: 'endpoint-time', value: p95Secs, count: posts },
       ),
     ),
   ];
@@ -155,26 +154,26 @@ const jobsOf = ({ jobs }: Growth): { all: number; failed: number } =>
   });
 
 function errors(history: History): Row[] {
-  const lately = growthOver(history, historyMs);
-  const all = lately ? requestsOf(lately, () => true) : 0;
-  const requests = (name: string, figure: 'server-errors' | 'caller-errors', first: string): Row => {
+  const total = growthOver(history, historyMs);
+  const all = total ? requestsOf(total, () => true) : 0;
+  const requests = (name: string, measure: 'server-errors' | 'caller-errors', first: string): Row => {
     const share = (growth: Growth | null): number | null => {
       const every = growth ? requestsOf(growth, () => true) : 0;
       return growth && every ? requestsOf(growth, (status) => status.startsWith(first)) / every : null;
     };
-    const value = lately && (share(lately) ?? 0);
-    const now = text(value, (one) => (all ? `${shareText(one)} of ${countText(all, 'request')}` : 'no requests'));
+    const value = total && (share(total) ?? 0);
+    const now = formatKnown(value, (one) => (all ? `${formatShare(one)} of ${formatCount(all, 'request')}` : 'no requests'));
     return row(
       name,
       now,
       series(history, ({ growth }) => share(growth)),
-      { name: figure, value, of: all },
+      { name: measure, value, count: all },
     );
   };
-  const jobs = lately && jobsOf(lately);
-  const failing = [...(lately?.jobs ?? [])]
+  const jobs = total && jobsOf(total);
+  const failing = [...(total?.jobs ?? [])]
     .filter(([, { failed }]) => failed > 0)
-    .map(([job, { failed }]) => `${job} ${numberText(failed)}`);
+    .map(([job, { failed }]) => `${job} ${formatNumber(failed)}`);
   const jobShare = (growth: Growth | null): number | null => {
     const sum = growth && jobsOf(growth);
     return sum && sum.all ? sum.failed / sum.all : null;
@@ -184,9 +183,9 @@ function errors(history: History): Row[] {
     requests('Refused requests (4xx)', 'caller-errors', '4'),
     row(
       'Failed jobs',
-      jobs && (jobs.all ? [`${shareText(jobs.failed / jobs.all)} of ${countText(jobs.all, 'job')}`, ...failing].join(', ') : 'no jobs'),
+      jobs && (jobs.all ? [`${formatShare(jobs.failed / jobs.all)} of ${formatCount(jobs.all, 'job')}`, ...failing].join(', ') : 'no jobs'),
       series(history, ({ growth }) => jobShare(growth)),
-      { name: 'job-failures', value: lately && (jobShare(lately) ?? 0), of: jobs?.all ?? 0 },
+      { name: 'job-failures', value: total && (jobShare(total) ?? 0), count: jobs?.all ?? 0 },
     ),
   ];
 }
@@ -194,29 +193,29 @@ function errors(history: History): Row[] {
 function stores(history: History): Row[] {
   const last = history.at(-1);
   if (!last) return [];
-  const { database, redis, redisFull, redisKeeps, beatSecs } = last;
+  const { database, redis, redisMemoryShare, isRedisPersistent, beatSecs } = last;
   const lastTwo = history.slice(-2);
-  const answered = (of: 'database' | 'redis'): number => lastTwo.filter((reading) => reading[of]).length / lastTwo.length;
-  const answers = (up: boolean): string => (up ? 'responding' : 'not responding');
+  const availability = (of: 'database' | 'redis'): number => lastTwo.filter((reading) => reading[of]).length / lastTwo.length;
+  const upText = (up: boolean): string => (up ? 'responding' : 'not responding');
   const beat = beatSecs ?? (redis ? Infinity : null);
   return [
-    row('Database', answers(database), [], { name: 'database', value: answered('database') }),
-    row('Redis', answers(redis), [], { name: 'redis', value: answered('redis') }),
+    row('Database', upText(database), [], { name: 'database', value: availability('database') }),
+    row('Redis', upText(redis), [], { name: 'redis', value: availability('redis') }),
     row(
-      'Redis’ memory',
-      text(redisFull, (share) => (share === 0 ? 'no limit is set' : `${shareText(share)} used`)),
-      series(history, (reading) => reading.redisFull),
-      { name: 'redis-memory', value: redisFull },
+      'Redis memory',
+      formatKnown(redisMemoryShare, (share) => (share === 0 ? 'no limit is set' : `${formatShare(share)} used`)),
+      series(history, (reading) => reading.redisMemoryShare),
+      { name: 'redis-memory', value: redisMemoryShare },
     ),
     row(
       'Redis persistence',
-      text(redisKeeps === null ? null : Number(redisKeeps), (keeps) => (keeps ? 'on' : 'data may be lost')),
+      formatKnown(isRedisPersistent === null ? null : Number(isRedisPersistent), (isOn) => (isOn ? 'on' : 'data may be lost')),
       [],
-      { name: 'redis-keeps', value: redisKeeps === null ? null : Number(redisKeeps) },
+      { name: 'redis-persistence', value: isRedisPersistent === null ? null : Number(isRedisPersistent) },
     ),
     row(
       'Workers',
-      text(beat, (secs) => (Number.isFinite(secs) ? `last heartbeat ${timeText(secs)} ago` : 'no heartbeat for a minute')),
+      formatKnown(beat, (secs) => (Number.isFinite(secs) ? `last heartbeat ${formatTime(secs)} ago` : 'no heartbeat for a minute')),
       series(history, (reading) => reading.beatSecs),
       { name: 'worker-beat', value: beat },
     ),

@@ -11,7 +11,7 @@ const rateMs = 30_000;
 export type History = readonly Reading[];
 
 /** Adds a reading to `history`, and drops those that are too old or too many. */
-export const remember = (history: History, reading: Reading): History =>
+export const addReading = (history: History, reading: Reading): History =>
   [...history, reading].filter(({ at }) => at > reading.at - historyMs && at <= reading.at).slice(-readingsMax);
 
 /** The total growth of the readings of the last `ms`. Null if the growth of the latest reading is not known. */

@@ -1,34 +1,34 @@
-import { place, write } from './dom.ts';
+import { type State, worstOf } from './assessment.ts';
+import { elementById, setText } from './dom.ts';
 import { type Groups, groupsOf, type Row } from './groups.ts';
-import { type History, remember } from './history.ts';
+import { addReading, type History } from './history.ts';
 import { createReader } from './reading.ts';
-import { fillTable, stateMark, stateWords } from './table.ts';
-import { type State, worstOf } from './verdict.ts';
+import { fillTable, stateBadge, stateNames } from './table.ts';
 
 /** How often the metrics are read, and how long that may take, in milliseconds. */
-const everyMs = 5_000;
-const patienceMs = 10_000;
+const intervalMs = 5_000;
+const timeoutMs = 10_000;
 
 const ids: readonly (keyof Groups)[] = ['messages', 'sockets', 'queues', 'outbox', 'slowest', 'errors', 'stores'];
 const tables = ids.map((id) => {
-  const table = place(id).querySelector('table');
+  const table = elementById(id).querySelector('table');
   const [body] = table?.tBodies ?? [];
-  if (!table || !body) throw new Error(`#${id} holds no table`);
+  if (!table || !body) throw new Error(`#${id} contains no table`);
   return {
     id,
     table,
-    none: place(`${id}-none`),
-    mark: place(`${id}-state`),
+    none: elementById(`${id}-none`),
+    mark: elementById(`${id}-state`),
     show: fillTable(body, id === 'queues' ? queueLink : undefined),
   };
 });
 const read = createReader();
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
-const pause = place('pause') as HTMLButtonElement;
+const pause = elementById('pause') as HTMLButtonElement;
 
 let history: History = [];
 let lastAt: number | null = null;
-let fault: string | null = null;
+let failure: string | null = null;
 let timer: number | undefined;
 let reading: AbortController | null = null;
 
@@ -37,18 +37,18 @@ function queueLink(name: string): string | null {
   return document.getElementById(`queue-${name}`) ? `#queue-${name}` : null;
 }
 
-const markState = (into: HTMLElement, state: State): void => {
-  if (into.dataset.state !== state) into.replaceChildren(stateMark(state));
-  into.dataset.state = state;
+const markState = (target: HTMLElement, state: State): void => {
+  if (target.dataset.state !== state) target.replaceChildren(stateBadge(state));
+  target.dataset.state = state;
 };
 
-/** The state and summary at the top of the page. Screen readers read the summary out when it changes, so it names figures but no values. */
+/** The state and summary at the top of the page. Screen readers read the summary out when it changes, so it names measures but no values. */
 function summary(rows: readonly Row[]): [State, string] {
-  const named = (state: State): string => rows.flatMap((row) => (row.verdict.state === state ? [row.name] : [])).join(', ');
-  if (fault !== null) return ['unknown', `The metrics cannot be loaded: ${fault}. The values below are old.`];
-  const [act, look] = [named('act'), named('look')];
-  const parts = [...(act ? [`Act now: ${act}.`] : []), ...(look ? [`Check: ${look}.`] : [])];
-  return [worstOf(rows.map(({ verdict }) => verdict.state)), parts.join(' ') || 'Everything is normal.'];
+  const named = (state: State): string => rows.flatMap((row) => (row.assessment.state === state ? [row.name] : [])).join(', ');
+  if (failure !== null) return ['unknown', `The metrics could not be loaded: ${failure}. The values below are out of date.`];
+  const [critical, warning] = [named('critical'), named('warning')];
+  const parts = [...(critical ? [`Act now: ${critical}.`] : []), ...(warning ? [`Check: ${warning}.`] : [])];
+  return [worstOf(rows.map(({ assessment }) => assessment.state)), parts.join(' ') || 'Everything is normal.'];
 }
 
 function show(): void {
@@ -57,64 +57,67 @@ function show(): void {
     showRows(groups[id]);
     table.hidden = groups[id].length === 0;
     none.hidden = groups[id].length > 0;
-    markState(mark, worstOf(groups[id].map(({ verdict }) => verdict.state)));
+    markState(mark, worstOf(groups[id].map(({ assessment }) => assessment.state)));
   }
-  const [state, words] = summary(Object.values(groups).flat());
-  markState(place('state'), state);
-  write(place('summary'), words);
-  document.body.classList.toggle('old', fault !== null);
-  document.title = `${state === 'fine' ? '' : `${stateWords[state]} · `}Parlance operations`;
+  const [state, text] = summary(Object.values(groups).flat());
+  markState(elementById('state'), state);
+  setText(elementById('summary'), text);
+  document.body.classList.toggle('old', failure !== null);
+  document.title = `${state === 'ok' ? '' : `${stateNames[state]} · `}Parlance operations`;
 }
 
-function tellTime(): void {
-  const last = lastAt === null ? 'Not loaded yet' : `Last updated at ${clock.format(lastAt)}`;
-  write(place('read-at'), `${last}; ${pause.getAttribute('aria-pressed') === 'true' ? 'paused' : `every ${everyMs / 1000} seconds`}.`);
+function showUpdateTime(): void {
+  const last = lastAt === null ? 'Not loaded yet.' : `Last updated at ${clock.format(lastAt)}.`;
+  setText(
+    elementById('read-at'),
+    `${last} ${pause.getAttribute('aria-pressed') === 'true' ? 'Paused.' : `Updates every ${intervalMs / 1000} seconds.`}`,
+  );
 }
 
-async function readOnce(): Promise<void> {
+async function load(): Promise<void> {
   reading = new AbortController();
   const { signal } = reading;
-  const late = setTimeout(() => reading?.abort(), patienceMs);
+  const timeout = setTimeout(() => reading?.abort(), timeoutMs);
   try {
     // The URL is built from the origin, because the address of the page may contain a password, and `fetch` refuses such a URL.
-    const answer = await fetch(new URL('/metrics', location.origin), { signal });
-    if (answer.status !== 200)
+    const response = await fetch(new URL('/metrics', location.origin), { signal });
+    if (response.status !== 200)
       throw new Error(
-        answer.status === 401 ? 'the password is required again; reload the page' : `the server responded with ${answer.status}`,
+        response.status === 401 ? 'the password is required again; reload the page' : `the server responded with status ${response.status}`,
       );
-    const text = await answer.text();
+    const text = await response.text();
     lastAt = Date.now();
-    history = remember(history, read(text, lastAt));
-    fault = null;
+    history = addReading(history, read(text, lastAt));
+    failure = null;
   } catch (error) {
     if (document.hidden) return;
-    fault = signal.aborted
-      ? `no response within ${patienceMs / 1000} seconds`
+    failure = signal.aborted
+      ? `no response within ${timeoutMs / 1000} seconds`
       : error instanceof TypeError
         ? 'the ops process does not respond'
         : (error as Error).message;
   } finally {
-    clearTimeout(late);
+    clearTimeout(timeout);
     reading = null;
   }
-  if (history.length > 0 || fault !== null) show();
+  if (history.length > 0 || failure !== null) show();
 }
 
-/** Reads the metrics now and then every 5 s, while the page is visible and not paused. */
-async function go(): Promise<void> {
+/** Loads the metrics now and then every 5 s, while the page is visible and not paused. */
+async function refresh(): Promise<void> {
   clearTimeout(timer);
-  tellTime();
+  showUpdateTime();
   if (document.hidden || pause.getAttribute('aria-pressed') === 'true' || reading) return;
-  await readOnce();
-  tellTime();
+  await load();
+  showUpdateTime();
   clearTimeout(timer);
-  timer = setTimeout(() => void go(), everyMs);
+  timer = setTimeout(() => void refresh(), intervalMs);
 }
 
 pause.addEventListener('click', () => {
   pause.setAttribute('aria-pressed', String(pause.getAttribute('aria-pressed') !== 'true'));
-  void go();
+  void refresh();
 });
-document.addEventListener('visibilitychange', () => void go());
+document.addEventListener('visibilitychange', () => void refresh());
 pause.hidden = false;
-void go();
+void refresh();

@@ -42,7 +42,7 @@ export interface Node {
   name: string;
   bots: number;
   people: number;
-  strangers: number;
+  unidentified: number;
 }
 
 /** A queue: the number of jobs by state, and the age of the oldest waiting job. */
@@ -81,8 +81,8 @@ export interface Reading {
   redis: boolean;
   outboxSecs: number | null;
   beatSecs: number | null;
-  redisFull: number | null;
-  redisKeeps: boolean | null;
+  redisMemoryShare: number | null;
+  isRedisPersistent: boolean | null;
   /** null while Redis is unavailable, because the processes publish their metrics there. */
   nodes: Node[] | null;
   queues: Map<string, QueueReading>;
@@ -90,13 +90,13 @@ export interface Reading {
   growth: Growth | null;
 }
 
-const group = <T>(map: Map<string, T>, key: string, make: () => T): T => {
+const getOrCreate = <T>(map: Map<string, T>, key: string, make: () => T): T => {
   const known = map.get(key) ?? make();
   map.set(key, known);
   return known;
 };
 
-function count(histogram: Histogram, { sample: { name, labels }, by }: Increase): void {
+function addToHistogram(histogram: Histogram, { sample: { name, labels }, by }: Increase): void {
   if (name.endsWith('_count')) histogram.count += by;
   else if (name.endsWith('_sum')) histogram.sum += by;
   else {
@@ -111,12 +111,12 @@ function growthOf(increases: readonly Increase[], secs: number): Growth {
     const { sample, by } = increase;
     const { name, labels } = sample;
     if (name === 'parlance_events_total') growth.messages += labels.event === 'MESSAGE_CREATE' ? by : 0;
-    else if (name.startsWith('parlance_delivery_seconds')) count(growth.delivery, increase);
+    else if (name.startsWith('parlance_delivery_seconds')) addToHistogram(growth.delivery, increase);
     else if (name.startsWith('parlance_http_seconds')) {
-      count(group(growth.routes, `${labels.method} ${labels.route}`, emptyHistogram), increase);
+      addToHistogram(getOrCreate(growth.routes, `${labels.method} ${labels.route}`, emptyHistogram), increase);
       if (name.endsWith('_count')) growth.statuses.set(labels.status ?? '', (growth.statuses.get(labels.status ?? '') ?? 0) + by);
     } else if (name === 'parlance_job_seconds_count') {
-      const job = group(growth.jobs, labels.job ?? '', () => ({ done: 0, failed: 0 }));
+      const job = getOrCreate(growth.jobs, labels.job ?? '', () => ({ done: 0, failed: 0 }));
       job[labels.outcome === 'failed' ? 'failed' : 'done'] += by;
     }
   }
@@ -129,7 +129,7 @@ class Samples {
   readonly #byName = new Map<string, Sample[]>();
 
   constructor(samples: readonly Sample[]) {
-    for (const sample of samples) group<Sample[]>(this.#byName, sample.name, () => []).push(sample);
+    for (const sample of samples) getOrCreate<Sample[]>(this.#byName, sample.name, () => []).push(sample);
   }
 
   all(name: MetricName): readonly Sample[] {
@@ -144,17 +144,17 @@ class Samples {
 
 function nodesOf(samples: Samples): Node[] {
   const nodes = new Map<string, Node>();
-  const node = (name = ''): Node => group(nodes, name, () => ({ name, bots: 0, people: 0, strangers: 0 }));
+  const node = (name = ''): Node => getOrCreate(nodes, name, () => ({ name, bots: 0, people: 0, unidentified: 0 }));
   // A node without sockets reports no metric of sockets, so nodes are found by another metric.
   for (const { labels } of samples.all('process_resident_memory_bytes')) if (labels.role === 'gateway') node(labels.process);
   for (const { labels, value } of samples.all('parlance_sockets'))
-    node(labels.process)[labels.kind === 'bot' ? 'bots' : labels.kind === 'person' ? 'people' : 'strangers'] += value;
+    node(labels.process)[labels.kind === 'bot' ? 'bots' : labels.kind === 'person' ? 'people' : 'unidentified'] += value;
   return [...nodes.values()].sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
 function queuesOf(samples: Samples): Map<string, QueueReading> {
   const queues = new Map<string, QueueReading>();
-  const queue = (name = ''): QueueReading => group(queues, name, () => ({ waiting: 0, active: 0, delayed: 0, oldestSecs: 0 }));
+  const queue = (name = ''): QueueReading => getOrCreate(queues, name, () => ({ waiting: 0, active: 0, delayed: 0, oldestSecs: 0 }));
   for (const { labels, value } of samples.all('parlance_queue_jobs'))
     if (labels.state === 'waiting' || labels.state === 'active' || labels.state === 'delayed') queue(labels.queue)[labels.state] = value;
   for (const { labels, value } of samples.all('parlance_queue_oldest_waiting_seconds')) queue(labels.queue).oldestSecs = value;
@@ -164,11 +164,11 @@ function queuesOf(samples: Samples): Map<string, QueueReading> {
 /** The endpoints by application. The values of all workers are combined, because each worker reports only its own requests. */
 function endpointsOf(samples: Samples): Map<string, EndpointReading> {
   const endpoints = new Map<string, EndpointReading>();
-  const alike = (one: Sample, other: Sample): boolean =>
+  const isSameSource = (one: Sample, other: Sample): boolean =>
     one.labels.application === other.labels.application && one.labels.process === other.labels.process;
   for (const sample of samples.all('parlance_endpoint_posts')) {
-    const of = (name: MetricName): number => samples.all(name).find((other) => alike(sample, other))?.value ?? 0;
-    const one = group(endpoints, sample.labels.application ?? '', () => ({ posts: 0, failed: 0, meanSecs: 0, p95Secs: 0 }));
+    const of = (name: MetricName): number => samples.all(name).find((other) => isSameSource(sample, other))?.value ?? 0;
+    const one = getOrCreate(endpoints, sample.labels.application ?? '', () => ({ posts: 0, failed: 0, meanSecs: 0, p95Secs: 0 }));
     const posts = one.posts + sample.value;
     one.meanSecs = posts ? (one.meanSecs * one.posts + of('parlance_endpoint_mean_seconds') * sample.value) / posts : 0;
     one.posts = posts;
@@ -191,15 +191,15 @@ export function createReader(): (text: string, at: number) => Reading {
     last = at;
     const max = samples.one('parlance_redis_memory_max_bytes');
     const used = samples.one('parlance_redis_memory_used_bytes');
-    const keeps = [samples.one('parlance_redis_noeviction'), samples.one('parlance_redis_aof')];
+    const persistence = [samples.one('parlance_redis_noeviction'), samples.one('parlance_redis_aof')];
     return {
       at,
       database: samples.one('parlance_up', 'store', 'database') === 1,
       redis,
       outboxSecs: samples.one('parlance_outbox_age_seconds'),
       beatSecs: samples.one('parlance_worker_beat_age_seconds'),
-      redisFull: max === null || used === null ? null : max > 0 ? used / max : 0,
-      redisKeeps: keeps.includes(null) ? null : keeps.every((one) => one === 1),
+      redisMemoryShare: max === null || used === null ? null : max > 0 ? used / max : 0,
+      isRedisPersistent: persistence.includes(null) ? null : persistence.every((one) => one === 1),
       nodes: redis ? nodesOf(samples) : null,
       queues: queuesOf(samples),
       endpoints: endpointsOf(samples),

@@ -10,7 +10,7 @@ export class ApiError extends Error {
   readonly retryAfter: number | null;
 
   constructor(status: number, body: Partial<Pick<ApiError, 'code' | 'message' | 'errors' | 'missing' | 'retryAfter'>>) {
-    super(body.message ?? `The service answered ${status}.`);
+    super(body.message ?? `Something went wrong (HTTP status ${status}). Try again later.`);
     this.status = status;
     this.code = body.code ?? '';
     this.errors = body.errors ?? [];
@@ -26,7 +26,7 @@ export class ApiError extends Error {
 
 /** Creates the `ApiError` for a request that got no response. */
 export const unreachable = (): ApiError =>
-  new ApiError(0, { code: 'unreachable', message: 'Parlance cannot be reached. Check the connection, then try again.' });
+  new ApiError(0, { code: 'unreachable', message: 'Can’t connect to Parlance. Check your connection and try again.' });
 
 /** Converts any thrown value into an `ApiError`, so that every error is shown in the same way. */
 export const asApiError = (fault: unknown): ApiError =>
@@ -35,7 +35,7 @@ export const asApiError = (fault: unknown): ApiError =>
     : new ApiError(0, { code: 'client_fault', message: fault instanceof Error ? fault.message : String(fault) });
 
 /** Reads a response body: JSON, or undefined when it is empty. Throws `ApiError` for a status outside 200–299 and for invalid JSON. */
-export function readAnswer<T>(status: number, text: string): T {
+export function parseResponse<T>(status: number, text: string): T {
   let body: unknown;
   try {
     body = text === '' ? undefined : JSON.parse(text);
@@ -59,9 +59,9 @@ export interface CallOptions {
 
 const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
 /** How many times a GET is retried automatically after 429 or 503, and the longest `retryAfter` that is waited for, in seconds. */
-const readAgain = { times: 2, mostSecs: 5 };
+const readRetries = { times: 2, maxSecs: 5 };
 
-async function once<T>(method: Method, path: string, body: unknown, { key, signal, keepalive = false }: CallOptions): Promise<T> {
+async function sendOnce<T>(method: Method, path: string, body: unknown, { key, signal, keepalive = false }: CallOptions): Promise<T> {
   const raw = body instanceof Blob;
   let response: Response;
   let text: string;
@@ -82,7 +82,7 @@ async function once<T>(method: Method, path: string, body: unknown, { key, signa
     if (signal?.aborted) throw fault;
     throw unreachable();
   }
-  return readAnswer<T>(response.status, text);
+  return parseResponse<T>(response.status, text);
 }
 
 /**
@@ -92,18 +92,18 @@ async function once<T>(method: Method, path: string, body: unknown, { key, signa
 export async function call<T = void>(method: Method, path: string, body?: unknown, options: CallOptions = {}): Promise<T> {
   for (let tries = 0; ; tries++) {
     try {
-      return await once<T>(method, path, body, options);
+      return await sendOnce<T>(method, path, body, options);
     } catch (fault) {
-      const later = fault instanceof ApiError && (fault.status === 429 || fault.status === 503) ? (fault.retryAfter ?? 1) : null;
-      if (method !== 'GET' || later === null || later > readAgain.mostSecs || tries >= readAgain.times) throw fault;
-      await pause(later * 1000);
+      const retryAfterSecs = fault instanceof ApiError && (fault.status === 429 || fault.status === 503) ? (fault.retryAfter ?? 1) : null;
+      if (method !== 'GET' || retryAfterSecs === null || retryAfterSecs > readRetries.maxSecs || tries >= readRetries.times) throw fault;
+      await pause(retryAfterSecs * 1000);
     }
   }
 }
 
 /** Builds a path and URL-encodes each inserted value: ``path`/api/channels/${id}` ``. */
-export const path = (strings: TemplateStringsArray, ...holes: (string | number)[]): string =>
-  String.raw(strings, ...holes.map((hole) => encodeURIComponent(hole)));
+export const path = (strings: TemplateStringsArray, ...values: (string | number)[]): string =>
+  String.raw(strings, ...values.map((value) => encodeURIComponent(value)));
 
 /** Builds the query string `?a=1&b=2` from the values that are defined and not empty; returns an empty string when there are none. */
 export function query(values: Record<string, string | number | undefined>): string {

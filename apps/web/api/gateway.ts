@@ -43,11 +43,11 @@ type Frame =
 
 const op = { dispatch: 0, heartbeat: 1, identify: 2, watch: 3, resume: 6, reconnect: 7, invalid: 9, hello: 10, ack: 11 } as const;
 /** Close codes after which reconnecting cannot succeed: invalid token, unknown version. */
-const finalCodes = [4004, 4012];
+const fatalCloseCodes = [4004, 4012];
 /** The close code of a gateway node that does not understand `seq`. */
-const badSeq = 4007;
+const invalidSeqCode = 4007;
 /** The close code that the page sends when it intends to resume. After 1000 and 1001 the gateway ends the session. */
-const comeBack = 4000;
+const resumableClose = 4000;
 /** How long a new socket waits for op 10, and then for READY or RESUMED, in milliseconds. After that the connection is treated as lost. */
 const setupMs = { hello: 10_000, session: 30_000 };
 /** A connection that lasted this long resets the backoff, in milliseconds. */
@@ -93,8 +93,8 @@ export function connect({ onEvent, onLive, onOffline }: Listener): void {
     send = undefined;
     if (liveAt !== null && performance.now() - liveAt >= stableMs) failures = 0;
     liveAt = null;
-    if (code === badSeq) session = null;
-    if (finalCodes.includes(code)) {
+    if (code === invalidSeqCode) session = null;
+    if (fatalCloseCodes.includes(code)) {
       connection.value = 'refused';
       return;
     }
@@ -138,34 +138,34 @@ interface SocketListener {
 /** Opens one socket and handles it until it closes. Resumes `session`, or begins a new one. */
 function openSocket(url: string, session: Session | null, { onEvent, onSession, onClose, onOffline }: SocketListener): WebSocket {
   const socket = new WebSocket(`${url}${url.includes('?') ? '&' : '?'}v=1`);
-  let beating: ReturnType<typeof setInterval> | undefined;
-  let acked = true;
+  let heartbeatTimer: ReturnType<typeof setInterval> | undefined;
+  let isAcknowledged = true;
   let closed = false;
-  const end = (code: number, retryAfterMs?: number): void => {
+  const finish = (code: number, retryAfterMs?: number): void => {
     if (closed) return;
     closed = true;
-    clearInterval(beating);
+    clearInterval(heartbeatTimer);
     clearTimeout(setup);
-    if (socket.readyState < WebSocket.CLOSING) socket.close(comeBack);
+    if (socket.readyState < WebSocket.CLOSING) socket.close(resumableClose);
     onClose(code, retryAfterMs);
   };
-  let setup = setTimeout(end, setupMs.hello, 0);
+  let setup = setTimeout(finish, setupMs.hello, 0);
   const sendFrame = (code: number, d: unknown): void => {
     if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ op: code, d }));
   };
-  const beat = (): void => {
+  const sendHeartbeat = (): void => {
     // No acknowledgement came for a whole interval, so the connection is treated as dead, even if the socket is still open.
-    if (!acked) return end(0);
-    acked = false;
+    if (!isAcknowledged) return finish(0);
+    isAcknowledged = false;
     sendFrame(op.heartbeat, session?.seq ?? null);
   };
-  const enter = (): void => {
+  const identifyOrResume = (): void => {
     clearTimeout(setup);
-    setup = setTimeout(end, setupMs.session, 0);
+    setup = setTimeout(finish, setupMs.session, 0);
     if (session) sendFrame(op.resume, { sessionId: session.id, seq: session.seq });
     else sendFrame(op.identify, {});
   };
-  const live = (now: Session, isResumed: boolean): void => {
+  const startSession = (now: Session, isResumed: boolean): void => {
     clearTimeout(setup);
     session = now;
     onSession(now, isResumed, sendFrame);
@@ -175,29 +175,29 @@ function openSocket(url: string, session: Session | null, { onEvent, onSession, 
     const frame = JSON.parse(data) as Frame;
     switch (frame.op) {
       case op.hello:
-        beating = setInterval(beat, frame.d.heartbeatIntervalMs);
-        return enter();
+        heartbeatTimer = setInterval(sendHeartbeat, frame.d.heartbeatIntervalMs);
+        return identifyOrResume();
       case op.heartbeat:
         return sendFrame(op.heartbeat, session?.seq ?? null);
       case op.watch:
         return onOffline(frame.d.offline);
       case op.ack:
-        acked = true;
+        isAcknowledged = true;
         return;
       case op.reconnect:
-        return end(0, frame.d?.retryAfterMs);
+        return finish(0, frame.d?.retryAfterMs);
       case op.invalid:
         session = null;
         onSession(null, false, sendFrame);
-        return enter();
+        return identifyOrResume();
       case op.dispatch:
         break;
     }
     if (session) session.seq = frame.s;
-    if (frame.t === 'READY') live({ id: frame.d.sessionId, resumeUrl: frame.d.resumeUrl, seq: frame.s }, false);
+    if (frame.t === 'READY') startSession({ id: frame.d.sessionId, resumeUrl: frame.d.resumeUrl, seq: frame.s }, false);
     else if (frame.t !== 'RESUMED') onEvent(frame);
-    else if (session) live(session, true);
+    else if (session) startSession(session, true);
   };
-  socket.onclose = ({ code }) => end(code);
+  socket.onclose = ({ code }) => finish(code);
   return socket;
 }

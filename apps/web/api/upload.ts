@@ -1,4 +1,4 @@
-import { ApiError, readAnswer, unreachable } from './call.ts';
+import { ApiError, parseResponse, unreachable } from './call.ts';
 
 /** The input of `upload`: the path, the message, the files and a callback for the progress (0 to 1). */
 export interface Upload {
@@ -15,20 +15,20 @@ export function upload<T>({ path, payload, files, key, onProgress, signal }: Upl
   const form = new FormData();
   form.append('payload_json', JSON.stringify(payload));
   for (const file of files) form.append('files', file, file.name);
-  return new Promise<T>((done, failed) => {
+  return new Promise<T>((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open('POST', path);
     request.setRequestHeader('Idempotency-Key', key);
     request.upload.onprogress = ({ loaded, total, lengthComputable }) => {
       if (lengthComputable) onProgress(loaded / total);
     };
-    request.onerror = () => failed(unreachable());
-    request.onabort = () => failed(new ApiError(0, { code: 'aborted', message: 'The upload was stopped.' }));
+    request.onerror = () => reject(unreachable());
+    request.onabort = () => reject(new ApiError(0, { code: 'aborted', message: 'The upload was canceled.' }));
     request.onload = () => {
       try {
-        done(readAnswer<T>(request.status, request.responseText));
+        resolve(parseResponse<T>(request.status, request.responseText));
       } catch (fault) {
-        failed(fault);
+        reject(fault);
       }
     };
     signal?.addEventListener('abort', () => request.abort());

@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks';
 import { ErrorBoundary, LocationProvider, lazy, Route, Router, useLocation } from 'preact-iso';
 import { type ApiError, asApiError } from '../api/call.ts';
 import { me, restore } from '../state/session.ts';
-import { Problem } from '../ui/problem.tsx';
+import { ErrorNotice } from '../ui/error-notice.tsx';
 import { Toasts } from '../ui/toast.tsx';
 import { Shell } from './shell.tsx';
 
@@ -13,22 +13,22 @@ const RegisterPage = lazy(() => import('./login.tsx').then((page) => page.Regist
 const InvitePage = lazy(() => import('./invite.tsx').then((page) => page.InvitePage));
 
 /** The paths of this client. The developer portal is a separate page, and files and the API are not pages. */
-const ours = /^\/(?!developers|api|files|images)/;
+const clientPaths = /^\/(?!developers|api|files|images)/;
 
 /** The paths that need no login. */
-const openPages = /^\/(login|register|invite)(\/|$)/;
+const publicPages = /^\/(login|register|invite)(\/|$)/;
 
 /** The first segments of all paths of this client. */
 const knownPages = /^\/(?:(?:login|register|invite|servers|dms|discovery|apps|settings)(?:\/|$)|$)/;
 
 /** The page for an unknown path, for users who are not logged in. */
-function NoPage(): JSX.Element {
+function NotFoundPage(): JSX.Element {
   return (
     <main class="entry">
       <div class="form">
         <h1>Page not found</h1>
         <p>This page doesn’t exist.</p>
-        <a href="/">Go to the start page</a>
+        <a href="/">Go to home page</a>
       </div>
     </main>
   );
@@ -37,8 +37,8 @@ function NoPage(): JSX.Element {
 /** Pages that need a login are rendered inside `Shell`, all others without it. `Shell` has its own router, and a nested router would not get the path. */
 function Pages(): JSX.Element {
   const { path } = useLocation();
-  if (me.value && !openPages.test(path)) return <Shell />;
-  if (!knownPages.test(path)) return <NoPage />;
+  if (me.value && !publicPages.test(path)) return <Shell />;
+  if (!knownPages.test(path)) return <NotFoundPage />;
   return (
     <Router>
       <Route path="/register" component={RegisterPage} />
@@ -51,17 +51,17 @@ function Pages(): JSX.Element {
 /** The web client. Users who are not logged in see the login, register or invite page. */
 export function App(): JSX.Element {
   const fault = useSignal<ApiError | null>(null);
-  const begin = (): void => {
+  const load = (): void => {
     fault.value = null;
     restore().catch((error: unknown) => {
       fault.value = asApiError(error);
     });
   };
-  useEffect(begin, []);
-  if (fault.value) return <Problem error={fault.value} again={begin} />;
-  if (me.value === undefined) return <p class="spinner">Loading …</p>;
+  useEffect(load, []);
+  if (fault.value) return <ErrorNotice error={fault.value} retry={load} />;
+  if (me.value === undefined) return <p class="spinner">Loading…</p>;
   return (
-    <LocationProvider scope={ours}>
+    <LocationProvider scope={clientPaths}>
       <ErrorBoundary>
         <Pages />
       </ErrorBoundary>

@@ -7,30 +7,30 @@ import { path } from '../api/call.ts';
 import { details, loadServer, putServer, servers } from '../state/servers.ts';
 import { me } from '../state/session.ts';
 import { Button } from '../ui/button.tsx';
+import { ErrorNotice } from '../ui/error-notice.tsx';
 import { TextField, useTask } from '../ui/form.tsx';
 import { NewServerForm } from '../ui/new-server-form.tsx';
-import { Problem } from '../ui/problem.tsx';
+import { openingChannelOf } from './channel-context.ts';
 import { NotFound, PageHeader } from './page.tsx';
-import { openingChannelOf } from './place.ts';
 
 /** Creates a server and opens it. */
-export function NewServer({ onMade }: { onMade?: () => void }): JSX.Element {
+export function NewServer({ onCreated }: { onCreated?: () => void }): JSX.Element {
   const { route } = useLocation();
   const open = (server: Server): void => {
     putServer(server);
-    onMade?.();
+    onCreated?.();
     route(`/servers/${server.id}`);
   };
-  return <NewServerForm onMade={open} />;
+  return <NewServerForm onCreated={open} />;
 }
 
 /** Opens an invite, given as a link or as its code. */
 export function JoinForm({ onDone }: { onDone?: () => void }): JSX.Element {
-  const given = useSignal('');
+  const input = useSignal('');
   const { route } = useLocation();
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    const code = given.value.trim().replace(/^.*\/invite\//, '');
+    const code = input.value.trim().replace(/^.*\/invite\//, '');
     if (code === '') return;
     onDone?.();
     route(path`/invite/${code}`);
@@ -41,8 +41,8 @@ export function JoinForm({ onDone }: { onDone?: () => void }): JSX.Element {
         label="Invite link"
         placeholder="https://…/invite/…"
         required
-        value={given.value}
-        onValue={(value) => (given.value = value)}
+        value={input.value}
+        onValue={(value) => (input.value = value)}
       />
       <Button type="submit">Continue</Button>
     </form>
@@ -51,7 +51,7 @@ export function JoinForm({ onDone }: { onDone?: () => void }): JSX.Element {
 
 /** The start page: it offers to create a server, to use an invite, and to browse Discovery. */
 export function HomePage(): JSX.Element {
-  const first = servers.value.size === 0;
+  const hasNoServers = servers.value.size === 0;
   return (
     <main id="main" class="scroll">
       <PageHeader>
@@ -59,9 +59,9 @@ export function HomePage(): JSX.Element {
       </PageHeader>
       <div class="home">
         <p>
-          {first
-            ? 'You have not joined a server yet. Create one, accept an invite, or browse Discovery.'
-            : 'Choose a server or conversation from the sidebar.'}
+          {hasNoServers
+            ? 'You haven’t joined any servers yet. Create one, join with an invite, or browse Discovery.'
+            : 'Choose a server or conversation in the sidebar.'}
         </p>
         <section>
           <h2>Create a server</h2>
@@ -74,8 +74,8 @@ export function HomePage(): JSX.Element {
         <section>
           <h2>Explore</h2>
           <p>
-            <a href="/discovery">Discovery</a> lists servers that anyone can join, and <a href="/apps">the App Directory</a> lists bots to
-            add to your servers.
+            Find servers that anyone can join in <a href="/discovery">Discovery</a>, and bots for your servers in the{' '}
+            <a href="/apps">App Directory</a>.
           </p>
         </section>
       </div>
@@ -89,19 +89,19 @@ export function ServerPage(): JSX.Element {
   const { route } = useLocation();
   const task = useTask();
   const server = details.value.get(serverId);
-  const first = server && openingChannelOf(serverId);
+  const firstChannelId = server && openingChannelOf(serverId);
   useEffect(() => {
-    if (first) route(`/servers/${serverId}/${first}`, true);
+    if (firstChannelId) route(`/servers/${serverId}/${firstChannelId}`, true);
     else if (!server && servers.value.has(serverId)) void task.run(() => loadServer(serverId));
-  }, [serverId, first]);
+  }, [serverId, firstChannelId]);
   if (!servers.value.has(serverId)) return <NotFound />;
   return (
     <main id="main">
       <PageHeader>
         <h1>{servers.value.get(serverId)?.name}</h1>
       </PageHeader>
-      <Problem error={task.error} />
-      {server && !first && <p class="home">There is no channel here that you can see.</p>}
+      <ErrorNotice error={task.error} />
+      {server && !firstChannelId && <p class="home">This server has no channels that you can access.</p>}
     </main>
   );
 }

@@ -9,18 +9,18 @@ import { me } from '../state/session.ts';
 import { Avatar } from '../ui/avatar.tsx';
 import { Button } from '../ui/button.tsx';
 import { countOf } from '../ui/counts.ts';
+import { ErrorNotice } from '../ui/error-notice.tsx';
 import { useTask } from '../ui/form.tsx';
-import { Problem } from '../ui/problem.tsx';
 
 /** The page of an invite: the server, and the button to join it. It can be opened without a login. */
 export function InvitePage(): JSX.Element {
   const { code = '' } = useRoute().params;
   const { route } = useLocation();
   const invite = useSignal<InvitePreview | null>(null);
-  const reading = useTask();
+  const loading = useTask();
   const joining = useTask();
   useEffect(() => {
-    void reading.run(async () => {
+    void loading.run(async () => {
       invite.value = await call<InvitePreview>('GET', path`/api/invites/${code}`);
     });
   }, [code]);
@@ -35,8 +35,8 @@ export function InvitePage(): JSX.Element {
   return (
     <main class="entry">
       <div class="form">
-        <h1>You are invited</h1>
-        <Problem error={reading.error} />
+        <h1>You’ve been invited</h1>
+        <ErrorNotice error={loading.error} />
         {server && (
           <p class="invited">
             <Avatar id={server.id} name={server.name} url={server.iconUrl} size={56} square />
@@ -47,16 +47,16 @@ export function InvitePage(): JSX.Element {
             </span>
           </p>
         )}
-        <Problem error={joining.error} />
+        <ErrorNotice error={joining.error} />
         {server && me.value && (
-          <Button look="main" busy={joining.busy} onClick={join}>
+          <Button variant="main" busy={joining.busy} onClick={join}>
             Join {server.name}
           </Button>
         )}
         {server && !me.value && (
           <p>
             <a class="button main" href={`/register${next}`}>
-              Create an account
+              Create account
             </a>{' '}
             <a class="button" href={`/login${next}`}>
               Log in
@@ -64,7 +64,7 @@ export function InvitePage(): JSX.Element {
           </p>
         )}
         <p>
-          <a href="/">Go to the start page</a>
+          <a href="/">Go to home page</a>
         </p>
       </div>
     </main>

@@ -2,22 +2,22 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import type { LoginCodePreview, UserFace } from '../../../lib/contract/user.ts';
+import type { LoginCodePreview, UserSummary } from '../../../lib/contract/user.ts';
 import { call } from '../api/call.ts';
 import { login, me, register } from '../state/session.ts';
 import { Avatar } from '../ui/avatar.tsx';
 import { Button } from '../ui/button.tsx';
+import { ErrorNotice } from '../ui/error-notice.tsx';
 import { TextField, useTask } from '../ui/form.tsx';
-import { Problem } from '../ui/problem.tsx';
 
 /** Returns where to go after a login: the path in `next` if it is a path of this origin, otherwise the start page. */
-function useNext(): { path: string; goOn: () => void } {
+function useNext(): { path: string; proceed: () => void } {
   const { query, route } = useLocation();
   const next = query.next ?? '';
   const path = /^\/(?![/\\])/.test(next) ? next : '/';
   return {
     path,
-    goOn: () => {
+    proceed: () => {
       if (/^\/developers(\/|$)/.test(path)) location.assign(path);
       else route(path, true);
     },
@@ -36,28 +36,28 @@ function takeCode(): string | undefined {
 /** A login link that was opened: its code, and the account that it logs in. */
 interface OpenedLink {
   code: string;
-  user: UserFace;
+  user: UserSummary;
 }
 
 /**
  * Asks for confirmation before a login link logs in, and says which account it would log out, because the sender of a link must not decide which account is
  * used here.
  */
-function LinkQuestion({
+function LoginLinkConfirmation({
   link,
   onDecline,
-  goOn,
+  proceed,
   path,
 }: {
   link: OpenedLink;
   onDecline: () => void;
-  goOn: () => void;
+  proceed: () => void;
   path: string;
 }): JSX.Element {
   const task = useTask();
   const { user } = link;
-  const own = me.value;
-  const isSwitch = own != null && own.id !== user.id;
+  const currentUser = me.value;
+  const isSwitch = currentUser != null && currentUser.id !== user.id;
   const accept = (): void =>
     void task
       .run(() => login({ code: link.code }))
@@ -65,7 +65,7 @@ function LinkQuestion({
         if (!done) return;
         // Reload the page to drop the state of the other account.
         if (isSwitch) location.replace(path);
-        else goOn();
+        else proceed();
       });
   return (
     <main class="entry">
@@ -81,17 +81,17 @@ function LinkQuestion({
         </p>
         {isSwitch ? (
           <p>
-            You are logged in as <strong>{own.displayName}</strong> ({own.username}). This login link is for {user.displayName} (
-            {user.username}).
+            You are logged in as <strong>{currentUser.displayName}</strong> ({currentUser.username}). This login link is for{' '}
+            {user.displayName} ({user.username}).
           </p>
         ) : (
           <p>This login link logs you in to this account. Continue only if the account is yours.</p>
         )}
-        <Problem error={task.error} />
+        <ErrorNotice error={task.error} />
         {isSwitch ? (
           <>
-            <Button look="main" onClick={goOn}>
-              Stay logged in as {own.displayName}
+            <Button variant="main" onClick={proceed}>
+              Stay logged in as {currentUser.displayName}
             </Button>
             <Button busy={task.busy} onClick={accept}>
               Switch to {user.displayName}
@@ -99,7 +99,7 @@ function LinkQuestion({
           </>
         ) : (
           <>
-            <Button look="main" busy={task.busy} onClick={accept}>
+            <Button variant="main" busy={task.busy} onClick={accept}>
               Continue as {user.displayName}
             </Button>
             <Button onClick={onDecline}>Log in to another account</Button>
@@ -115,37 +115,37 @@ export function LoginPage(): JSX.Element {
   const username = useSignal('');
   const password = useSignal('');
   const link = useSignal<OpenedLink | null>(null);
-  const isOpening = useSignal(hasCode());
+  const isLoadingLink = useSignal(hasCode());
   const task = useTask();
-  const { path, goOn } = useNext();
+  const { path, proceed } = useNext();
   useEffect(() => {
-    const open = (): void => {
+    const openLink = (): void => {
       const code = takeCode();
       if (code !== undefined)
         void task
           .run(async () => {
             const { user } = await call<LoginCodePreview>('POST', '/api/auth/codes/preview', { code });
-            if (me.value?.id === user.id) goOn();
+            if (me.value?.id === user.id) proceed();
             else link.value = { code, user };
           })
-          .finally(() => (isOpening.value = false));
-      else if (me.value && location.pathname === '/login') goOn();
+          .finally(() => (isLoadingLink.value = false));
+      else if (me.value && location.pathname === '/login') proceed();
     };
-    open();
-    window.addEventListener('hashchange', open);
-    return () => window.removeEventListener('hashchange', open);
+    openLink();
+    window.addEventListener('hashchange', openLink);
+    return () => window.removeEventListener('hashchange', openLink);
   }, []);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    void task.run(() => login({ username: username.value, password: password.value })).then((done) => done && goOn());
+    void task.run(() => login({ username: username.value, password: password.value })).then((done) => done && proceed());
   };
-  if (isOpening.value)
+  if (isLoadingLink.value)
     return (
       <main class="entry">
-        <p class="spinner">Loading …</p>
+        <p class="spinner">Loading…</p>
       </main>
     );
-  if (link.value) return <LinkQuestion link={link.value} path={path} goOn={goOn} onDecline={() => (link.value = null)} />;
+  if (link.value) return <LoginLinkConfirmation link={link.value} path={path} proceed={proceed} onDecline={() => (link.value = null)} />;
   return (
     <main class="entry">
       <form class="form" onSubmit={submit}>
@@ -159,8 +159,8 @@ export function LoginPage(): JSX.Element {
           value={password.value}
           onValue={(value) => (password.value = value)}
         />
-        <Problem error={task.error} />
-        <Button type="submit" look="main" busy={task.busy}>
+        <ErrorNotice error={task.error} />
+        <Button type="submit" variant="main" busy={task.busy}>
           Log in
         </Button>
         <p>
@@ -177,10 +177,10 @@ export function RegisterPage(): JSX.Element {
   const displayName = useSignal('');
   const password = useSignal('');
   const task = useTask();
-  const { goOn } = useNext();
+  const { proceed } = useNext();
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    void task.run(() => register(username.value, password.value, displayName.value)).then((done) => done && goOn());
+    void task.run(() => register(username.value, password.value, displayName.value)).then((done) => done && proceed());
   };
   return (
     <main class="entry">
@@ -211,8 +211,8 @@ export function RegisterPage(): JSX.Element {
           onValue={(value) => (password.value = value)}
           error={task.error?.at('/password')}
         />
-        <Problem error={task.error} shown={['/username', '/displayName', '/password']} />
-        <Button type="submit" look="main" busy={task.busy}>
+        <ErrorNotice error={task.error} shown={['/username', '/displayName', '/password']} />
+        <Button type="submit" variant="main" busy={task.busy}>
           Create account
         </Button>
         <p>

@@ -4,8 +4,8 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { ApiError } from '../api/call.ts';
 import { IconButton } from '../ui/button.tsx';
-import { Problem } from '../ui/problem.tsx';
-import { isPassing } from '../ui/use-retry.ts';
+import { ErrorNotice } from '../ui/error-notice.tsx';
+import { isTemporary } from '../ui/use-retry.ts';
 import { heading } from './page-title.ts';
 
 /** Whether the lists are open on a narrow page, where they cover the content. */
@@ -39,8 +39,8 @@ export function PageHeader({ children }: { children: ComponentChildren }): JSX.E
   );
 }
 
-/** The page for an unknown path, or for something that the user cannot see. `error` is the API's error; if it is temporary, `again` is called to retry. */
-export function NotFound({ error, again }: { error?: ApiError; again?: () => void }): JSX.Element {
+/** The page for an unknown path, or for something that the user cannot see. `error` is the API's error; if it is temporary, `retry` is called to retry. */
+export function NotFound({ error, retry }: { error?: ApiError; retry?: () => void }): JSX.Element {
   return (
     <main id="main">
       <PageHeader>
@@ -48,11 +48,11 @@ export function NotFound({ error, again }: { error?: ApiError; again?: () => voi
       </PageHeader>
       <div class="home">
         {error ? (
-          <Problem error={error} {...(again && isPassing(error) && { again })} />
+          <ErrorNotice error={error} {...(retry && isTemporary(error) && { retry })} />
         ) : (
           <p>This page doesn’t exist or you don’t have access.</p>
         )}
-        <a href="/">Go to the start page</a>
+        <a href="/">Go to home page</a>
       </div>
     </main>
   );

@@ -3,8 +3,8 @@ import { useEffect, useRef } from 'preact/hooks';
 import { lazy, Route, Router, useLocation } from 'preact-iso';
 import { connection } from '../api/gateway.ts';
 import { servers } from '../state/servers.ts';
-import { start, state, stop } from '../state/start.ts';
-import { Problem } from '../ui/problem.tsx';
+import { loadState, start, stop } from '../state/start.ts';
+import { ErrorNotice } from '../ui/error-notice.tsx';
 import { ChannelPage } from './chat/channel-page.tsx';
 import { HomePage, ServerPage } from './home.tsx';
 import { NotFound, sideOpen } from './page.tsx';
@@ -32,7 +32,7 @@ const closesLists = (target: EventTarget | null): boolean =>
   target instanceof Element && target.closest('.side-column a, .rail a[href="/discovery"]') !== null;
 
 /** Says that the connection is lost and reconnects automatically, or that the user has been logged out. */
-function Away(): JSX.Element | null {
+function ConnectionBanner(): JSX.Element | null {
   switch (connection.value) {
     case 'away':
       return (
@@ -57,9 +57,9 @@ export function Shell(): JSX.Element {
   const serverId = serverOf(path);
   useEffect(() => {
     start();
-    const leaveTitle = keepTitle();
+    const stopTitle = keepTitle();
     return () => {
-      leaveTitle();
+      stopTitle();
       stop();
     };
   }, []);
@@ -72,8 +72,8 @@ export function Shell(): JSX.Element {
     else if (wasOpen.current && isInside) document.querySelector<HTMLElement>('.side-button button')?.focus();
     wasOpen.current = sideOpen.value;
   }, [sideOpen.value]);
-  if (state.value === 'loading') return <p class="spinner">Loading …</p>;
-  if (state.value !== 'ready') return <Problem error={state.value} again={start} />;
+  if (loadState.value === 'loading') return <p class="spinner">Loading…</p>;
+  if (loadState.value !== 'ready') return <ErrorNotice error={loadState.value} retry={start} />;
   return (
     <div class={`shell ${sideOpen.value ? 'side-open' : ''}`}>
       <a class="skip-link" href="#main">
@@ -93,7 +93,7 @@ export function Shell(): JSX.Element {
       </div>
       {sideOpen.value && <div class="side-cover" onClick={() => (sideOpen.value = false)} />}
       <div class="page">
-        <Away />
+        <ConnectionBanner />
         <Router>
           <Route path="/" component={HomePage} />
           <Route path="/dms" component={HomePage} />

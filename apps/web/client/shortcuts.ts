@@ -2,25 +2,25 @@ import { signal } from '@preact/signals';
 import { dms } from '../state/dms.ts';
 import { isUnread } from '../state/reads.ts';
 import { servers } from '../state/servers.ts';
-import { holdsMessages, orderedChannels, pathOf } from './place.ts';
+import { holdsMessages, orderedChannels, pathOf } from './channel-context.ts';
 
 /** The dialog that a shortcut opened. */
-export const overPage = signal<'switcher' | 'help' | null>(null);
+export const openDialog = signal<'switcher' | 'help' | null>(null);
 
 /** All shortcuts of the client, as the help lists them. */
-export const shortcuts: readonly { keys: string; does: string }[] = [
-  { keys: 'Ctrl+K', does: 'Go to a server, channel or conversation by its name' },
-  { keys: 'Alt+↑ / Alt+↓', does: 'Previous / next channel' },
-  { keys: 'Alt+Shift+↑ / Alt+Shift+↓', does: 'Previous / next channel with something unread' },
-  { keys: '↑', does: 'In an empty message field: edit your last message' },
-  { keys: 'Enter / Shift+Enter', does: 'Send / begin a new line' },
-  { keys: '/', does: 'In an empty message field: use a command' },
-  { keys: 'Escape', does: 'Close what is open, stop replying or editing' },
-  { keys: 'Ctrl+/', does: 'This list' },
+export const shortcuts: readonly { keys: string; description: string }[] = [
+  { keys: 'Ctrl+K', description: 'Open the quick switcher' },
+  { keys: 'Alt+↑ / Alt+↓', description: 'Previous / next channel' },
+  { keys: 'Alt+Shift+↑ / Alt+Shift+↓', description: 'Previous / next unread channel' },
+  { keys: '↑', description: 'Edit your last message (in an empty message field)' },
+  { keys: 'Enter / Shift+Enter', description: 'Send the message / start a new line' },
+  { keys: '/', description: 'Use a slash command (in an empty message field)' },
+  { keys: 'Escape', description: 'Close a dialog or panel, or cancel a reply or edit' },
+  { keys: 'Ctrl+/', description: 'Show keyboard shortcuts' },
 ];
 
 /** Returns the ids of the channels or DMs in the list at the side, in its order. */
-function listed(path: string): string[] {
+function listedChannels(path: string): string[] {
   const serverId = /^\/servers\/(\d+)/.exec(path)?.[1];
   if (!serverId || !servers.value.has(serverId)) return dms.value.map(({ id }) => id);
   const { top, categories, threads } = orderedChannels(serverId);
@@ -34,8 +34,8 @@ function listed(path: string): string[] {
  * Returns the id of the channel or DM `by` steps from the one in `path`, continuing at the other end of the list; with `unread` the next unread one.
  * undefined when there is none.
  */
-function neighbour(path: string, by: 1 | -1, unread: boolean): string | undefined {
-  const all = listed(path);
+function adjacentChannel(path: string, by: 1 | -1, unread: boolean): string | undefined {
+  const all = listedChannels(path);
   const at = all.findIndex((id) => path.endsWith(id));
   for (let step = 1; step <= all.length; step++) {
     const id = all[(at + by * step + all.length * 2) % all.length];
@@ -49,10 +49,10 @@ export function onShortcut(event: KeyboardEvent, path: string, route: (path: str
   const { key, altKey, ctrlKey, metaKey, shiftKey } = event;
   if ((ctrlKey || metaKey) && !altKey && (key === 'k' || key === '/')) {
     event.preventDefault();
-    overPage.value = key === 'k' ? 'switcher' : 'help';
+    openDialog.value = key === 'k' ? 'switcher' : 'help';
   } else if (altKey && !ctrlKey && !metaKey && (key === 'ArrowUp' || key === 'ArrowDown')) {
     event.preventDefault();
-    const id = neighbour(path, key === 'ArrowDown' ? 1 : -1, shiftKey);
+    const id = adjacentChannel(path, key === 'ArrowDown' ? 1 : -1, shiftKey);
     if (id !== undefined) route(pathOf(id));
   }
 }

@@ -6,11 +6,11 @@ import { dms } from '../state/dms.ts';
 import { isUnread, mentionsIn } from '../state/reads.ts';
 import { details } from '../state/servers.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { holdsMessages, pathOf } from './channel-context.ts';
 import { sideOpen } from './page.tsx';
-import { holdsMessages, pathOf } from './place.ts';
-import { onShortcut, overPage, shortcuts } from './shortcuts.ts';
+import { onShortcut, openDialog, shortcuts } from './shortcuts.ts';
 
-interface Target {
+interface SwitcherEntry {
   path: string;
   name: string;
   where: string;
@@ -18,19 +18,19 @@ interface Target {
 }
 
 /** The maximum number of results. */
-const shownAtMost = 12;
+const maxResults = 12;
 
-const folded = (text: string): string => text.toLowerCase();
+const lowerCase = (text: string): string => text.toLowerCase();
 
 /**
  * Returns the DMs, servers and channels whose own name or server name contains `text`: first those with mentions, then unread ones, then those whose name
  * begins with `text`.
  */
-function targetsFor(text: string): Target[] {
-  const wanted = folded(text.trim());
+function findEntries(text: string): SwitcherEntry[] {
+  const query = lowerCase(text.trim());
   const rank = (id: string, name: string): number =>
-    (mentionsIn(id) ? 4 : 0) + (isUnread(id) ? 2 : 0) + (folded(name).startsWith(wanted) ? 1 : 0);
-  const all: Target[] = [
+    (mentionsIn(id) ? 4 : 0) + (isUnread(id) ? 2 : 0) + (lowerCase(name).startsWith(query) ? 1 : 0);
+  const all: SwitcherEntry[] = [
     ...dms.value.map(({ id, recipient: { displayName } }) => ({
       path: `/dms/${id}`,
       name: displayName,
@@ -48,19 +48,19 @@ function targetsFor(text: string): Target[] {
     ]),
   ];
   return all
-    .filter(({ name, where }) => folded(`${name} ${where}`).includes(wanted))
+    .filter(({ name, where }) => lowerCase(`${name} ${where}`).includes(query))
     .sort((a, b) => b.rank - a.rank)
-    .slice(0, shownAtMost);
+    .slice(0, maxResults);
 }
 
 /** The dialog to go to a DM, server or channel by name. */
 function Switcher({ onClose }: { onClose: () => void }): JSX.Element {
   const text = useSignal('');
-  const at = useSignal(0);
-  const found = useComputed(() => targetsFor(text.value));
+  const selected = useSignal(0);
+  const results = useComputed(() => findEntries(text.value));
   const { route } = useLocation();
   const id = useId();
-  const go = (target: Target | undefined): void => {
+  const go = (target: SwitcherEntry | undefined): void => {
     if (!target) return;
     onClose();
     sideOpen.value = false;
@@ -68,53 +68,53 @@ function Switcher({ onClose }: { onClose: () => void }): JSX.Element {
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
-    if (event.key === 'Enter') go(found.value[at.value]);
-    else if (step && found.value.length) at.value = (at.value + step + found.value.length) % found.value.length;
+    if (event.key === 'Enter') go(results.value[selected.value]);
+    else if (step && results.value.length) selected.value = (selected.value + step + results.value.length) % results.value.length;
     else return;
     event.preventDefault();
   };
   return (
-    <Dialog title="Go to" onClose={onClose}>
+    <Dialog title="Quick switcher" onClose={onClose}>
       <div class="field">
         <input
           type="text"
           role="combobox"
-          aria-label="Name of a server, channel or person"
+          aria-label="Search servers, channels and people"
           aria-expanded="true"
           aria-controls={id}
-          aria-activedescendant={found.value.length ? `${id}-${at.value}` : undefined}
+          aria-activedescendant={results.value.length ? `${id}-${selected.value}` : undefined}
           autofocus
           value={text.value}
           onKeyDown={onKeyDown}
           onInput={({ currentTarget }) => {
             text.value = currentTarget.value;
-            at.value = 0;
+            selected.value = 0;
           }}
         />
       </div>
-      <ul id={id} class="switcher" role="listbox" aria-label="Places">
-        {found.value.map((target, index) => (
+      <ul id={id} class="switcher" role="listbox" aria-label="Results">
+        {results.value.map((target, index) => (
           // The text field keeps the focus and handles the keys.
-          <li key={target.path} id={`${id}-${index}`} role="option" aria-selected={index === at.value} onClick={() => go(target)}>
+          <li key={target.path} id={`${id}-${index}`} role="option" aria-selected={index === selected.value} onClick={() => go(target)}>
             <bdi>{target.name}</bdi> <span class="hint">{target.where}</span>
           </li>
         ))}
       </ul>
-      {found.value.length === 0 && <p class="soft">Nothing has that name.</p>}
+      {results.value.length === 0 && <p class="soft">No results found.</p>}
     </Dialog>
   );
 }
 
-function Help({ onClose }: { onClose: () => void }): JSX.Element {
+function ShortcutHelp({ onClose }: { onClose: () => void }): JSX.Element {
   return (
-    <Dialog title="Keys" onClose={onClose}>
+    <Dialog title="Keyboard shortcuts" onClose={onClose}>
       <dl class="keys">
-        {shortcuts.map(({ keys, does }) => (
+        {shortcuts.map(({ keys, description }) => (
           <div key={keys}>
             <dt>
               <kbd>{keys}</kbd>
             </dt>
-            <dd>{does}</dd>
+            <dd>{description}</dd>
           </div>
         ))}
       </dl>
@@ -126,13 +126,13 @@ function Help({ onClose }: { onClose: () => void }): JSX.Element {
 export function Shortcuts(): JSX.Element | null {
   const { path, route } = useLocation();
   useEffect(() => {
-    const hear = (event: KeyboardEvent): void => onShortcut(event, path, route);
-    addEventListener('keydown', hear);
-    return () => removeEventListener('keydown', hear);
+    const onKeyDown = (event: KeyboardEvent): void => onShortcut(event, path, route);
+    addEventListener('keydown', onKeyDown);
+    return () => removeEventListener('keydown', onKeyDown);
   }, [path]);
   const close = (): void => {
-    overPage.value = null;
+    openDialog.value = null;
   };
-  if (overPage.value === 'switcher') return <Switcher onClose={close} />;
-  return overPage.value === 'help' ? <Help onClose={close} /> : null;
+  if (openDialog.value === 'switcher') return <Switcher onClose={close} />;
+  return openDialog.value === 'help' ? <ShortcutHelp onClose={close} /> : null;
 }

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import type { Application, ApplicationPatch, NewApplication } from '../../../lib/contract/application.ts';
 
-import type { Profile, SeenStatus } from '../../../lib/contract/user.ts';
+import type { Profile, VisibleStatus } from '../../../lib/contract/user.ts';
 import { ApiError, call, path } from '../api/call.ts';
 
 /** The user's applications, oldest first; undefined until they are loaded. */
@@ -60,10 +60,10 @@ export async function resetToken(id: string): Promise<void> {
 }
 
 /** Removes a fresh token from the page, after the user has saved it. */
-export const forgetToken = (id: string): void => putToken(id, undefined);
+export const hideToken = (id: string): void => putToken(id, undefined);
 
 /** Gives the application a new signing secret. Throws `ApiError`. */
-export async function rotateSecret(application: Application): Promise<void> {
+export async function resetSecret(application: Application): Promise<void> {
   const { signingSecret } = await call<{ signingSecret: string }>('POST', path`/api/applications/${application.id}/signing-secret`);
   putApplication({ ...application, signingSecret });
 }
@@ -75,12 +75,12 @@ export type BotServer = Profile['mutualServers'][number];
  * Returns whether the bot is connected, and which of the user's servers it is in. The status is null when the user and the bot share no server, because the
  * API then does not return it.
  */
-export async function findBot({ bot }: Application): Promise<{ status: SeenStatus | null; servers: readonly BotServer[] }> {
+export async function findBot({ bot }: Application): Promise<{ status: VisibleStatus | null; servers: readonly BotServer[] }> {
   try {
     const { user, mutualServers } = await call<Profile>('GET', path`/api/users/${bot.id}/profile`);
     return { status: user.status, servers: mutualServers };
-  } catch (fault) {
-    if (fault instanceof ApiError && fault.status === 404) return { status: null, servers: [] };
-    throw fault;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return { status: null, servers: [] };
+    throw error;
   }
 }

@@ -8,8 +8,8 @@ import { call, query } from '../api/call.ts';
 import { Avatar } from '../ui/avatar.tsx';
 import { Button } from '../ui/button.tsx';
 import { countOf } from '../ui/counts.ts';
+import { ErrorNotice } from '../ui/error-notice.tsx';
 import { useTask } from '../ui/form.tsx';
-import { Problem } from '../ui/problem.tsx';
 import { SwitchField } from '../ui/switch-field.tsx';
 import { changeApplication } from './applications.ts';
 import { Frame, pagePath } from './frame.tsx';
@@ -46,16 +46,16 @@ function Listing({ application: { id, public: isPublic, inDirectory } }: { appli
     <>
       <SwitchField
         label="List in the App Directory"
-        hint="Anyone can find it there and add it to servers they manage. Verified bots are listed first, then by number of servers."
+        hint="Anyone can find the bot there and add it to servers they manage. Verified bots come first; bots in more servers come before others."
         checked={inDirectory}
         disabled={!isPublic}
         save={(checked) => changeApplication(id, { inDirectory: checked })}
-        told={(checked) => (checked ? 'Listed in the App Directory.' : 'Removed from the App Directory.')}
+        savedText={(checked) => (checked ? 'The bot is listed in the App Directory.' : 'The bot was removed from the App Directory.')}
       />
       {!isPublic && (
         <div class="portal-card">
-          <p>Only public bots can be listed. This bot is private: only you can add it.</p>
-          <Problem error={task.error} />
+          <p>Only public bots can be listed. This bot is private, so only you can add it to servers.</p>
+          <ErrorNotice error={task.error} />
           <div>
             <Button busy={task.busy} onClick={() => void task.run(() => changeApplication(id, { inDirectory: true, public: true }))}>
               Make public and list

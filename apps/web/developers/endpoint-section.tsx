@@ -4,8 +4,8 @@ import type { Application } from '../../../lib/contract/application.ts';
 import type { EndpointStep, EndpointTest } from '../../../lib/contract/endpoint.ts';
 import { ApiError, asApiError, call, path } from '../api/call.ts';
 import { Button } from '../ui/button.tsx';
+import { ErrorNotice } from '../ui/error-notice.tsx';
 import { TextField, useTask } from '../ui/form.tsx';
-import { Problem } from '../ui/problem.tsx';
 import { changeApplication } from './applications.ts';
 import { pagePath } from './frame.tsx';
 import { type Ping, PingSteps, stepsOf } from './ping-steps.tsx';
@@ -20,15 +20,15 @@ interface Unverified {
 
 /** Returns the result of the failed test request from the error; null for other errors. */
 function pingOf(error: ApiError, url: string): Ping | null {
-  const told = error.code === 'endpoint_unverified' ? (error.errors[0] as Partial<Unverified> | undefined) : undefined;
-  if (!told?.step) return null;
-  const { step, status = null, ms = null, message = '' } = told;
+  const details = error.code === 'endpoint_unverified' ? (error.errors[0] as Partial<Unverified> | undefined) : undefined;
+  if (!details?.step) return null;
+  const { step, status = null, ms = null, message = '' } = details;
   // The step, the status and the time are shown separately, so they are removed from the message.
   const reason = message.replace(/^at the step `\w+`: /, '').replace(/ \([^()]*\)$/, '');
-  return { heading: 'Not saved: the test request failed.', ok: false, status, ms, reason, steps: stepsOf(url, step) };
+  return { heading: 'Not saved, because the test request failed.', ok: false, status, ms, reason, steps: stepsOf(url, step) };
 }
 
-/** The URL to which interactions are posted. It is saved only when it answers a test request; it can be tested again and removed. */
+/** The URL to which interactions are posted. It is saved only if it answers a test request. It can be tested again and removed. */
 export function EndpointSection({ application }: { application: Application }): JSX.Element {
   const { id, interactionsEndpointUrl: saved } = application;
   const url = useSignal(saved ?? '');
@@ -37,23 +37,23 @@ export function EndpointSection({ application }: { application: Application }): 
   const save = (event: SubmitEvent): void => {
     event.preventDefault();
     ping.value = null;
-    const asked = url.value.trim();
+    const newUrl = url.value.trim();
     void task.run(async () => {
       try {
-        await changeApplication(id, { interactionsEndpointUrl: asked === '' ? null : asked });
-        url.value = asked;
-        if (asked !== '')
+        await changeApplication(id, { interactionsEndpointUrl: newUrl === '' ? null : newUrl });
+        url.value = newUrl;
+        if (newUrl !== '')
           ping.value = {
-            heading: 'Saved: the endpoint responded correctly.',
+            heading: 'Saved. The endpoint responded correctly.',
             ok: true,
             status: 200,
             ms: null,
             reason: null,
-            steps: stepsOf(asked, null),
+            steps: stepsOf(newUrl, null),
           };
-      } catch (fault) {
-        ping.value = pingOf(asApiError(fault), asked);
-        if (!ping.value) throw fault;
+      } catch (error) {
+        ping.value = pingOf(asApiError(error), newUrl);
+        if (!ping.value) throw error;
       }
     });
   };
@@ -72,9 +72,9 @@ export function EndpointSection({ application }: { application: Application }): 
     <section class="portal-section" aria-labelledby="endpoint">
       <h2 id="endpoint">Interactions Endpoint</h2>
       <p>
-        If you set a URL, each slash command is sent to it instead of over the gateway. It must be public, use https and respond within 3
-        seconds; before it is saved, it must answer a signed ping.{' '}
-        <a href={`${pagePath(id, '/first-bot')}?way=endpoint`}>Example endpoint code</a>
+        If you set a URL, slash commands are sent to it instead of over the gateway. The URL must be public, use https and respond within 3
+        seconds. It is saved only if it answers a signed test request. See the{' '}
+        <a href={`${pagePath(id, '/first-bot')}?way=endpoint`}>example endpoint</a>.
       </p>
       <form class="form" onSubmit={save}>
         <TextField
@@ -87,18 +87,18 @@ export function EndpointSection({ application }: { application: Application }): 
           onValue={(value) => (url.value = value)}
           error={task.error?.at('/interactionsEndpointUrl')}
         />
-        <Problem error={task.error} shown={['/interactionsEndpointUrl']} />
+        <ErrorNotice error={task.error} shown={['/interactionsEndpointUrl']} />
         <div class="actions">
           <Button disabled={saved === null || !isSame} busy={task.busy} onClick={test}>
             Send test request
           </Button>
-          <Button type="submit" look="main" disabled={isSame} busy={task.busy}>
+          <Button type="submit" variant="main" disabled={isSame} busy={task.busy}>
             Save
           </Button>
         </div>
       </form>
       <div role="status">
-        {task.busy && <p class="soft">Calling the endpoint…</p>}
+        {task.busy && <p class="soft">Sending a test request…</p>}
         {ping.value && <PingSteps ping={ping.value} />}
       </div>
     </section>

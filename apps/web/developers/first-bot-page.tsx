@@ -7,8 +7,8 @@ import type { Command } from '../../../lib/contract/command.ts';
 import { call, path } from '../api/call.ts';
 import { Button } from '../ui/button.tsx';
 import { CopyButton } from '../ui/copy.tsx';
+import { ErrorNotice } from '../ui/error-notice.tsx';
 import { useTask } from '../ui/form.tsx';
-import { Problem } from '../ui/problem.tsx';
 import { type BotServer, findBot, freshTokens } from './applications.ts';
 import { Frame, pagePath } from './frame.tsx';
 import { javascriptEndpoint } from './samples/javascript-endpoint.ts';
@@ -62,22 +62,22 @@ function Code({ text, what, copied = text }: { text: string; what: string; copie
 
 /** Where the command can be used: the user's servers that the bot is in. */
 function Where({ application }: { application: Application }): JSX.Element {
-  const places = useSignal<readonly BotServer[] | undefined>(undefined);
+  const servers = useSignal<readonly BotServer[] | undefined>(undefined);
   const task = useTask();
   useEffect(() => {
     void task.run(async () => {
-      places.value = (await findBot(application)).servers;
+      servers.value = (await findBot(application)).servers;
     });
   }, []);
   return (
     <>
-      <Problem error={task.error} />
-      {places.value?.length === 0 && (
+      <ErrorNotice error={task.error} />
+      {servers.value?.length === 0 && (
         <p>
-          The bot is not in any of your servers yet: <a href={pagePath(application.id, '/install')}>install it</a> first.
+          The bot is not in any of your servers yet. <a href={pagePath(application.id, '/install')}>Add it to a server</a> first.
         </p>
       )}
-      {places.value?.map(({ id, name }) => (
+      {servers.value?.map(({ id, name }) => (
         <p key={id}>
           <a class="button" href={`/servers/${id}`} target="_blank" rel="noopener">
             Open {name} in a new tab
@@ -85,15 +85,15 @@ function Where({ application }: { application: Application }): JSX.Element {
         </p>
       ))}
       <p>
-        Type <code>/{sampleCommand.name}</code> in a channel and send it.
+        Send <code>/{sampleCommand.name}</code> in a channel.
       </p>
     </>
   );
 }
 
 /** A button that adds `/hello` to the saved commands. It is for endpoints, whose sample has no token to register commands. */
-function AddCommand({ id }: { id: string }): JSX.Element {
-  const isThere = useSignal(false);
+function RegisterCommand({ id }: { id: string }): JSX.Element {
+  const isRegistered = useSignal(false);
   const task = useTask();
   const add = (): void =>
     void task.run(async () => {
@@ -101,12 +101,12 @@ function AddCommand({ id }: { id: string }): JSX.Element {
       const commands = await call<Command[]>('GET', list);
       if (!commands.some(({ kind, name }) => kind === 'slash' && name === sampleCommand.name))
         await call('PUT', list, [...commands, sampleCommand]);
-      isThere.value = true;
+      isRegistered.value = true;
     });
   return (
     <div role="status">
-      <Problem error={task.error} />
-      {isThere.value ? (
+      <ErrorNotice error={task.error} />
+      {isRegistered.value ? (
         <p>
           <code>/{sampleCommand.name}</code> is registered.
         </p>
@@ -130,7 +130,7 @@ function Run({ application, sample }: { application: Application; sample: Sample
           copied={commandLine(sample, application.signingSecret ?? undefined)}
           what="the command that runs it, with the signing secret filled in"
         />
-        <p class="hint">The copied code contains your signing secret. It listens on port 3000, or on the port in PORT.</p>
+        <p class="hint">The copied command contains your signing secret. The endpoint listens on port 3000; set PORT to use another.</p>
       </>
     );
   return (
@@ -138,7 +138,8 @@ function Run({ application, sample }: { application: Application; sample: Sample
       <Code text={commandLine(sample, token)} what="the command that runs it" />
       {token === undefined && (
         <p class="hint">
-          Insert your bot’s token. Lost it? <a href={pagePath(application.id, '/bot')}>Reset it</a> and it is filled in here.
+          Replace the placeholder with your bot’s token. If you lost it, <a href={pagePath(application.id, '/bot')}>reset it</a>, and the
+          new token is filled in here.
         </p>
       )}
     </>
@@ -150,14 +151,14 @@ function EndpointSteps({ application }: { application: Application }): JSX.Eleme
     <>
       <li>
         <h2>Register the command</h2>
-        <AddCommand id={application.id} />
+        <RegisterCommand id={application.id} />
       </li>
       <li>
-        <h2>Save the endpoint’s URL</h2>
+        <h2>Save the URL of the endpoint</h2>
         <p>
-          Give it a public https address, by a reverse proxy or a tunnel, and save that as the Interactions Endpoint URL under{' '}
-          <a href={pagePath(application.id, '')}>General Information</a>. To try it on the machine that Parlance runs on, start Parlance
-          with <code>OUTBOUND_ALLOW=localhost:3000</code> and save <code>http://localhost:3000/</code>.
+          Make the endpoint reachable at a public https address, with a reverse proxy or a tunnel. Save this address as the Interactions
+          Endpoint URL under <a href={pagePath(application.id, '')}>General Information</a>. To try it on the machine that runs Parlance,
+          start Parlance with <code>OUTBOUND_ALLOW=localhost:3000</code> and save <code>http://localhost:3000/</code>.
         </p>
       </li>
     </>
@@ -176,8 +177,8 @@ function FirstBot({ application }: { application: Application }): JSX.Element {
         value={way.value}
         onValue={(value) => (way.value = value)}
         options={[
-          { value: 'gateway', label: 'Gateway: a program that stays connected' },
-          { value: 'endpoint', label: 'Endpoint: a URL that Parlance calls' },
+          { value: 'gateway', label: 'Gateway: your program stays connected' },
+          { value: 'endpoint', label: 'Endpoint: Parlance calls your URL' },
         ]}
       />
       <Choice
@@ -190,8 +191,8 @@ function FirstBot({ application }: { application: Application }): JSX.Element {
         ]}
       />
       {way.value === 'gateway' && application.interactionsEndpointUrl !== null && (
-        <p class="problem">
-          This application has an Interactions Endpoint URL, so its commands do not come over the gateway. Empty the URL under{' '}
+        <p class="error-notice">
+          This application has an Interactions Endpoint URL, so its commands are not sent over the gateway. Remove the URL under{' '}
           <a href={pagePath(application.id, '')}>General Information</a> to use this code.
         </p>
       )}
@@ -204,7 +205,7 @@ function FirstBot({ application }: { application: Application }): JSX.Element {
         </li>
         {sample.install && (
           <li>
-            <h2>In the same folder, install the one package it needs</h2>
+            <h2>Install its package in the same folder</h2>
             <Code text={sample.install} what="the command that installs it" />
           </li>
         )}
@@ -214,7 +215,7 @@ function FirstBot({ application }: { application: Application }): JSX.Element {
         </li>
         {way.value === 'endpoint' && <EndpointSteps application={application} />}
         <li>
-          <h2>Use it</h2>
+          <h2>Use the command</h2>
           <Where application={application} />
         </li>
       </ol>

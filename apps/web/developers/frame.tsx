@@ -3,7 +3,7 @@ import { useRoute } from 'preact-iso';
 import type { Application } from '../../../lib/contract/application.ts';
 import { Avatar } from '../ui/avatar.tsx';
 import { Button } from '../ui/button.tsx';
-import { applicationOf, forgetToken, freshTokens } from './applications.ts';
+import { applicationOf, freshTokens, hideToken } from './applications.ts';
 import { isUnsaved } from './commands/drafts.ts';
 import { CopyField } from './copy.tsx';
 import { usePage } from './page.ts';
@@ -27,21 +27,21 @@ function FreshToken({ application: { id } }: { application: Application }): JSX.
   return (
     <section class="portal-card fresh-token" aria-label="Bot token">
       <CopyField label="Bot token" value={token} what="the bot token">
-        <Button look="quiet" onClick={() => forgetToken(id)}>
-          I have kept it
+        <Button variant="quiet" onClick={() => hideToken(id)}>
+          I saved it
         </Button>
       </CopyField>
       <p class="hint">
-        It is shown only once. Copy it before you leave or reload this page. Anyone who has it can act as your bot, so don’t put it in your
-        code.
+        The token is shown only once. Copy it before you leave or reload this page. Anyone who has it can act as your bot, so keep it out of
+        your code.
       </p>
     </section>
   );
 }
 
 /**
- * The layout of an application's page: navigation, fresh token, heading, and the content that `children` returns. If the user has no such application, it
- * says so.
+ * The layout of an application's page: navigation, fresh token, heading, and the content that `children` returns. If the user has no such application, a
+ * message is shown instead.
  */
 export function Frame({
   page,

@@ -4,10 +4,10 @@ import { useLocation } from 'preact-iso';
 import type { Application } from '../../../lib/contract/application.ts';
 import { Button } from '../ui/button.tsx';
 import { Confirm, Dialog } from '../ui/dialog.tsx';
+import { ErrorNotice } from '../ui/error-notice.tsx';
 import { TextField, useTask } from '../ui/form.tsx';
-import { Problem } from '../ui/problem.tsx';
-import { say } from '../ui/toast.tsx';
-import { changeApplication, freshTokens, removeApplication, rotateSecret } from './applications.ts';
+import { showToast } from '../ui/toast.tsx';
+import { changeApplication, freshTokens, removeApplication, resetSecret } from './applications.ts';
 import { CopyField } from './copy.tsx';
 import { DeliveryLog } from './delivery-log.tsx';
 import { EndpointSection } from './endpoint-section.tsx';
@@ -21,10 +21,10 @@ function NextSteps({ id }: { id: string }): JSX.Element {
       <h2 id="next-steps">Next steps</h2>
       <ol class="portal-steps">
         <li>
-          <a href={pagePath(id, '/install')}>Add it to a server</a>, so people can use it.
+          <a href={pagePath(id, '/install')}>Add it to a server</a> so that people can use it.
         </li>
         <li>
-          <a href={pagePath(id, '/first-bot')}>Run your first bot</a>: code you can paste. It registers <code>/hello</code> and answers it.
+          <a href={pagePath(id, '/first-bot')}>Run your first bot</a>. The example code registers <code>/hello</code> and answers it.
         </li>
       </ol>
     </section>
@@ -39,14 +39,14 @@ function Details({ application }: { application: Application }): JSX.Element {
     event.preventDefault();
     void task
       .run(() => changeApplication(application.id, { name: name.value, description: description.value }))
-      .then((done) => done && say('Saved.'));
+      .then((done) => done && showToast('Saved.'));
   };
   const isSame = name.value === application.name && description.value === application.description;
   return (
     <form class="form" onSubmit={submit}>
       <TextField
         label="Name"
-        hint="Up to 32 characters. The bot and its role in each server use the same name."
+        hint="Up to 32 characters. The bot and its role in each server have the same name."
         required
         autocomplete="off"
         value={name.value}
@@ -61,9 +61,9 @@ function Details({ application }: { application: Application }): JSX.Element {
         onValue={(value) => (description.value = value)}
         error={task.error?.at('/description')}
       />
-      <Problem error={task.error} shown={['/name', '/description']} />
+      <ErrorNotice error={task.error} shown={['/name', '/description']} />
       <div class="actions">
-        <Button type="submit" look="main" busy={task.busy} disabled={isSame || name.value.trim() === ''}>
+        <Button type="submit" variant="main" busy={task.busy} disabled={isSame || name.value.trim() === ''}>
           Save
         </Button>
       </div>
@@ -72,39 +72,41 @@ function Details({ application }: { application: Application }): JSX.Element {
 }
 
 function Secrets({ application }: { application: Application }): JSX.Element {
-  const shown = useSignal(false);
-  const asking = useSignal(false);
+  const isShown = useSignal(false);
+  const isConfirming = useSignal(false);
   return (
     <>
       <CopyField label="Application ID" value={application.id} what="the application ID" />
       {application.signingSecret === null ? (
         <>
           <p>
-            The signing secret can’t be read because the server’s key was replaced. Interactions are not sent until you reset the secret.
+            The signing secret can’t be read, because Parlance’s encryption key was replaced. Interactions are not sent until you reset the
+            secret.
           </p>
-          <Button onClick={() => (asking.value = true)}>Reset signing secret</Button>
+          <Button onClick={() => (isConfirming.value = true)}>Reset signing secret</Button>
         </>
       ) : (
-        <CopyField label="Signing secret" value={application.signingSecret} what="the signing secret" hidden={!shown.value}>
-          <Button aria-pressed={shown.value} onClick={() => (shown.value = !shown.value)}>
-            {shown.value ? 'Hide' : 'Reveal'}
+        <CopyField label="Signing secret" value={application.signingSecret} what="the signing secret" hidden={!isShown.value}>
+          <Button aria-pressed={isShown.value} onClick={() => (isShown.value = !isShown.value)}>
+            {isShown.value ? 'Hide' : 'Reveal'}
           </Button>
-          <Button onClick={() => (asking.value = true)}>Rotate</Button>
+          <Button onClick={() => (isConfirming.value = true)}>Reset</Button>
         </CopyField>
       )}
       <p class="hint">
-        Every request to your Interactions Endpoint is signed with it; check the signature, so that nobody else is believed.
+        Every request to your Interactions Endpoint is signed with this secret. Check the signature, and reject requests without a valid
+        one.
       </p>
-      {asking.value && (
+      {isConfirming.value && (
         <Confirm
           title="Reset signing secret?"
-          action="Rotate"
-          run={() => rotateSecret(application).then(() => say('The signing secret was reset.'))}
-          onClose={() => (asking.value = false)}
+          action="Reset signing secret"
+          run={() => resetSecret(application).then(() => showToast('The signing secret was reset.'))}
+          onClose={() => (isConfirming.value = false)}
         >
           <p>
-            The old secret stops working at once. Until your endpoint uses the new one, it will reject requests, and people will see that
-            the bot did not respond.
+            The old secret stops working at once. Until your endpoint uses the new one, it rejects requests, and users see that the bot did
+            not respond.
           </p>
         </Confirm>
       )}
@@ -124,13 +126,13 @@ function DeleteDialog({ application: { id, name }, onClose }: { application: App
       await removeApplication(id);
       onClose();
       route('/developers', true);
-      say(`${name} is deleted.`);
+      showToast(`${name} was deleted.`);
     });
   };
   return (
     <Dialog title={`Delete ${name}?`} onClose={onClose}>
       <form class="form" onSubmit={submit}>
-        <p>The bot leaves every server, its commands are deleted and its token stops working. Its messages stay. This cannot be undone.</p>
+        <p>The bot leaves every server, its commands are deleted, and its token stops working. Its messages stay. This can’t be undone.</p>
         <TextField
           label={`Type “${name}” to confirm`}
           autocomplete="off"
@@ -138,10 +140,10 @@ function DeleteDialog({ application: { id, name }, onClose }: { application: App
           value={typed.value}
           onValue={(value) => (typed.value = value)}
         />
-        <Problem error={task.error} />
+        <ErrorNotice error={task.error} />
         <div class="actions">
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="danger" busy={task.busy} disabled={typed.value !== name}>
+          <Button type="submit" variant="danger" busy={task.busy} disabled={typed.value !== name}>
             Delete application
           </Button>
         </div>
@@ -152,7 +154,7 @@ function DeleteDialog({ application: { id, name }, onClose }: { application: App
 
 /** General Information: an application's name, icon, ids, secrets and Interactions Endpoint. */
 export function GeneralPage(): JSX.Element {
-  const deleting = useSignal(false);
+  const isDeleting = useSignal(false);
   return (
     <Frame page="" title="General Information">
       {(application) => (
@@ -170,14 +172,14 @@ export function GeneralPage(): JSX.Element {
           <DeliveryLog id={application.id} />
           <section class="portal-section" aria-labelledby="delete">
             <h2 id="delete">Delete</h2>
-            <p>Deleting an application also deletes its bot. This cannot be undone.</p>
+            <p>Deleting an application also deletes its bot. This can’t be undone.</p>
             <div>
-              <Button look="danger" onClick={() => (deleting.value = true)}>
+              <Button variant="danger" onClick={() => (isDeleting.value = true)}>
                 Delete application
               </Button>
             </div>
           </section>
-          {deleting.value && <DeleteDialog application={application} onClose={() => (deleting.value = false)} />}
+          {isDeleting.value && <DeleteDialog application={application} onClose={() => (isDeleting.value = false)} />}
         </>
       )}
     </Frame>

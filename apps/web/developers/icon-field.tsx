@@ -5,15 +5,15 @@ import type { Application } from '../../../lib/contract/application.ts';
 import { ApiError, call, path } from '../api/call.ts';
 import { Avatar } from '../ui/avatar.tsx';
 import { Button } from '../ui/button.tsx';
+import { ErrorNotice } from '../ui/error-notice.tsx';
 import { useTask } from '../ui/form.tsx';
-import { Problem } from '../ui/problem.tsx';
-import { say } from '../ui/toast.tsx';
+import { showToast } from '../ui/toast.tsx';
 import { putApplication } from './applications.ts';
 
 const types = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'];
 const mebi = 1024 * 1024;
 
-/** Checks a file before the upload, with the same rules as the service. Throws when it is refused. */
+/** Checks a file before the upload, with the same rules as the API. Throws if it is refused. */
 function check(file: File): void {
   const message = !types.includes(file.type)
     ? 'The icon must be a PNG, JPEG, WebP or GIF image.'
@@ -36,7 +36,7 @@ export function IconField({ application }: { application: Application }): JSX.El
         check(file);
         show((await call<{ url: string }>('PUT', path`/api/applications/${id}/icon`, file)).url);
       })
-      .then((done) => done && say('Icon saved.'));
+      .then((done) => done && showToast('Icon saved.'));
   };
   const remove = (): void =>
     void task.run(async () => {
@@ -62,16 +62,18 @@ export function IconField({ application }: { application: Application }): JSX.El
         />
         <div class="icon-actions">
           <Button busy={task.busy} onClick={() => input.current?.click()}>
-            {iconUrl ? 'Change icon' : 'Upload an icon'}
+            {iconUrl ? 'Change icon' : 'Upload icon'}
           </Button>
           {iconUrl && (
-            <Button look="quiet" disabled={task.busy} onClick={remove}>
-              Remove
+            <Button variant="quiet" disabled={task.busy} onClick={remove}>
+              Remove icon
             </Button>
           )}
         </div>
-        <p class="hint">PNG, JPEG, WebP or GIF, up to {limits.pictureBytes / mebi} MiB; cropped to a square. It is the bot’s avatar too.</p>
-        <Problem error={task.error} />
+        <p class="hint">
+          PNG, JPEG, WebP or GIF, up to {limits.pictureBytes / mebi} MiB. Cropped to a square and also used as the bot’s avatar.
+        </p>
+        <ErrorNotice error={task.error} />
       </div>
     </div>
   );

@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { everyoneDefault, holds, permissionBits } from '../../../lib/base/permissions.ts';
-import type { Application, Authorized } from '../../../lib/contract/application.ts';
+import { everyoneDefault, hasPermission, permissionBits } from '../../../lib/base/permissions.ts';
+import type { Application, BotAuthorization } from '../../../lib/contract/application.ts';
 import type { Server } from '../../../lib/contract/server.ts';
 import { call, path } from '../api/call.ts';
 import { may, myRights } from '../state/rights.ts';
@@ -10,36 +10,37 @@ import { details, putServer, servers } from '../state/servers.ts';
 import { myId } from '../state/session.ts';
 import { loadSync } from '../state/sync.ts';
 import { Button } from '../ui/button.tsx';
+import { ErrorNotice } from '../ui/error-notice.tsx';
 import { CheckField, SelectField, useTask } from '../ui/form.tsx';
 import { NewServerForm } from '../ui/new-server-form.tsx';
 import { allPermissionNames, permissionTexts } from '../ui/permission-texts.ts';
-import { Problem } from '../ui/problem.tsx';
 import { type BotServer, findBot } from './applications.ts';
 import { Frame, pagePath } from './frame.tsx';
 
 /** A form that creates a server to test a bot, for users who manage none. */
-const MakeServer = (): JSX.Element => (
+const CreateServer = (): JSX.Element => (
   <div class="portal-card">
-    <p>You don’t manage a server yet. Create one to try the bot in:</p>
-    <NewServerForm name="My test server" onMade={putServer} />
+    <p>You don’t manage a server yet. Create one to try the bot:</p>
+    <NewServerForm name="My test server" onCreated={putServer} />
   </div>
 );
 
 /** The permissions that the user can grant in the server, each with what it lets the bot do. */
 function Permissions({ serverId, value, onValue }: { serverId: string; value: number; onValue: (value: number) => void }): JSX.Element {
-  const offered = allPermissionNames.filter((name) => holds(myRights(serverId), name));
+  const offered = allPermissionNames.filter((name) => hasPermission(myRights(serverId), name));
   return (
     <fieldset class="install-permissions">
       <legend>Permissions</legend>
       <p class="hint">
-        The bot’s own role gets these permissions. You can grant only permissions you have, and change them later in the server’s settings.
+        The bot gets a role with these permissions. You can grant only permissions that you have. You can change them later in the server’s
+        settings.
       </p>
       {offered.map((name) => (
         <CheckField
           key={name}
           label={name}
           hint={permissionTexts[name]}
-          checked={holds(value, name)}
+          checked={hasPermission(value, name)}
           onChecked={(checked) => onValue(checked ? value | permissionBits[name] : value & ~permissionBits[name])}
         />
       ))}
@@ -47,8 +48,8 @@ function Permissions({ serverId, value, onValue }: { serverId: string; value: nu
   );
 }
 
-/** Says that the bot is in the server, and what to do next. */
-function IsIn({ application, server }: { application: Application; server: { id: string; name: string } }): JSX.Element {
+/** Shows that the bot is in the server, and what to do next. */
+function Installed({ application, server }: { application: Application; server: { id: string; name: string } }): JSX.Element {
   return (
     <div class="portal-card" role="status">
       <p>
@@ -70,36 +71,36 @@ function IsIn({ application, server }: { application: Application; server: { id:
 
 function Install({ application }: { application: Application }): JSX.Element {
   const { id } = application;
-  const inside = useSignal<readonly BotServer[]>([]);
+  const botServers = useSignal<readonly BotServer[]>([]);
   const chosen = useSignal('');
   const permissions = useSignal<number>(everyoneDefault);
-  const isRead = useSignal(false);
+  const isLoaded = useSignal(false);
   const reading = useTask();
   const task = useTask();
   const read = (): void =>
     void reading.run(async () => {
       const [bot] = await Promise.all([findBot(application), loadSync()]);
-      inside.value = bot.servers;
-      isRead.value = true;
+      botServers.value = bot.servers;
+      isLoaded.value = true;
     });
   useEffect(read, []);
-  if (!isRead.value) return reading.error ? <Problem error={reading.error} again={read} /> : <p class="spinner">Loading…</p>;
+  if (!isLoaded.value) return reading.error ? <ErrorNotice error={reading.error} retry={read} /> : <p class="spinner">Loading…</p>;
 
   const managed = [...servers.value.keys()].flatMap((key) => details.value.get(key) ?? []).filter((one) => may('Manage Server', one.id));
-  const isClosed = ({ types, ownerId }: Server): boolean => types.includes('developer') && ownerId !== myId();
-  const open = managed.filter((server) => !isClosed(server));
-  const isInside = (serverId: string): boolean => inside.value.some((one) => one.id === serverId);
-  const server = open.find((one) => one.id === chosen.value) ?? open.find((one) => !isInside(one.id)) ?? open[0];
-  const isIn = inside.value.find((one) => one.id === server?.id);
+  const isOwnersOnly = ({ types, ownerId }: Server): boolean => types.includes('developer') && ownerId !== myId();
+  const available = managed.filter((server) => !isOwnersOnly(server));
+  const hasBot = (serverId: string): boolean => botServers.value.some((one) => one.id === serverId);
+  const server = available.find((one) => one.id === chosen.value) ?? available.find((one) => !hasBot(one.id)) ?? available[0];
+  const isIn = botServers.value.find((one) => one.id === server?.id);
   const authorize = (): void => {
     if (!server) return;
     chosen.value = server.id;
     void task.run(async () => {
-      await call<Authorized>('POST', path`/api/applications/${id}/authorize`, {
+      await call<BotAuthorization>('POST', path`/api/applications/${id}/authorize`, {
         serverId: server.id,
         permissions: permissions.value & myRights(server.id),
       });
-      inside.value = [...inside.value, { id: server.id, name: server.name, iconUrl: server.iconUrl }];
+      botServers.value = [...botServers.value, { id: server.id, name: server.name, iconUrl: server.iconUrl }];
     });
   };
   return (
@@ -107,11 +108,11 @@ function Install({ application }: { application: Application }): JSX.Element {
       {server ? (
         <SelectField
           label="Server"
-          hint="Servers where you have Manage Server."
+          hint="Servers in which you have the Manage Server permission."
           value={server.id}
-          options={open.map((one) => ({
+          options={available.map((one) => ({
             value: one.id,
-            label: isInside(one.id) ? `${one.name} (it is in)` : one.name,
+            label: hasBot(one.id) ? `${one.name} (already added)` : one.name,
           }))}
           onValue={(value) => {
             chosen.value = value;
@@ -119,27 +120,27 @@ function Install({ application }: { application: Application }): JSX.Element {
           }}
         />
       ) : (
-        <MakeServer />
+        <CreateServer />
       )}
-      {managed.some(isClosed) && (
+      {managed.some(isOwnersOnly) && (
         <p class="hint">
-          Not offered:{' '}
+          Not listed:{' '}
           {managed
-            .filter(isClosed)
+            .filter(isOwnersOnly)
             .map(({ name }) => name)
             .join(', ')}
-          . In a developer server only the owner can add bots.
+          . Only the owner of a developer server can add bots to it.
         </p>
       )}
-      {isIn && <IsIn application={application} server={isIn} />}
+      {isIn && <Installed application={application} server={isIn} />}
       {server && !isIn && (
         <>
           <div class="actions install-actions">
-            <Button look="main" busy={task.busy} onClick={authorize}>
-              Authorize in {server.name}
+            <Button variant="main" busy={task.busy} onClick={authorize}>
+              Add to {server.name}
             </Button>
           </div>
-          <Problem error={task.error} />
+          <ErrorNotice error={task.error} />
           <Permissions serverId={server.id} value={permissions.value} onValue={(value) => (permissions.value = value)} />
         </>
       )}

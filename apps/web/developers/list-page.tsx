@@ -9,9 +9,9 @@ import { Avatar } from '../ui/avatar.tsx';
 import { Button } from '../ui/button.tsx';
 import { useCreateKey } from '../ui/create-key.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { ErrorNotice } from '../ui/error-notice.tsx';
 import { TextField, useTask } from '../ui/form.tsx';
 import { Icon } from '../ui/icon.tsx';
-import { Problem } from '../ui/problem.tsx';
 import { applications, createApplication } from './applications.ts';
 import { pagePath } from './frame.tsx';
 import { usePage } from './page.ts';
@@ -43,11 +43,11 @@ function NewDialog({ onClose }: { onClose: () => void }): JSX.Element {
           onValue={(value) => (name.value = value)}
           error={task.error?.at('/name')}
         />
-        <Problem error={task.error} shown={['/name']} />
+        <ErrorNotice error={task.error} shown={['/name']} />
         <div class="actions">
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" busy={task.busy} disabled={name.value.trim() === ''}>
-            Create
+          <Button type="submit" variant="main" busy={task.busy} disabled={name.value.trim() === ''}>
+            Create application
           </Button>
         </div>
       </form>
@@ -77,21 +77,21 @@ function Item({ application: { id, name, description, iconUrl, ...marks } }: { a
 /** The user's applications, and the button to create one. */
 export function ListPage(): JSX.Element {
   usePage('My applications');
-  const asking = useSignal(false);
+  const isCreating = useSignal(false);
   const all = applications.value ?? [];
   const isFull = all.length >= limits.applicationsPerPerson;
   return (
     <main class="portal-main portal-alone" id="page">
       <div class="portal-top">
         <h1>My applications</h1>
-        <Button look="main" disabled={isFull} onClick={() => (asking.value = true)}>
+        <Button variant="main" disabled={isFull} onClick={() => (isCreating.value = true)}>
           <Icon of={Plus} /> New application
         </Button>
       </div>
-      {isFull && <p>You have {all.length} applications, which is as many as one person may have.</p>}
+      {isFull && <p>You have reached the limit of {limits.applicationsPerPerson} applications. Delete one to create another.</p>}
       {all.length === 0 ? (
         <p class="portal-card">
-          An application is a bot with its commands. Make one, and in a few minutes it answers its first command; all you need is its name.
+          An application is a bot with its commands. Create one, and run your first bot in a few minutes. All you need is a name.
         </p>
       ) : (
         <ul class="portal-list">
@@ -100,7 +100,7 @@ export function ListPage(): JSX.Element {
           ))}
         </ul>
       )}
-      {asking.value && <NewDialog onClose={() => (asking.value = false)} />}
+      {isCreating.value && <NewDialog onClose={() => (isCreating.value = false)} />}
     </main>
   );
 }

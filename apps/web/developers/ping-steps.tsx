@@ -19,13 +19,13 @@ const steps: Record<EndpointStep, { name: string; help: string }> = {
     name: 'The host name resolves to a public address',
     help: 'Check the spelling, and that it does not resolve to a private address.',
   },
-  connect: { name: 'The connection opens', help: 'Check that the endpoint is running and that no firewall blocks its port.' },
+  connect: { name: 'The connection can be opened', help: 'Check that the endpoint is running and that no firewall blocks its port.' },
   tls: { name: 'The connection is encrypted', help: 'The certificate must be valid for this host name and include the full chain.' },
   status: {
     name: 'The response has status 200',
     help: 'Redirects are not followed. A 401 often means that the endpoint uses a different signing secret.',
   },
-  body: { name: 'The body is {"type":"pong"}', help: 'Respond to a request of type “ping” with exactly this JSON.' },
+  body: { name: 'The body is {"type":"pong"}', help: 'The response to a request of type “ping” must be exactly this JSON.' },
 };
 const order = Object.keys(steps) as EndpointStep[];
 const icons = { passed: Check, failed: X, 'not reached': Minus };
@@ -35,13 +35,17 @@ const icons = { passed: Check, failed: X, 'not reached': Minus };
  * encryption step.
  */
 export function stepsOf(url: string, failed: EndpointStep | null): Ping['steps'] {
-  const gone = order.filter((step) => step !== 'tls' || !/^http:/i.test(url));
-  const at = failed === null ? gone.length : gone.indexOf(failed);
-  return gone.map((step, index) => ({ step, ms: null, state: index < at ? 'passed' : index === at ? 'failed' : 'not reached' }));
+  const included = order.filter((step) => step !== 'tls' || !/^http:/i.test(url));
+  const failedAt = failed === null ? included.length : included.indexOf(failed);
+  return included.map((step, index) => ({
+    step,
+    ms: null,
+    state: index < failedAt ? 'passed' : index === failedAt ? 'failed' : 'not reached',
+  }));
 }
 
 /** Shows a test request step by step, in words and icons. */
-export function PingSteps({ ping: { heading, ok, status, ms, reason, steps: gone } }: { ping: Ping }): JSX.Element {
+export function PingSteps({ ping: { heading, ok, status, ms, reason, steps: results } }: { ping: Ping }): JSX.Element {
   const facts = [status === null ? 'no HTTP status' : `HTTP status ${status}`, ms !== null && `${ms} ms in total`]
     .filter(Boolean)
     .join(', ');
@@ -51,7 +55,7 @@ export function PingSteps({ ping: { heading, ok, status, ms, reason, steps: gone
         <strong>{heading}</strong> ({facts})
       </p>
       <ol>
-        {gone.map((one) => (
+        {results.map((one) => (
           <li key={one.step} class={one.state.replace(' ', '-')}>
             <Icon of={icons[one.state]} />
             <span>

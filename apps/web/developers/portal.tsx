@@ -7,9 +7,9 @@ import { type ApiError, asApiError } from '../api/call.ts';
 import { logout, me, restore } from '../state/session.ts';
 import { Avatar } from '../ui/avatar.tsx';
 import { Button } from '../ui/button.tsx';
+import { ErrorNotice } from '../ui/error-notice.tsx';
 import { Icon } from '../ui/icon.tsx';
-import { Problem } from '../ui/problem.tsx';
-import { sayRefusal, Toasts } from '../ui/toast.tsx';
+import { showError, Toasts } from '../ui/toast.tsx';
 import { loadApplications } from './applications.ts';
 import { BotPage } from './bot-page.tsx';
 import { DirectoryPage } from './directory-page.tsx';
@@ -22,7 +22,7 @@ const CommandsPage = lazy(() => import('./commands/commands-page.tsx').then((pag
 const FirstBotPage = lazy(() => import('./first-bot-page.tsx').then((page) => page.FirstBotPage));
 
 /** The paths of the portal. The web client is a separate page. */
-const ours = /^\/developers(?:[/?]|$)/;
+const portalPaths = /^\/developers(?:[/?]|$)/;
 
 function Header(): JSX.Element {
   const person = me.value;
@@ -38,7 +38,7 @@ function Header(): JSX.Element {
         <span class="portal-person">
           <Avatar id={person.id} name={person.displayName} url={person.avatarUrl} size={28} />
           <span class="portal-name">{person.displayName}</span>
-          <Button look="quiet" aria-label="Log out" onClick={() => void logout().catch(sayRefusal)}>
+          <Button variant="quiet" aria-label="Log out" onClick={() => void logout().catch(showError)}>
             <Icon of={LogOut} /> <span class="portal-wide">Log out</span>
           </Button>
         </span>
@@ -47,7 +47,7 @@ function Header(): JSX.Element {
   );
 }
 
-function NoPage(): JSX.Element {
+function PageNotFound(): JSX.Element {
   usePage('Page not found');
   return (
     <main class="portal-main">
@@ -61,30 +61,30 @@ function NoPage(): JSX.Element {
 
 /** The developer portal, for logged-in users. Others are sent to the client's login page, which leads back here. */
 export function Portal(): JSX.Element {
-  const fault = useSignal<ApiError | null>(null);
+  const error = useSignal<ApiError | null>(null);
   const ready = useSignal(false);
-  const begin = (): void => {
-    fault.value = null;
+  const load = (): void => {
+    error.value = null;
     void (async () => {
       try {
         await restore();
         if (!me.value) return location.assign(`/login?next=${encodeURIComponent(location.pathname)}`);
         await loadApplications();
         ready.value = true;
-      } catch (error) {
-        fault.value = asApiError(error);
+      } catch (reason) {
+        error.value = asApiError(reason);
       }
     })();
   };
-  useEffect(begin, []);
+  useEffect(load, []);
   return (
-    <LocationProvider scope={ours}>
+    <LocationProvider scope={portalPaths}>
       <a class="skip-link" href="#page">
         Skip to content
       </a>
       <Header />
-      <Problem error={fault.value} again={begin} />
-      {!ready.value && !fault.value && <p class="spinner">Loading…</p>}
+      <ErrorNotice error={error.value} retry={load} />
+      {!ready.value && !error.value && <p class="spinner">Loading…</p>}
       {ready.value && (
         <ErrorBoundary>
           <Router>
@@ -95,7 +95,7 @@ export function Portal(): JSX.Element {
             <Route path="/developers/:id/install" component={InstallPage} />
             <Route path="/developers/:id/directory" component={DirectoryPage} />
             <Route path="/developers/:id/first-bot" component={FirstBotPage} />
-            <Route default component={NoPage} />
+            <Route default component={PageNotFound} />
           </Router>
         </ErrorBoundary>
       )}

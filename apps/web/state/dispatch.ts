@@ -2,8 +2,9 @@ import type { Message } from '../../../lib/contract/message.ts';
 import type { GatewayEvent } from '../api/gateway.ts';
 import { noteDmMessage } from './dms.ts';
 import { addMessage, changeReaction, dropHistory, removeMessage, replaceMessage } from './histories.ts';
-import { arrived } from './outgoing.ts';
-import { dropMember, dropMembers, putMember, putPresence, takeRole } from './people.ts';
+import { removeDelivered } from './outgoing.ts';
+import { setCommandState } from './pending-commands.ts';
+import { dropMember, dropMembers, putMember, putPresence, removeRoleFromMembers } from './people.ts';
 import { pinsChanged } from './pins.ts';
 import { noteMessage, noteRead } from './reads.ts';
 import {
@@ -23,7 +24,6 @@ import { myId } from './session.ts';
 import { countInThread } from './thread-counts.ts';
 import { noteTyping, stopTyping } from './typing.ts';
 import { updateUser } from './users.ts';
-import { noteUse } from './uses.ts';
 
 /** Whether a message mentions the user: by name, by one of the user's roles, or with everyone. */
 export function mentionsMe({ mentions, mentionRoles, mentionEveryone, serverId }: Message): boolean {
@@ -36,7 +36,7 @@ function onMessage(message: Message): void {
   const mine = author.id === myId();
   addMessage(message);
   stopTyping(channelId, author.id);
-  if (mine) arrived(nonce);
+  if (mine) removeDelivered(nonce);
   if (ephemeral) return;
   noteMessage(channelId, id, mine, mentionsMe(message));
   if (!serverId) noteDmMessage(channelId, id);
@@ -86,7 +86,7 @@ export function dispatch(event: GatewayEvent): void {
     case 'ROLE_UPDATE':
       return putRole(event.d.serverId, event.d.role);
     case 'ROLE_DELETE':
-      takeRole(event.d.serverId, event.d.roleId);
+      removeRoleFromMembers(event.d.serverId, event.d.roleId);
       return dropRole(event.d.serverId, event.d.roleId);
     case 'SERVER_CREATE':
       return putServer(event.d);
@@ -104,7 +104,7 @@ export function dispatch(event: GatewayEvent): void {
     case 'USER_UPDATE':
       return updateUser(event.d);
     case 'INTERACTION_UPDATE':
-      return noteUse(event.d.id, event.d.state);
+      return setCommandState(event.d.id, event.d.state);
     case 'READ_UPDATE':
       return noteRead(event.d.channelId, event.d.messageId);
     case 'INTERACTION_CREATE':

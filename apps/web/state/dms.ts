@@ -1,14 +1,14 @@
 import { signal } from '@preact/signals';
 import type { DmChannel } from '../../../lib/contract/dm.ts';
 import { call } from '../api/call.ts';
-import { faceOf, putFace, putListedPresence } from './people.ts';
+import { mergeUser, putListedPresence, userOf } from './people.ts';
 
 /** The user's open DMs, newest first. */
 export const dms = signal<readonly DmChannel[]>([]);
 
-function met({ recipient }: DmChannel): void {
+function storeRecipient({ recipient }: DmChannel): void {
   const { id, username, displayName, status, customStatus, tag } = recipient;
-  putFace({ id, username, displayName, avatarUrl: faceOf(id)?.avatarUrl ?? null, ...(tag && { tag }) });
+  mergeUser({ id, username, displayName, avatarUrl: userOf(id)?.avatarUrl ?? null, ...(tag && { tag }) });
   putListedPresence(id, { status, customStatus });
 }
 
@@ -17,7 +17,7 @@ const sorted = (list: readonly DmChannel[]): DmChannel[] =>
 
 /** Replaces all known DMs of the user. */
 export function setDms(all: readonly DmChannel[]): void {
-  all.forEach(met);
+  all.forEach(storeRecipient);
   dms.value = sorted(all);
 }
 
@@ -29,7 +29,7 @@ async function loadDms(): Promise<void> {
 /** Opens the DM with another person; returns the existing one if there is one. Throws `ApiError`. */
 export async function openDm(recipientId: string): Promise<DmChannel> {
   const dm = await call<DmChannel>('POST', '/api/users/@me/channels', { recipientId });
-  met(dm);
+  storeRecipient(dm);
   dms.value = sorted([...dms.value.filter(({ id }) => id !== dm.id), dm]);
   return dm;
 }

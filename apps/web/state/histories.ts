@@ -1,85 +1,95 @@
 import { limits } from '../../../lib/base/limits.ts';
 import type { Message } from '../../../lib/contract/message.ts';
 import { asApiError, call, path, query } from '../api/call.ts';
-import { change, type Held, type History, held, histories, mostLoaded, read } from './history-store.ts';
-import { putFace } from './people.ts';
+import { changeMessages, enqueueLoad, type History, histories, maxMessages, type StoredHistory, storedHistory } from './history-store.ts';
+import { mergeUser } from './people.ts';
 
 /** Returns the history of a channel; a new one is empty and not loaded. When there are too many histories, the least recently used ones are dropped. */
-export const historyOf = (channelId: string): History => held(channelId);
+export const historyOf = (channelId: string): History => storedHistory(channelId);
 
-const page = (channelId: string, at: { before?: string; after?: string }, limit: number = limits.pageDefault): Promise<Message[]> =>
-  call<Message[]>('GET', path`/api/channels/${channelId}/messages` + query({ limit, ...at }));
+const loadPage = (
+  channelId: string,
+  position: { before?: string; after?: string },
+  limit: number = limits.pageDefault,
+): Promise<Message[]> => call<Message[]>('GET', path`/api/channels/${channelId}/messages` + query({ limit, ...position }));
 
 /**
  * Replaces the loaded messages. Ephemeral messages are not stored and cannot be loaded again, so those within the range of the new messages are kept at their
  * position.
  */
-function put(history: Held, fresh: readonly Message[], hasOlder: boolean, hasNewer: boolean): void {
+function replaceMessages(history: StoredHistory, fresh: readonly Message[], hasOlder: boolean, hasNewer: boolean): void {
   const [first, last] = [fresh[0]?.id ?? '', fresh.at(-1)?.id ?? ''];
-  const kept = history.messages.value.filter(({ ephemeral, id }) => ephemeral === true && id > first && (!hasNewer || id < last));
-  history.messages.value = kept.length ? [...fresh, ...kept].sort((a, b) => (a.id < b.id ? -1 : 1)) : fresh;
+  const ephemeralMessages = history.messages.value.filter(
+    ({ ephemeral, id }) => ephemeral === true && id > first && (!hasNewer || id < last),
+  );
+  history.messages.value = ephemeralMessages.length ? [...fresh, ...ephemeralMessages].sort((a, b) => (a.id < b.id ? -1 : 1)) : fresh;
   history.hasOlder.value = hasOlder;
   history.hasNewer.value = hasNewer;
 }
 
 /** Records which message of a channel the user looks at, so that a refresh keeps the scroll position. null means that the user follows the newest message. */
-export function lookAt(channelId: string, messageId: string | null): void {
+export function setViewedMessage(channelId: string, messageId: string | null): void {
   const history = histories.get(channelId);
-  if (history) history.at = messageId;
+  if (history) history.viewedId = messageId;
 }
 
 /** Loads the newest page; it replaces what was loaded before. Throws `ApiError`. */
 export function loadNewest(channelId: string): Promise<void> {
-  const history = held(channelId);
-  return read(history, async () => {
-    const newest = await page(channelId, {});
-    put(history, newest, newest.length === limits.pageDefault, false);
+  const history = storedHistory(channelId);
+  return enqueueLoad(history, async () => {
+    const newest = await loadPage(channelId, {});
+    replaceMessages(history, newest, newest.length === limits.pageDefault, false);
   });
 }
 
 /** Loads the page before the loaded messages. Throws `ApiError`. */
 export function loadOlder(channelId: string): Promise<void> {
-  const history = held(channelId);
-  return read(history, async () => {
+  const history = storedHistory(channelId);
+  return enqueueLoad(history, async () => {
     const first = history.messages.value[0];
     if (!history.hasOlder.value || !first) return;
-    const older = await page(channelId, { before: first.id });
+    const older = await loadPage(channelId, { before: first.id });
     const all = [...older, ...history.messages.value];
-    history.messages.value = all.slice(0, mostLoaded);
-    if (all.length > mostLoaded) history.hasNewer.value = true;
+    history.messages.value = all.slice(0, maxMessages);
+    if (all.length > maxMessages) history.hasNewer.value = true;
     history.hasOlder.value = older.length === limits.pageDefault;
   });
 }
 
 /** Loads the page after the loaded messages. Throws `ApiError`. */
 export function loadNewer(channelId: string): Promise<void> {
-  const history = held(channelId);
-  return read(history, async () => {
+  const history = storedHistory(channelId);
+  return enqueueLoad(history, async () => {
     const last = history.messages.value.at(-1);
     if (!history.hasNewer.value || !last) return;
-    const newer = await page(channelId, { after: last.id });
+    const newer = await loadPage(channelId, { after: last.id });
     const all = [...history.messages.value, ...newer];
-    history.messages.value = all.slice(-mostLoaded);
-    if (all.length > mostLoaded) history.hasOlder.value = true;
+    history.messages.value = all.slice(-maxMessages);
+    if (all.length > maxMessages) history.hasOlder.value = true;
     history.hasNewer.value = newer.length === limits.pageDefault;
   });
 }
 
-/** Loads the messages around the message `id`. If `it` resolves to undefined (the message is deleted), that message is left out. */
-async function readAround(history: Held, id: string, limit: number, it: Promise<Message | undefined>): Promise<void> {
+/** Loads the messages around the message `id`. If `target` resolves to undefined (the message is deleted), that message is left out. */
+async function loadPagesAround(history: StoredHistory, id: string, limit: number, target: Promise<Message | undefined>): Promise<void> {
   const { channelId } = history;
-  const [message, older, newer] = await Promise.all([it, page(channelId, { before: id }, limit), page(channelId, { after: id }, limit)]);
-  put(history, [...older, ...(message ? [message] : []), ...newer], older.length === limit, newer.length === limit);
+  const [message, older, newer] = await Promise.all([
+    target,
+    loadPage(channelId, { before: id }, limit),
+    loadPage(channelId, { after: id }, limit),
+  ]);
+  replaceMessages(history, [...older, ...(message ? [message] : []), ...newer], older.length === limit, newer.length === limit);
 }
 
-const one = (channelId: string, id: string): Promise<Message> => call<Message>('GET', path`/api/channels/${channelId}/messages/${id}`);
+const loadMessage = (channelId: string, id: string): Promise<Message> =>
+  call<Message>('GET', path`/api/channels/${channelId}/messages/${id}`);
 
 /** Loads one message and the messages around it; does nothing when it is already loaded. Throws `ApiError`: 404 when the message is deleted. */
 export function loadAround(channelId: string, messageId: string): Promise<void> {
-  const history = held(channelId);
-  return read(history, async () => {
+  const history = storedHistory(channelId);
+  return enqueueLoad(history, async () => {
     if (history.messages.value.some(({ id }) => id === messageId)) return;
-    await readAround(history, messageId, limits.pageDefault, one(channelId, messageId));
+    await loadPagesAround(history, messageId, limits.pageDefault, loadMessage(channelId, messageId));
   });
 }
 
@@ -89,25 +99,25 @@ export function loadAround(channelId: string, messageId: string): Promise<void> 
  * further away are dropped and loaded again when the user scrolls there, so the history has no gap and no outdated message.
  */
 export function refreshHistory(channelId: string): Promise<void> {
-  const history = held(channelId);
-  return read(history, async () => {
-    const at = history.at ?? (history.hasNewer.value ? history.messages.value.at(-1)?.id : undefined);
+  const history = storedHistory(channelId);
+  return enqueueLoad(history, async () => {
+    const at = history.viewedId ?? (history.hasNewer.value ? history.messages.value.at(-1)?.id : undefined);
     if (at !== undefined) {
-      const it = one(channelId, at).catch((fault: unknown) => {
+      const target = loadMessage(channelId, at).catch((fault: unknown) => {
         if (asApiError(fault).status !== 404) throw fault;
         return undefined;
       });
-      return readAround(history, at, limits.pageMax, it);
+      return loadPagesAround(history, at, limits.pageMax, target);
     }
     const first = history.messages.value[0]?.id;
-    let fresh = await page(channelId, {}, limits.pageMax);
-    let more = fresh.length === limits.pageMax;
-    for (let pages = 1; pages < 3 && more && first !== undefined && (fresh[0]?.id ?? '') > first; pages++) {
-      const older = await page(channelId, { before: fresh[0]?.id ?? '' }, limits.pageMax);
+    let fresh = await loadPage(channelId, {}, limits.pageMax);
+    let hasMore = fresh.length === limits.pageMax;
+    for (let pages = 1; pages < 3 && hasMore && first !== undefined && (fresh[0]?.id ?? '') > first; pages++) {
+      const older = await loadPage(channelId, { before: fresh[0]?.id ?? '' }, limits.pageMax);
       fresh = [...older, ...fresh];
-      more = older.length === limits.pageMax;
+      hasMore = older.length === limits.pageMax;
     }
-    put(history, fresh, more, false);
+    replaceMessages(history, fresh, hasMore, false);
   });
 }
 
@@ -122,15 +132,15 @@ export async function refreshHistories(open: string | undefined): Promise<void> 
  * there.
  */
 export function addMessage(message: Message): void {
-  putFace(message.author);
-  change(message.channelId, (messages, { hasNewer, hasOlder }) => {
+  mergeUser(message.author);
+  changeMessages(message.channelId, (messages, { hasNewer, hasOlder }) => {
     const last = messages.at(-1);
     if (hasNewer.value) return messages;
     if (!last || last.id < message.id) {
       const all = [...messages, message];
-      if (all.length <= mostLoaded) return all;
+      if (all.length <= maxMessages) return all;
       hasOlder.value = true;
-      return all.slice(-mostLoaded);
+      return all.slice(-maxMessages);
     }
     const at = messages.findIndex(({ id }) => id >= message.id);
     if (messages[at]?.id === message.id) return messages;
@@ -141,7 +151,7 @@ export function addMessage(message: Message): void {
 
 /** Replaces a message by its new version. Keeps `me` of its reactions, because events do not depend on who receives them. */
 export function replaceMessage(message: Message): void {
-  change(message.channelId, (messages) =>
+  changeMessages(message.channelId, (messages) =>
     messages.map((old) => {
       if (old.id !== message.id) return old.reply?.id === message.id ? { ...old, reply: replyOf(old, message) } : old;
       const mine = new Set(old.reactions.filter(({ me }) => me).map(({ emoji }) => emoji));
@@ -158,7 +168,7 @@ const replyOf = (old: Message, { content, attachments }: Message): NonNullable<M
 
 /** Removes a message. Replies to it show that the original is deleted. */
 export function removeMessage(channelId: string, messageId: string): void {
-  change(channelId, (messages) =>
+  changeMessages(channelId, (messages) =>
     messages
       .filter(({ id }) => id !== messageId)
       .map((message) => {
@@ -171,7 +181,7 @@ export function removeMessage(channelId: string, messageId: string): void {
 
 /** Changes single fields of a message, when a response or event contains only those. */
 export function patchMessage(channelId: string, messageId: string, values: Partial<Message>): void {
-  change(channelId, (messages) => messages.map((message) => (message.id === messageId ? { ...message, ...values } : message)));
+  changeMessages(channelId, (messages) => messages.map((message) => (message.id === messageId ? { ...message, ...values } : message)));
 }
 
 /**
@@ -182,7 +192,7 @@ export async function refreshPins(channelId: string): Promise<void> {
   const pins = await call<Message[]>('GET', path`/api/channels/${channelId}/pins`).catch(() => undefined);
   if (!pins) return;
   const pinned = new Set(pins.map(({ id }) => id));
-  change(channelId, (messages) =>
+  changeMessages(channelId, (messages) =>
     messages.map((message) => (message.pinned === pinned.has(message.id) ? message : { ...message, pinned: !message.pinned })),
   );
 }
@@ -193,8 +203,8 @@ export function changeReaction(channelId: string, messageId: string, emoji: stri
   if (!history) return;
   // Applying a count twice gives a wrong count. During and shortly after a read, whose result may already include the reaction, the message is loaded again
   // instead.
-  if (mine && history.reading) history.late.push(() => changeReaction(channelId, messageId, emoji, by, true));
-  if (!mine && (history.reading || Date.now() - history.readAt < recountMs)) return recount(channelId, messageId);
+  if (mine && history.isLoading) history.lateChanges.push(() => changeReaction(channelId, messageId, emoji, by, true));
+  if (!mine && (history.isLoading || Date.now() - history.loadedAt < uncertainMs)) return reloadMessage(channelId, messageId);
   history.messages.value = history.messages.value.map((message) => {
     if (message.id !== messageId) return message;
     const known = message.reactions.find((reaction) => reaction.emoji === emoji);
@@ -208,19 +218,19 @@ export function changeReaction(channelId: string, messageId: string, emoji: stri
 }
 
 /** How long after a read an event may report a reaction that the read already included, in milliseconds. */
-const recountMs = 2_000;
-const recounting = new Set<string>();
+const uncertainMs = 2_000;
+const reloading = new Set<string>();
 
 /** Loads one message again after a short delay, with the reactions as the user sees them. Calls during the delay are merged into one request. */
-function recount(channelId: string, messageId: string): void {
-  if (recounting.has(messageId)) return;
-  recounting.add(messageId);
-  const reread = async (): Promise<void> => {
-    recounting.delete(messageId);
-    const fresh = await one(channelId, messageId).catch(() => undefined);
-    if (fresh) change(channelId, (messages) => messages.map((old) => (old.id === messageId ? fresh : old)));
+function reloadMessage(channelId: string, messageId: string): void {
+  if (reloading.has(messageId)) return;
+  reloading.add(messageId);
+  const reload = async (): Promise<void> => {
+    reloading.delete(messageId);
+    const fresh = await loadMessage(channelId, messageId).catch(() => undefined);
+    if (fresh) changeMessages(channelId, (messages) => messages.map((old) => (old.id === messageId ? fresh : old)));
   };
-  setTimeout(() => void reread(), recountMs / 2);
+  setTimeout(() => void reload(), uncertainMs / 2);
 }
 
 /** Drops the history of a channel that was deleted or hidden. */

@@ -1,7 +1,7 @@
 import { type Signal, signal } from '@preact/signals';
 import type { Message } from '../../../lib/contract/message.ts';
 import { type ApiError, asApiError } from '../api/call.ts';
-import { putFace } from './people.ts';
+import { mergeUser } from './people.ts';
 
 /** The loaded part of a channel's messages, oldest first, without gaps. */
 export interface History {
@@ -14,28 +14,28 @@ export interface History {
 }
 
 /** A history with the fields that only this module and `histories.ts` change. */
-export interface Held extends History {
+export interface StoredHistory extends History {
   /** The queue of reads: each channel loads one page at a time. */
-  turn: Promise<unknown>;
-  reading: boolean;
+  queue: Promise<unknown>;
+  isLoading: boolean;
   /** When the last read ended, in milliseconds of this page's clock. */
-  readAt: number;
+  loadedAt: number;
   /** The message that the user looks at; null when the user follows the newest. */
-  at: string | null;
+  viewedId: string | null;
   /** Changes that arrived while a page was loading. The page may be older than they are, so they are applied again after it. */
-  late: (() => void)[];
+  lateChanges: (() => void)[];
 }
 
 /** The maximum number of messages that are kept for a channel. */
-export const mostLoaded = 6_000;
+export const maxMessages = 6_000;
 /** The maximum number of channels whose messages are kept. */
-const mostHistories = 20;
+const maxHistories = 20;
 
 /** The histories that are kept, least recently used first. */
-export const histories = new Map<string, Held>();
+export const histories = new Map<string, StoredHistory>();
 
 /** Returns the history of a channel; a new one is empty and not loaded. When there are too many histories, the least recently used one is dropped. */
-export function held(channelId: string): Held {
+export function storedHistory(channelId: string): StoredHistory {
   const known = histories.get(channelId);
   histories.delete(channelId);
   const history = known ?? {
@@ -44,46 +44,49 @@ export function held(channelId: string): Held {
     hasOlder: signal(true),
     hasNewer: signal(false),
     status: signal<History['status']['value']>('loading'),
-    turn: Promise.resolve(),
-    reading: false,
-    readAt: 0,
-    at: null,
-    late: [],
+    queue: Promise.resolve(),
+    isLoading: false,
+    loadedAt: 0,
+    viewedId: null,
+    lateChanges: [],
   };
   histories.set(channelId, history);
-  if (histories.size > mostHistories) histories.delete(histories.keys().next().value ?? '');
+  if (histories.size > maxHistories) histories.delete(histories.keys().next().value ?? '');
   return history;
 }
 
 /** Runs one read of a channel after those that are queued, then applies the changes that arrived meanwhile. An error is set as `status` and thrown. */
-export function read(history: Held, work: () => Promise<void>): Promise<void> {
+export function enqueueLoad(history: StoredHistory, load: () => Promise<void>): Promise<void> {
   const run = async (): Promise<void> => {
-    history.reading = true;
+    history.isLoading = true;
     try {
-      await work();
-      for (const message of history.messages.value) putFace(message.author);
+      await load();
+      for (const message of history.messages.value) mergeUser(message.author);
       history.status.value = 'ready';
     } catch (fault) {
       history.status.value = asApiError(fault);
       throw fault;
     } finally {
-      history.reading = false;
-      history.readAt = Date.now();
-      for (const again of history.late.splice(0)) again();
+      history.isLoading = false;
+      history.loadedAt = Date.now();
+      for (const apply of history.lateChanges.splice(0)) apply();
     }
   };
-  const result = history.turn.then(run, run);
-  history.turn = result.catch(() => undefined);
+  const result = history.queue.then(run, run);
+  history.queue = result.catch(() => undefined);
   return result;
 }
 
 /** Applies a change to a channel's loaded messages now, and once more after a read that is in progress. Each change must therefore be idempotent. */
-export function change(channelId: string, apply: (messages: readonly Message[], history: Held) => readonly Message[]): void {
+export function changeMessages(
+  channelId: string,
+  apply: (messages: readonly Message[], history: StoredHistory) => readonly Message[],
+): void {
   const history = histories.get(channelId);
   if (!history || history.status.value === 'loading') {
-    history?.late.push(() => change(channelId, apply));
+    history?.lateChanges.push(() => changeMessages(channelId, apply));
     return;
   }
   history.messages.value = apply(history.messages.value, history);
-  if (history.reading) history.late.push(() => change(channelId, apply));
+  if (history.isLoading) history.lateChanges.push(() => changeMessages(channelId, apply));
 }

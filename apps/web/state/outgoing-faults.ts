@@ -1,7 +1,7 @@
 import { limits } from '../../../lib/base/limits.ts';
 
 /** The fields of an `ApiError` that decide about a retry. A plain type, so that tests do not need a browser. */
-interface Refusal {
+interface ErrorFields {
   status: number;
   code: string;
   retryAfter: number | null;
@@ -17,23 +17,24 @@ export type Next = { again: 'soon' | 'live'; afterMs: number } | { again: 'click
  * How long a message can be sent again automatically, in milliseconds. The API keeps an Idempotency-Key for 10 minutes from its first use
  * (docs/behavior/requests.md#idempotency); a minute of margin is subtracted.
  */
-const sureMs = limits.idempotencyKeptMs - 60_000;
+const keyValidMs = limits.idempotencyRetentionMs - 60_000;
 /** How long the first request with a key can run before another request takes the key over, and the longest pauses between tries, in milliseconds. */
 const bounds = { takeoverMs: limits.idempotencyTakeoverMs + 10_000, pauseMs: 30_000, conflictMs: 4_000 };
 
 /** Whether a message that was first tried `ageMs` ago may still be sent again without a click. */
-export const isKeySure = (ageMs: number): boolean => ageMs < sureMs;
+export const isKeyValid = (ageMs: number): boolean => ageMs < keyValidMs;
 
 /** Whether it is unknown if the message was stored: there was no response, or the service was not available. */
-const isUnsure = ({ status, code }: Refusal): boolean => code === 'unreachable' || status === 502 || status === 503 || status === 504;
+const isOutcomeUnknown = ({ status, code }: ErrorFields): boolean =>
+  code === 'unreachable' || status === 502 || status === 503 || status === 504;
 
 /** Decides what happens to a message after its try number `tries` failed, `ageMs` after the first try. */
-export function nextTry(error: Refusal, ageMs: number, tries: number): Next {
-  if (!isKeySure(ageMs)) return { again: 'click' };
-  const askedMs = (error.retryAfter ?? 0) * 1000;
-  if (error.code === 'rate_limited') return { again: 'soon', afterMs: Math.max(askedMs, 1_000) };
+export function nextTry(error: ErrorFields, ageMs: number, tries: number): Next {
+  if (!isKeyValid(ageMs)) return { again: 'click' };
+  const retryAfterMs = (error.retryAfter ?? 0) * 1000;
+  if (error.code === 'rate_limited') return { again: 'soon', afterMs: Math.max(retryAfterMs, 1_000) };
   if (error.code === 'idempotency_conflict')
     return ageMs < bounds.takeoverMs ? { again: 'soon', afterMs: Math.min(500 * 2 ** tries, bounds.conflictMs) } : { again: 'click' };
-  if (isUnsure(error)) return { again: 'live', afterMs: Math.max(askedMs, Math.min(1_000 * 2 ** tries, bounds.pauseMs)) };
+  if (isOutcomeUnknown(error)) return { again: 'live', afterMs: Math.max(retryAfterMs, Math.min(1_000 * 2 ** tries, bounds.pauseMs)) };
   return { again: 'click' };
 }

@@ -5,10 +5,10 @@ import { connection } from '../api/gateway.ts';
 import { newKey } from '../api/key.ts';
 import { upload } from '../api/upload.ts';
 import { addMessage } from './histories.ts';
-import { isKeySure, nextTry } from './outgoing-faults.ts';
+import { isKeyValid, nextTry } from './outgoing-faults.ts';
 import { may } from './rights.ts';
 import { channels } from './servers.ts';
-import { noteSlow } from './slowmode.ts';
+import { startCooldown } from './slowmode.ts';
 
 /** A message that the composer submits. */
 export interface Draft {
@@ -36,13 +36,13 @@ export interface Outgoing extends Draft {
 export const outgoing = signal<readonly Outgoing[]>([]);
 
 /** The tries of a message: the time of the first, their number, how to abort the current one, and the pause before the next. */
-interface Trial {
+interface Attempts {
   firstAt: number;
   tries: number;
   stop: AbortController;
   pause: ReturnType<typeof setTimeout> | undefined;
 }
-const trials = new Map<string, Trial>();
+const attemptsByKey = new Map<string, Attempts>();
 
 const find = (key: string): Outgoing | undefined => outgoing.value.find((one) => one.key === key);
 
@@ -54,15 +54,15 @@ const patch = (key: string, values: Partial<Outgoing>): void => {
 function drop(key: string): void {
   const one = find(key);
   outgoing.value = outgoing.value.filter((other) => other.key !== key);
-  endPause(key);
-  trials.delete(key);
+  clearPause(key);
+  attemptsByKey.delete(key);
   if (one) postNext(one.channelId);
 }
 
-function endPause(key: string): void {
-  const trial = trials.get(key);
-  clearTimeout(trial?.pause);
-  if (trial) trial.pause = undefined;
+function clearPause(key: string): void {
+  const attempts = attemptsByKey.get(key);
+  clearTimeout(attempts?.pause);
+  if (attempts) attempts.pause = undefined;
 }
 
 /** Sends a message. It is shown at once and posted after the earlier messages of the same channel. */
@@ -81,7 +81,7 @@ export function sendAgain(key: string): void {
   if (one?.state !== 'failed') return;
   const before = outgoing.value.slice(0, outgoing.value.indexOf(one)).filter((other) => other.channelId === one.channelId && other.resends);
   for (const other of [...before, one]) {
-    endPause(other.key);
+    clearPause(other.key);
     patch(other.key, { state: 'waiting', resends: false, error: null, ...(other.error?.at('/replyTo') && { replyTo: null }) });
   }
   postNext(one.channelId);
@@ -89,21 +89,21 @@ export function sendAgain(key: string): void {
 
 /** Discards a failed or waiting message, or one that is being sent, whose request is then aborted. */
 export function discard(key: string): void {
-  const trial = trials.get(key);
+  const attempts = attemptsByKey.get(key);
   drop(key);
-  trial?.stop.abort();
+  attempts?.stop.abort();
 }
 
 /** Removes the message whose stored version has arrived by the gateway, which can be before the response to the post. */
-export function arrived(nonce: string | undefined): void {
+export function removeDelivered(nonce: string | undefined): void {
   if (nonce === undefined || !find(nonce)) return;
-  posted(nonce);
+  finishSending(nonce);
 }
 
-/** Posts the oldest message of a channel that waits or will be resent, unless it is already being sent or its pause has not ended. This keeps the order. */
+/** Posts the oldest message of a channel that waits or will be resent, unless it is already being sent or its pause has not ended, so that the order is kept. */
 function postNext(channelId: string): void {
   const next = outgoing.value.find((one) => one.channelId === channelId && (one.state !== 'failed' || one.resends));
-  if (next?.state !== 'waiting' || trials.get(next.key)?.pause !== undefined) return;
+  if (next?.state !== 'waiting' || attemptsByKey.get(next.key)?.pause !== undefined) return;
   patch(next.key, { state: 'sending', error: null, progress: 0 });
   void post(next);
 }
@@ -111,30 +111,30 @@ function postNext(channelId: string): void {
 async function post({ key, channelId, content, files, replyTo, mentionReply }: Outgoing): Promise<void> {
   const url = path`/api/channels/${channelId}/messages`;
   const payload = { content, nonce: key, ...(replyTo && { replyTo: replyTo.id, mentionReply }) };
-  const known = trials.get(key);
-  const trial: Trial = {
-    firstAt: known?.firstAt ?? Date.now(),
-    tries: (known?.tries ?? 0) + 1,
+  const earlier = attemptsByKey.get(key);
+  const attempts: Attempts = {
+    firstAt: earlier?.firstAt ?? Date.now(),
+    tries: (earlier?.tries ?? 0) + 1,
     stop: new AbortController(),
     pause: undefined,
   };
-  trials.set(key, trial);
-  const { signal: stopped } = trial.stop;
+  attemptsByKey.set(key, attempts);
+  const { signal: stopped } = attempts.stop;
   try {
     const message = await (files.length
       ? upload<Message>({ path: url, payload, files, key, onProgress: (progress) => patch(key, { progress }), signal: stopped })
       : call<Message>('POST', url, payload, { key, signal: stopped }));
     addMessage(message);
-    posted(key);
+    finishSending(key);
   } catch (fault) {
-    if (find(key)) refused(key, channelId, trial, asApiError(fault));
+    if (find(key)) handleFailure(key, channelId, attempts, asApiError(fault));
   }
 }
 
 /** Called when the service has stored a message: starts the slow mode cooldown if it applies to the user, and sends the next message. */
-function posted(key: string): void {
+function finishSending(key: string): void {
   const channel = channels.value.get(find(key)?.channelId ?? '');
-  if (channel?.slowmodeSecs && !skipsSlowmode(channel.id)) noteSlow(channel.id, channel.slowmodeSecs);
+  if (channel?.slowmodeSecs && !skipsSlowmode(channel.id)) startCooldown(channel.id, channel.slowmodeSecs);
   drop(key);
 }
 
@@ -145,13 +145,13 @@ export function skipsSlowmode(channelId: string): boolean {
 }
 
 /** Handles a refused post: the message pauses, fails and is resent automatically, or fails and waits for the user. */
-function refused(key: string, channelId: string, trial: Trial, error: ApiError): void {
-  if (error.code === 'slowmode') noteSlow(channelId, error.retryAfter ?? 1);
-  const next = nextTry(error, Date.now() - trial.firstAt, trial.tries);
+function handleFailure(key: string, channelId: string, attempts: Attempts, error: ApiError): void {
+  if (error.code === 'slowmode') startCooldown(channelId, error.retryAfter ?? 1);
+  const next = nextTry(error, Date.now() - attempts.firstAt, attempts.tries);
   patch(key, { state: next.again === 'soon' ? 'waiting' : 'failed', resends: next.again === 'live', error });
   if (next.again === 'click') return postNext(channelId);
-  trial.pause = setTimeout(() => {
-    trial.pause = undefined;
+  attempts.pause = setTimeout(() => {
+    attempts.pause = undefined;
     if (next.again === 'soon') postNext(channelId);
     else if (connection.value === 'live') sendAgain(key);
   }, next.afterMs);
@@ -162,7 +162,7 @@ connection.subscribe((now) => {
   if (now !== 'live') return;
   for (const { key, resends } of outgoing.value) {
     if (!resends) continue;
-    if (isKeySure(Date.now() - (trials.get(key)?.firstAt ?? 0))) sendAgain(key);
+    if (isKeyValid(Date.now() - (attemptsByKey.get(key)?.firstAt ?? 0))) sendAgain(key);
     else patch(key, { resends: false });
   }
 });

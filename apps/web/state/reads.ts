@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import type { ReadState } from '../../../lib/contract/read.ts';
 import { asApiError, call, path } from '../api/call.ts';
-import { isPassing } from '../ui/use-retry.ts';
+import { isTemporary } from '../ui/use-retry.ts';
 import { withEntry } from './servers.ts';
 
 /** The user's read marks, by channel. */
@@ -10,7 +10,7 @@ export const reads = signal<ReadonlyMap<string, ReadState>>(new Map());
 /** Replaces all read marks of the user. */
 export function setReads(all: readonly ReadState[]): void {
   reads.value = new Map(all.map((one) => [one.channelId, one]));
-  for (const [channelId, messageId] of unsent) noteRead(channelId, messageId);
+  for (const [channelId, messageId] of unsentMarks) noteRead(channelId, messageId);
 }
 
 /** Whether a channel has unread messages. */
@@ -22,7 +22,7 @@ export function isUnread(channelId: string): boolean {
 /** The number of unread messages of a channel that mention the user. */
 export const mentionsIn = (channelId: string): number => reads.value.get(channelId)?.mentions ?? 0;
 
-const change = (channelId: string, patch: Partial<ReadState>): void => {
+const patchReadState = (channelId: string, patch: Partial<ReadState>): void => {
   const known = reads.value.get(channelId) ?? { channelId, readMessageId: null, lastMessageId: null, mentions: 0 };
   reads.value = withEntry(reads.value, channelId, { ...known, ...patch });
 };
@@ -36,7 +36,7 @@ export function noteMessage(channelId: string, messageId: string, mine: boolean,
     return;
   }
   const isRead = messageId <= (known?.readMessageId ?? '');
-  change(channelId, {
+  patchReadState(channelId, {
     lastMessageId: messageId,
     ...(mine && { readMessageId: messageId }),
     mentions: mine ? 0 : (known?.mentions ?? 0) + (mentionsMe && !isRead ? 1 : 0),
@@ -47,28 +47,28 @@ export function noteMessage(channelId: string, messageId: string, mine: boolean,
 export function noteRead(channelId: string, messageId: string): void {
   const known = reads.value.get(channelId);
   if (messageId <= (known?.readMessageId ?? '')) return;
-  change(channelId, { readMessageId: messageId, ...(messageId >= (known?.lastMessageId ?? '') && { mentions: 0 }) });
+  patchReadState(channelId, { readMessageId: messageId, ...(messageId >= (known?.lastMessageId ?? '') && { mentions: 0 }) });
 }
 
 /** The last mark that was sent, for each channel with a mark sent within the last second. */
-const sent = new Map<string, string>();
+const sentMarks = new Map<string, string>();
 /** Marks that could not be sent, by channel. They are sent when the connection is back. */
-const unsent = new Map<string, string>();
+const unsentMarks = new Map<string, string>();
 /** The interval between two marks of one channel, in milliseconds, so that an open, busy channel costs one request a second. */
 const markEveryMs = 1_000;
 
 function putMark(channelId: string, messageId: string): void {
-  unsent.delete(channelId);
+  unsentMarks.delete(channelId);
   call('PUT', path`/api/channels/${channelId}/read`, { messageId }, { keepalive: true }).catch((fault: unknown) => {
-    if (isPassing(asApiError(fault))) unsent.set(channelId, messageId);
+    if (isTemporary(asApiError(fault))) unsentMarks.set(channelId, messageId);
   });
 }
 
 /** Sends a channel's mark if it moved since the last one that was sent. Returns whether it was sent. */
 function sendMark(channelId: string): boolean {
   const messageId = reads.value.get(channelId)?.readMessageId;
-  if (!messageId || sent.get(channelId) === messageId) return false;
-  sent.set(channelId, messageId);
+  if (!messageId || sentMarks.get(channelId) === messageId) return false;
+  sentMarks.set(channelId, messageId);
   putMark(channelId, messageId);
   return true;
 }
@@ -76,12 +76,12 @@ function sendMark(channelId: string): boolean {
 /** Sends a channel's mark now, and repeats it every second while the mark moves. */
 function sendMarks(channelId: string): void {
   if (sendMark(channelId)) setTimeout(() => sendMarks(channelId), markEveryMs);
-  else sent.delete(channelId);
+  else sentMarks.delete(channelId);
 }
 
 /** Sends the marks that could not be sent before. */
 export function sendUnsentMarks(): void {
-  const marks = [...unsent];
+  const marks = [...unsentMarks];
   for (const [channelId, messageId] of marks) putMark(channelId, messageId);
 }
 
@@ -89,10 +89,10 @@ export function sendUnsentMarks(): void {
 export function markRead(channelId: string): void {
   const state = reads.value.get(channelId);
   if (!state || state.lastMessageId === null || !isUnread(channelId)) return;
-  change(channelId, { readMessageId: state.lastMessageId, mentions: 0 });
-  if (!sent.has(channelId)) sendMarks(channelId);
+  patchReadState(channelId, { readMessageId: state.lastMessageId, mentions: 0 });
+  if (!sentMarks.has(channelId)) sendMarks(channelId);
 }
 
 window.addEventListener('pagehide', () => {
-  for (const channelId of sent.keys()) sendMark(channelId);
+  for (const channelId of sentMarks.keys()) sendMark(channelId);
 });

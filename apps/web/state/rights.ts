@@ -1,4 +1,4 @@
-import { holds, type Permission, permissionsOf, rankOf } from '../../../lib/base/permissions.ts';
+import { computePermissions, computeRank, hasPermission, type Permission } from '../../../lib/base/permissions.ts';
 import type { Channel } from '../../../lib/contract/channel.ts';
 import type { Server } from '../../../lib/contract/server.ts';
 import { channels, details } from './servers.ts';
@@ -11,7 +11,7 @@ export const rulesOf = (server: Server): { _id: string; ownerId: string; roles: 
   roles: server.roles.toReversed(),
 });
 
-const mine = (server: Server): { userId: string; roles: string[] } => ({ userId: myId(), roles: server.myRoles });
+const asMember = (server: Server): { userId: string; roles: string[] } => ({ userId: myId(), roles: server.myRoles });
 
 /**
  * Returns the permission bits of the user in a server or in one of its channels. A thread uses its parent's overwrites. Returns 0 when the server is not
@@ -20,8 +20,8 @@ const mine = (server: Server): { userId: string; roles: string[] } => ({ userId:
 export function myRights(serverId: string | null, channel?: Channel): number {
   const server = details.value.get(serverId ?? '');
   if (!server) return 0;
-  const ruling = channel?.kind === 'thread' ? channels.value.get(channel.parentId ?? '') : channel;
-  return permissionsOf(rulesOf(server), mine(server), channel ? (ruling?.overwrites ?? []) : undefined);
+  const source = channel?.kind === 'thread' ? channels.value.get(channel.parentId ?? '') : channel;
+  return computePermissions(rulesOf(server), asMember(server), channel ? (source?.overwrites ?? []) : undefined);
 }
 
 /**
@@ -30,7 +30,7 @@ export function myRights(serverId: string | null, channel?: Channel): number {
  */
 export function may(permission: Permission, serverId: string | null, channel?: Channel): boolean {
   if (serverId === null) return ['View Channel', 'Send Messages', 'Attach Files', 'Add Reactions'].includes(permission);
-  return holds(myRights(serverId, channel), permission);
+  return hasPermission(myRights(serverId, channel), permission);
 }
 
 /**
@@ -39,8 +39,8 @@ export function may(permission: Permission, serverId: string | null, channel?: C
  */
 export function isBelowMe(server: Server, userId: string, roles: readonly string[]): boolean {
   const rules = rulesOf(server);
-  return rankOf(rules, mine(server)) > rankOf(rules, { userId, roles });
+  return computeRank(rules, asMember(server)) > computeRank(rules, { userId, roles });
 }
 
 /** The position of the user's highest role; infinite for the owner. */
-export const myRank = (server: Server): number => rankOf(rulesOf(server), mine(server));
+export const myRank = (server: Server): number => computeRank(rulesOf(server), asMember(server));

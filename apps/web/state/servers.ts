@@ -49,7 +49,7 @@ export function dropServer(id: string): void {
 
 /** Replaces all servers of the user. */
 export function setServers(all: readonly Server[]): void {
-  for (const { channels: theirs } of all) for (const channel of theirs) receivedAt.set(channel, Date.now());
+  for (const { channels: ownChannels } of all) for (const channel of ownChannels) receivedAt.set(channel, Date.now());
   servers.value = new Map(all.map((server) => [server.id, summaryOf(server)]));
   details.value = new Map(all.map((server) => [server.id, server]));
 }

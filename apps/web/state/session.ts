@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import type { Me, Session } from '../../../lib/contract/user.ts';
 import { ApiError, call } from '../api/call.ts';
-import { forgetDrafts } from './stored-drafts.ts';
+import { removeDrafts } from './stored-drafts.ts';
 
 /** The logged-in user: null when nobody is logged in, undefined while this is not known. */
 export const me = signal<Me | null | undefined>(undefined);
@@ -23,8 +23,8 @@ export async function restore(): Promise<void> {
 export type Login = { username: string; password: string } | { code: string };
 
 /** Logs in; the response sets the cookie. Throws `ApiError`. */
-export async function login(given: Login): Promise<void> {
-  await call<Session>('POST', 'code' in given ? '/api/auth/code' : '/api/auth/login', given);
+export async function login(credentials: Login): Promise<void> {
+  await call<Session>('POST', 'code' in credentials ? '/api/auth/code' : '/api/auth/login', credentials);
   await restore();
 }
 
@@ -39,6 +39,6 @@ export async function logout(): Promise<void> {
   await call('POST', '/api/auth/logout').catch((fault: unknown) => {
     if (!(fault instanceof ApiError) || fault.status !== 401) throw fault;
   });
-  forgetDrafts(myId());
+  removeDrafts(myId());
   location.assign('/login');
 }

@@ -2,29 +2,29 @@ import { signal } from '@preact/signals';
 import { backoffMs } from '../api/backoff.ts';
 import { type ApiError, asApiError } from '../api/call.ts';
 import { connect, disconnect } from '../api/gateway.ts';
-import { isPassing } from '../ui/use-retry.ts';
+import { isTemporary } from '../ui/use-retry.ts';
 import { refreshHistories } from './histories.ts';
-import { knownMemberLists, loadMembers } from './people.ts';
+import { refreshCommands } from './pending-commands.ts';
+import { loadedMemberLists, loadMembers } from './people.ts';
 import { sendUnsentMarks } from './reads.ts';
-import { loadSync, receive } from './sync.ts';
-import { refreshUses } from './uses.ts';
-import { putOffline, watchAnew } from './watch.ts';
+import { loadSync, receiveEvent } from './sync.ts';
+import { putOffline, sendWatchAgain } from './watch.ts';
 
 /** The channel on the screen. Its messages are refreshed first. */
 export const openChannel = signal<string | undefined>(undefined);
 
 /** Whether the page can be shown: `loading`, an error, or `ready`. */
-export const state = signal<'loading' | 'ready' | ApiError>('loading');
+export const loadState = signal<'loading' | 'ready' | ApiError>('loading');
 
 /** How long the first load waits for the gateway, in milliseconds. Events between an earlier load and the first READY would be missed. */
-const gatewayMs = 2_000;
+const gatewayWaitMs = 2_000;
 
 let loading = new AbortController();
-let late: ReturnType<typeof setTimeout> | undefined;
+let gatewayTimer: ReturnType<typeof setTimeout> | undefined;
 
 /** Ignores errors that do not pass by themselves: a channel or server that the page shows may be deleted, and the rest is loaded anyway. */
-function ignoreRefused(fault: unknown): void {
-  if (isPassing(asApiError(fault))) throw fault;
+function ignorePermanentError(fault: unknown): void {
+  if (isTemporary(asApiError(fault))) throw fault;
 }
 
 /**
@@ -32,21 +32,21 @@ function ignoreRefused(fault: unknown): void {
  * component that shows it can retry.
  */
 async function load(): Promise<void> {
-  clearTimeout(late);
+  clearTimeout(gatewayTimer);
   loading.abort();
   loading = new AbortController();
   const stopped = loading.signal;
   for (let failures = 0; !stopped.aborted; failures++)
     try {
-      await refreshHistories(openChannel.value).catch(ignoreRefused);
-      const lists = knownMemberLists().map((id) => loadMembers(id, true).catch(ignoreRefused));
-      await Promise.all([loadSync(stopped), refreshUses(), ...lists]);
-      if (!stopped.aborted) state.value = 'ready';
+      await refreshHistories(openChannel.value).catch(ignorePermanentError);
+      const lists = loadedMemberLists().map((id) => loadMembers(id, true).catch(ignorePermanentError));
+      await Promise.all([loadSync(stopped), refreshCommands(), ...lists]);
+      if (!stopped.aborted) loadState.value = 'ready';
       return;
     } catch (fault) {
       if (stopped.aborted) return;
-      if (state.value !== 'ready') {
-        state.value = asApiError(fault);
+      if (loadState.value !== 'ready') {
+        loadState.value = asApiError(fault);
         return;
       }
       await new Promise((done) => setTimeout(done, backoffMs(failures)));
@@ -56,14 +56,14 @@ async function load(): Promise<void> {
 /** Connects to the gateway and loads the user's data. After a resumed session nothing is loaded again, because it received the missed events. */
 export function start(): void {
   stop();
-  state.value = 'loading';
-  late = setTimeout(() => void load(), gatewayMs);
+  loadState.value = 'loading';
+  gatewayTimer = setTimeout(() => void load(), gatewayWaitMs);
   connect({
-    onEvent: receive,
+    onEvent: receiveEvent,
     onLive: (isResumed) => {
       if (!isResumed) void load();
       sendUnsentMarks();
-      watchAnew();
+      sendWatchAgain();
     },
     onOffline: putOffline,
   });
@@ -71,7 +71,7 @@ export function start(): void {
 
 /** Disconnects, and aborts a load that is in progress. */
 export function stop(): void {
-  clearTimeout(late);
+  clearTimeout(gatewayTimer);
   loading.abort();
   disconnect();
 }

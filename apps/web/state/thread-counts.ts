@@ -10,13 +10,13 @@ const quietMs = 3_000;
 const timers = new Map<string, ReturnType<typeof setTimeout>>();
 
 /** Loads a thread again after it had no events for `quietMs`. If the request fails, the count stays unchanged. */
-function readAgain(threadId: string): void {
+function reloadLater(threadId: string): void {
   clearTimeout(timers.get(threadId));
-  const read = (): void => {
+  const reload = (): void => {
     timers.delete(threadId);
     call<Channel>('GET', path`/api/channels/${threadId}`).then(putChannel, () => undefined);
   };
-  timers.set(threadId, setTimeout(read, quietMs));
+  timers.set(threadId, setTimeout(reload, quietMs));
 }
 
 /** Adds a message to a thread's count (1) or removes one (-1). Does nothing for other channels. */
@@ -25,5 +25,5 @@ export function countInThread(channelId: string, by: 1 | -1): void {
   if (thread?.kind !== 'thread') return;
   const isUncertain = Date.now() - (receivedAt.get(thread) ?? 0) < uncertainMs;
   putChannel({ ...thread, messageCount: Math.max(0, (thread.messageCount ?? 0) + by) }, receivedAt.get(thread) ?? 0);
-  if (isUncertain || timers.has(channelId)) readAgain(channelId);
+  if (isUncertain || timers.has(channelId)) reloadLater(channelId);
 }

@@ -7,11 +7,11 @@ export const typing = signal<ReadonlyMap<string, ReadonlyMap<string, number>>>(n
 
 function set(channelId: string, userId: string, until: number | undefined): void {
   const now = Date.now();
-  const there = new Map([...(typing.value.get(channelId) ?? [])].filter(([, end]) => end > now));
-  if (until === undefined) there.delete(userId);
-  else there.set(userId, until);
+  const users = new Map([...(typing.value.get(channelId) ?? [])].filter(([, end]) => end > now));
+  if (until === undefined) users.delete(userId);
+  else users.set(userId, until);
   const next = new Map(typing.value);
-  if (there.size) next.set(channelId, there);
+  if (users.size) next.set(channelId, users);
   else next.delete(channelId);
   typing.value = next;
 }
@@ -27,16 +27,16 @@ export const stopTyping = (channelId: string, userId: string): void => {
   if (typing.value.get(channelId)?.has(userId)) set(channelId, userId, undefined);
 };
 
-let last = { channelId: '', at: 0 };
+let lastSent = { channelId: '', at: 0 };
 
 /** The user's own message was posted, which ended the typing state; the next key press is reported at once. */
-export const typingEnded = (): void => {
-  last = { channelId: '', at: 0 };
+export const resetTyping = (): void => {
+  lastSent = { channelId: '', at: 0 };
 };
 
 /** Reports to the service that the user is typing, at most once per half `limits.typingMs`. */
-export function tellTyping(channelId: string): void {
-  if (last.channelId === channelId && Date.now() - last.at < limits.typingMs / 2) return;
-  last = { channelId, at: Date.now() };
+export function sendTyping(channelId: string): void {
+  if (lastSent.channelId === channelId && Date.now() - lastSent.at < limits.typingMs / 2) return;
+  lastSent = { channelId, at: Date.now() };
   call('POST', path`/api/channels/${channelId}/typing`).catch(() => undefined);
 }

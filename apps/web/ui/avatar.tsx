@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { SeenStatus } from '../../../lib/contract/user.ts';
+import type { VisibleStatus } from '../../../lib/contract/user.ts';
 import { ownPath } from './links.ts';
 
 /** Returns a hue for an account or server without a picture; the same id always gets the same hue. */
@@ -14,7 +14,7 @@ const initials = (name: string): string =>
     .toUpperCase();
 
 /** The names of statuses as the page shows them. */
-export const statusNames: Record<SeenStatus, string> = { online: 'Online', idle: 'Idle', dnd: 'Do not disturb', offline: 'Offline' };
+export const statusNames: Record<VisibleStatus, string> = { online: 'Online', idle: 'Idle', dnd: 'Do not disturb', offline: 'Offline' };
 
 /** The picture of an account or server, or its initials. A name is shown beside it, so only the status is announced to a screen reader. */
 export function Avatar({
@@ -29,7 +29,7 @@ export function Avatar({
   name: string;
   url: string | null;
   size?: number;
-  status?: SeenStatus | undefined;
+  status?: VisibleStatus | undefined;
   square?: boolean;
 }): JSX.Element {
   const style = { width: `${size}px`, height: `${size}px`, fontSize: `${size * 0.4}px`, '--hue': hueOf(id) };

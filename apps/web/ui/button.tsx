@@ -6,15 +6,15 @@ import { Icon } from './icon.tsx';
 type ButtonProps = Omit<JSX.IntrinsicElements['button'], 'size' | 'class'> & {
   class?: string;
   /** `main` for the main action of the page, `danger` for actions that cannot be undone, `quiet` for the rest. */
-  look?: 'main' | 'danger' | 'plain' | 'quiet';
+  variant?: 'main' | 'danger' | 'plain' | 'quiet';
   busy?: boolean;
   children?: ComponentChildren;
 };
 
 /** A button with text. It does not submit a form unless `type` is set; it is disabled while `busy`. */
-export function Button({ look = 'plain', busy = false, children, class: more = '', ...rest }: ButtonProps): JSX.Element {
+export function Button({ variant = 'plain', busy = false, children, class: more = '', ...rest }: ButtonProps): JSX.Element {
   return (
-    <button type="button" {...rest} class={`button ${look} ${more}`} aria-busy={busy} disabled={busy || rest.disabled}>
+    <button type="button" {...rest} class={`button ${variant} ${more}`} aria-busy={busy} disabled={busy || rest.disabled}>
       {children}
     </button>
   );
@@ -26,7 +26,7 @@ export function IconButton({
   label,
   class: more = '',
   ...rest
-}: Omit<ButtonProps, 'look'> & { of: IconNode; label: string }): JSX.Element {
+}: Omit<ButtonProps, 'variant'> & { of: IconNode; label: string }): JSX.Element {
   return (
     <button type="button" {...rest} class={`icon-button ${more}`} aria-label={label} title={label}>
       <Icon of={of} />

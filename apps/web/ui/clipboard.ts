@@ -1,16 +1,16 @@
-import { say } from './toast.tsx';
+import { showToast } from './toast.tsx';
 
 /** Copies by selecting the text, for browsers on plain HTTP, where the clipboard API is not available. */
 function copySelected(text: string): boolean {
   const field = document.createElement('textarea');
-  const before = document.activeElement;
+  const previousFocus = document.activeElement;
   field.value = text;
   field.className = 'visually-hidden';
-  (before?.closest('dialog') ?? document.body).append(field);
+  (previousFocus?.closest('dialog') ?? document.body).append(field);
   field.select();
   const done = document.execCommand('copy');
   field.remove();
-  if (before instanceof HTMLElement) before.focus();
+  if (previousFocus instanceof HTMLElement) previousFocus.focus();
   return done;
 }
 
@@ -20,6 +20,6 @@ export async function copyText(text: string, what: string): Promise<boolean> {
     () => true,
     () => copySelected(text),
   );
-  say(done ? `Copied ${what}.` : 'The browser does not allow this page to copy. Select the text and copy it.', !done);
+  showToast(done ? `Copied ${what}.` : 'Your browser doesn’t allow this page to copy. Select the text and copy it yourself.', !done);
   return done;
 }

@@ -2,8 +2,8 @@ import { X } from 'lucide';
 import type { ComponentChildren, JSX } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { Button, IconButton } from './button.tsx';
+import { ErrorNotice } from './error-notice.tsx';
 import { useTask } from './form.tsx';
-import { Problem } from './problem.tsx';
 
 /**
  * A modal dialog, open while it is rendered. It uses the browser's dialog element, which keeps the focus inside, restores it afterwards and closes with
@@ -25,11 +25,11 @@ export function Dialog({
   // Runs before the browser paints, because a key press may follow at once.
   useLayoutEffect(() => {
     const dialog = ref.current;
-    const before = document.activeElement;
+    const previousFocus = document.activeElement;
     dialog?.showModal();
     return () => {
       dialog?.close();
-      if (before instanceof HTMLElement) before.focus();
+      if (previousFocus instanceof HTMLElement) previousFocus.focus();
     };
   }, []);
   return (
@@ -75,10 +75,10 @@ export function Confirm({
   return (
     <Dialog title={title} onClose={onClose}>
       {children}
-      <Problem error={task.error} />
+      <ErrorNotice error={task.error} />
       <div class="actions">
         <Button onClick={onClose}>Cancel</Button>
-        <Button look="danger" busy={task.busy} onClick={() => void task.run(run).then((done) => done && onClose())}>
+        <Button variant="danger" busy={task.busy} onClick={() => void task.run(run).then((done) => done && onClose())}>
           {action}
         </Button>
       </div>

@@ -45,7 +45,7 @@ interface FieldProps {
   /** What is wrong with the value: the API's message. */
   error?: string | undefined;
   /** The control. It gets the ids that connect it to its label, hint and error. */
-  children: (tie: { id: string; 'aria-describedby'?: string; 'aria-invalid'?: true }) => ComponentChildren;
+  children: (fieldProps: { id: string; 'aria-describedby'?: string; 'aria-invalid'?: true }) => ComponentChildren;
 }
 
 /** A control with its label, hint and error, connected for a screen reader. */

@@ -4,12 +4,12 @@ import type { Server } from '../../../lib/contract/server.ts';
 import { call } from '../api/call.ts';
 import { Button } from './button.tsx';
 import { useCreateKey } from './create-key.ts';
+import { ErrorNotice } from './error-notice.tsx';
 import { TextField, useTask } from './form.tsx';
-import { Problem } from './problem.tsx';
 
-/** A form that creates a server. `name` is the initial name; `onMade` gets the new server. */
-export function NewServerForm({ name: first = '', onMade }: { name?: string; onMade: (server: Server) => void }): JSX.Element {
-  const name = useSignal(first);
+/** A form that creates a server. `name` is the initial name; `onCreated` gets the new server. */
+export function NewServerForm({ name: initialName = '', onCreated }: { name?: string; onCreated: (server: Server) => void }): JSX.Element {
+  const name = useSignal(initialName);
   const task = useTask();
   const key = useCreateKey();
   const submit = (event: SubmitEvent): void => {
@@ -18,7 +18,7 @@ export function NewServerForm({ name: first = '', onMade }: { name?: string; onM
       const body = { name: name.value };
       const server = await call<Server>('POST', '/api/servers', body, { key: key.of(body) });
       key.done();
-      onMade(server);
+      onCreated(server);
     });
   };
   return (
@@ -30,8 +30,8 @@ export function NewServerForm({ name: first = '', onMade }: { name?: string; onM
         onValue={(value) => (name.value = value)}
         error={task.error?.at('/name')}
       />
-      <Problem error={task.error} shown={['/name']} />
-      <Button type="submit" look="main" busy={task.busy}>
+      <ErrorNotice error={task.error} shown={['/name']} />
+      <Button type="submit" variant="main" busy={task.busy}>
         Create server
       </Button>
     </form>

@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
+import { ErrorNotice } from './error-notice.tsx';
 import { CheckField, useTask } from './form.tsx';
-import { Problem } from './problem.tsx';
-import { say } from './toast.tsx';
+import { showToast } from './toast.tsx';
 
 /** A checkbox that saves when it is changed. It shows the new value while saving, and returns to the saved value when the request fails. */
 export function SwitchField({
@@ -11,7 +11,7 @@ export function SwitchField({
   checked,
   disabled,
   save,
-  told,
+  savedText,
 }: {
   label: string;
   hint?: string;
@@ -19,19 +19,19 @@ export function SwitchField({
   disabled?: boolean;
   save: (checked: boolean) => Promise<unknown>;
   /** Returns the message to show after saving; without it no message is shown. */
-  told?: (checked: boolean) => string;
+  savedText?: (checked: boolean) => string;
 }): JSX.Element {
-  const wanted = useSignal(checked);
+  const pending = useSignal(checked);
   const task = useTask();
   const change = (value: boolean): void => {
     if (task.busy) return;
-    wanted.value = value;
-    void task.run(() => save(value)).then((done) => done && told && say(told(value)));
+    pending.value = value;
+    void task.run(() => save(value)).then((done) => done && savedText && showToast(savedText(value)));
   };
   return (
     <>
-      <CheckField label={label} hint={hint} checked={task.busy ? wanted.value : checked} disabled={disabled} onChecked={change} />
-      <Problem error={task.error} />
+      <CheckField label={label} hint={hint} checked={task.busy ? pending.value : checked} disabled={disabled} onChecked={change} />
+      <ErrorNotice error={task.error} />
     </>
   );
 }

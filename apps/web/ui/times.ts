@@ -5,16 +5,16 @@ const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-d
 const date = new Intl.DateTimeFormat(undefined, { dateStyle: 'long' });
 const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 
-const mostKnown = 500;
+const maxCached = 500;
 
 /** Wraps a format of whole minutes with a cache of at most 500 results, because lists show the same few times again and formatting is slow. */
 function byMinute(format: Intl.DateTimeFormat): (at: string | number) => string {
-  const known = new Map<number, string>();
+  const cache = new Map<number, string>();
   return (at) => {
     const minute = Math.floor(new Date(at).getTime() / 60_000);
-    const text = known.get(minute) ?? format.format(minute * 60_000);
-    if (known.size >= mostKnown) known.clear();
-    known.set(minute, text);
+    const text = cache.get(minute) ?? format.format(minute * 60_000);
+    if (cache.size >= maxCached) cache.clear();
+    cache.set(minute, text);
     return text;
   };
 }
@@ -26,7 +26,7 @@ export const dateOf = (at: string | number): string => date.format(new Date(at))
 /** `22 Nov 2026, 14:05`. */
 export const momentOf = byMinute(full);
 /** Returns when the object with this id was created, formatted as `momentOf`. */
-export const bornOf = (id: string): string => momentOf(idTimeMs(id));
+export const creationTimeOf = (id: string): string => momentOf(idTimeMs(id));
 
 /** `Today at 14:05`, `Yesterday at 14:05`, or the date and time as `momentOf`. */
 export function shortMomentOf(at: string, now: number = Date.now()): string {

@@ -1,20 +1,20 @@
 import { refuse } from '../../base/errors.ts';
-import type { LoginInput, Me, MeInFull, MePatch, RegisterInput, Session } from '../../contract/user.ts';
+import type { LoginInput, Me, MeDetails, MePatch, RegisterInput, Session } from '../../contract/user.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
-import { alsoOwes } from '../events/pending-events.ts';
+import { addEventInPipeline } from '../events/pending-events.ts';
 import type { Actor } from '../members/access.ts';
-import { renaming } from '../members/member-names.ts';
-import { hashPassword, isPassword, takeHashTurn } from './passwords.ts';
-import { faceOf, tagOf } from './public-profiles.ts';
+import { withMemberRename } from '../members/member-names.ts';
+import { hashPassword, queueHash, verifyPassword } from './passwords.ts';
+import { getTag, toUserSummary } from './public-profiles.ts';
 import { type Client, createSession } from './sessions.ts';
 import { systemAccount } from './system-account.ts';
 
 /** An account as `GET /api/auth/me` returns it to itself (docs/behavior/accounts.md#own-account). */
-export const meOf = (account: AccountDoc): Me => ({
-  ...faceOf(account),
-  tag: tagOf(account),
+export const toMe = (account: AccountDoc): Me => ({
+  ...toUserSummary(account),
+  tag: getTag(account),
   status: account.status,
   customStatus: account.customStatus,
   bot: account.kind === 'bot',
@@ -24,19 +24,19 @@ export const meOf = (account: AccountDoc): Me => ({
 
 /** Opens a session for a person and returns what a login returns. Refuses as `createSession` does. */
 export async function openSession(platform: Platform, account: AccountDoc, client: Client): Promise<Session> {
-  return { user: meOf(account), token: await createSession(platform, account, client) };
+  return { user: toMe(account), token: await createSession(platform, account, client) };
 }
 
 /**
  * Creates a person's account with the id `newId` and opens its first session. Refuses with `username_taken` if the name is taken, also by a concurrent
  * registration, and for the username of the platform's own account. A name that is known to be taken is refused before the password is hashed. Otherwise
- * refuses as `takeHashTurn` does.
+ * refuses as `queueHash` does.
  */
 export async function register(platform: Platform, input: RegisterInput, newId: string, client: Client): Promise<Session> {
   const { accounts } = platform.db;
   if (input.username === systemAccount.username) refuse('username_taken');
-  const taken = await accounts.findOne({ username: input.username, kind: 'person' }).lean();
-  if (taken) return taken._id === newId ? openSession(platform, taken, client) : refuse('username_taken');
+  const existing = await accounts.findOne({ username: input.username, kind: 'person' }).lean();
+  if (existing) return existing._id === newId ? openSession(platform, existing, client) : refuse('username_taken');
   const account: AccountDoc = {
     _id: newId,
     kind: 'person',
@@ -44,25 +44,25 @@ export async function register(platform: Platform, input: RegisterInput, newId: 
     displayName: input.displayName?.trim() ?? input.username,
     avatarUrl: null,
     tag: null,
-    passwordHash: await takeHashTurn(client.address, () => hashPassword(input.password)),
+    passwordHash: await queueHash(client.address, () => hashPassword(input.password)),
     applicationId: null,
     status: 'online',
     customStatus: null,
     createdAt: new Date(platform.now()),
   };
   if (await insertNew(accounts, account)) return openSession(platform, account, client);
-  const own = await accounts.findOne({ _id: newId, username: input.username }).lean();
-  return own ? openSession(platform, own, client) : refuse('username_taken');
+  const created = await accounts.findOne({ _id: newId, username: input.username }).lean();
+  return created ? openSession(platform, created, client) : refuse('username_taken');
 }
 
 /**
  * Opens a session for a username and its password. An unknown username and a wrong password are refused with the same 401 after the same time. Otherwise
- * refuses as `takeHashTurn` does.
+ * refuses as `queueHash` does.
  */
 export async function login(platform: Platform, input: LoginInput, client: Client): Promise<Session> {
-  const account = await takeHashTurn(client.address, async () => {
+  const account = await queueHash(client.address, async () => {
     const found = await platform.db.accounts.findOne({ username: input.username, kind: 'person' }).lean();
-    return (await isPassword(found?.passwordHash ?? null, input.password)) ? found : null;
+    return (await verifyPassword(found?.passwordHash ?? null, input.password)) ? found : null;
   });
   return account ? openSession(platform, account, client) : refuse('unauthorized', { hint: 'Wrong username or password' });
 }
@@ -71,21 +71,21 @@ export async function login(platform: Platform, input: LoginInput, client: Clien
  * Changes the caller's profile. Missing fields keep their value; null and "" clear a field. An account without a display name shows its username, also if the
  * username changes concurrently. The next request sees the change on every node.
  */
-export async function updateMe(platform: EnqueuePlatform, actor: Actor, { displayName, bio, pronouns }: MePatch): Promise<MeInFull> {
-  const owed = alsoOwes(platform, { name: 'USER_UPDATE' });
+export async function updateMe(platform: EnqueuePlatform, actor: Actor, { displayName, bio, pronouns }: MePatch): Promise<MeDetails> {
+  const pendingEvent = addEventInPipeline(platform, { name: 'USER_UPDATE' });
   // A `$set` stage cannot be empty, so it always sets the username to its current value.
   const set = {
     username: '$username',
-    ...(displayName === undefined ? {} : { displayName: displayName ? { $literal: displayName.trim() } : '$username', ...owed }),
+    ...(displayName === undefined ? {} : { displayName: displayName ? { $literal: displayName.trim() } : '$username', ...pendingEvent }),
     ...(bio === undefined ? {} : { bio: { $literal: bio || null } }),
     ...(pronouns === undefined ? {} : { pronouns: { $literal: pronouns || null } }),
   };
   const write = () =>
-    platform.versions.changing({ accounts: [actor.id] }, () =>
+    platform.accessVersions.runChange({ accounts: [actor.id] }, () =>
       platform.db.accounts.collection.findOneAndUpdate({ _id: actor.id as never }, [{ $set: set }], { returnDocument: 'after' }),
     );
-  const after = displayName === undefined ? await write() : await renaming(platform, actor.id, write);
+  const after = displayName === undefined ? await write() : await withMemberRename(platform, actor.id, write);
   const account = (after as unknown as AccountDoc | null) ?? refuse('unauthorized', { hint: 'This account no longer exists' });
-  if (displayName !== undefined) platform.nudge('relay-account', { accountId: actor.id });
-  return { ...meOf(account), bio: account.bio ?? null, pronouns: account.pronouns ?? null };
+  if (displayName !== undefined) platform.wake('relay-account', { accountId: actor.id });
+  return { ...toMe(account), bio: account.bio ?? null, pronouns: account.pronouns ?? null };
 }

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { readById } from '../../store/mongo/batched-reads.ts';
 import type { AccountDoc, TokenDoc } from '../../store/mongo/models/account.ts';
 import type { Platform } from '../../store/platform.ts';
-import { newSecret, sha256 } from '../../store/seal.ts';
+import { createSecret, sha256 } from '../../store/seal.ts';
 import type { Actor } from '../members/access.ts';
 
 /** How long a person's session lasts, in milliseconds: 90 days. */
@@ -10,7 +10,7 @@ export const sessionLifeMs = 90 * 24 * 3_600_000;
 
 /** Makes a token, `<id>.<32 random bytes>`, and its hash. Only the hash is stored (docs/behavior/requests.md#secrets). */
 export function newToken(id: string): { token: string; hash: string } {
-  const token = `${id}.${newSecret()}`;
+  const token = `${id}.${createSecret()}`;
   return { token, hash: sha256(token) };
 }
 
@@ -23,13 +23,13 @@ export interface Credential {
 
 const tokenPattern = /^([0-9]{19})\.[A-Za-z0-9_-]{43}$/;
 
-function matches(token: string, stored: TokenDoc, now: number): boolean {
-  const fresh = stored.expiresAt === null || stored.expiresAt.getTime() > now;
-  return timingSafeEqual(Buffer.from(sha256(token), 'hex'), Buffer.from(stored.hash, 'hex')) && fresh;
+function isValidToken(token: string, stored: TokenDoc, now: number): boolean {
+  const isFresh = stored.expiresAt === null || stored.expiresAt.getTime() > now;
+  return timingSafeEqual(Buffer.from(sha256(token), 'hex'), Buffer.from(stored.hash, 'hex')) && isFresh;
 }
 
 /** The id that a token begins with; null when it is malformed. */
-export const tokenIdOf = (token: string): string | null => tokenPattern.exec(token)?.[1] ?? null;
+export const parseTokenId = (token: string): string | null => tokenPattern.exec(token)?.[1] ?? null;
 
 /**
  * Checks a token under the access version of its account. Returns null for an unknown, malformed, expired or wrong token, without saying which. `versionOf` is
@@ -42,17 +42,17 @@ export async function checkToken(
   versionOf: (accountId: string) => Promise<string | null>,
   beforeRead: () => void = () => undefined,
 ): Promise<Credential | null> {
-  const id = tokenIdOf(token);
+  const id = parseTokenId(token);
   if (!id) return null;
   const key = `token:${id}`;
-  const cached = platform.cache.get(key) as Credential | undefined;
-  const isCached = cached !== undefined && matches(token, cached.token, platform.now());
+  const cached = platform.accessCache.get(key) as Credential | undefined;
+  const isCached = cached !== undefined && isValidToken(token, cached.token, platform.now());
   if (isCached && cached.version !== null && cached.version === (await versionOf(cached.account._id))) return cached;
   beforeRead();
   // A token that differs from the cached one may be newer, so the database decides.
   const credential = await readCredential(platform, id, token, versionOf);
-  if (credential === null && isCached) platform.cache.delete(key);
-  else if (credential !== null && credential.version !== null && platform.redisUp()) platform.cache.set(key, credential);
+  if (credential === null && isCached) platform.accessCache.delete(key);
+  else if (credential !== null && credential.version !== null && platform.isRedisUp()) platform.accessCache.set(key, credential);
   return credential;
 }
 
@@ -62,35 +62,35 @@ async function readCredential(
   token: string,
   versionOf: (accountId: string) => Promise<string | null>,
 ): Promise<Credential | null> {
-  const first = await readById(platform.db.tokens, id);
-  if (!first || !matches(token, first, platform.now())) return null;
-  const version = await versionOf(first.accountId);
+  const unversioned = await readById(platform.db.tokens, id);
+  if (!unversioned || !isValidToken(token, unversioned, platform.now())) return null;
+  const version = await versionOf(unversioned.accountId);
   // Read again under the version: the token may have been reset in between.
-  const [stored, account] = await Promise.all([readById(platform.db.tokens, id), readById(platform.db.accounts, first.accountId)]);
-  if (!stored || !account || !matches(token, stored, platform.now())) return null;
+  const [stored, account] = await Promise.all([readById(platform.db.tokens, id), readById(platform.db.accounts, unversioned.accountId)]);
+  if (!stored || !account || !isValidToken(token, stored, platform.now())) return null;
   return { version, token: stored, account };
 }
 
 /** Reads the current access version of one id. */
-const versionNow =
+const readCurrentVersion =
   (platform: Platform) =>
   async (id: string): Promise<string | null> =>
-    (await platform.versions.read([id]))?.[0] ?? null;
+    (await platform.accessVersions.read([id]))?.[0] ?? null;
 
 /** Checks `token` and returns its credential, or null if it is not valid. For the gateway, which has no preflight. */
-export const credentialOf = (platform: Platform, token: string): Promise<Credential | null> =>
-  checkToken(platform, token, versionNow(platform));
+export const loadCredential = (platform: Platform, token: string): Promise<Credential | null> =>
+  checkToken(platform, token, readCurrentVersion(platform));
 
-/** Makes an actor for `account`. Its versions come from `known`, or are read when they are needed. */
-export function actorOf(platform: Platform, account: AccountDoc, known: ReadonlyMap<string, string | null>): Actor {
+/** Makes an actor for `account`. Its versions come from `knownVersions`, or are read when they are needed. */
+export function createActor(platform: Platform, account: AccountDoc, knownVersions: ReadonlyMap<string, string | null>): Actor {
   return {
     account,
     id: account._id,
-    bot: account.kind === 'bot',
-    version: known.get(account._id) ?? null,
+    isBot: account.kind === 'bot',
+    version: knownVersions.get(account._id) ?? null,
     versionOf: async (serverId) => {
-      const version = known.get(serverId);
-      return version === undefined ? versionNow(platform)(serverId) : version;
+      const version = knownVersions.get(serverId);
+      return version === undefined ? readCurrentVersion(platform)(serverId) : version;
     },
   };
 }

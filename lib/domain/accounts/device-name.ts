@@ -1,4 +1,4 @@
-const unknown = 'Unknown device';
+const unknownDevice = 'Unknown device';
 
 /** The patterns of browsers. A browser comes before those whose names its user agent contains too. */
 const browsers: readonly [RegExp, string][] = [
@@ -21,16 +21,16 @@ const systems: readonly [RegExp, string][] = [
   [/\bLinux\b/, 'Linux'],
 ];
 
-const nameIn = (userAgent: string, table: readonly [RegExp, string][]): string | undefined =>
+const findName = (userAgent: string, table: readonly [RegExp, string][]): string | undefined =>
   table.find(([pattern]) => pattern.test(userAgent))?.[1];
 
 /** Describes a `User-Agent` header in plain words: `Firefox on Windows`, or the name of a program, such as `curl`. The result has at most 64 characters. */
-export function deviceNameOf(userAgent: string): string {
+export function describeDevice(userAgent: string): string {
   const text = userAgent.slice(0, 512);
-  const browser = nameIn(text, browsers);
-  const system = nameIn(text, systems);
+  const browser = findName(text, browsers);
+  const system = findName(text, systems);
   if (browser) return system ? `${browser} on ${system}` : browser;
   const [, program] = /^([A-Za-z][A-Za-z0-9_.-]{0,31})(?:\/|$|\s)/.exec(text) ?? [];
   if (program && program !== 'Mozilla') return system ? `${program} on ${system}` : program;
-  return system ? `A browser on ${system}` : unknown;
+  return system ? `A browser on ${system}` : unknownDevice;
 }

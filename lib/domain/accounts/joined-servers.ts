@@ -1,6 +1,6 @@
 import { groupBy } from '../../base/group-by.ts';
 import { limits } from '../../base/limits.ts';
-import { holds, permissionsOf } from '../../base/permissions.ts';
+import { computePermissions, hasPermission } from '../../base/permissions.ts';
 import { trusted } from '../../store/mongo/database.ts';
 import type { ChannelDoc, MemberDoc, ServerDoc } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
@@ -17,53 +17,53 @@ export interface JoinedServer {
  * A page of the servers that an account is in: those after the id `after`, at most `servers` of them, with at most `channels` channels in total. 0 means no
  * limit.
  */
-export interface JoinedPage {
+export interface JoinedServersQuery {
   after: string;
   servers: number;
   channels: number;
 }
 
 /** The servers of a page, and the id to continue after; null on the last page. */
-export interface Joined<S extends JoinedServer = JoinedServer> {
+export interface JoinedServersPage<S extends JoinedServer = JoinedServer> {
   joined: S[];
   next: string | null;
 }
 
-const oneMore = (limit: number): number => (limit === 0 ? 0 : limit + 1);
+const addOne = (limit: number): number => (limit === 0 ? 0 : limit + 1);
 
 /**
  * The servers that an account is in, oldest first, in three queries. A page ends before the server whose channels would exceed the limit, so that limit must be
  * at least `channelsPerServer`.
  */
-export async function joinedServers(platform: Platform, userId: string, page: JoinedPage): Promise<Joined> {
+export async function loadJoinedServers(platform: Platform, userId: string, page: JoinedServersQuery): Promise<JoinedServersPage> {
   const { members, servers, channels } = platform.db;
   const found = await members
     .find({ userId, serverId: trusted({ $gt: page.after }) })
     .sort({ userId: 1, serverId: 1 })
-    .limit(oneMore(page.servers))
+    .limit(addOne(page.servers))
     .lean();
   const memberships = page.servers === 0 ? found : found.slice(0, page.servers);
   const ids = memberships.map(({ serverId }) => serverId);
-  const [theirs, inThem] = await Promise.all([
+  const [serverDocs, channelDocs] = await Promise.all([
     servers.find({ _id: trusted({ $in: ids }) }).lean(),
     channels
       .find({ serverId: trusted({ $in: ids }), position: trusted({ $gte: 0 }) })
       .sort({ serverId: 1, position: 1 })
-      .limit(oneMore(page.channels))
+      .limit(addOne(page.channels))
       .lean(),
   ]);
-  const cut = page.channels > 0 && inThem.length > page.channels ? ids.indexOf(inThem.at(-1)?.serverId ?? '') : ids.length;
-  const serverOf = new Map(theirs.map((server) => [server._id, server]));
-  const channelsOf = groupBy(inThem, ({ serverId }) => serverId);
-  const joined = memberships.slice(0, cut).flatMap((member) => {
-    const server = serverOf.get(member.serverId);
+  const end = page.channels > 0 && channelDocs.length > page.channels ? ids.indexOf(channelDocs.at(-1)?.serverId ?? '') : ids.length;
+  const serversById = new Map(serverDocs.map((server) => [server._id, server]));
+  const channelsByServer = groupBy(channelDocs, ({ serverId }) => serverId);
+  const joined = memberships.slice(0, end).flatMap((member) => {
+    const server = serversById.get(member.serverId);
     if (!server) return [];
-    const visible = (channelsOf.get(server._id) ?? []).filter(({ overwrites }) =>
-      holds(permissionsOf(server, member, overwrites), 'View Channel'),
+    const visible = (channelsByServer.get(server._id) ?? []).filter(({ overwrites }) =>
+      hasPermission(computePermissions(server, member, overwrites), 'View Channel'),
     );
     return [{ server, member, channels: visible }];
   });
-  return { joined, next: cut < ids.length || found.length > ids.length ? (ids[cut - 1] ?? null) : null };
+  return { joined, next: end < ids.length || found.length > ids.length ? (ids[end - 1] ?? null) : null };
 }
 
 /** A server that an account is in, with the active (not archived) threads of its visible channels: at most 1,000, latest activity first. */
@@ -75,8 +75,8 @@ export interface FullServer extends JoinedServer {
  * Adds the threads to the servers of a page, in one query. If they are more than 1,000 in total, the page ends before the server that exceeds this, or after it
  * if that server alone has 1,000.
  */
-export async function withThreads({ db }: Platform, { joined, next }: Joined): Promise<Joined<FullServer>> {
-  const most = limits.threadsListed;
+export async function addThreads({ db }: Platform, { joined, next }: JoinedServersPage): Promise<JoinedServersPage<FullServer>> {
+  const maxThreads = limits.threadsListed;
   const found = await db.channels
     .find({
       serverId: trusted({ $in: joined.map(({ server }) => server._id) }),
@@ -84,12 +84,12 @@ export async function withThreads({ db }: Platform, { joined, next }: Joined): P
       parentId: trusted({ $in: joined.flatMap(({ channels }) => channels.map(({ _id }) => _id)) }),
     })
     .sort({ serverId: 1, lastActivityAt: -1, _id: -1 })
-    .limit(most + 1)
+    .limit(maxThreads + 1)
     .lean();
-  const threadsOf = groupBy(found, ({ serverId }) => serverId);
-  const full = joined.map((one) => ({ ...one, threads: (threadsOf.get(one.server._id) ?? []).slice(0, most) }));
-  if (found.length <= most) return { joined: full, next };
+  const threadsByServer = groupBy(found, ({ serverId }) => serverId);
+  const full = joined.map((one) => ({ ...one, threads: (threadsByServer.get(one.server._id) ?? []).slice(0, maxThreads) }));
+  if (found.length <= maxThreads) return { joined: full, next };
   const last = full.findIndex(({ server }) => server._id === found.at(-1)?.serverId);
-  const cut = full[last]?.threads.length === most ? last + 1 : last;
-  return { joined: full.slice(0, cut), next: cut === full.length ? next : (full[cut - 1]?.server._id ?? null) };
+  const end = full[last]?.threads.length === maxThreads ? last + 1 : last;
+  return { joined: full.slice(0, end), next: end === full.length ? next : (full[end - 1]?.server._id ?? null) };
 }

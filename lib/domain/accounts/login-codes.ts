@@ -5,38 +5,41 @@ import { trusted } from '../../store/mongo/database.ts';
 import { insertInSlot } from '../../store/mongo/insert.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { Platform } from '../../store/platform.ts';
-import { newSecret, sha256 } from '../../store/seal.ts';
+import { createSecret, sha256 } from '../../store/seal.ts';
 import type { Actor } from '../members/access.ts';
 import { openSession } from './accounts.ts';
-import { faceOf } from './public-profiles.ts';
+import { toUserSummary } from './public-profiles.ts';
 import type { Client } from './sessions.ts';
 
 /** Makes a code that logs the caller in once, within 15 minutes. Only its hash is stored. A person has at most five codes: a new one replaces the oldest. */
-export async function makeLoginCode(platform: Platform, actor: Actor): Promise<LoginCode> {
+export async function createLoginCode(platform: Platform, actor: Actor): Promise<LoginCode> {
   const { loginCodes } = platform.db;
-  const code = newSecret();
+  const code = createSecret();
   const now = platform.now();
   const expiresAt = new Date(now + limits.loginCodeLifeMs);
-  const mine = { accountId: actor.id };
-  const fresh = { _id: sha256(code), ...mine, createdAt: new Date(now), expiresAt };
-  while ((await insertInSlot(loginCodes, mine, limits.loginCodesPerPerson, fresh)).end === 'full')
-    await loginCodes.findOneAndDelete(mine).sort({ createdAt: 1 }).lean();
+  const scope = { accountId: actor.id };
+  const fresh = { _id: sha256(code), ...scope, createdAt: new Date(now), expiresAt };
+  while ((await insertInSlot(loginCodes, scope, limits.loginCodesPerPerson, fresh)).outcome === 'full')
+    await loginCodes.findOneAndDelete(scope).sort({ createdAt: 1 }).lean();
   return { code, expiresAt: expiresAt.toISOString() };
 }
 
 const hint = 'This login link has expired or was already used';
 
 /** The filter for a code that still works. */
-const liveCode = (platform: Platform, code: string) => ({ _id: sha256(code), expiresAt: trusted({ $gt: new Date(platform.now()) }) });
+const validCodeFilter = (platform: Platform, code: string) => ({
+  _id: sha256(code),
+  expiresAt: trusted({ $gt: new Date(platform.now()) }),
+});
 
-const personOf = async ({ db }: Platform, found: { accountId: string } | null): Promise<AccountDoc> =>
+const requireAccount = async ({ db }: Platform, found: { accountId: string } | null): Promise<AccountDoc> =>
   (found && (await db.accounts.findOne({ _id: found.accountId, kind: 'person' }).lean())) || refuse('unauthorized', { hint });
 
 /** Returns whom a code logs in without using it up, so that a page can ask first. Refuses with 401 as `logInByCode` does. */
 export async function previewLoginCode(platform: Platform, code: string): Promise<LoginCodePreview> {
-  const found = await platform.db.loginCodes.findOne(liveCode(platform, code)).lean();
-  const account = await personOf(platform, found);
-  return { user: faceOf(account), expiresAt: (found?.expiresAt ?? new Date(platform.now())).toISOString() };
+  const loginCode = await platform.db.loginCodes.findOne(validCodeFilter(platform, code)).lean();
+  const account = await requireAccount(platform, loginCode);
+  return { user: toUserSummary(account), expiresAt: (loginCode?.expiresAt ?? new Date(platform.now())).toISOString() };
 }
 
 /**
@@ -44,6 +47,6 @@ export async function previewLoginCode(platform: Platform, code: string): Promis
  * decides, so only one of several simultaneous requests succeeds.
  */
 export async function logInByCode(platform: Platform, code: string, client: Client): Promise<Session> {
-  const used = await platform.db.loginCodes.findOneAndDelete(liveCode(platform, code)).lean();
-  return openSession(platform, await personOf(platform, used), client);
+  const used = await platform.db.loginCodes.findOneAndDelete(validCodeFilter(platform, code)).lean();
+  return openSession(platform, await requireAccount(platform, used), client);
 }

@@ -5,32 +5,33 @@ import { createFairQueue } from '../../base/fair-queue.ts';
 import { limits } from '../../base/limits.ts';
 
 /** Argon2id (the library's default kind) at 19 MiB and two passes. */
-export const hashing: Options = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
+export const hashOptions: Options = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
 /**
- * The hash that a login with an unknown username is checked against, so that it takes as long as one with a known username. It has the same cost as `hashing`.
+ * The hash that a login with an unknown username is checked against, so that it takes as long as one with a known username. It has the same cost as
+ * `hashOptions`.
  */
-export const nobodysHash = '$argon2id$v=19$m=19456,t=2,p=1$2ANkgg8Sx7p6SEWfDE6uCg$gim1Kn4TNaJsWgt6eC6J8yiz+RciW11Du5dijwGjItM';
+export const dummyHash = '$argon2id$v=19$m=19456,t=2,p=1$2ANkgg8Sx7p6SEWfDE6uCg$gim1Kn4TNaJsWgt6eC6J8yiz+RciW11Du5dijwGjItM';
 
 /** How many hashes run at once: at most two, and fewer than there are cores, so that one stays free for everything else; at least one. */
-const atOnce = Math.min(limits.hashesAtOnce, Math.max(1, availableParallelism() - 1));
+const maxRunning = Math.min(limits.hashesAtOnce, Math.max(1, availableParallelism() - 1));
 
 /**
  * Runs `work`, which hashes a password, in a queue that is fair between addresses. Hashing uses the thread pool of the process, as file access does, so only a
  * few hashes run at once and the others wait. The process has one queue because it has one pool. Refuses `rate_limited` when too many hashes wait for
  * `address`, and `unavailable` when too many wait in all.
  */
-export const takeHashTurn = createFairQueue(
-  { atOnce, waitingPerKey: limits.hashesWaitingPerAddress, waitingInAll: limits.hashesWaiting },
-  (why) => {
-    if (why === 'key') refuse('rate_limited', { seconds: 1 }, { retryAfter: 1 });
+export const queueHash = createFairQueue(
+  { maxRunning, maxWaitingPerKey: limits.hashesWaitingPerAddress, maxWaiting: limits.hashesWaiting },
+  (reason) => {
+    if (reason === 'key') refuse('rate_limited', { seconds: 1 }, { retryAfter: 1 });
     refuse('unavailable', undefined, { retryAfter: 2 });
   },
 );
 
-/** Hashes a password for storage. Call it inside `takeHashTurn`. */
-export const hashPassword = (password: string): Promise<string> => hash(password, hashing);
+/** Hashes a password for storage. Call it inside `queueHash`. */
+export const hashPassword = (password: string): Promise<string> => hash(password, hashOptions);
 
-/** Whether `password` matches the hash `stored`. With null it takes as long and returns false. Call it inside `takeHashTurn`. */
-export const isPassword = async (stored: string | null, password: string): Promise<boolean> =>
-  (await verify(stored ?? nobodysHash, password)) && stored !== null;
+/** Whether `password` matches the hash `storedHash`. With null it takes as long and returns false. Call it inside `queueHash`. */
+export const verifyPassword = async (storedHash: string | null, password: string): Promise<boolean> =>
+  (await verify(storedHash ?? dummyHash, password)) && storedHash !== null;

@@ -1,31 +1,31 @@
 import { refuse } from '../../base/errors.ts';
-import type { Me, PresencePatch, SeenStatus } from '../../contract/user.ts';
+import type { Me, PresencePatch, VisibleStatus } from '../../contract/user.ts';
 import { trusted } from '../../store/mongo/database.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
-import { pairOf } from '../../store/mongo/models/dm.ts';
+import { toPairKey } from '../../store/mongo/models/dm.ts';
 import type { ApiPlatform, Platform } from '../../store/platform.ts';
 import type { Actor } from '../members/access.ts';
-import { meOf } from './accounts.ts';
+import { toMe } from './accounts.ts';
 
 /** Which of the accounts are connected now, read in one call; none while Redis is unavailable (docs/behavior/accounts.md#presence). */
-export async function connectedOf(platform: Platform, ids: readonly string[]): Promise<Set<string>> {
+export async function loadConnected(platform: Platform, ids: readonly string[]): Promise<Set<string>> {
   try {
-    const live = await platform.connected(ids);
-    return new Set(ids.filter((_, at) => live[at]));
+    const connected = await platform.areConnected(ids);
+    return new Set(ids.filter((_, at) => connected[at]));
   } catch {
     return new Set();
   }
 }
 
 /** An account's status as others see it: offline unless connected, and offline if invisible (docs/behavior/accounts.md#presence). */
-export const seenStatusOf = ({ status }: AccountDoc, connected: boolean): SeenStatus =>
+export const toVisibleStatus = ({ status }: AccountDoc, connected: boolean): VisibleStatus =>
   connected && status !== 'invisible' ? status : 'offline';
 
 /**
  * The accounts among `ids` whose presence `accountId` may see: those in one of the servers `serverIds`, and those that have a DM with it. `accountId` must be
  * in all of `serverIds`. Two queries at most.
  */
-export async function presencesVisibleTo(
+export async function findVisiblePresences(
   { db }: Platform,
   accountId: string,
   serverIds: readonly string[],
@@ -36,7 +36,7 @@ export async function presencesVisibleTo(
   const visible = new Set<string>(found);
   const others = ids.filter((id) => !visible.has(id));
   if (others.length === 0) return visible;
-  const pairs = others.map((id) => pairOf([accountId, id]));
+  const pairs = others.map((id) => toPairKey([accountId, id]));
   const dms = await db.dms.find({ pair: trusted({ $in: pairs }) }, { _id: 0, userIds: 1 }).lean();
   for (const { userIds } of dms) for (const id of userIds) if (id !== accountId) visible.add(id);
   return visible;
@@ -52,10 +52,10 @@ export async function setPresence(platform: ApiPlatform, actor: Actor, { status,
     ...(status === undefined ? {} : { status }),
     ...(customStatus === undefined ? {} : { customStatus: customStatus || null }),
   };
-  const account = await platform.versions.changing({ accounts: [actor.id] }, () =>
+  const account = await platform.accessVersions.runChange({ accounts: [actor.id] }, () =>
     platform.db.accounts.findOneAndUpdate({ _id: actor.id }, { $set: set }, { returnDocument: 'after' }).lean(),
   );
   if (!account) return refuse('unauthorized', { hint: 'This account no longer exists' });
-  await platform.presenceChanged(actor.id, set.customStatus !== undefined).catch(() => refuse('unavailable'));
-  return meOf(account);
+  await platform.markPresenceChanged(actor.id, set.customStatus !== undefined).catch(() => refuse('unavailable'));
+  return toMe(account);
 }

@@ -8,11 +8,11 @@ import type { MemberDoc, ServerDoc } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
 import { findDm } from '../channels/dms.ts';
 import type { Actor } from '../members/access.ts';
-import { connectedOf, seenStatusOf } from './presence.ts';
-import { accountsOf, tagOf } from './public-profiles.ts';
+import { loadConnected, toVisibleStatus } from './presence.ts';
+import { getTag, loadAccounts } from './public-profiles.ts';
 
 /** The conditions of a person's badges (docs/behavior/accounts.md#badges), checked each time. `servers` are those that the person owns or is in. */
-const earned: Record<Badge, (person: AccountDoc, servers: readonly ServerDoc[]) => boolean> = {
+const badgeConditions: Record<Badge, (person: AccountDoc, servers: readonly ServerDoc[]) => boolean> = {
   staff: (_person, servers) => servers.some(({ types }) => types.includes('staff')),
   developer: (_person, servers) => servers.some(({ types }) => types.includes('developer')),
   partner: ({ _id }, servers) => servers.some(({ ownerId, types }) => ownerId === _id && types.includes('partnered')),
@@ -21,27 +21,29 @@ const earned: Record<Badge, (person: AccountDoc, servers: readonly ServerDoc[]) 
 };
 
 /** An account's badges, in the order of docs/behavior/accounts.md#badges. Bots have none: they own no server, and are never staff or developer. */
-const badgesOf = (account: AccountDoc, servers: readonly ServerDoc[]): Badge[] =>
-  account.kind === 'person' ? badges.filter((badge) => earned[badge](account, servers)) : [];
+const computeBadges = (account: AccountDoc, servers: readonly ServerDoc[]): Badge[] =>
+  account.kind === 'person' ? badges.filter((badge) => badgeConditions[badge](account, servers)) : [];
 
 /**
- * `mutual`: the servers that both the account and the caller are in. `servers`: for a person all servers that it is in, for a bot the mutual ones. `memberOf`:
- * the account's membership.
+ * `mutual`: the servers that both the account and the caller are in. `servers`: for a person all servers that it is in, for a bot the mutual ones.
+ * `findMembership`: the account's membership.
  */
-interface Common {
+interface SharedServers {
   mutual: readonly ServerDoc[];
   servers: readonly ServerDoc[];
-  memberOf: (serverId: string) => MemberDoc | undefined;
+  findMembership: (serverId: string) => MemberDoc | undefined;
 }
 
 /** Starts from the servers of whichever is in fewer: a person is in at most 100, a bot in any number. */
-async function inCommon({ db }: Platform, account: AccountDoc, callerId: string): Promise<Common> {
+async function findSharedServers({ db }: Platform, account: AccountDoc, callerId: string): Promise<SharedServers> {
   const isBot = account.kind === 'bot';
   const [fewer, other] = isBot ? [callerId, account._id] : [account._id, callerId];
-  const own = await db.members.find({ userId: fewer }).lean();
-  const both = await db.members.find({ _id: trusted({ $in: own.map(({ serverId }) => `${serverId}:${other}`) }) }).lean();
-  const shared = new Set(both.map(({ serverId }) => serverId));
-  const $in = (isBot ? both : own).map(({ serverId }) => serverId);
+  const memberships = await db.members.find({ userId: fewer }).lean();
+  const sharedMemberships = await db.members
+    .find({ _id: trusted({ $in: memberships.map(({ serverId }) => `${serverId}:${other}`) }) })
+    .lean();
+  const sharedIds = new Set(sharedMemberships.map(({ serverId }) => serverId));
+  const $in = (isBot ? sharedMemberships : memberships).map(({ serverId }) => serverId);
   const servers = await db.servers
     .find({ _id: trusted({ $in }) })
     .sort({ _id: 1 })
@@ -49,8 +51,8 @@ async function inCommon({ db }: Platform, account: AccountDoc, callerId: string)
     .lean();
   return {
     servers,
-    mutual: servers.filter(({ _id }) => shared.has(_id)),
-    memberOf: (serverId) => (isBot ? both : own).find((one) => one.serverId === serverId),
+    mutual: servers.filter(({ _id }) => sharedIds.has(_id)),
+    findMembership: (serverId) => (isBot ? sharedMemberships : memberships).find((one) => one.serverId === serverId),
   };
 }
 
@@ -59,23 +61,23 @@ async function inCommon({ db }: Platform, account: AccountDoc, callerId: string)
  * are in, it says when the account joined that server. The status is the one that others see.
  */
 export async function getProfile(platform: Platform, actor: Actor, userId: string, { serverId }: ProfileQuery): Promise<Profile> {
-  const account = isId(userId) ? (await accountsOf(platform, [userId], [actor.account])).get(userId) : undefined;
+  const account = isId(userId) ? (await loadAccounts(platform, [userId], [actor.account])).get(userId) : undefined;
   if (!account) return refuse('not_found', { what: 'user' });
-  const [{ mutual, servers, memberOf }, connected] = await Promise.all([
-    inCommon(platform, account, actor.id),
-    connectedOf(platform, [userId]),
+  const [{ mutual, servers, findMembership }, connected] = await Promise.all([
+    findSharedServers(platform, account, actor.id),
+    loadConnected(platform, [userId]),
   ]);
   if (userId !== actor.id && mutual.length === 0 && !(await findDm(platform, actor.id, userId))) refuse('not_found', { what: 'user' });
-  const joinedAt = mutual.some(({ _id }) => _id === serverId) ? memberOf(serverId as string)?.joinedAt : undefined;
+  const joinedAt = mutual.some(({ _id }) => _id === serverId) ? findMembership(serverId as string)?.joinedAt : undefined;
   const { username, displayName, customStatus, bio = null, pronouns = null, createdAt } = account;
   return {
-    user: { id: userId, username, displayName, status: seenStatusOf(account, connected.has(userId)), customStatus },
+    user: { id: userId, username, displayName, status: toVisibleStatus(account, connected.has(userId)), customStatus },
     bio,
     pronouns,
     createdAt: createdAt.toISOString(),
     mutualServers: mutual.map(({ _id, name, iconUrl }) => ({ id: _id, name, iconUrl })),
-    badges: badgesOf(account, servers),
-    tag: tagOf(account),
+    badges: computeBadges(account, servers),
+    tag: getTag(account),
     ...(joinedAt ? { serverJoinedAt: joinedAt.toISOString() } : {}),
   };
 }

@@ -1,10 +1,10 @@
-import type { Author, PublicUser, Tag, UserFace } from '../../contract/user.ts';
+import type { Author, PublicUser, Tag, UserSummary } from '../../contract/user.ts';
 import { trusted } from '../../store/mongo/database.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { Platform } from '../../store/platform.ts';
 
 /** The public profile of an account, without its tag. */
-export const faceOf = (account: AccountDoc): UserFace => ({
+export const toUserSummary = (account: AccountDoc): UserSummary => ({
   id: account._id,
   username: account.username,
   displayName: account.displayName,
@@ -12,19 +12,19 @@ export const faceOf = (account: AccountDoc): UserFace => ({
 });
 
 /** An account's tag: the one that the platform granted, otherwise `bot` for bots, otherwise null. */
-export const tagOf = (account: AccountDoc): Tag | null => account.tag ?? (account.kind === 'bot' ? 'bot' : null);
+export const getTag = (account: AccountDoc): Tag | null => account.tag ?? (account.kind === 'bot' ? 'bot' : null);
 
 /** An account's public profile, with its tag. */
-export const publicUserOf = (account: AccountDoc): PublicUser => ({ ...faceOf(account), tag: tagOf(account) });
+export const toPublicUser = (account: AccountDoc): PublicUser => ({ ...toUserSummary(account), tag: getTag(account) });
 
 /** An account as the author of a message. */
-export function authorOf(account: AccountDoc): Author {
-  const tag = tagOf(account);
-  return tag ? { ...faceOf(account), tag } : faceOf(account);
+export function toAuthor(account: AccountDoc): Author {
+  const tag = getTag(account);
+  return tag ? { ...toUserSummary(account), tag } : toUserSummary(account);
 }
 
 /** The author shown for a deleted account. */
-export const goneAuthor = (id: string): Author => ({ id, username: 'deleted', displayName: 'Deleted account', avatarUrl: null });
+export const deletedAuthor = (id: string): Author => ({ id, username: 'deleted', displayName: 'Deleted account', avatarUrl: null });
 
 interface CachedAccount {
   version: string;
@@ -32,34 +32,34 @@ interface CachedAccount {
 }
 
 /**
- * Returns the accounts with these ids, by id; unknown ones are left out. `known` are accounts that the caller already has, such as the actor's. The others take
- * one round trip to Redis if all are cached under their versions, and one query more if not. The round trip is saved if `knownVersions`, which the same request
- * has read before, has all their versions.
+ * Returns the accounts with these ids, by id; unknown ones are left out. `loadedAccounts` are accounts that the caller already has, such as the actor's. The
+ * others take one round trip to Redis if all are cached under their versions, and one query more if not. The round trip is saved if `knownVersions`, which the
+ * same request has read before, has all their versions.
  */
-export async function accountsOf(
+export async function loadAccounts(
   platform: Platform,
   ids: readonly string[],
-  known: readonly AccountDoc[] = [],
+  loadedAccounts: readonly AccountDoc[] = [],
   knownVersions: ReadonlyMap<string, string | null> = new Map(),
 ): Promise<Map<string, AccountDoc>> {
-  const found = new Map(known.map((account) => [account._id, account]));
+  const found = new Map(loadedAccounts.map((account) => [account._id, account]));
   const wanted = [...new Set(ids)].filter((id) => !found.has(id));
   if (wanted.length === 0) return found;
   const versions = wanted.every((id) => knownVersions.has(id))
     ? wanted.map((id) => knownVersions.get(id) ?? null)
-    : await platform.versions.read(wanted);
+    : await platform.accessVersions.read(wanted);
   wanted.forEach((id, at) => {
-    const cached = platform.cache.get(`account:${id}`) as CachedAccount | undefined;
+    const cached = platform.accessCache.get(`account:${id}`) as CachedAccount | undefined;
     if (cached && cached.version === versions?.[at]) found.set(id, cached.account);
   });
   const missing = wanted.filter((id) => !found.has(id));
   if (missing.length === 0) return found;
-  const loaded = await platform.db.accounts.find({ _id: trusted({ $in: missing }) }).lean();
-  for (const account of loaded) {
+  const readAccounts = await platform.db.accounts.find({ _id: trusted({ $in: missing }) }).lean();
+  for (const account of readAccounts) {
     found.set(account._id, account);
     const version = versions?.[wanted.indexOf(account._id)];
-    if (typeof version === 'string' && platform.redisUp())
-      platform.cache.set(`account:${account._id}`, { version, account } satisfies CachedAccount);
+    if (typeof version === 'string' && platform.isRedisUp())
+      platform.accessCache.set(`account:${account._id}`, { version, account } satisfies CachedAccount);
   }
   return found;
 }

@@ -7,8 +7,8 @@ import type { AccountDoc, TokenDoc } from '../../store/mongo/models/account.ts';
 import type { Platform } from '../../store/platform.ts';
 import type { Actor } from '../members/access.ts';
 import { newToken, sessionLifeMs } from './credentials.ts';
-import { deviceNameOf } from './device-name.ts';
-import { hashPassword, isPassword, takeHashTurn } from './passwords.ts';
+import { describeDevice } from './device-name.ts';
+import { hashPassword, queueHash, verifyPassword } from './passwords.ts';
 
 /** The sender of a request: the address that rate limits count, and the `User-Agent` header. */
 export interface Client {
@@ -20,12 +20,12 @@ export interface Client {
 const triesMax = 20;
 
 /** Runs `write`, which deletes sessions of an account, so that every node notices at once. */
-const ending = <T>(platform: Platform, accountId: string, write: () => Promise<T>): Promise<T> =>
-  platform.versions.changing({ accounts: [accountId], credentials: true }, write);
+const withSessionsEnded = <T>(platform: Platform, accountId: string, write: () => Promise<T>): Promise<T> =>
+  platform.accessVersions.runChange({ accounts: [accountId], credentials: true }, write);
 
 /** Ends the session of an account that was unused for longest. */
-const endOldest = (platform: Platform, accountId: string): Promise<unknown> =>
-  ending(platform, accountId, () =>
+const endLeastRecentlyUsed = (platform: Platform, accountId: string): Promise<unknown> =>
+  withSessionsEnded(platform, accountId, () =>
     platform.db.tokens
       .findOneAndDelete({ accountId, kind: 'session', slot: trusted({ $gte: 0 }) })
       .sort({ lastUsedAt: 1 })
@@ -39,41 +39,41 @@ const endOldest = (platform: Platform, accountId: string): Promise<unknown> =>
 export async function createSession(platform: Platform, account: AccountDoc, { address, userAgent }: Client): Promise<string> {
   const { tokens, accounts } = platform.db;
   const createdAt = new Date(platform.now());
-  const mine = { accountId: account._id };
+  const scope = { accountId: account._id };
   const _id = platform.ids.next();
   const { token, hash } = newToken(_id);
   const fresh = {
     _id,
-    ...mine,
+    ...scope,
     kind: 'session' as const,
     hash,
     createdAt,
     expiresAt: new Date(createdAt.getTime() + sessionLifeMs),
     lastUsedAt: createdAt,
     address,
-    device: deviceNameOf(userAgent),
+    device: describeDevice(userAgent),
   };
-  for (let tries = 1; (await insertInSlot<TokenDoc>(tokens, mine, limits.sessionsPerPerson, fresh)).end === 'full'; tries++) {
+  for (let tries = 1; (await insertInSlot<TokenDoc>(tokens, scope, limits.sessionsPerPerson, fresh)).outcome === 'full'; tries++) {
     if (tries === triesMax) refuse('unavailable', undefined, { retryAfter: 1 });
-    await endOldest(platform, account._id);
+    await endLeastRecentlyUsed(platform, account._id);
   }
   const now = await accounts.findOne({ _id: account._id }, { passwordHash: 1 }).lean();
   if (now?.passwordHash === account.passwordHash) return token;
-  await ending(platform, account._id, () => tokens.deleteOne({ _id }));
+  await withSessionsEnded(platform, account._id, () => tokens.deleteOne({ _id }));
   return refuse('unauthorized', { hint: 'The password was changed a moment ago. Use the new password' });
 }
 
 /** Records the use of a session, at most every five minutes. Does not wait for the write and never fails. */
-export function noteSessionUse(platform: Platform, token: TokenDoc, address: string): void {
+export function recordSessionUse(platform: Platform, token: TokenDoc, address: string): void {
   const now = platform.now();
-  const before = new Date(now - limits.sessionUseNotedMs);
+  const before = new Date(now - limits.sessionUseIntervalMs);
   if (token.kind !== 'session' || (token.lastUsedAt ?? token.createdAt) > before) return;
   token.lastUsedAt = new Date(now); // the cached document, so that the next request does not write again
   const stale = { _id: token._id, $or: [{ lastUsedAt: trusted({ $lte: before }) }, { lastUsedAt: trusted({ $exists: false }) }] };
   platform.db.tokens
     .updateOne(stale, { $set: { lastUsedAt: token.lastUsedAt, address } })
     .exec()
-    .catch((error: unknown) => platform.log.debug({ err: error }, 'could not note the use of a session'));
+    .catch((error: unknown) => platform.log.debug({ err: error }, 'could not record when a session was last used'));
 }
 
 /** The caller's sessions that have not ended, last used first. `tokenId` is the session of this request. */
@@ -96,23 +96,23 @@ export async function listSessions(platform: Platform, actor: Actor, tokenId: st
 /** Ends one of the caller's sessions, on every node at once; false when the caller has no such session. */
 export async function endSession(platform: Platform, actor: Actor, tokenId: string): Promise<boolean> {
   const one = { _id: tokenId, accountId: actor.id, kind: 'session' as const };
-  const { deletedCount } = await ending(platform, actor.id, () => platform.db.tokens.deleteOne(one));
+  const { deletedCount } = await withSessionsEnded(platform, actor.id, () => platform.db.tokens.deleteOne(one));
   return deletedCount > 0;
 }
 
 /** Deletes the other sessions of an account, and its login codes, which could open new ones. */
-async function deleteOthers({ db }: Platform, accountId: string, tokenId: string | null): Promise<void> {
+async function deleteOtherSessions({ db }: Platform, accountId: string, tokenId: string | null): Promise<void> {
   await db.loginCodes.deleteMany({ accountId });
   await db.tokens.deleteMany({ accountId, kind: 'session', ...(tokenId !== null && { _id: trusted({ $ne: tokenId }) }) });
 }
 
 /** Ends all of the caller's sessions but the one of `tokenId`, on every node at once, and deletes the caller's login codes. */
 export const endOtherSessions = (platform: Platform, actor: Actor, tokenId: string | null): Promise<void> =>
-  ending(platform, actor.id, () => deleteOthers(platform, actor.id, tokenId));
+  withSessionsEnded(platform, actor.id, () => deleteOtherSessions(platform, actor.id, tokenId));
 
 /**
  * Changes the caller's password and ends all other sessions, on every node at once. Refuses `invalid_request` for a wrong current password. Also refuses as
- * `takeHashTurn`.
+ * `queueHash`.
  */
 export async function changePassword(
   platform: Platform,
@@ -122,14 +122,14 @@ export async function changePassword(
   { address }: Client,
 ): Promise<void> {
   const { accounts } = platform.db;
-  const wrong = (): never => refuseField('/currentPassword', 'This is not your current password.');
-  const [before, after] = await takeHashTurn(address, async () => {
+  const refusePassword = (): never => refuseField('/currentPassword', 'This is not your current password.');
+  const [before, after] = await queueHash(address, async () => {
     const stored = (await accounts.findOne({ _id: actor.id }, { passwordHash: 1 }).lean())?.passwordHash ?? null;
-    return (await isPassword(stored, currentPassword)) ? [stored, await hashPassword(newPassword)] : wrong();
+    return (await verifyPassword(stored, currentPassword)) ? [stored, await hashPassword(newPassword)] : refusePassword();
   });
-  await ending(platform, actor.id, async () => {
+  await withSessionsEnded(platform, actor.id, async () => {
     const { matchedCount } = await accounts.updateOne({ _id: actor.id, passwordHash: before }, { $set: { passwordHash: after } });
-    if (matchedCount === 0) wrong();
-    await deleteOthers(platform, actor.id, tokenId);
+    if (matchedCount === 0) refusePassword();
+    await deleteOtherSessions(platform, actor.id, tokenId);
   });
 }

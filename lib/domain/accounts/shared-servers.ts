@@ -1,17 +1,17 @@
 import type { DmDoc } from '../../store/mongo/models/dm.ts';
 import type { Platform } from '../../store/platform.ts';
-import { accountsOf } from './public-profiles.ts';
+import { loadAccounts } from './public-profiles.ts';
 
 /**
  * Whether two accounts are in a common server now, in one query: for each server of `fewer` it looks up the membership of `other`. Pass the account that is in
  * fewer servers as `fewer`: a person is in at most 100, a bot in any number.
  */
-async function sharesServer({ db }: Platform, fewer: string, other: string): Promise<boolean> {
+async function hasSharedServer({ db }: Platform, fewer: string, other: string): Promise<boolean> {
   const shared = await db.members.collection
     .aggregate([
       { $match: { userId: fewer } },
-      { $project: { there: { $concat: ['$serverId', { $literal: `:${other}` }] } } },
-      { $lookup: { from: 'members', localField: 'there', foreignField: '_id', as: 'both' } },
+      { $project: { otherMemberId: { $concat: ['$serverId', { $literal: `:${other}` }] } } },
+      { $lookup: { from: 'members', localField: 'otherMemberId', foreignField: '_id', as: 'both' } },
       { $match: { 'both.0': { $exists: true } } },
       { $limit: 1 },
     ])
@@ -23,10 +23,13 @@ async function sharesServer({ db }: Platform, fewer: string, other: string): Pro
  * Whether both participants of a DM are in a common server now, which posting in it needs (docs/behavior/accounts.md#direct-messages). Always false for a
  * deleted account, even while a job still removes it from its servers.
  */
-export async function stillShare(platform: Platform, { userIds: [one, other], bots }: Pick<DmDoc, 'userIds' | 'bots'>): Promise<boolean> {
+export async function haveSharedServer(
+  platform: Platform,
+  { userIds: [one, other], bots }: Pick<DmDoc, 'userIds' | 'bots'>,
+): Promise<boolean> {
   const [accounts, shared] = await Promise.all([
-    accountsOf(platform, [one, other]),
-    bots.includes(one) ? sharesServer(platform, other, one) : sharesServer(platform, one, other),
+    loadAccounts(platform, [one, other]),
+    bots.includes(one) ? hasSharedServer(platform, other, one) : hasSharedServer(platform, one, other),
   ]);
   return shared && accounts.size === 2;
 }

@@ -2,23 +2,23 @@ import type { DirectoryApp, DirectoryPage, DirectoryQuery } from '../../contract
 import { trusted } from '../../store/mongo/database.ts';
 import type { ApplicationDoc } from '../../store/mongo/models/account.ts';
 import type { Platform } from '../../store/platform.ts';
-import { accountsOf, faceOf, tagOf } from '../accounts/public-profiles.ts';
-import { cutPage, pageOf, textHolds } from '../community/directory-pages.ts';
-import { recountMarked } from '../servers/recounts.ts';
+import { getTag, loadAccounts, toUserSummary } from '../accounts/public-profiles.ts';
+import { textFilter, toPage, toPageRange } from '../community/directory-pages.ts';
+import { recountDueDocuments } from '../servers/recounts.ts';
 
-type Listed = Pick<ApplicationDoc, '_id' | 'botId' | 'name' | 'description' | 'iconUrl' | 'serverCount'>;
+type ListedApplication = Pick<ApplicationDoc, '_id' | 'botId' | 'name' | 'description' | 'iconUrl' | 'serverCount'>;
 
 /**
  * Returns a page of the applications that their owners list and whose bots are public: verified bots first, then by number of servers, then the oldest. `q` is
  * matched literally and in any case in name and description. A bot's username is its application's name.
  */
 export async function listDirectory(platform: Platform, query: DirectoryQuery): Promise<DirectoryPage> {
-  const page = pageOf(query);
+  const page = toPageRange(query);
   const { accounts, applications } = platform.db;
   const verified = (await accounts.find({ tag: 'verified_bot' }, { _id: 1 }).lean()).map((bot) => bot._id);
   const found = await applications.collection
-    .aggregate<Listed>([
-      { $match: { inDirectory: true, public: true, ...textHolds(query.q, ['search.name', 'search.description']) } },
+    .aggregate<ListedApplication>([
+      { $match: { inDirectory: true, public: true, ...textFilter(query.q, ['search.name', 'search.description']) } },
       { $project: { botId: 1, name: 1, description: 1, iconUrl: 1, serverCount: { $ifNull: ['$serverCount', 0] } } },
       { $addFields: { verified: { $in: ['$botId', { $literal: verified }] } } },
       { $sort: { verified: -1, serverCount: -1, _id: 1 } },
@@ -26,36 +26,36 @@ export async function listDirectory(platform: Platform, query: DirectoryQuery): 
       { $limit: page.limit + 1 },
     ])
     .toArray();
-  const { items, hasMore } = cutPage(found, page);
-  return { items: await itemsOf(platform, items), hasMore };
+  const { items, hasMore } = toPage(found, page);
+  return { items: await toDirectoryApps(platform, items), hasMore };
 }
 
 /** Applications as the directory shows them. An application that is being deleted has no bot account any more and is left out. */
-async function itemsOf(platform: Platform, applications: readonly Listed[]): Promise<DirectoryApp[]> {
-  const bots = await accountsOf(
+async function toDirectoryApps(platform: Platform, applications: readonly ListedApplication[]): Promise<DirectoryApp[]> {
+  const bots = await loadAccounts(
     platform,
     applications.map((one) => one.botId),
   );
   return applications.flatMap(({ _id, botId, name, description, iconUrl, serverCount = 0 }) => {
     const bot = bots.get(botId);
-    const face = bot && { ...faceOf(bot), tag: tagOf(bot) ?? ('bot' as const) };
-    return face ? [{ id: _id, name, description, iconUrl, bot: face, serverCount }] : [];
+    const botAuthor = bot && { ...toUserSummary(bot), tag: getTag(bot) ?? ('bot' as const) };
+    return botAuthor ? [{ id: _id, name, description, iconUrl, bot: botAuthor, serverCount }] : [];
   });
 }
 
 /**
- * Adds `came` to the server counts of bots: 1 after they joined a server, -1 after they left. Also marks the counts for a recount. With 0, called before the
+ * Adds `delta` to the server counts of bots: 1 after they joined a server, -1 after they left. Also marks the counts for a recount. With 0, called before the
  * change, only the mark is set, so that the count is corrected even if the process dies before the second call.
  */
-export async function countServers(platform: Platform, botIds: readonly string[], came: 1 | 0 | -1): Promise<void> {
+export async function changeServerCounts(platform: Platform, botIds: readonly string[], delta: 1 | 0 | -1): Promise<void> {
   if (botIds.length === 0) return;
-  const change = { $inc: { serverCount: came }, $set: { recountAt: new Date(platform.now()) } };
+  const change = { $inc: { serverCount: delta }, $set: { recountAt: new Date(platform.now()) } };
   await platform.db.applications.updateMany({ botId: trusted({ $in: [...botIds] }) }, change);
 }
 
 /** Recounts the servers of the marked bots that have not joined or left a server recently. */
-export const recountServers = (platform: Platform): Promise<void> =>
-  recountMarked(platform, platform.db.applications, 'serverCount', async (applicationId, maxTimeMS) => {
+export const recountBotServers = (platform: Platform): Promise<void> =>
+  recountDueDocuments(platform, platform.db.applications, 'serverCount', async (applicationId, maxTimeMS) => {
     const application = await platform.db.applications.findOne({ _id: applicationId }, { botId: 1 }).lean();
     return application ? platform.db.members.countDocuments({ userId: application.botId }, { maxTimeMS }) : 0;
   });

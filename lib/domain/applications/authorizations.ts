@@ -1,72 +1,72 @@
 import { refuse, refuseField } from '../../base/errors.ts';
 import { isId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
-import { permissionsOf } from '../../base/permissions.ts';
-import type { Authorized, AuthorizeInput } from '../../contract/application.ts';
+import { computePermissions } from '../../base/permissions.ts';
+import type { AuthorizeInput, BotAuthorization } from '../../contract/application.ts';
 import { trusted } from '../../store/mongo/database.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { ApplicationDoc } from '../../store/mongo/models/account.ts';
 import type { MemberDoc, RoleDoc, ServerDoc } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
-import { owes } from '../events/pending-events.ts';
-import { type Actor, loadServerNow, require } from '../members/access.ts';
-import { newMember, removeMember, settleJoin } from '../members/membership.ts';
+import { addEvent } from '../events/pending-events.ts';
+import { type Actor, loadCurrentServerAccess, requirePermissions } from '../members/access.ts';
+import { finishJoin, newMember, removeMember } from '../members/membership.ts';
 import { writeAudit } from '../servers/audit.ts';
-import { countServers } from './app-directory.ts';
+import { changeServerCounts } from './app-directory.ts';
 
 /**
  * Returns the server that a bot is to be added to, and the caller's permissions in it. A server that the caller is not in is refused with 400 instead of 404,
  * because the id comes from the body.
  */
-async function placeFor(
+async function requireTargetServer(
   platform: Platform,
   actor: Actor,
   application: ApplicationDoc,
   serverId: string,
-): Promise<{ server: ServerDoc; held: number }> {
-  const access = await loadServerNow(platform, serverId);
+): Promise<{ server: ServerDoc; callerPermissions: number }> {
+  const access = await loadCurrentServerAccess(platform, serverId);
   const member = access && (await access.member(actor.id));
-  if (!access || !member) return refuseField('/serverId', 'is not a server that you are in');
-  const held = permissionsOf(access.server, member);
-  require(held, 'Manage Server');
+  if (!access || !member) return refuseField('/serverId', 'Choose a server that you are in.');
+  const callerPermissions = computePermissions(access.server, member);
+  requirePermissions(callerPermissions, 'Manage Server');
   if (!application.public && application.ownerId !== actor.id) refuse('not_owner');
   if (access.server.types.includes('developer') && access.server.ownerId !== actor.id) refuse('not_owner');
-  return { server: access.server, held };
+  return { server: access.server, callerPermissions };
 }
 
 /** The update operators that add an event about a bot's own role to a server's outbox. They need no limit, because a bot is rarely added or renamed. */
-const roleNews = (platform: Platform, name: 'ROLE_CREATE' | 'ROLE_UPDATE', roleId: string) =>
-  owes(platform, { name, data: { roleId }, ...(name === 'ROLE_CREATE' ? { shifted: { from: 1 } } : {}) });
+const addRoleEvent = (platform: Platform, name: 'ROLE_CREATE' | 'ROLE_UPDATE', roleId: string) =>
+  addEvent(platform, { name, data: { roleId }, ...(name === 'ROLE_CREATE' ? { shifted: { from: 1 } } : {}) });
 
 /**
  * Returns the bot's own role in the server, and creates it if there is none. One conditional write decides, so a bot has one own role even if it is added twice
  * at once.
  */
-async function ownRole(platform: Platform, serverId: string, role: RoleDoc & { botId: string }): Promise<RoleDoc> {
+async function ensureBotRole(platform: Platform, serverId: string, role: RoleDoc & { botId: string }): Promise<RoleDoc> {
   const { servers } = platform.db;
   for (;;) {
-    const { $push, $min } = roleNews(platform, 'ROLE_CREATE', role.id);
+    const { $push, $min } = addRoleEvent(platform, 'ROLE_CREATE', role.id);
     const { modifiedCount } = await servers.updateOne(
       { _id: serverId, 'roles.botId': trusted({ $ne: role.botId }), [`roles.${limits.rolesPerServer}`]: trusted({ $exists: false }) },
       { $push: { roles: { $each: [role], $position: 1 }, ...$push }, $inc: { rolesVersion: 1 }, $min },
     );
     if (modifiedCount === 1) return role;
     const server = await servers.findOne({ _id: serverId }).lean();
-    if (!server) return refuseField('/serverId', 'is not a server that you are in');
-    const standing = server.roles.find((one) => one.botId === role.botId);
-    if (standing) return adoptRole(platform, serverId, { ...role, id: standing.id });
+    if (!server) return refuseField('/serverId', 'Choose a server that you are in.');
+    const existingRole = server.roles.find((one) => one.botId === role.botId);
+    if (existingRole) return reuseRole(platform, serverId, { ...role, id: existingRole.id });
     if (server.roles.length > limits.rolesPerServer) return refuse('too_many_roles', { limit: limits.rolesPerServer });
   }
 }
 
 /** Reuses a role of the bot that an interrupted leave or authorize left behind. It gets the name and the permissions that are granted now. */
-async function adoptRole(platform: Platform, serverId: string, role: RoleDoc): Promise<RoleDoc> {
+async function reuseRole(platform: Platform, serverId: string, role: RoleDoc): Promise<RoleDoc> {
   await platform.db.servers.updateOne(
     { _id: serverId, 'roles.id': role.id },
     {
       $set: { 'roles.$.permissions': role.permissions, 'roles.$.name': role.name },
       $inc: { rolesVersion: 1 },
-      ...roleNews(platform, 'ROLE_UPDATE', role.id),
+      ...addRoleEvent(platform, 'ROLE_UPDATE', role.id),
     },
   );
   return role;
@@ -76,7 +76,7 @@ async function adoptRole(platform: Platform, serverId: string, role: RoleDoc): P
  * Checks the bot again after it was added. If its application was deleted concurrently, the bot leaves the server and the call is refused with 404. If it was
  * renamed concurrently, its own role gets the new name.
  */
-async function settleBot(platform: EnqueuePlatform, serverId: string, { id, botId, name }: RoleDoc & { botId: string }): Promise<void> {
+async function recheckBot(platform: EnqueuePlatform, serverId: string, { id, botId, name }: RoleDoc & { botId: string }): Promise<void> {
   const bot = await platform.db.accounts.findOne({ _id: botId }).lean();
   if (!bot) {
     await removeMember(platform, serverId, botId);
@@ -85,14 +85,14 @@ async function settleBot(platform: EnqueuePlatform, serverId: string, { id, botI
   if (bot.username === name) return;
   await platform.db.servers.updateOne(
     { _id: serverId, 'roles.botId': botId },
-    { $set: { 'roles.$.name': bot.username }, $inc: { rolesVersion: 1 }, ...roleNews(platform, 'ROLE_UPDATE', id) },
+    { $set: { 'roles.$.name': bot.username }, $inc: { rolesVersion: 1 }, ...addRoleEvent(platform, 'ROLE_UPDATE', id) },
   );
 }
 
-/** The result of authorizing a bot. `added` tells whether this call added it. */
+/** The result of authorizing a bot. `isAdded` tells whether this call added it. */
 export interface AuthorizeResult {
-  added: boolean;
-  authorized: Authorized;
+  isAdded: boolean;
+  authorized: BotAuthorization;
 }
 
 /**
@@ -112,28 +112,32 @@ export async function authorizeBot(
   if (!application) return refuse('not_found', { what: 'application' });
   const { serverId } = input;
   const { botId, name } = application;
-  const { server, held } = await placeFor(platform, actor, application, serverId);
-  const permissions = (input.permissions ?? 0) & held;
+  const { server, callerPermissions } = await requireTargetServer(platform, actor, application, serverId);
+  const permissions = (input.permissions ?? 0) & callerPermissions;
   const member = await newMember(platform, serverId, botId, true);
   if (await db.bans.exists({ _id: member._id })) refuse('banned');
-  const answer = (role: RoleDoc) => ({ applicationId, serverId, roleId: role.id, permissions: role.permissions });
-  const standing = server.roles.find((role) => role.botId === botId);
-  const there = await db.members.findOne({ _id: member._id }).lean();
-  if (standing && there?.roles.includes(standing.id)) return { added: standing.id === newId, authorized: answer(standing) };
+  const toAuthorized = (role: RoleDoc) => ({ applicationId, serverId, roleId: role.id, permissions: role.permissions });
+  const existingRole = server.roles.find((role) => role.botId === botId);
+  const existingMember = await db.members.findOne({ _id: member._id }).lean();
+  if (existingRole && existingMember?.roles.includes(existingRole.id))
+    return { isAdded: existingRole.id === newId, authorized: toAuthorized(existingRole) };
   const role = { id: newId, name, color: null, hoist: false, permissions, botId };
-  const [own, added] = await platform.versions.changing({ servers: [serverId], members: [[serverId, botId]] }, async () => {
-    const given = await ownRole(platform, serverId, role);
-    await countServers(platform, [botId], 0);
-    const joined = await insertNew<MemberDoc>(db.members, { ...member, roles: [given.id] });
-    if (joined) await settleJoin(platform, member, 'server');
-    else await db.members.updateOne({ _id: member._id }, { $addToSet: { roles: given.id } });
-    await settleBot(platform, serverId, { ...role, id: given.id });
-    return [given, joined] as const;
-  });
-  platform.nudge('relay-server', { serverId });
-  if (added) {
-    const changes = { permissions: { from: null, to: own.permissions } };
+  const [grantedRole, isAdded] = await platform.accessVersions.runChange(
+    { servers: [serverId], members: [[serverId, botId]] },
+    async () => {
+      const botRole = await ensureBotRole(platform, serverId, role);
+      await changeServerCounts(platform, [botId], 0);
+      const isJoined = await insertNew<MemberDoc>(db.members, { ...member, roles: [botRole.id] });
+      if (isJoined) await finishJoin(platform, member, 'server');
+      else await db.members.updateOne({ _id: member._id }, { $addToSet: { roles: botRole.id } });
+      await recheckBot(platform, serverId, { ...role, id: botRole.id });
+      return [botRole, isJoined] as const;
+    },
+  );
+  platform.wake('relay-server', { serverId });
+  if (isAdded) {
+    const changes = { permissions: { from: null, to: grantedRole.permissions } };
     await writeAudit(platform, actor, { id: newId, serverId, action: 'bot_add', targetId: botId, changes });
   }
-  return { added, authorized: answer(own) };
+  return { isAdded, authorized: toAuthorized(grantedRole) };
 }

@@ -1,13 +1,14 @@
+import { channelKinds } from '../../base/channel-kinds.ts';
 import { refuse } from '../../base/errors.ts';
 import { type Permission, permissionBits } from '../../base/permissions.ts';
 import type { DmDoc } from '../../store/mongo/models/dm.ts';
 import type { ChannelDoc } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
-import { stillShare } from '../accounts/shared-servers.ts';
-import { type Actor, homeOfChannel, inChannelOf, require, type ServerAccess } from '../members/access.ts';
+import { haveSharedServer } from '../accounts/shared-servers.ts';
+import { type Actor, locateChannel, requirePermissions, requireServerChannelOf, type ServerAccess } from '../members/access.ts';
 
 /** A channel of a server or a DM of the caller, and the caller's permissions there. */
-export interface Place {
+export interface ChannelContext {
   readonly channelId: string;
   /** null in a DM. */
   readonly serverId: string | null;
@@ -26,8 +27,8 @@ export const dmPermissions =
   permissionBits['View Channel'] | permissionBits['Send Messages'] | permissionBits['Attach Files'] | permissionBits['Add Reactions'];
 
 /** Refuses channels without messages: categories and voice channels (docs/behavior/messages.md#channels-that-hold-messages). */
-function requireMessages({ kind }: ChannelDoc): void {
-  if (kind === 'category' || kind === 'voice') refuse('invalid_request', { reason: `a ${kind} channel cannot contain messages` });
+function requireMessageKind({ kind }: ChannelDoc): void {
+  if (!channelKinds[kind].hasMessages) refuse('invalid_request', { reason: `a ${kind} channel cannot contain messages` });
 }
 
 /**
@@ -35,22 +36,38 @@ function requireMessages({ kind }: ChannelDoc): void {
  * of others and for a caller who is not in the server, 403 for missing permissions, and 400 for a category or voice channel. Both participants of a DM have the
  * same permissions. Send Messages in a DM needs a server that both are in now (`no_shared_server`); nothing else does.
  */
-export async function inPlace(platform: Platform, actor: Actor, channelId: string, ...needed: Permission[]): Promise<Place> {
-  const place = await inAnyPlace(platform, actor, channelId, ...needed);
-  if (place.channel) requireMessages(place.channel);
-  return place;
+export async function requireMessageChannel(
+  platform: Platform,
+  actor: Actor,
+  channelId: string,
+  ...needed: Permission[]
+): Promise<ChannelContext> {
+  const context = await requireChannel(platform, actor, channelId, ...needed);
+  if (context.channel) requireMessageKind(context.channel);
+  return context;
 }
 
-/** Like `inPlace`, but accepts categories and voice channels too. */
-export async function inAnyPlace(platform: Platform, actor: Actor, channelId: string, ...needed: Permission[]): Promise<Place> {
-  const home = await homeOfChannel(platform, channelId);
-  if (home?.dm) {
-    const { dm } = home;
+/** Like `requireMessageChannel`, but accepts categories and voice channels too. */
+export async function requireChannel(
+  platform: Platform,
+  actor: Actor,
+  channelId: string,
+  ...needed: Permission[]
+): Promise<ChannelContext> {
+  const location = await locateChannel(platform, channelId);
+  if (location?.dm) {
+    const { dm } = location;
     if (!dm.userIds.includes(actor.id)) refuse('not_found', { what: 'channel' });
-    require(dmPermissions, ...needed);
-    if (needed.includes('Send Messages') && !(await stillShare(platform, dm))) refuse('no_shared_server');
+    requirePermissions(dmPermissions, ...needed);
+    if (needed.includes('Send Messages') && !(await haveSharedServer(platform, dm))) refuse('no_shared_server');
     return { channelId, serverId: null, permissions: dmPermissions, access: null, channel: null, dm };
   }
-  const { access, channel, permissions, server } = await inChannelOf(platform, actor, home?.serverId ?? null, channelId, ...needed);
+  const { access, channel, permissions, server } = await requireServerChannelOf(
+    platform,
+    actor,
+    location?.serverId ?? null,
+    channelId,
+    ...needed,
+  );
   return { channelId, serverId: server._id, permissions, access, channel, dm: null };
 }

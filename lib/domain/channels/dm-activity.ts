@@ -2,28 +2,31 @@ import { trusted } from '../../store/mongo/database.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
 import type { Platform } from '../../store/platform.ts';
 
-/** Records in a DM that a message was posted. If posts overtake one another, the newest stays. If a crash prevents this write, `settleDm` makes up for it. */
-export async function notePosted({ db }: Platform, { _id, channelId }: MessageDoc): Promise<void> {
+/**
+ * Records in a DM that a message was posted. If posts overtake one another, the newest stays. If a crash prevents this write, `refreshLastMessage` makes up for
+ * it.
+ */
+export async function recordDmPost({ db }: Platform, { _id, channelId }: MessageDoc): Promise<void> {
   await db.dms.collection.updateOne({ _id: channelId as never }, { $max: { lastMessageId: _id, activeId: _id } });
 }
 
 /** The id of the newest message of a channel or DM, found through the index; null if there is none. */
-export async function newestIn({ db }: Platform, channelId: string): Promise<string | null> {
-  const standing = { channelId, deleted: trusted({ $exists: false }) };
-  return (await db.messages.findOne(standing, { _id: 1 }).sort({ _id: -1 }).lean())?._id ?? null;
+export async function findNewestMessageId({ db }: Platform, channelId: string): Promise<string | null> {
+  const notDeletedFilter = { channelId, deleted: trusted({ $exists: false }) };
+  return (await db.messages.findOne(notDeletedFilter, { _id: 1 }).sort({ _id: -1 }).lean())?._id ?? null;
 }
 
 /**
  * Sets `lastMessageId` of a DM to its newest message, or to null. Called after a delete, and by the relay, which repairs what a crash left. Each round writes
  * only if the value is still the one that it read, and the last round finds nothing to change, so the result is right under concurrent deletes and posts.
  */
-export async function settleDm(platform: Platform, channelId: string): Promise<void> {
+export async function refreshLastMessage(platform: Platform, channelId: string): Promise<void> {
   const { db } = platform;
   for (;;) {
     const dm = await db.dms.findOne({ _id: channelId }, { lastMessageId: 1 }).lean();
-    const lastMessageId = await newestIn(platform, channelId);
+    const lastMessageId = await findNewestMessageId(platform, channelId);
     if (!dm || dm.lastMessageId === lastMessageId) return;
-    const active = lastMessageId === null ? {} : { $max: { activeId: lastMessageId } };
-    await db.dms.updateOne({ _id: channelId, lastMessageId: dm.lastMessageId }, { $set: { lastMessageId }, ...active });
+    const activity = lastMessageId === null ? {} : { $max: { activeId: lastMessageId } };
+    await db.dms.updateOne({ _id: channelId, lastMessageId: dm.lastMessageId }, { $set: { lastMessageId }, ...activity });
   }
 }

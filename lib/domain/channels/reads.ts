@@ -1,5 +1,5 @@
-import { forEachAtOnce } from '../../base/at-once.ts';
 import { refuseField } from '../../base/errors.ts';
+import { forEachLimit } from '../../base/for-each-limit.ts';
 import { idTimeMs } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { EventData } from '../../contract/events.ts';
@@ -8,52 +8,52 @@ import { trusted } from '../../store/mongo/database.ts';
 import { type MessageDoc, pingsIndex } from '../../store/mongo/models/message.ts';
 import type { EnqueuePlatform, Platform, WorkerPlatform } from '../../store/platform.ts';
 import { accountPlace } from '../../store/redis/log/keys.ts';
-import { appendInOrder, placedEvent } from '../events/placed-events.ts';
+import { appendInOrder, createPlacedEvent } from '../events/placed-events.ts';
 import type { Actor } from '../members/access.ts';
-import { inPlace } from './channel-context.ts';
-import { newestIn } from './dm-activity.ts';
-import { allReadable, type Readable, type ReadPlace, readPlaces } from './read-positions.ts';
+import { requireMessageChannel } from './channel-context.ts';
+import { findNewestMessageId } from './dm-activity.ts';
+import { loadReadable, loadReadPositions, type Readable, type ReadPosition } from './read-positions.ts';
 
 /** How far an id may be ahead of this process's clock, in milliseconds. Clocks of nodes differ, and a mark never goes back. */
-const aheadMs = 60_000;
+const maxAheadMs = 60_000;
 
 /**
  * Marks a channel, thread or DM as read up to a message (docs/behavior/messages.md#read-marks). The mark never goes back. The message may be deleted. Needs
  * View Channel. Refuses an id that is more than 60 s in the future (400), because such a mark could never be undone.
  */
 export async function markRead(platform: EnqueuePlatform, actor: Actor, channelId: string, messageId: string): Promise<void> {
-  await inPlace(platform, actor, channelId);
+  await requireMessageChannel(platform, actor, channelId);
   const nowMs = Math.max(platform.now(), platform.ids.lastMs()); // when the clock was set back, ids continue from the last one
-  if (idTimeMs(messageId) > nowMs + aheadMs) refuseField('/messageId', 'is of the future');
-  if (await raiseMark(platform, actor.id, channelId, messageId)) platform.nudge('announce-read', { channelId, userId: actor.id });
+  if (idTimeMs(messageId) > nowMs + maxAheadMs) refuseField('/messageId', 'This message id is in the future.');
+  if (await advanceReadMark(platform, actor.id, channelId, messageId)) platform.wake('announce-read', { channelId, userId: actor.id });
 }
 
 /** Moves a read mark forward, never back. Returns whether it moved. */
-async function raiseMark({ db }: Platform, userId: string, channelId: string, messageId: string): Promise<boolean> {
+async function advanceReadMark({ db }: Platform, userId: string, channelId: string, messageId: string): Promise<boolean> {
   const mark = { $max: { messageId }, $setOnInsert: { userId, channelId } };
   const { modifiedCount, upsertedCount } = await db.reads.updateOne({ _id: `${userId}:${channelId}` }, mark, { upsert: true });
   return modifiedCount + upsertedCount > 0;
 }
 
-/** Writes of read marks for own posts that are under way in this process. While there are more than `mostOwnMarks`, a post waits for its mark. */
-const ownMarks = new Set<Promise<void>>();
-const mostOwnMarks = 32;
+/** Writes of read marks for own posts that are under way in this process. While there are more than `maxPendingOwnMarks`, a post waits for its mark. */
+const pendingOwnMarks = new Set<Promise<void>>();
+const maxPendingOwnMarks = 32;
 
 /**
  * Marks a channel as read up to a message that its reader has just posted. The post does not wait for the write, unless too many are under way. The reader's
  * other sessions learn of it from the message itself. A failure is only logged, because the next mark replaces this one.
  */
 export function markOwnPost(platform: Platform, { authorId, channelId, _id }: MessageDoc): Promise<void> {
-  const writing: Promise<void> = raiseMark(platform, authorId, channelId, _id)
+  const writing: Promise<void> = advanceReadMark(platform, authorId, channelId, _id)
     .then(() => undefined)
-    .catch((error: unknown) => platform.log.warn({ err: error, channelId }, 'could not mark an own message as read'))
-    .finally(() => ownMarks.delete(writing));
-  ownMarks.add(writing);
-  return ownMarks.size > mostOwnMarks ? writing : Promise.resolve();
+    .catch((error: unknown) => platform.log.warn({ err: error, channelId }, 'could not mark a message as read for its author'))
+    .finally(() => pendingOwnMarks.delete(writing));
+  pendingOwnMarks.add(writing);
+  return pendingOwnMarks.size > maxPendingOwnMarks ? writing : Promise.resolve();
 }
 
 /** Waits until the marks of own posts are written, for example before the process ends. */
-export const ownMarksWritten = (): Promise<unknown> => Promise.all(ownMarks);
+export const waitForOwnMarks = (): Promise<unknown> => Promise.all(pendingOwnMarks);
 
 /** Sends `READ_UPDATE` with the current mark to the person's sessions. */
 export async function announceRead(platform: WorkerPlatform, { channelId, userId }: { channelId: string; userId: string }): Promise<void> {
@@ -62,33 +62,33 @@ export async function announceRead(platform: WorkerPlatform, { channelId, userId
   // The event id is made from the mark, so that each mark is sent once however often this runs.
   const eventId = `read-${channelId}-${mark.messageId}`;
   const data: EventData<'READ_UPDATE'> = { channelId, messageId: mark.messageId };
-  await appendInOrder(platform, [placedEvent(accountPlace(userId), eventId, 'READ_UPDATE', data)]);
-  void platform.keepMarks(accountPlace(userId), [eventId]);
+  await appendInOrder(platform, [createPlacedEvent(accountPlace(userId), eventId, 'READ_UPDATE', data)]);
+  void platform.expireMarks(accountPlace(userId), [eventId]);
 }
 
 /** How many channels are looked up in the database at once. */
 const channelsAtOnce = 4;
 
 /**
- * The id of the newest message of each of `places`, in order; null where there is none. Queries the database only for channels whose newest message Redis does
- * not know.
+ * The id of the newest message of each of `positions`, in order; null where there is none. Queries the database only for channels whose newest message Redis
+ * does not know.
  */
-async function newestOf(platform: EnqueuePlatform, places: readonly ReadPlace[]): Promise<(string | null)[]> {
-  const known = await platform.messageOrder.newest.read(places.map(({ channelId }) => channelId));
-  const newest = places.map(({ dm }, at) => (dm ? dm.lastMessageId : known[at]));
-  const unknown = [...newest.keys()].filter((at) => newest[at] === undefined);
-  await forEachAtOnce(unknown, channelsAtOnce, async (at) => {
-    const { channelId } = places[at] as ReadPlace;
-    const found = await newestIn(platform, channelId);
-    newest[at] = found;
-    await platform.messageOrder.newest.note(channelId, found);
+async function loadNewestMessageIds(platform: EnqueuePlatform, positions: readonly ReadPosition[]): Promise<(string | null)[]> {
+  const cachedIds = await platform.messageOrder.newestMessages.read(positions.map(({ channelId }) => channelId));
+  const newestIds = positions.map(({ dm }, at) => (dm ? dm.lastMessageId : cachedIds[at]));
+  const unknown = [...newestIds.keys()].filter((at) => newestIds[at] === undefined);
+  await forEachLimit(unknown, channelsAtOnce, async (at) => {
+    const { channelId } = positions[at] as ReadPosition;
+    const newestId = await findNewestMessageId(platform, channelId);
+    newestIds[at] = newestId;
+    await platform.messageOrder.newestMessages.record(channelId, newestId);
   });
-  return newest.map((id) => id ?? null);
+  return newestIds.map((id) => id ?? null);
 }
 
 /** A channel with unread messages: those with ids above `after`. */
-interface UnreadPlace {
-  place: ReadPlace;
+interface UnreadPosition {
+  position: ReadPosition;
   after: string;
 }
 
@@ -99,14 +99,14 @@ const channelsPerQuery = 200;
  * How many unread messages of others mention the person, by channel, each up to 99. For each 200 channels it reads the newest 1,000 unread messages that
  * mention anybody.
  */
-async function countMentions(platform: Platform, userId: string, unread: readonly UnreadPlace[]): Promise<Map<string, number>> {
+async function countMentions(platform: Platform, userId: string, unread: readonly UnreadPosition[]): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   for (let start = 0; start < unread.length; start += channelsPerQuery) {
-    const part = new Map(unread.slice(start, start + channelsPerQuery).map((one) => [one.place.channelId, one]));
-    const oldest = [...part.values()].map(({ after }) => after).reduce((one, other) => (other < one ? other : one));
+    const unreadByChannel = new Map(unread.slice(start, start + channelsPerQuery).map((one) => [one.position.channelId, one]));
+    const oldest = [...unreadByChannel.values()].map(({ after }) => after).reduce((one, other) => (other < one ? other : one));
     const found = await platform.db.messages
       .find(
-        { channelId: trusted({ $in: [...part.keys()] }), _id: trusted({ $gt: oldest }), pings: true },
+        { channelId: trusted({ $in: [...unreadByChannel.keys()] }), _id: trusted({ $gt: oldest }), pings: true },
         { channelId: 1, authorId: 1, mentions: 1, mentionRoles: 1, mentionEveryone: 1 },
       )
       .sort({ _id: -1 })
@@ -114,10 +114,10 @@ async function countMentions(platform: Platform, userId: string, unread: readonl
       .hint(pingsIndex)
       .lean();
     for (const { _id, channelId, authorId, mentions, mentionRoles, mentionEveryone } of found) {
-      const { place, after } = part.get(channelId) as UnreadPlace;
-      const isMentioned = mentionEveryone || mentions.includes(userId) || mentionRoles.some((id) => place.roleIds.includes(id));
+      const { position, after } = unreadByChannel.get(channelId) as UnreadPosition;
+      const isMentioned = mentionEveryone || mentions.includes(userId) || mentionRoles.some((id) => position.roleIds.includes(id));
       if (_id > after && authorId !== userId && isMentioned)
-        counts.set(channelId, Math.min((counts.get(channelId) ?? 0) + 1, limits.mentionsCounted));
+        counts.set(channelId, Math.min((counts.get(channelId) ?? 0) + 1, limits.mentionCountMax));
     }
   }
   return counts;
@@ -128,24 +128,24 @@ const byNewest = (a: ReadState, b: ReadState): number => {
   return left === right ? 0 : left < right ? 1 : -1;
 };
 
-/** How far the caller has read in all channels (docs/behavior/messages.md#read-marks), as `readsIn` returns it. */
+/** How far the caller has read in all channels (docs/behavior/messages.md#read-marks), as `loadReadStates` returns it. */
 export const listReads = async (platform: EnqueuePlatform, actor: Actor): Promise<ReadState[]> =>
-  readsIn(platform, actor, await allReadable(platform, actor.id));
+  loadReadStates(platform, actor, await loadReadable(platform, actor.id));
 
 /**
  * How far the caller has read in `readable`, newest message first: in its text and announcement channels, its DMs, and the threads that the caller has marked
  * once, unless archived. At most 8 queries however many channels there are, and one for each channel whose newest message Redis does not know.
  */
-export async function readsIn(platform: EnqueuePlatform, actor: Actor, readable: Readable): Promise<ReadState[]> {
-  const places = await readPlaces(platform, actor.id, readable);
-  const newest = await newestOf(platform, places);
-  const unread = places.flatMap((place, at) => {
-    const after = place.readMessageId ?? place.since;
+export async function loadReadStates(platform: EnqueuePlatform, actor: Actor, readable: Readable): Promise<ReadState[]> {
+  const positions = await loadReadPositions(platform, actor.id, readable);
+  const newest = await loadNewestMessageIds(platform, positions);
+  const unread = positions.flatMap((position, at) => {
+    const after = position.readMessageId ?? position.since;
     const last = newest[at] ?? null;
-    return last !== null && last > after ? [{ place, after }] : [];
+    return last !== null && last > after ? [{ position, after }] : [];
   });
   const mentions = await countMentions(platform, actor.id, unread);
-  return places
+  return positions
     .map(({ channelId, readMessageId }, at) => ({
       channelId,
       readMessageId,

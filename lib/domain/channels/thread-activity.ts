@@ -2,16 +2,16 @@ import { trusted } from '../../store/mongo/database.ts';
 import type { MessageDraft } from '../../store/mongo/models/message.ts';
 import { type ChannelDoc, dueThreadsIndex } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
-import { alsoOwes, eachOwes } from '../events/pending-events.ts';
-import { recountMarked } from '../servers/recounts.ts';
+import { addEventInPipeline, addEventToEach } from '../events/pending-events.ts';
+import { recountDueDocuments } from '../servers/recounts.ts';
 
 const minuteMs = 60_000;
 
 /** When a thread that was last active at `at` is archived. */
-export const archiveAtOf = (at: Date, minutes: number): Date => new Date(at.getTime() + minutes * minuteMs);
+export const computeArchiveAt = (at: Date, minutes: number): Date => new Date(at.getTime() + minutes * minuteMs);
 
 /** An update pipeline stage that computes a thread's `archiveAt` from its other fields. An archived thread has none. */
-export const clockStage = {
+export const archiveAtStage = {
   $set: {
     archiveAt: { $cond: ['$archived', '$$REMOVE', { $add: ['$lastActivityAt', { $multiply: ['$autoArchiveMinutes', minuteMs] }] }] },
   },
@@ -21,7 +21,7 @@ export const clockStage = {
  * The channel as it is now. A thread is read from the database, because cached access data do not have what posts change in it. Null when it was deleted
  * meanwhile.
  */
-export async function channelNow(platform: Platform, channel: ChannelDoc): Promise<ChannelDoc | null> {
+export async function loadCurrentChannel(platform: Platform, channel: ChannelDoc): Promise<ChannelDoc | null> {
   if (channel.kind !== 'thread') return channel;
   return platform.db.channels.findOne({ _id: channel._id }).lean();
 }
@@ -30,12 +30,12 @@ export async function channelNow(platform: Platform, channel: ChannelDoc): Promi
  * Counts a message that is about to be stored, restarts its thread's clock and unarchives the thread, in one write (docs/behavior/messages.md#archiving). Only
  * this and a PATCH with `archived: false` unarchive a thread. If the message is then not stored, the recount corrects the number.
  */
-export async function wakeThread(platform: EnqueuePlatform, { channelId, serverId }: MessageDraft): Promise<void> {
+export async function recordThreadPost(platform: EnqueuePlatform, { channelId, serverId }: MessageDraft): Promise<void> {
   const now = new Date(platform.now());
-  const { ob, obAt } = alsoOwes(platform, { name: 'CHANNEL_UPDATE' });
-  const woken = {
-    ob: { $cond: ['$archived', ob, { $ifNull: ['$ob', '$$REMOVE'] }] },
-    obAt: { $cond: ['$archived', obAt, { $ifNull: ['$obAt', '$$REMOVE'] }] },
+  const { outbox, outboxAt } = addEventInPipeline(platform, { name: 'CHANNEL_UPDATE' });
+  const fields = {
+    outbox: { $cond: ['$archived', outbox, { $ifNull: ['$outbox', '$$REMOVE'] }] },
+    outboxAt: { $cond: ['$archived', outboxAt, { $ifNull: ['$outboxAt', '$$REMOVE'] }] },
     archived: false,
     lastActivityAt: now,
     messageCount: { $add: ['$messageCount', 1] },
@@ -43,14 +43,14 @@ export async function wakeThread(platform: EnqueuePlatform, { channelId, serverI
   };
   const before = await platform.db.channels.collection.findOneAndUpdate(
     { _id: channelId as never, kind: 'thread' },
-    [{ $set: woken }, clockStage],
+    [{ $set: fields }, archiveAtStage],
     { projection: { archived: 1 } },
   );
-  if (before?.archived && serverId !== null) platform.nudge('relay-server', { serverId });
+  if (before?.archived && serverId !== null) platform.wake('relay-server', { serverId });
 }
 
 /** Takes a removed message off its thread's count. */
-export async function uncountMessage(platform: Platform, threadId: string): Promise<void> {
+export async function decrementMessageCount(platform: Platform, threadId: string): Promise<void> {
   const messageCount = { $max: [0, { $subtract: ['$messageCount', 1] }] };
   await platform.db.channels.collection.updateOne({ _id: threadId as never, kind: 'thread' }, [
     { $set: { messageCount, recountAt: new Date(platform.now()) } },
@@ -61,7 +61,7 @@ export async function uncountMessage(platform: Platform, threadId: string): Prom
  * Requests a recount of a thread's messages once the thread is quiet. The relay does this when it acknowledges events of created and deleted messages. So the
  * number is right in the end, even if a process died or was late between a message and its count.
  */
-export async function askRecount(platform: Platform, threadId: string, options: object = {}): Promise<void> {
+export async function requestRecount(platform: Platform, threadId: string, options: object = {}): Promise<void> {
   await platform.db.channels.collection.updateOne(
     { _id: threadId as never, kind: 'thread' },
     { $set: { recountAt: new Date(platform.now()) } },
@@ -71,7 +71,7 @@ export async function askRecount(platform: Platform, threadId: string, options: 
 
 /** Recounts the messages of threads that were active and are quiet now. */
 export const recountThreads = (platform: Platform): Promise<void> =>
-  recountMarked(
+  recountDueDocuments(
     platform,
     platform.db.channels,
     'messageCount',
@@ -80,7 +80,7 @@ export const recountThreads = (platform: Platform): Promise<void> =>
   );
 
 /** How many threads one write archives. It takes far less time than one operation may. */
-const archivedAtOnce = 1_000;
+const archivedPerRound = 1_000;
 
 /**
  * Archives every thread whose `archiveAt` has passed, and returns how many. The write checks the time again, so a thread with a post at the same moment stays
@@ -89,24 +89,24 @@ const archivedAtOnce = 1_000;
 export async function archiveThreads(platform: EnqueuePlatform): Promise<number> {
   const { collection } = platform.db.channels;
   let from = new Date(0);
-  for (let archived = 0; ; ) {
+  for (let archivedCount = 0; ; ) {
     const now = new Date(platform.now());
-    const due = { archiveAt: { $lte: now } };
+    const dueFilter = { archiveAt: { $lte: now } };
     // Starts where the last round ended: index entries that were removed stay until the database cleans up, and would be read again.
     const found = await collection
       .find({ archiveAt: { $gte: from, $lte: now } }, { projection: { serverId: 1, archiveAt: 1 } })
       .sort({ archiveAt: 1 })
-      .limit(archivedAtOnce)
+      .limit(archivedPerRound)
       .hint(dueThreadsIndex)
       .toArray();
     if (found.length > 0) {
-      const owed = eachOwes(platform, { name: 'CHANNEL_UPDATE' });
-      const these = { _id: { $in: found.map(({ _id }) => _id) }, ...due };
-      const { modifiedCount } = await collection.updateMany(these, [{ $set: { archived: true, archiveAt: '$$REMOVE', ...owed } }]);
-      archived += modifiedCount;
-      for (const serverId of new Set(found.map((one) => String(one.serverId)))) platform.nudge('relay-server', { serverId });
+      const pendingEvent = addEventToEach(platform, { name: 'CHANNEL_UPDATE' });
+      const filter = { _id: { $in: found.map(({ _id }) => _id) }, ...dueFilter };
+      const { modifiedCount } = await collection.updateMany(filter, [{ $set: { archived: true, archiveAt: '$$REMOVE', ...pendingEvent } }]);
+      archivedCount += modifiedCount;
+      for (const serverId of new Set(found.map((one) => String(one.serverId)))) platform.wake('relay-server', { serverId });
     }
-    if (found.length < archivedAtOnce) return archived;
+    if (found.length < archivedPerRound) return archivedCount;
     from = found.at(-1)?.archiveAt as Date;
   }
 }

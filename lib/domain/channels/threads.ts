@@ -1,3 +1,4 @@
+import { channelKinds } from '../../base/channel-kinds.ts';
 import { refuse, refuseField } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { Channel, ThreadInput } from '../../contract/channel.ts';
@@ -6,22 +7,22 @@ import { insertNew } from '../../store/mongo/insert.ts';
 import type { ChannelDoc } from '../../store/mongo/models/server.ts';
 import type { ApiPlatform, Platform } from '../../store/platform.ts';
 import type { Actor } from '../members/access.ts';
-import { channelOf } from '../servers/server-view.ts';
-import { inPlace, type Place } from './channel-context.ts';
+import { toChannel } from '../servers/server-view.ts';
+import { type ChannelContext, requireMessageChannel } from './channel-context.ts';
 import { newChannel } from './channels.ts';
-import { archiveAtOf } from './thread-activity.ts';
+import { computeArchiveAt } from './thread-activity.ts';
 
 /** After how many minutes a thread is archived if neither it nor its channel says so (docs/behavior/messages.md#threads). */
 const archiveMinutesDefault = 1_440;
 
 /** The channel, if it can have threads. 400 for threads and DMs, and for kinds other than text and announcement. */
-function parentOf({ channel }: Place): ChannelDoc {
-  const holds = channel?.kind === 'text' || channel?.kind === 'announcement';
-  return holds ? channel : refuse('invalid_request', { reason: 'threads can only be created in text and announcement channels' });
+function requireThreadParent({ channel }: ChannelContext): ChannelDoc {
+  const canHaveThreads = channel && channelKinds[channel.kind].hasThreadsAndWebhooks;
+  return canHaveThreads ? channel : refuse('invalid_request', { reason: 'threads can only be created in text and announcement channels' });
 }
 
 /** Refuses `rate_limited` when the caller created 10 threads in this channel within a minute, or 60 were created in the server. Only while RATE_LIMIT is on. */
-async function requireRate(platform: ApiPlatform, actor: Actor, channelId: string, serverId: string): Promise<void> {
+async function requireThreadRate(platform: ApiPlatform, actor: Actor, channelId: string, serverId: string): Promise<void> {
   if (platform.config.RATE_LIMIT === null) return;
   const buckets: [key: string, perMinute: number][] = [
     [`threads:${actor.id}:${channelId}`, limits.threadsPerMinute],
@@ -29,9 +30,9 @@ async function requireRate(platform: ApiPlatform, actor: Actor, channelId: strin
   ];
   for (const [key, perMinute] of buckets) {
     const bucket = { key, perSecond: perMinute / 60, burst: perMinute };
-    const { verdict } = await platform.gate({ bucket, versionsOf: [], wantId: false });
-    if (verdict?.allowed === false)
-      refuse('rate_limited', { seconds: Math.ceil(verdict.retryAfterSecs) }, { retryAfter: verdict.retryAfterSecs });
+    const { decision } = await platform.preflight({ bucket, versionsOf: [], needsId: false });
+    if (decision?.isAllowed === false)
+      refuse('rate_limited', { seconds: Math.ceil(decision.retryAfterSecs) }, { retryAfter: decision.retryAfterSecs });
   }
 }
 
@@ -47,16 +48,16 @@ export async function createThread(
   input: ThreadInput,
   newId: string,
 ): Promise<Channel> {
-  const parent = parentOf(await inPlace(platform, actor, channelId, 'Send Messages'));
+  const parent = requireThreadParent(await requireMessageChannel(platform, actor, channelId, 'Send Messages'));
   const { channels, messages } = platform.db;
-  const own = async () => (await channels.findOne({ _id: newId, parentId: channelId }).lean()) as ChannelDoc | null;
-  const standing = await own();
-  if (standing) return channelOf(standing);
+  const findOwn = async () => (await channels.findOne({ _id: newId, parentId: channelId }).lean()) as ChannelDoc | null;
+  const existing = await findOwn();
+  if (existing) return toChannel(existing);
   const messageId = input.messageId ?? null;
   const starter = messageId && (await messages.exists({ _id: messageId, channelId, deleted: trusted({ $exists: false }) }));
-  if (messageId && !starter) refuseField('/messageId', 'is not a message of this channel');
+  if (messageId && !starter) refuseField('/messageId', 'This message is not in this channel.');
   const { serverId } = parent;
-  await requireRate(platform, actor, channelId, serverId);
+  await requireThreadRate(platform, actor, channelId, serverId);
   const now = new Date(platform.now());
   const autoArchiveMinutes = input.autoArchiveMinutes ?? parent.autoArchiveMinutes ?? archiveMinutesDefault;
   const thread: ChannelDoc = {
@@ -67,27 +68,27 @@ export async function createThread(
     ...(messageId === null ? {} : { threadStarterId: messageId }),
     messageCount: 0,
     lastActivityAt: now,
-    archiveAt: archiveAtOf(now, autoArchiveMinutes),
-    ob: [{ id: platform.ids.next(), name: 'CHANNEL_CREATE' }],
-    obAt: now,
+    archiveAt: computeArchiveAt(now, autoArchiveMinutes),
+    outbox: [{ id: platform.ids.next(), name: 'CHANNEL_CREATE' }],
+    outboxAt: now,
   };
-  if (!(await insertNew(channels, thread))) return channelOf((await own()) ?? refuse('thread_exists'));
+  if (!(await insertNew(channels, thread))) return toChannel((await findOwn()) ?? refuse('thread_exists'));
   if (!(await channels.exists({ _id: channelId }))) {
     // The channel was deleted at the same moment.
     await channels.deleteOne({ _id: newId });
     refuse('not_found', { what: 'channel' });
   }
-  platform.nudge('relay-server', { serverId });
-  return channelOf(thread);
+  platform.wake('relay-server', { serverId });
+  return toChannel(thread);
 }
 
 /** The threads of a channel, newest activity first, including archived ones, at most 1,000. Needs View Channel. */
 export async function listThreads(platform: Platform, actor: Actor, channelId: string): Promise<Channel[]> {
-  parentOf(await inPlace(platform, actor, channelId));
+  requireThreadParent(await requireMessageChannel(platform, actor, channelId));
   const found = await platform.db.channels
     .find({ parentId: channelId, lastActivityAt: trusted({ $exists: true }) })
     .sort({ lastActivityAt: -1, _id: -1 })
     .limit(limits.threadsListed)
     .lean();
-  return (found as ChannelDoc[]).map(channelOf);
+  return (found as ChannelDoc[]).map(toChannel);
 }

@@ -3,9 +3,9 @@ import { limits } from '../../base/limits.ts';
 import type { EventData } from '../../contract/events.ts';
 import { trusted } from '../../store/mongo/database.ts';
 import type { ApiPlatform, WorkerPlatform } from '../../store/platform.ts';
-import { appendInOrder, keepAllMarks, placedEvent, placesOfChannel } from '../events/placed-events.ts';
-import { type Actor, homeOfChannel } from '../members/access.ts';
-import { inPlace } from './channel-context.ts';
+import { appendInOrder, createPlacedEvent, findPlacesOfChannel, keepAllMarks } from '../events/placed-events.ts';
+import { type Actor, locateChannel } from '../members/access.ts';
+import { requireMessageChannel } from './channel-context.ts';
 
 /** One call of the typing route. The time in `typingId` is the time of the call. */
 export interface Typing {
@@ -19,12 +19,12 @@ export interface Typing {
  * receives it. `typingId` comes from the clock of message ids, so messages with higher ids were posted later.
  */
 export async function startTyping(platform: ApiPlatform, actor: Actor, channelId: string, typingId: string): Promise<void> {
-  await inPlace(platform, actor, channelId, 'Send Messages');
-  platform.nudge('announce-typing', { channelId, userId: actor.id, typingId });
+  await requireMessageChannel(platform, actor, channelId, 'Send Messages');
+  platform.wake('announce-typing', { channelId, userId: actor.id, typingId });
 }
 
 /** Whether a call of the typing route is outdated: it is older than the indicator lasts, or the account has posted in the channel since. */
-async function isOver(platform: WorkerPlatform, { channelId, userId, typingId }: Typing): Promise<boolean> {
+async function isOutdated(platform: WorkerPlatform, { channelId, userId, typingId }: Typing): Promise<boolean> {
   if (platform.now() - idTimeMs(typingId) > limits.typingMs) return true;
   return (await platform.db.messages.exists({ channelId, _id: trusted({ $gt: typingId }), authorId: userId })) !== null;
 }
@@ -35,13 +35,13 @@ async function isOver(platform: WorkerPlatform, { channelId, userId, typingId }:
  */
 export async function announceTyping(platform: WorkerPlatform, typing: Typing): Promise<void> {
   const { channelId, userId, typingId } = typing;
-  const home = await homeOfChannel(platform, channelId);
-  if (home && !(await isOver(platform, typing))) {
-    const { serverId } = home;
+  const location = await locateChannel(platform, channelId);
+  if (location && !(await isOutdated(platform, typing))) {
+    const { serverId } = location;
     const data: EventData<'TYPING_START'> = { channelId, serverId, userId, at: new Date(idTimeMs(typingId)).toISOString() };
-    const places = await placesOfChannel(platform, { channelId, serverId });
-    const due = places.map((place) => placedEvent(place, typingId, 'TYPING_START', data, { channelId, exceptAccount: userId }));
-    await appendInOrder(platform, due);
-    void keepAllMarks(platform, due);
+    const places = await findPlacesOfChannel(platform, { channelId, serverId });
+    const events = places.map((place) => createPlacedEvent(place, typingId, 'TYPING_START', data, { channelId, exceptAccount: userId }));
+    await appendInOrder(platform, events);
+    void keepAllMarks(platform, events);
   }
 }

@@ -1,65 +1,65 @@
 import { limits } from '../../base/limits.ts';
 import { type Overwrite, permissionBits } from '../../base/permissions.ts';
-import { type ChosenField, chosenFields } from '../../contract/community.ts';
+import { type CommunityChannelField, communityChannelFields } from '../../contract/community.ts';
 import { trusted } from '../../store/mongo/database.ts';
 import { insertInSlot } from '../../store/mongo/insert.ts';
 import type { ChannelDoc, ServerDoc } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform } from '../../store/platform.ts';
-import { newChannel, nextPosition } from '../channels/channels.ts';
+import { newChannel, takeNextPosition } from '../channels/channels.ts';
 import type { Actor } from '../members/access.ts';
 
-const names: Record<ChosenField, string> = { rulesChannelId: 'rules', updatesChannelId: 'moderator-updates' };
+const names: Record<CommunityChannelField, string> = { rulesChannelId: 'rules', updatesChannelId: 'moderator-updates' };
 
 /** Each of these permissions makes a role a moderators' role (docs/behavior/community.md#new-channels). */
 const moderatorBits =
   permissionBits['Manage Server'] | permissionBits['Manage Messages'] | permissionBits['Kick Members'] | permissionBits['Ban Members'];
 
 /** Hides the updates channel from `@everyone`. Moderators' roles and the creator can view it (docs/behavior/community.md#new-channels). */
-function moderatorsOnly({ _id, roles }: ServerDoc, makerId: string): Overwrite[] {
+function createModeratorOverwrites({ _id, roles }: ServerDoc, creatorId: string): Overwrite[] {
   const view = permissionBits['View Channel'];
   const moderators = roles.slice(1).filter((role) => role.permissions & moderatorBits);
   return [
     { id: _id, allow: 0, deny: view },
-    ...[...moderators.map((role) => role.id), makerId].map((id) => ({ id, allow: view, deny: 0 })),
+    ...[...moderators.map((role) => role.id), creatorId].map((id) => ({ id, allow: view, deny: 0 })),
   ];
 }
 
 /** Creates a hidden text channel (`heldAt`) for `field`. It already counts towards the server's 500 channels. Returns null if they are used up. */
-export async function holdChannel(
+export async function createHiddenChannel(
   platform: EnqueuePlatform,
   actor: Actor,
   server: ServerDoc,
-  field: ChosenField,
+  field: CommunityChannelField,
 ): Promise<ChannelDoc | null> {
   const { _id: serverId } = server;
   const now = new Date(platform.now());
-  const fixed = { _id: platform.ids.next(), serverId, kind: 'text' as const, name: names[field], position: -1, createdAt: now };
-  const overwrites = field === 'updatesChannelId' ? moderatorsOnly(server, actor.id) : [];
-  const held = { ...newChannel(fixed), overwrites, heldAt: now };
-  const inserted = await insertInSlot(platform.db.channels, { serverId }, limits.channelsPerServer, held);
-  return inserted.end === 'full' ? null : inserted.doc;
+  const fields = { _id: platform.ids.next(), serverId, kind: 'text' as const, name: names[field], position: -1, createdAt: now };
+  const overwrites = field === 'updatesChannelId' ? createModeratorOverwrites(server, actor.id) : [];
+  const hiddenChannel = { ...newChannel(fields), overwrites, heldAt: now };
+  const inserted = await insertInSlot(platform.db.channels, { serverId }, limits.channelsPerServer, hiddenChannel);
+  return inserted.outcome === 'full' ? null : inserted.doc;
 }
 
 /** Deletes those of these channels that are still hidden. */
-export async function dropHeld({ db }: EnqueuePlatform, ids: readonly string[]): Promise<void> {
+export async function deleteHiddenChannels({ db }: EnqueuePlatform, ids: readonly string[]): Promise<void> {
   await db.channels.deleteMany({ _id: trusted({ $in: [...ids] }), heldAt: trusted({ $exists: true }) });
 }
 
-/** Makes a hidden channel visible, last in its server, and adds CHANNEL_CREATE to its outbox. Called inside `versions.changing` of the server. */
-export async function showChannel(platform: EnqueuePlatform, { _id, serverId }: Pick<ChannelDoc, '_id' | 'serverId'>): Promise<void> {
-  const position = await nextPosition(platform, serverId);
-  const owed = { ob: [{ id: platform.ids.next(), name: 'CHANNEL_CREATE' }], obAt: new Date(platform.now()) };
+/** Makes a hidden channel visible, last in its server, and adds CHANNEL_CREATE to its outbox. Called inside `accessVersions.runChange` of the server. */
+export async function revealChannel(platform: EnqueuePlatform, { _id, serverId }: Pick<ChannelDoc, '_id' | 'serverId'>): Promise<void> {
+  const position = await takeNextPosition(platform, serverId);
+  const pendingEvent = { outbox: [{ id: platform.ids.next(), name: 'CHANNEL_CREATE' }], outboxAt: new Date(platform.now()) };
   await platform.db.channels.collection.updateOne(
     { _id: _id as never, heldAt: { $exists: true } },
-    { $set: { position, ...owed }, $unset: { heldAt: 1 } },
+    { $set: { position, ...pendingEvent }, $unset: { heldAt: 1 } },
   );
-  platform.nudge('relay-server', { serverId });
+  platform.wake('relay-server', { serverId });
 }
 
-/** How long a channel may be hidden before the sweep decides about it, in milliseconds: three times `choosingMs`. */
-const heldMaxMs = 30_000;
+/** How long a channel may be hidden before the sweep decides about it, in milliseconds: three times `choiceTimeoutMs`. */
+const maxHiddenMs = 30_000;
 /** How long may pass between creating channels and the write that chooses them, in milliseconds. */
-export const choosingMs = 10_000;
+export const choiceTimeoutMs = 10_000;
 /** How many channels one sweep decides about. */
 const sweepMax = 100;
 
@@ -67,17 +67,18 @@ const sweepMax = 100;
  * Decides about channels that stayed hidden because their process died: those that their server has chosen are shown, the others are deleted. Of two channels
  * that were created together, both are shown or neither, because one write chooses both.
  */
-export async function sweepHeld(platform: EnqueuePlatform): Promise<void> {
+export async function sweepHiddenChannels(platform: EnqueuePlatform): Promise<void> {
   const { channels, servers } = platform.db;
-  const before = new Date(platform.now() - heldMaxMs);
+  const before = new Date(platform.now() - maxHiddenMs);
   const found = await channels
     .find({ heldAt: trusted({ $lt: before }) }, { serverId: 1 })
     .sort({ heldAt: 1, _id: 1 })
     .limit(sweepMax)
     .lean();
-  for (const held of found) {
-    const server = await servers.findOne({ _id: held.serverId }, { rulesChannelId: 1, updatesChannelId: 1 }).lean();
-    if (!server || chosenFields.every((field) => server[field] !== held._id)) await dropHeld(platform, [held._id]);
-    else await platform.versions.changing({ servers: [held.serverId] }, () => showChannel(platform, held));
+  for (const hiddenChannel of found) {
+    const server = await servers.findOne({ _id: hiddenChannel.serverId }, { rulesChannelId: 1, updatesChannelId: 1 }).lean();
+    if (!server || communityChannelFields.every((field) => server[field] !== hiddenChannel._id))
+      await deleteHiddenChannels(platform, [hiddenChannel._id]);
+    else await platform.accessVersions.runChange({ servers: [hiddenChannel.serverId] }, () => revealChannel(platform, hiddenChannel));
   }
 }

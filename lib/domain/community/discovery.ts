@@ -1,57 +1,57 @@
 import { Refusal, refuse, refuseField } from '../../base/errors.ts';
 import { isId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
-import { folded, isBlank, lengthOf, wellFormed } from '../../base/text.ts';
+import { countCodePoints, foldCase, isBlank, toWellFormed } from '../../base/text.ts';
 import type { CommunitySettings, DiscoveryInput } from '../../contract/community.ts';
 import type { DiscoveryPage, DiscoveryQuery, DiscoveryServer } from '../../contract/discovery.ts';
 import { isTeamServer, type Server, teamTypes } from '../../contract/server.ts';
 import { trusted } from '../../store/mongo/database.ts';
 import { discoveryIndex, type ServerDoc } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
-import { type Actor, inServer, loadServerNow } from '../members/access.ts';
+import { type Actor, loadCurrentServerAccess, requireServer } from '../members/access.ts';
 import { joinServer } from '../members/joining.ts';
-import { changesOf, writeAudit } from '../servers/audit.ts';
-import { onlineCountsOf } from '../servers/online-counts.ts';
-import { type Settings, serverStanding, settingsOf, shownSettings, summaryNews } from './community.ts';
-import { cutPage, pageOf, textHolds } from './directory-pages.ts';
+import { diffFields, writeAudit } from '../servers/audit.ts';
+import { loadOnlineCounts } from '../servers/online-counts.ts';
+import { addSummaryEvent, requireServerDoc, type Settings, toCommunitySettings, toSettings } from './community.ts';
+import { textFilter, toPage, toPageRange } from './directory-pages.ts';
 
 /**
  * Returns tags as they are stored: trimmed, and only the first of those that differ only in case. Refuses a tag that is blank or too long after trimming, and
  * too many tags after duplicates are removed.
  */
-function tagsOf(given: readonly string[]): string[] {
+function normalizeTags(given: readonly string[]): string[] {
   const tags = new Map<string, string>();
   for (const [at, raw] of given.entries()) {
-    const tag = wellFormed(raw.trim());
-    const most = limits.discoveryTagChars;
-    if (isBlank(tag) || lengthOf(tag) > most) refuseField(`/tags/${at}`, `must have 1 to ${most} characters`);
-    if (!tags.has(folded(tag))) tags.set(folded(tag), tag);
+    const tag = toWellFormed(raw.trim());
+    const maxChars = limits.discoveryTagChars;
+    if (isBlank(tag) || countCodePoints(tag) > maxChars) refuseField(`/tags/${at}`, `Use 1 to ${maxChars} characters.`);
+    if (!tags.has(foldCase(tag))) tags.set(foldCase(tag), tag);
   }
-  if (tags.size > limits.discoveryTags) refuseField('/tags', `must be at most ${limits.discoveryTags}`);
+  if (tags.size > limits.discoveryTags) refuseField('/tags', `Use at most ${limits.discoveryTags} tags.`);
   return [...tags.values()];
 }
 
 /** The settings in a request body, as they are stored. */
-const givenOf = ({ listed, category, description, tags }: DiscoveryInput): Partial<Settings> => ({
+const toSettingsChange = ({ listed, category, description, tags }: DiscoveryInput): Partial<Settings> => ({
   ...(listed === undefined ? {} : { listed }),
   ...(category === undefined ? {} : { category }),
-  ...(description === undefined ? {} : { description: wellFormed(description) }),
-  ...(tags === undefined ? {} : { tags: tagsOf(tags) }),
+  ...(description === undefined ? {} : { description: toWellFormed(description) }),
+  ...(tags === undefined ? {} : { tags: normalizeTags(tags) }),
 });
 
 /** Refuses settings that this server may not have, in the order of docs/behavior/community.md#listing. */
-function requireListable({ types }: ServerDoc, given: Partial<Settings>, after: Settings): void {
-  if (given.listed && isTeamServer(types)) refuse('team_server');
-  if (given.listed && !after.community) refuseField('/listed', 'needs a Community server');
-  if (after.listed && isBlank(after.description)) refuseField('/description', 'is needed while the server is listed');
+function requireListable({ types }: ServerDoc, change: Partial<Settings>, after: Settings): void {
+  if (change.listed && isTeamServer(types)) refuse('team_server');
+  if (change.listed && !after.community) refuseField('/listed', 'Only a Community server can be listed. Turn Community on first.');
+  if (after.listed && isBlank(after.description)) refuseField('/description', 'A listed server needs a description.');
 }
 
 /** The fields of the server's document for these settings, including the search fields. */
-const fieldsOf = ({ listed, category, description, tags }: Partial<Settings>): object => ({
+const toServerFields = ({ listed, category, description, tags }: Partial<Settings>): object => ({
   ...(listed === undefined ? {} : { listed }),
   ...(category === undefined ? {} : { 'discovery.category': category }),
-  ...(description === undefined ? {} : { 'discovery.description': description, 'search.description': folded(description) }),
-  ...(tags === undefined ? {} : { 'discovery.tags': tags, 'search.tags': folded(tags.join('\n')) }),
+  ...(description === undefined ? {} : { 'discovery.description': description, 'search.description': foldCase(description) }),
+  ...(tags === undefined ? {} : { 'discovery.tags': tags, 'search.tags': foldCase(tags.join('\n')) }),
 });
 
 /**
@@ -65,44 +65,44 @@ export async function setDiscovery(
   serverId: string,
   input: DiscoveryInput,
 ): Promise<CommunitySettings> {
-  await inServer(platform, actor, serverId, 'Manage Server');
-  const given = givenOf(input);
+  await requireServer(platform, actor, serverId, 'Manage Server');
+  const change = toSettingsChange(input);
   for (;;) {
-    const server = await serverStanding(platform, serverId);
-    const standing = settingsOf(server);
-    const after = { ...standing, ...given };
-    requireListable(server, given, after);
-    const changes = changesOf(standing, given);
-    if (Object.keys(changes).length === 0) return shownSettings(standing);
-    const asRead = { _id: serverId, listed: standing.listed, 'discovery.description': server.discovery?.description ?? null };
+    const server = await requireServerDoc(platform, serverId);
+    const current = toSettings(server);
+    const after = { ...current, ...change };
+    requireListable(server, change, after);
+    const changes = diffFields(current, change);
+    if (Object.keys(changes).length === 0) return toCommunitySettings(current);
+    const unchangedFilter = { _id: serverId, listed: current.listed, 'discovery.description': server.discovery?.description ?? null };
     const listable = after.listed ? { community: true, types: trusted({ $nin: teamTypes }) } : {};
-    const owed = summaryNews(platform, server, changes);
-    const { modifiedCount } = await platform.versions.changing({ servers: [serverId] }, () =>
-      platform.db.servers.updateOne({ ...asRead, ...listable }, { $set: fieldsOf(given), ...owed }),
+    const pendingEvent = addSummaryEvent(platform, server, changes);
+    const { modifiedCount } = await platform.accessVersions.runChange({ servers: [serverId] }, () =>
+      platform.db.servers.updateOne({ ...unchangedFilter, ...listable }, { $set: toServerFields(change), ...pendingEvent }),
     );
     if (modifiedCount === 0) continue;
-    if ('listed' in changes) platform.nudge('relay-server', { serverId });
+    if ('listed' in changes) platform.wake('relay-server', { serverId });
     await writeAudit(platform, actor, { serverId, action: 'server_update', targetId: serverId, changes });
-    return shownSettings(after);
+    return toCommunitySettings(after);
   }
 }
 
 /** The fields of a server that are searched. */
-const searched = ['search.name', 'search.description', 'search.tags'];
+const searchedFields = ['search.name', 'search.description', 'search.tags'];
 
 /**
  * Returns a page of the servers in Discovery, most members first. `q` is matched literally and in any case in name, description and tags. Staff and developer
  * servers are left out, even if they are still marked as listed.
  */
 export async function listDiscovery(platform: Platform, actor: Actor, query: DiscoveryQuery): Promise<DiscoveryPage> {
-  const page = pageOf(query);
+  const page = toPageRange(query);
   const { category, q } = query;
   const filter = {
     listed: true,
     community: true,
     types: { $nin: teamTypes },
     ...(category === undefined ? {} : { 'discovery.category': category === 'other' ? { $in: ['other', null] } : category }),
-    ...textHolds(q, searched),
+    ...textFilter(q, searchedFields),
   };
   const projection = { name: 1, iconUrl: 1, types: 1, memberCount: 1, community: 1, listed: 1, discovery: 1 };
   const found = (await platform.db.servers.collection
@@ -112,20 +112,20 @@ export async function listDiscovery(platform: Platform, actor: Actor, query: Dis
     .limit(page.limit + 1)
     .hint(discoveryIndex)
     .toArray()) as unknown as ServerDoc[];
-  const { items, hasMore } = cutPage(found, page);
-  return { items: await itemsOf(platform, actor, items), hasMore };
+  const { items, hasMore } = toPage(found, page);
+  return { items: await toDiscoveryServers(platform, actor, items), hasMore };
 }
 
 /** Servers as Discovery shows them to the caller. */
-async function itemsOf(platform: Platform, actor: Actor, servers: readonly ServerDoc[]): Promise<DiscoveryServer[]> {
+async function toDiscoveryServers(platform: Platform, actor: Actor, servers: readonly ServerDoc[]): Promise<DiscoveryServer[]> {
   const ids = servers.map((server) => server._id);
   const [online, joined] = await Promise.all([
-    onlineCountsOf(platform, ids),
+    loadOnlineCounts(platform, ids),
     platform.db.members.find({ _id: trusted({ $in: ids.map((id) => `${id}:${actor.id}`) }) }, { serverId: 1 }).lean(),
   ]);
-  const mine = new Set(joined.map((member) => member.serverId));
+  const joinedIds = new Set(joined.map((member) => member.serverId));
   return servers.map((server) => {
-    const { category, description, tags } = settingsOf(server);
+    const { category, description, tags } = toSettings(server);
     return {
       id: server._id,
       name: server.name,
@@ -135,28 +135,28 @@ async function itemsOf(platform: Platform, actor: Actor, servers: readonly Serve
       tags,
       memberCount: server.memberCount,
       onlineCount: online.get(server._id) ?? 0,
-      joined: mine.has(server._id),
+      joined: joinedIds.has(server._id),
       types: server.types,
     };
   });
 }
 
 /** The only error without a `code`. It is the same for servers that are not listed and for those that do not exist (docs/behavior/community.md#joining). */
-const notListed = (): never => refuse('not_found', { what: 'Discovery listing' }, { codeless: true });
+const refuseNotListed = (): never => refuse('not_found', { what: 'Discovery listing' }, { codeless: true });
 
 /**
  * Adds the caller to a listed server without an invite, by the rules of `joinServer`, and returns the full server. People only. A server that is not listed is
  * refused first, with 404 without a code, also for its members.
  */
 export async function joinByDiscovery(platform: EnqueuePlatform, actor: Actor, serverId: string): Promise<Server> {
-  const access = isId(serverId) ? await loadServerNow(platform, serverId) : null;
-  if (!access) return notListed();
+  const access = isId(serverId) ? await loadCurrentServerAccess(platform, serverId) : null;
+  if (!access) return refuseNotListed();
   const { listed, community, types } = access.server;
-  if (!listed || !community || isTeamServer(types)) return notListed();
+  if (!listed || !community || isTeamServer(types)) return refuseNotListed();
   try {
     return await joinServer(platform, actor, access);
   } catch (error) {
-    if (error instanceof Refusal && error.code === 'not_found') notListed(); // the server was deleted concurrently
+    if (error instanceof Refusal && error.code === 'not_found') refuseNotListed(); // the server was deleted concurrently
     throw error;
   }
 }

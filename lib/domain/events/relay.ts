@@ -1,6 +1,6 @@
-import { forEachAtOnce } from '../../base/at-once.ts';
-import type { Relayed, WorkerPlatform } from '../../store/platform.ts';
-import type { Following } from '../../store/queue/queue.ts';
+import { forEachLimit } from '../../base/for-each-limit.ts';
+import type { UnacknowledgedEntries, WorkerPlatform } from '../../store/platform.ts';
+import type { RunState } from '../../store/queue/queue.ts';
 import { accountOutbox } from '../accounts/account-outbox.ts';
 import { interactionOutbox } from '../interactions/interaction-outbox.ts';
 import { messageOutbox } from '../messages/message-outbox.ts';
@@ -14,61 +14,61 @@ const sources = { channel: messageOutbox, server: serverOutbox, account: account
 export type OutboxName = keyof typeof sources;
 
 /** How many events of a key may await their acknowledgement before the next batch is read. */
-const relayedMost = 500;
+const unacknowledgedMax = 500;
 
 /**
  * Appends the pending events of one key to the log, batch by batch, until there are none (docs/delivery.md#relay). Returns a function that waits for their
  * acknowledgement; the key may be relayed again meanwhile. Repeated and concurrent runs append nothing twice, because Redis has a mark for each event. Rejects
- * while Redis or the database is unavailable; the events stay pending. `following`: the state of a worker that stays with the key.
+ * while Redis or the database is unavailable; the events stay pending. `runState`: the state of a worker that stays with the key.
  */
-export async function beginRelay(
+export async function startRelay(
   platform: WorkerPlatform,
   outbox: OutboxName,
   key: string,
-  following?: Following,
+  runState?: RunState,
 ): Promise<() => Promise<void>> {
   const name = `${outbox} ${key}`;
-  const relayed: Relayed = platform.relayed.get(name) ?? { ids: new Set(), during: new Map() };
+  const relayed: UnacknowledgedEntries = platform.unacknowledged.get(name) ?? { ids: new Set(), epochs: new Map() };
   const acknowledgements: Promise<unknown>[] = [];
-  const batches = sources[outbox].read(platform, key, relayed.ids, following);
+  const batches = sources[outbox].read(platform, key, relayed.ids, runState);
   for (;;) {
-    const began = performance.now();
+    const startMs = performance.now();
     const next = await batches.next();
-    const begun = next.done ? null : await relayBatch(platform, next.value, began, relayed.during);
-    if (next.done || !begun) return async () => void (await Promise.all(acknowledgements));
+    const appendedBatch = next.done ? null : await relayBatch(platform, next.value, startMs, relayed.epochs);
+    if (next.done || !appendedBatch) return async () => void (await Promise.all(acknowledgements));
     const ids = next.value.entryIds ?? [];
     for (const id of ids) relayed.ids.add(id);
     if (ids.length > 0) {
-      for (const { partition, during } of begun.appended) relayed.during.set(partition, during);
-      platform.relayed.set(name, relayed);
+      for (const { partition, appendEpoch } of appendedBatch.appended) relayed.epochs.set(partition, appendEpoch);
+      platform.unacknowledged.set(name, relayed);
     }
-    const acknowledged = begun.acknowledged.finally(() => {
+    const acknowledged = appendedBatch.acknowledged.finally(() => {
       for (const id of ids) relayed.ids.delete(id);
       if (relayed.ids.size > 0) return;
-      relayed.during.clear();
-      if (platform.relayed.get(name) === relayed) platform.relayed.delete(name);
+      relayed.epochs.clear();
+      if (platform.unacknowledged.get(name) === relayed) platform.unacknowledged.delete(name);
     });
     acknowledged.catch(() => undefined); // handled where it is waited for
     acknowledgements.push(acknowledged);
-    if (ids.length === 0 || relayed.ids.size > relayedMost) await Promise.all(acknowledgements.splice(0));
+    if (ids.length === 0 || relayed.ids.size > unacknowledgedMax) await Promise.all(acknowledgements.splice(0));
   }
 }
 
-/** Relays and acknowledges the pending events of one key, as `beginRelay` says. */
-export const relay = async (platform: WorkerPlatform, outbox: OutboxName, key: string): Promise<void> =>
-  (await beginRelay(platform, outbox, key))();
+/** Relays and acknowledges the pending events of one key, as `startRelay` says. */
+export const relayEvents = async (platform: WorkerPlatform, outbox: OutboxName, key: string): Promise<void> =>
+  (await startRelay(platform, outbox, key))();
 
 /** How old pending events are when the sweep relays them, in milliseconds: their job was lost or is late. */
 const sweepAfterMs = 2_000;
 
 /** The keys of an outbox whose events have been pending for too long. */
 export const overdueKeys = (platform: WorkerPlatform, outbox: OutboxName): Promise<string[]> =>
-  sources[outbox].overdue(platform, new Date(platform.now() - sweepAfterMs));
+  sources[outbox].findOverdue(platform, new Date(platform.now() - sweepAfterMs));
 
 /** Relays the overdue events of one outbox directly, without the queue. */
 export async function sweepOutbox(platform: WorkerPlatform, outbox: OutboxName): Promise<void> {
-  const { sweptAtOnce }: OutboxSource = sources[outbox];
-  await forEachAtOnce(await overdueKeys(platform, outbox), sweptAtOnce, (key) => relay(platform, outbox, key));
+  const { sweepConcurrency }: OutboxSource = sources[outbox];
+  await forEachLimit(await overdueKeys(platform, outbox), sweepConcurrency, (key) => relayEvents(platform, outbox, key));
 }
 
 /** How old the oldest pending event is, in milliseconds; 0 when there is none. For the operators' metrics. */
@@ -76,8 +76,8 @@ export async function outboxAgeMs({ db, now }: Pick<WorkerPlatform, 'db' | 'now'
   const collections = [db.messages, db.interactions, db.channels, db.servers, db.members, db.accounts];
   const oldest = await Promise.all(
     collections.map((one) =>
-      one.collection.findOne<{ obAt: Date }>({ obAt: { $exists: true } }, { projection: { obAt: 1 }, sort: { obAt: 1 } }),
+      one.collection.findOne<{ outboxAt: Date }>({ outboxAt: { $exists: true } }, { projection: { outboxAt: 1 }, sort: { outboxAt: 1 } }),
     ),
   );
-  return Math.max(0, ...oldest.map((one) => (one ? now() - one.obAt.getTime() : 0)));
+  return Math.max(0, ...oldest.map((one) => (one ? now() - one.outboxAt.getTime() : 0)));
 }

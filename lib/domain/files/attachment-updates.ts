@@ -1,10 +1,10 @@
 import type { FileDoc } from '../../store/mongo/models/file.ts';
 import type { MessageDoc, StoredAttachment } from '../../store/mongo/models/message.ts';
 import type { EnqueuePlatform } from '../../store/platform.ts';
-import { owes } from '../events/pending-events.ts';
+import { addEvent } from '../events/pending-events.ts';
 
 /** The attachment that a message stores for a file. */
-export const attachmentOfFile = ({ _id, key, filename, contentType, size, width, height }: FileDoc): StoredAttachment => ({
+export const toStoredAttachment = ({ _id, key, filename, contentType, size, width, height }: FileDoc): StoredAttachment => ({
   id: _id,
   key,
   filename,
@@ -18,21 +18,21 @@ export const attachmentOfFile = ({ _id, key, filename, contentType, size, width,
  * Updates the attachment of a message that was posted before its image was converted, and adds MESSAGE_UPDATE to the outbox in the same write. `editedAt` stays
  * (docs/behavior/messages.md#images). Changes nothing if the message is deleted or already has this state of the file.
  */
-export async function showStoredFile(platform: EnqueuePlatform, file: FileDoc): Promise<void> {
+export async function updateAttachment(platform: EnqueuePlatform, file: FileDoc): Promise<void> {
   const { _id, messageId, channelId } = file;
   const found = await platform.db.messages.collection.findOne({ _id: messageId as never, channelId, deleted: { $exists: false } });
   const attachments = (found as unknown as MessageDoc | null)?.attachments ?? [];
   const at = attachments.findIndex(({ id }) => id === _id);
-  const shown = attachments[at];
-  const next = attachmentOfFile(file);
-  if (!shown || (Object.keys(next) as (keyof StoredAttachment)[]).every((field) => shown[field] === next[field])) return;
+  const current = attachments[at];
+  const next = toStoredAttachment(file);
+  if (!current || (Object.keys(next) as (keyof StoredAttachment)[]).every((field) => current[field] === next[field])) return;
   // Matches the attachment only as it was read, so that no second event is stored if another process has updated it since. (In a filter on
   // `attachments.<index>.<field>`, null would match any value.)
-  const asSeen = { attachments: { $elemMatch: { ...shown } }, [`attachments.${at}.id`]: _id };
-  const owed = owes(platform, { name: 'MESSAGE_UPDATE' });
+  const unchangedFilter = { attachments: { $elemMatch: { ...current } }, [`attachments.${at}.id`]: _id };
+  const pendingEvent = addEvent(platform, { name: 'MESSAGE_UPDATE' });
   await platform.db.messages.collection.updateOne(
-    { _id: messageId as never, channelId, deleted: { $exists: false }, ...asSeen },
-    { ...owed, $set: { [`attachments.${at}`]: next } },
+    { _id: messageId as never, channelId, deleted: { $exists: false }, ...unchangedFilter },
+    { ...pendingEvent, $set: { [`attachments.${at}`]: next } },
   );
-  platform.nudge('relay-channel', { channelId });
+  platform.wake('relay-channel', { channelId });
 }

@@ -3,13 +3,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { failpoint } from '../../base/failpoint.ts';
 import { webpFilename } from '../../base/filenames.ts';
 import { limits } from '../../base/limits.ts';
-import { plainType, sniffImage } from '../../base/magic.ts';
+import { sniffImage, toPlainFileType } from '../../base/magic.ts';
 import { isUnavailable, trusted } from '../../store/mongo/database.ts';
 import type { FileDoc } from '../../store/mongo/models/file.ts';
 import type { MessageDoc, StoredAttachment } from '../../store/mongo/models/message.ts';
 import type { FilesPlatform } from '../../store/platform.ts';
-import { attachmentOfFile, showStoredFile } from './attachment-updates.ts';
-import { decideFiles, dropLateBlobs } from './files.ts';
+import { toStoredAttachment, updateAttachment } from './attachment-updates.ts';
+import { decideFiles, deleteLateBlobs } from './files.ts';
 import { reserveConversions } from './image-queue.ts';
 import { chargeStorage } from './storage.ts';
 
@@ -46,30 +46,30 @@ export interface Uploader extends FileOwner {
 /** Makes a name for a blob, or a key for a file: 128 random bits in hex. */
 export const newFileKey = (): string => randomBytes(16).toString('hex');
 
-const waits = ({ state }: FileDoc): boolean => state === 'waiting';
+const isWaiting = ({ state }: FileDoc): boolean => state === 'waiting';
 
 /** Makes the document of an uploaded file. An image waits for its conversion, with the filename and type that it will most likely have afterwards. */
-function documentOf(platform: FilesPlatform, owner: Uploader, file: ReceivedFile, now: Date): FileDoc {
+function newFileDoc(platform: FilesPlatform, owner: Uploader, file: ReceivedFile, now: Date): FileDoc {
   const { filename, contentType, size, head, megapixels } = file;
   const format = sniffImage(head);
-  const { serverId, ...held } = owner;
+  const { serverId, ...ownerFields } = owner;
   const charge = { accountId: owner.accountId, serverId, bytes: size };
-  const base = { _id: platform.ids.next(), key: newFileKey(), blob: newFileKey(), ...held, charge, size, width: null, height: null };
-  const moments = { openAt: now, createdAt: now };
+  const base = { _id: platform.ids.next(), key: newFileKey(), blob: newFileKey(), ...ownerFields, charge, size, width: null, height: null };
+  const timestamps = { openAt: now, createdAt: now };
   if (!format) {
-    return { ...base, filename, contentType: plainType(contentType), state: 'stored', ...moments };
+    return { ...base, filename, contentType: toPlainFileType(contentType), state: 'stored', ...timestamps };
   }
   const uploadedAs = { filename, contentType: `image/${format}` };
   const expected = format === 'gif' ? uploadedAs : { filename: webpFilename(filename), contentType: 'image/webp' };
-  return { ...base, original: newFileKey(), ...expected, uploadedAs, megapixels, state: 'waiting', ...moments };
+  return { ...base, original: newFileKey(), ...expected, uploadedAs, megapixels, state: 'waiting', ...timestamps };
 }
 
 /**
  * Stores files of one account before the message or profile that will show them is written. Documents are inserted before blobs are written, so that every blob
  * has a document. Refuses with `images_waiting` or `storage_full` before anything is stored.
  */
-export async function storeBlobs(platform: FilesPlatform, docs: readonly FileDoc[], files: readonly ReceivedFile[]): Promise<void> {
-  const images = docs.filter(waits);
+export async function storeFiles(platform: FilesPlatform, docs: readonly FileDoc[], files: readonly ReceivedFile[]): Promise<void> {
+  const images = docs.filter(isWaiting);
   const costs = images.map(({ megapixels = 1 }) => megapixels);
   const priorities = await reserveConversions(platform, docs[0]?.accountId ?? '', costs);
   await chargeStorage(platform, docs);
@@ -83,11 +83,11 @@ export async function storeBlobs(platform: FilesPlatform, docs: readonly FileDoc
   const failed = puts.find((one) => one.status === 'rejected');
   if (failed) throw failed.reason;
   failpoint(platform.config, 'after-blob-write');
-  images.forEach(({ _id: fileId }, at) => platform.nudge('convert-image', { fileId }, priorities[at]));
+  images.forEach(({ _id: fileId }, at) => platform.wake('convert-image', { fileId }, priorities[at]));
 }
 
 /** Reads `docs` again, in the same order. A deleted one is returned with the state `freed`, so that nobody waits for it. */
-async function asTheyStand({ db }: FilesPlatform, docs: readonly FileDoc[]): Promise<FileDoc[]> {
+async function reloadFiles({ db }: FilesPlatform, docs: readonly FileDoc[]): Promise<FileDoc[]> {
   const ids = docs.map(({ _id }) => _id);
   const found: FileDoc[] = await db.files.find({ _id: trusted({ $in: ids }) }).lean();
   const byId = new Map(found.map((doc) => [doc._id, doc]));
@@ -95,14 +95,14 @@ async function asTheyStand({ db }: FilesPlatform, docs: readonly FileDoc[]): Pro
 }
 
 /** Waits until the images among `docs` are converted, for at most 10 s, and returns the documents as they are then (docs/behavior/messages.md#images). */
-export async function converted(platform: FilesPlatform, docs: readonly FileDoc[]): Promise<FileDoc[]> {
-  const until = performance.now() + limits.imageWaitMs;
-  let now = [...docs];
-  for (let ms = 25; now.some(waits) && performance.now() < until; ms = Math.min(200, ms * 1.3)) {
+export async function waitForConversions(platform: FilesPlatform, docs: readonly FileDoc[]): Promise<FileDoc[]> {
+  const deadline = performance.now() + limits.imageWaitMs;
+  let current = [...docs];
+  for (let ms = 25; current.some(isWaiting) && performance.now() < deadline; ms = Math.min(200, ms * 1.3)) {
     await pause(ms);
-    now = await asTheyStand(platform, now);
+    current = await reloadFiles(platform, current);
   }
-  return now;
+  return current;
 }
 
 /**
@@ -119,28 +119,28 @@ export async function postWithFiles(
 ): Promise<MessageDoc> {
   if (files.length === 0) return post([]);
   const now = new Date(platform.now());
-  const docs = files.map((file) => documentOf(platform, owner, file, now));
+  const docs = files.map((file) => newFileDoc(platform, owner, file, now));
   // `decideFiles` reads the message: if it was inserted before the error, it keeps its files.
   const discard = (): Promise<void> =>
-    dropLateBlobs(platform, docs)
-      .then(async () => decideFiles(platform, await asTheyStand(platform, docs)))
+    deleteLateBlobs(platform, docs)
+      .then(async () => decideFiles(platform, await reloadFiles(platform, docs)))
       .catch((error: unknown) => platform.log.warn({ err: error }, 'files could not be removed; the sweep will remove them'));
   try {
-    await storeBlobs(platform, docs, files);
-    const ready = await converted(platform, docs);
+    await storeFiles(platform, docs, files);
+    const converted = await waitForConversions(platform, docs);
     const prepare = (messageId: string) =>
       platform.db.files.updateMany({ _id: trusted({ $in: docs.map(({ _id }) => _id) }) }, { $set: { messageId } });
-    const message = await post(ready.map(attachmentOfFile), prepare);
+    const message = await post(converted.map(toStoredAttachment), prepare);
     failpoint(platform.config, 'after-message-write');
     if (!message.attachments.some(({ id }) => id === docs[0]?._id)) {
       await discard();
       return message;
     }
-    return await settlePosted(platform, message, ready).catch(() => message);
+    return await finishPost(platform, message, converted).catch(() => message);
   } catch (error) {
     // While the database is unavailable, it is unknown whether the message was inserted: the sweep decides.
-    const unsure = isUnavailable(error) && (error as Error).name !== 'BlobsUnavailable';
-    if (!unsure) await discard();
+    const isUnknown = isUnavailable(error) && (error as Error).name !== 'BlobsUnavailable';
+    if (!isUnknown) await discard();
     throw error;
   }
 }
@@ -149,7 +149,7 @@ export async function postWithFiles(
  * Completes a post after its message was inserted. Clears `openAt` of its files, unless a concurrent delete has set it again. Updates attachments that got
  * their final form during the insert. Removes attachments whose files were swept because this process was paused for a long time.
  */
-async function settlePosted(platform: FilesPlatform, message: MessageDoc, docs: readonly FileDoc[]): Promise<MessageDoc> {
+async function finishPost(platform: FilesPlatform, message: MessageDoc, docs: readonly FileDoc[]): Promise<MessageDoc> {
   const { files, messages } = platform.db;
   const ids = docs.map(({ _id }) => _id);
   const [first] = docs;
@@ -158,16 +158,16 @@ async function settlePosted(platform: FilesPlatform, message: MessageDoc, docs: 
     { $unset: { openAt: 1 } },
   );
   if (matchedCount < docs.length) {
-    const gone = await dropLateBlobs(platform, docs);
-    if (gone.length) {
-      await messages.collection.updateOne({ _id: message._id as never }, { $pull: { attachments: { id: { $in: gone } } } } as never);
-      const left = docs.filter(({ _id }) => !gone.includes(_id));
-      return { ...message, attachments: (await asTheyStand(platform, left)).map(attachmentOfFile) };
+    const deletedIds = await deleteLateBlobs(platform, docs);
+    if (deletedIds.length) {
+      await messages.collection.updateOne({ _id: message._id as never }, { $pull: { attachments: { id: { $in: deletedIds } } } } as never);
+      const remaining = docs.filter(({ _id }) => !deletedIds.includes(_id));
+      return { ...message, attachments: (await reloadFiles(platform, remaining)).map(toStoredAttachment) };
     }
   }
-  if (!docs.some(waits)) return message;
-  const now = await asTheyStand(platform, docs);
-  const finished = now.filter((doc, at) => doc.state === 'stored' && docs[at]?.state === 'waiting');
-  for (const file of finished) await showStoredFile(platform, file);
-  return { ...message, attachments: now.map(attachmentOfFile) };
+  if (!docs.some(isWaiting)) return message;
+  const current = await reloadFiles(platform, docs);
+  const convertedFiles = current.filter((doc, at) => doc.state === 'stored' && docs[at]?.state === 'waiting');
+  for (const file of convertedFiles) await updateAttachment(platform, file);
+  return { ...message, attachments: current.map(toStoredAttachment) };
 }

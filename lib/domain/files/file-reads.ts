@@ -9,7 +9,7 @@ const retryAfterSecs = 2;
  * Returns the file of `key`. Refuses with 404 if `key` is unknown or the file is being deleted, and with 503 while its image is being converted
  * (docs/behavior/messages.md#images).
  */
-export async function servedFile(platform: Platform, key: string): Promise<FileDoc> {
+export async function requireServableFile(platform: Platform, key: string): Promise<FileDoc> {
   const file: FileDoc | null = /^[0-9a-f]{32}$/.test(key) ? await platform.db.files.findOne({ key }).lean() : null;
   if (!file || file.state === 'freed') return refuse('not_found', { what: 'file' });
   if (file.state === 'waiting') return refuse('unavailable', undefined, { retryAfter: retryAfterSecs });
@@ -20,5 +20,5 @@ export async function servedFile(platform: Platform, key: string): Promise<FileD
  * Whether a browser may show a file of this type inline: raster images, audio and video. All others are downloads (docs/behavior/messages.md#serving-files),
  * also audio and video types in XML, because browsers open any XML type as a document.
  */
-export const shownInline = ({ contentType }: Pick<FileDoc, 'contentType'>): boolean =>
+export const isShownInline = ({ contentType }: Pick<FileDoc, 'contentType'>): boolean =>
   /^(?:image\/(?:png|jpeg|webp|avif|tiff|gif)|video\/[\w.-]+|audio\/[\w.-]+)$/.test(contentType);

@@ -3,75 +3,76 @@ import { trusted } from '../../store/mongo/database.ts';
 import type { FileDoc } from '../../store/mongo/models/file.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
 import type { FilesPlatform } from '../../store/platform.ts';
-import { shownPictures } from './shown-pictures.ts';
+import { findShownPictures } from './shown-pictures.ts';
 import { releaseStorage } from './storage.ts';
 
-/** How many blobs are deleted at once, how many files of a channel are dropped in one round, and how many files the sweep reads in one round. */
+/** How many blobs are deleted at once, how many files of a channel are deleted in one round, and how many files the sweep reads in one round. */
 const deletesAtOnce = 8;
-const batch = 200;
-const sweepMessages = 500;
+const batchSize = 200;
+const filesPerRound = 500;
 
 /** How long a file is undecided (`openAt`) before the sweep decides about it, in milliseconds. No upload takes that long, because a request has 120 s. */
-const openMs = 15 * 60_000;
+const undecidedMaxMs = 15 * 60_000;
 
 /** The blobs among `names` that no file uses any more, neither to serve it nor to convert it. */
-export async function unheld({ db }: FilesPlatform, names: readonly string[]): Promise<string[]> {
-  const [holding, converting]: FileDoc[][] = await Promise.all([
+export async function findUnusedBlobs({ db }: FilesPlatform, names: readonly string[]): Promise<string[]> {
+  const [serving, converting]: FileDoc[][] = await Promise.all([
     db.files.find({ blob: trusted({ $in: names }), state: trusted({ $ne: 'freed' as const }) }).lean(),
     db.files.find({ original: trusted({ $in: names }), state: 'waiting' }).lean(),
   ]);
-  const held = new Set([...(holding ?? []).map(({ blob }) => blob), ...(converting ?? []).map(({ original }) => original)]);
-  return names.filter((name) => !held.has(name));
+  const used = new Set([...(serving ?? []).map(({ blob }) => blob), ...(converting ?? []).map(({ original }) => original)]);
+  return names.filter((name) => !used.has(name));
 }
 
 const blobsOf = ({ blob, original }: Pick<FileDoc, 'blob' | 'original'>): string[] => (original ? [blob, original] : [blob]);
 
 /**
- * Deletes the blobs of those `files` that the sweep dropped while their blobs were still being written, because they were undecided for too long. Returns the
+ * Deletes the blobs of those `files` that the sweep deleted while their blobs were still being written, because they were undecided for too long. Returns the
  * ids of these files.
  */
-export async function dropLateBlobs(platform: FilesPlatform, files: readonly FileDoc[]): Promise<string[]> {
+export async function deleteLateBlobs(platform: FilesPlatform, files: readonly FileDoc[]): Promise<string[]> {
   const ids = files.map(({ _id }) => _id);
   const found = await platform.db.files.find({ _id: trusted({ $in: ids }), state: trusted({ $ne: 'freed' as const }) }, { _id: 1 }).lean();
-  const left = new Set(found.map(({ _id }) => _id));
-  const taken = files.filter(({ _id }) => !left.has(_id));
-  if (taken.length) for (const name of await unheld(platform, taken.flatMap(blobsOf))) await platform.blobs.delete(name);
-  return taken.map(({ _id }) => _id);
+  const existingIds = new Set(found.map(({ _id }) => _id));
+  const deletedFiles = files.filter(({ _id }) => !existingIds.has(_id));
+  if (deletedFiles.length)
+    for (const name of await findUnusedBlobs(platform, deletedFiles.flatMap(blobsOf))) await platform.blobs.delete(name);
+  return deletedFiles.map(({ _id }) => _id);
 }
 
 /**
  * Deletes files in three steps: marks the file as `freed`, deletes its blob unless another file uses it, then deletes the document. A blob is checked only
  * after its file was freed, and a copy checks its source only after the copy was inserted. So in no order of events a copy loses its bytes, or bytes stay that
- * no file uses. A crash leaves a document, which the sweep finds. Deleting again changes nothing. With `open`, only files that are still undecided are deleted,
- * so that a file stays if its message claimed it meanwhile.
+ * no file uses. A crash leaves a document, which the sweep finds. Deleting again changes nothing. With `undecided`, only files that are still undecided are
+ * deleted, so that a file stays if its message claimed it meanwhile.
  */
-export async function dropFiles(platform: FilesPlatform, fileIds: readonly string[], which: 'all' | 'open' = 'all'): Promise<void> {
+export async function deleteFiles(platform: FilesPlatform, fileIds: readonly string[], which: 'all' | 'undecided' = 'all'): Promise<void> {
   if (fileIds.length === 0) return;
   const { files } = platform.db;
-  const these = { _id: trusted({ $in: fileIds }) };
-  const open = which === 'open' ? { openAt: trusted({ $exists: true }) } : {};
-  await files.updateMany({ ...these, ...open }, { $set: { state: 'freed', openAt: new Date(platform.now()) } });
-  const freed: FileDoc[] = await files.find({ ...these, state: 'freed' }).lean();
-  const names = await unheld(platform, [...new Set(freed.flatMap(blobsOf))]);
+  const filter = { _id: trusted({ $in: fileIds }) };
+  const undecidedFilter = which === 'undecided' ? { openAt: trusted({ $exists: true }) } : {};
+  await files.updateMany({ ...filter, ...undecidedFilter }, { $set: { state: 'freed', openAt: new Date(platform.now()) } });
+  const freed: FileDoc[] = await files.find({ ...filter, state: 'freed' }).lean();
+  const names = await findUnusedBlobs(platform, [...new Set(freed.flatMap(blobsOf))]);
   const deleteNext = async (): Promise<void> => {
     for (let name = names.pop(); name !== undefined; name = names.pop()) await platform.blobs.delete(name);
   };
   await Promise.all(Array.from({ length: deletesAtOnce }, deleteNext));
   for (const file of freed) await releaseStorage(platform, file);
   // The document of a file that a worker may be converting stays until the conversion ends: the worker may still write its blob, and then deletes both.
-  await files.deleteMany({ ...these, state: 'freed', begun: trusted({ $in: [null, 0] }) } as object);
+  await files.deleteMany({ ...filter, state: 'freed', begun: trusted({ $in: [null, 0] }) } as object);
 }
 
 /** Marks the files of a message as undecided. Called before the message is deleted, so that a crash leaves no file behind. */
-export async function openFiles(platform: FilesPlatform, messageId: string): Promise<void> {
+export async function markFilesUndecided(platform: FilesPlatform, messageId: string): Promise<void> {
   await platform.db.files.updateMany({ messageId }, { $set: { openAt: new Date(platform.now()) } });
 }
 
 /** Marks these files as decided, unless they were marked as undecided again since they were read. */
-async function closeFiles({ db }: FilesPlatform, files: readonly FileDoc[]): Promise<void> {
-  for (const [moment, same] of groupBy(files, ({ openAt }) => openAt?.getTime() ?? 0)) {
+async function markFilesDecided({ db }: FilesPlatform, files: readonly FileDoc[]): Promise<void> {
+  for (const [openAtMs, same] of groupBy(files, ({ openAt }) => openAt?.getTime() ?? 0)) {
     const ids = same.map(({ _id }) => _id);
-    await db.files.updateMany({ _id: trusted({ $in: ids }), openAt: new Date(moment) }, { $unset: { openAt: 1 } });
+    await db.files.updateMany({ _id: trusted({ $in: ids }), openAt: new Date(openAtMs) }, { $unset: { openAt: 1 } });
   }
 }
 
@@ -82,55 +83,59 @@ async function closeFiles({ db }: FilesPlatform, files: readonly FileDoc[]): Pro
 export async function decideFiles(platform: FilesPlatform, files: readonly FileDoc[]): Promise<void> {
   if (files.length === 0) return;
   const messageIds = [...new Set(files.map(({ messageId }) => messageId))];
-  const standing = await platform.db.messages
+  const messages = await platform.db.messages
     .find({ _id: trusted({ $in: messageIds }), deleted: trusted({ $exists: false }) }, { attachments: 1 })
     .lean();
-  const attached = (standing as Pick<MessageDoc, 'attachments'>[]).flatMap(({ attachments }) => attachments.map(({ id }) => id));
-  const held = new Set([...attached, ...(await shownPictures(platform, files))]);
-  const stays = (file: FileDoc): boolean => file.state !== 'freed' && held.has(file._id);
-  await closeFiles(platform, files.filter(stays));
-  await dropFiles(
+  const attached = (messages as Pick<MessageDoc, 'attachments'>[]).flatMap(({ attachments }) => attachments.map(({ id }) => id));
+  const usedIds = new Set([...attached, ...(await findShownPictures(platform, files))]);
+  const isUsed = (file: FileDoc): boolean => file.state !== 'freed' && usedIds.has(file._id);
+  await markFilesDecided(platform, files.filter(isUsed));
+  await deleteFiles(
     platform,
-    files.filter((file) => !stays(file)).map(({ _id }) => _id),
-    'open',
+    files.filter((file) => !isUsed(file)).map(({ _id }) => _id),
+    'undecided',
   );
 }
 
 /** Decides about the undecided files of a message after its delete. Running it again changes nothing. */
-export async function settleFiles(platform: FilesPlatform, messageId: string): Promise<void> {
+export async function decideMessageFiles(platform: FilesPlatform, messageId: string): Promise<void> {
   await decideFiles(platform, await platform.db.files.find({ messageId, openAt: trusted({ $exists: true }) }).lean());
 }
 
-/** Deletes all files of a deleted channel in batches. A repeated run continues where the last one ended. `goingOn` is called before each batch. */
-export async function removeChannelFiles(platform: FilesPlatform, channelId: string, goingOn?: () => Promise<unknown>): Promise<void> {
+/** Deletes all files of a deleted channel in batches. A repeated run continues where the last one ended. `reportProgress` is called before each batch. */
+export async function removeChannelFiles(
+  platform: FilesPlatform,
+  channelId: string,
+  reportProgress?: () => Promise<unknown>,
+): Promise<void> {
   for (;;) {
-    await goingOn?.();
-    const found = await platform.db.files.find({ channelId }, { _id: 1 }).sort({ _id: 1 }).limit(batch).lean();
-    await dropFiles(
+    await reportProgress?.();
+    const found = await platform.db.files.find({ channelId }, { _id: 1 }).sort({ _id: 1 }).limit(batchSize).lean();
+    await deleteFiles(
       platform,
       found.map(({ _id }) => _id),
     );
-    if (found.length < batch) return;
+    if (found.length < batchSize) return;
   }
 }
 
 /** Deletes the local files on this machine that nothing has written to for 15 minutes: they belong to processes that died. */
-export const sweepLocalFiles = (platform: FilesPlatform): Promise<void> => platform.blobs.sweepTemp(openMs);
+export const sweepLocalFiles = (platform: FilesPlatform): Promise<void> => platform.blobs.removeOldTemp(undecidedMaxMs);
 
 /**
  * Decides about the files that have been undecided for 15 minutes. A process left them that died between storing a file and its message, or between deleting a
  * message and its files. Younger ones may belong to a running upload. Also deletes the local files of dead processes.
  */
 export async function sweepFiles(platform: FilesPlatform): Promise<void> {
-  const before = new Date(platform.now() - openMs);
+  const before = new Date(platform.now() - undecidedMaxMs);
   for (;;) {
     const found: FileDoc[] = await platform.db.files
       .find({ openAt: trusted({ $lt: before }) })
       .sort({ openAt: 1 })
-      .limit(sweepMessages)
+      .limit(filesPerRound)
       .lean();
     await decideFiles(platform, found);
-    if (found.length < sweepMessages) break;
+    if (found.length < filesPerRound) break;
   }
   await sweepLocalFiles(platform);
 }

@@ -1,21 +1,21 @@
 import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';
-import { type ImageFormat, plainType } from '../../base/magic.ts';
-import { bookkeeping, trusted } from '../../store/mongo/database.ts';
+import { type ImageFormat, toPlainFileType } from '../../base/magic.ts';
+import { relaxedWriteConcern, trusted } from '../../store/mongo/database.ts';
 import type { FileDoc } from '../../store/mongo/models/file.ts';
 import type { EnqueuePlatform, WorkerPlatform } from '../../store/platform.ts';
-import { showStoredFile } from './attachment-updates.ts';
-import { dropFiles, unheld } from './files.ts';
-import { nudgeConversions } from './image-queue.ts';
+import { updateAttachment } from './attachment-updates.ts';
+import { deleteFiles, findUnusedBlobs } from './files.ts';
+import { enqueueConversions } from './image-queue.ts';
 
 /**
  * The result of a conversion. `webp`: converted, at the path that was asked for. `kept`: animated, stays as uploaded. `plain`: cannot be shown as an image;
- * `why` is for the log. `size` (bytes), `width` and `height` (pixels) are those of the file that will be served.
+ * `reason` is for the log. `size` (bytes), `width` and `height` (pixels) are those of the file that will be served.
  */
 export type ConvertedImage =
   | { outcome: 'webp'; size: number; width: number; height: number }
   | { outcome: 'kept'; format: ImageFormat; size: number; width: number; height: number }
-  | { outcome: 'plain'; why: string; size: number };
+  | { outcome: 'plain'; reason: string; size: number };
 
 /**
  * Converts the local image `from` to a new local file `to`, which exists afterwards only for `webp`. `from` is always deleted. With `side`, in pixels, the
@@ -25,7 +25,7 @@ export type ConvertedImage =
 export type EncodeImage = (from: string, to: string, side?: number) => Promise<ConvertedImage>;
 
 /** A file whose conversion is not complete: it still has `original`. */
-type Marked = FileDoc & { original: string };
+type PendingImage = FileDoc & { original: string };
 
 const waiting = { state: 'waiting', original: trusted({ $exists: true }) } as const;
 
@@ -37,27 +37,30 @@ export async function convertImage(platform: WorkerPlatform, fileId: string, enc
   const { files } = platform.db;
   // If a crash of the database loses this increment, the image gets one more attempt.
   const file: FileDoc | null = await files
-    .findOneAndUpdate({ _id: fileId, ...waiting }, { $inc: { begun: 1 } }, { ...bookkeeping, returnDocument: 'after' })
+    .findOneAndUpdate({ _id: fileId, ...waiting }, { $inc: { begun: 1 } }, { ...relaxedWriteConcern, returnDocument: 'after' })
     .lean();
-  const done = file?.original === undefined ? null : await convert(platform, file as Marked, encode);
-  const left: FileDoc | null = done ?? (await files.findOne({ _id: fileId, original: trusted({ $exists: true }) }).lean());
-  if (left?.original !== undefined) await finish(platform, left as Marked);
+  const converted = file?.original === undefined ? null : await runConversion(platform, file as PendingImage, encode);
+  const pending: FileDoc | null = converted ?? (await files.findOne({ _id: fileId, original: trusted({ $exists: true }) }).lean());
+  if (pending?.original !== undefined) await finishConversion(platform, pending as PendingImage);
 }
 
 /** Returns the file in its final form, or null if another worker was first or the file was deleted. A WebP that is then not needed is deleted. */
-async function convert(platform: WorkerPlatform, file: Marked, encode: EncodeImage): Promise<FileDoc | null> {
+async function runConversion(platform: WorkerPlatform, file: PendingImage, encode: EncodeImage): Promise<FileDoc | null> {
   const { files } = platform.db;
   try {
-    const image = await imageOf(platform, file, encode);
-    if (image.outcome === 'plain') platform.log.info({ fileId: file._id, why: image.why }, 'an image stays a plain file');
-    const final = { $set: finalForm(file, image), $unset: { uploadedAs: 1, megapixels: 1, begun: 1 } };
-    const done: FileDoc | null = await files.findOneAndUpdate({ _id: file._id, ...waiting }, final, { returnDocument: 'after' }).lean();
-    if (!done && image.outcome === 'webp') await deleteUnheld(platform, file.blob);
+    const image = await encodeImage(platform, file, encode);
+    if (image.outcome === 'plain')
+      platform.log.info({ fileId: file._id, reason: image.reason }, 'could not convert an image; it is served as a plain file');
+    const update = { $set: toConvertedFields(file, image), $unset: { uploadedAs: 1, megapixels: 1, begun: 1 } };
+    const converted: FileDoc | null = await files
+      .findOneAndUpdate({ _id: file._id, ...waiting }, update, { returnDocument: 'after' })
+      .lean();
+    if (!converted && image.outcome === 'webp') await deleteIfUnused(platform, file.blob);
     failpoint(platform.config, 'after-image-stored');
-    return done;
+    return converted;
   } catch (error) {
     // A deleted file keeps its count until the next run, because its WebP may have been written nevertheless.
-    await files.updateOne({ _id: file._id, ...waiting, begun: trusted({ $gt: 0 }) }, { $inc: { begun: -1 } }, bookkeeping);
+    await files.updateOne({ _id: file._id, ...waiting, begun: trusted({ $gt: 0 }) }, { $inc: { begun: -1 } }, relaxedWriteConcern);
     throw error;
   }
 }
@@ -66,11 +69,11 @@ async function convert(platform: WorkerPlatform, file: Marked, encode: EncodeIma
  * Converts the image of `file` and puts the WebP into the blob store. After 5 attempts that ended their worker (`imageAttempts`) the image is not tried again.
  * Rejects if the uploaded blob is missing.
  */
-async function imageOf({ blobs, config }: WorkerPlatform, file: Marked, encode: EncodeImage): Promise<ConvertedImage> {
-  if ((file.begun ?? 0) > limits.imageAttempts) return { outcome: 'plain', why: 'it ends its worker', size: file.size };
+async function encodeImage({ blobs, config }: WorkerPlatform, file: PendingImage, encode: EncodeImage): Promise<ConvertedImage> {
+  if ((file.begun ?? 0) > limits.imageAttempts) return { outcome: 'plain', reason: 'every attempt ended the worker', size: file.size };
   const from = await blobs.fetch(file.original);
   if (from === null) throw new Error('the uploaded image is not in the blob store');
-  const to = await blobs.tempPath();
+  const to = await blobs.newTempPath();
   const image = await (file.picture ? encode(from, to, limits.pictureSide) : encode(from, to));
   failpoint(config, 'after-image-encode');
   if (image.outcome === 'webp') await blobs.put(file.blob, to, 'image/webp');
@@ -79,35 +82,35 @@ async function imageOf({ blobs, config }: WorkerPlatform, file: Marked, encode: 
 }
 
 /** The fields of a converted file. If the image stays as uploaded, its two blobs swap names: `original` is then the unused one, to be deleted. */
-function finalForm({ blob, original, filename, uploadedAs }: Marked, image: ConvertedImage): Partial<FileDoc> {
+function toConvertedFields({ blob, original, filename, uploadedAs }: PendingImage, image: ConvertedImage): Partial<FileDoc> {
   const { size } = image;
   const [width, height] = image.outcome === 'plain' ? [null, null] : [image.width, image.height];
   if (image.outcome === 'webp') return { state: 'stored', size, width, height, contentType: 'image/webp' };
-  const contentType = image.outcome === 'kept' ? `image/${image.format}` : plainType(uploadedAs?.contentType);
+  const contentType = image.outcome === 'kept' ? `image/${image.format}` : toPlainFileType(uploadedAs?.contentType);
   const uploaded = { blob: original, original: blob, filename: uploadedAs?.filename ?? filename };
   return { state: 'stored', size, width, height, contentType, ...uploaded };
 }
 
 /** Deletes a blob unless a file, such as a copy, still uses it. */
-async function deleteUnheld(platform: WorkerPlatform, name: string): Promise<void> {
-  for (const unused of await unheld(platform, [name])) await platform.blobs.delete(unused);
+async function deleteIfUnused(platform: WorkerPlatform, name: string): Promise<void> {
+  for (const unused of await findUnusedBlobs(platform, [name])) await platform.blobs.delete(unused);
 }
 
 /**
  * Completes a file in its final form: updates the message, deletes the unused blob, and removes `original` last. A file that was deleted meanwhile (`freed`) is
- * dropped once no worker can still write its blob: each run decrements `begun` once, for itself or for a worker that died.
+ * deleted once no worker can still write its blob: each run decrements `begun` once, for itself or for a worker that died.
  */
-async function finish(platform: WorkerPlatform, file: Marked): Promise<void> {
+async function finishConversion(platform: WorkerPlatform, file: PendingImage): Promise<void> {
   const { files } = platform.db;
   const { _id, state, original } = file;
   if (state === 'freed') {
     await files.updateOne({ _id, state, begun: trusted({ $gt: 0 }) }, { $inc: { begun: -1 } });
-    return dropFiles(platform, [_id]);
+    return deleteFiles(platform, [_id]);
   }
   if (state === 'waiting') return;
-  await Promise.all([showStoredFile(platform, file), deleteUnheld(platform, original)]);
+  await Promise.all([updateAttachment(platform, file), deleteIfUnused(platform, original)]);
   failpoint(platform.config, 'after-original-delete');
-  await files.updateOne({ _id, state, original }, { $unset: { original: 1 } }, bookkeeping);
+  await files.updateOne({ _id, state, original }, { $unset: { original: 1 } }, relaxedWriteConcern);
 }
 
 /** The age from which the sweep takes a file, in milliseconds, and how many files one sweep takes. */
@@ -120,13 +123,13 @@ const sweepMax = 200;
  */
 export async function sweepImages(platform: EnqueuePlatform): Promise<void> {
   const before = new Date(platform.now() - sweepAfterMs);
-  const left = await platform.db.files
+  const overdue = await platform.db.files
     .find({ original: trusted({ $exists: true }), createdAt: trusted({ $lt: before }) })
     .sort({ createdAt: 1 })
     .limit(sweepMax)
     .lean();
   // A file that is still on the queue keeps its position there.
   const isLost = async ({ _id: fileId }: FileDoc): Promise<boolean> => !(await platform.isQueued('convert-image', { fileId }));
-  const lost = await Promise.all((left as FileDoc[]).map(async (file) => ((await isLost(file)) ? [file] : [])));
-  await nudgeConversions(platform, lost.flat());
+  const lost = await Promise.all((overdue as FileDoc[]).map(async (file) => ((await isLost(file)) ? [file] : [])));
+  await enqueueConversions(platform, lost.flat());
 }

@@ -19,48 +19,48 @@ export interface ProxiedImage {
 export type ImageProxy = (url: string, caller: string) => Promise<ProxiedImage>;
 
 /** The cache entry of a URL that gave no image, and of an origin that could not be reached. */
-const nothing: ProxiedImage = { contentType: '', bytes: Buffer.alloc(0) };
+const noImage: ProxiedImage = { contentType: '', bytes: Buffer.alloc(0) };
 
 /** The size of a cache entry besides its image and its key, in bytes. */
 const entryBytes = 256;
 
 /** The content type of an image that every browser shows; undefined for anything else. Never SVG, which can contain more than an image. */
-function typeOf(head: Buffer): string | undefined {
+function getImageType(head: Buffer): string | undefined {
   const format = sniffImage(head);
   return format === null || format === 'tiff' ? undefined : `image/${format}`;
 }
 
 /** Returns the check that ends reading a body as soon as its first bytes have arrived and are not those of an image. */
-function createBouncer(): (piece: Buffer) => boolean {
+function createImageCheck(): (piece: Buffer) => boolean {
   let head = Buffer.alloc(0);
   return (piece) => {
     if (head.length >= magicBytes) return false;
     head = Buffer.concat([head, piece.subarray(0, magicBytes)]);
-    return head.length >= magicBytes && typeOf(head) === undefined;
+    return head.length >= magicBytes && getImageType(head) === undefined;
   };
 }
 
 /** Requests an image anonymously: without cookies, referrer or anything else about the reader. */
-const ask = (outbound: Outbound, url: string): Promise<OutboundResult> =>
+const requestImage = (outbound: Outbound, url: string): Promise<OutboundResult> =>
   outbound({
     url,
     headers: { accept: 'image/avif,image/webp,image/png,image/jpeg,image/gif' },
-    http: true,
-    redirects: limits.imageProxyRedirects,
+    isHttpAllowed: true,
+    maxRedirects: limits.imageProxyRedirects,
     timeoutMs: limits.imageProxyMs,
     maxBytes: limits.imageProxyBytes,
-    wants: ({ status, headers }) => status === 200 && !(Number(headers['content-length']) > limits.imageProxyBytes),
-    enough: createBouncer(),
+    shouldReadBody: ({ status, headers }) => status === 200 && !(Number(headers['content-length']) > limits.imageProxyBytes),
+    shouldStop: createImageCheck(),
   });
 
 /**
  * Whether the host of the URL itself could not be reached. A failure after a redirect does not count, because it says nothing about that host; nor does a
  * timeout.
  */
-const isDead = (result: OutboundResult): boolean =>
+const isUnreachable = (result: OutboundResult): boolean =>
   !result.ok && ['dns', 'connect', 'tls'].includes(result.step) && result.stages.filter(({ step }) => step === 'url').length === 1;
 
-const originOf = (url: string): string => `origin ${URL.canParse(url) ? new URL(url).origin : url}`;
+const toOriginKey = (url: string): string => `origin ${URL.canParse(url) ? new URL(url).origin : url}`;
 
 /**
  * Makes the image proxy of one process (docs/security.md#image-proxy). It fetches from public addresses only: at most 8 MiB and 5 s per image, 16 images at
@@ -68,7 +68,7 @@ const originOf = (url: string): string => `origin ${URL.canParse(url) ? new URL(
  * it once. Images of up to 2 MiB are cached for an hour, 64 MiB in total. Failures and unreachable hosts are not tried again for a minute.
  */
 export function createImageProxy(platform: Pick<ApiPlatform, 'outbound' | 'log' | 'now'>): ImageProxy {
-  const known = new LRUCache<string, ProxiedImage>({
+  const cache = new LRUCache<string, ProxiedImage>({
     maxSize: limits.imageProxyCacheBytes,
     maxEntrySize: limits.imageProxyCachedBytes,
     sizeCalculation: ({ bytes }, key) => bytes.length + key.length + entryBytes,
@@ -76,43 +76,44 @@ export function createImageProxy(platform: Pick<ApiPlatform, 'outbound' | 'log' 
     ttlResolution: 0, // reads the time on every lookup, so that setting the clock forward takes effect at once
     perf: { now: () => platform.now() },
   });
-  const underWay = new Map<string, Promise<ProxiedImage>>();
-  const isBusy = (): never => refuse('unavailable', undefined, { retryAfter: 2 });
+  const inFlight = new Map<string, Promise<ProxiedImage>>();
+  const refuseBusy = (): never => refuse('unavailable', undefined, { retryAfter: 2 });
   const slots = createFairQueue(
     {
-      atOnce: limits.imageProxyAtOnce,
-      waitingPerKey: limits.imageProxyWaitingPerCaller,
-      waitingInAll: limits.imageProxyWaiting,
-      keepsRoom: true,
+      maxRunning: limits.imageProxyAtOnce,
+      maxWaitingPerKey: limits.imageProxyWaitingPerCaller,
+      maxWaiting: limits.imageProxyWaiting,
+      reservesSlots: true,
     },
-    isBusy,
+    refuseBusy,
   );
-  const miss = (key: string): ProxiedImage => {
-    known.set(key, nothing, { ttl: limits.imageProxyMissedMs });
-    return nothing;
+  const cacheMiss = (key: string): ProxiedImage => {
+    cache.set(key, noImage, { ttl: limits.imageProxyMissedMs });
+    return noImage;
   };
-  const look = async (url: string): Promise<ProxiedImage> => {
-    if (known.has(originOf(url))) return nothing;
-    const result = await ask(platform.outbound, url);
-    const contentType = result.ok ? typeOf(result.body.subarray(0, magicBytes)) : undefined;
+  const fetchImage = async (url: string): Promise<ProxiedImage> => {
+    if (cache.has(toOriginKey(url))) return noImage;
+    const result = await requestImage(platform.outbound, url);
+    const contentType = result.ok ? getImageType(result.body.subarray(0, magicBytes)) : undefined;
     if (result.ok && contentType !== undefined) {
       const image = { contentType, bytes: result.body };
-      known.set(url, image);
+      cache.set(url, image);
       return image;
     }
-    platform.log.debug({ step: result.ok ? 'image' : result.step, ms: result.ms }, 'no image'); // the URL is content, which is never logged
-    if (isDead(result)) miss(originOf(url));
-    return miss(url);
+    // Without the URL, because it is content, which is never logged.
+    platform.log.debug({ step: result.ok ? 'image' : result.step, ms: result.ms }, 'could not load an image for the proxy');
+    if (isUnreachable(result)) cacheMiss(toOriginKey(url));
+    return cacheMiss(url);
   };
-  const begin = (url: string, caller: string): Promise<ProxiedImage> => {
-    const endsAt = platform.now() + limits.imageProxyWaitMs;
-    const lookInTime = async (): Promise<ProxiedImage> => (platform.now() > endsAt ? isBusy() : look(url));
-    const beginning = slots([`caller ${caller}`, originOf(url)], lookInTime).finally(() => underWay.delete(url));
-    underWay.set(url, beginning);
-    return beginning;
+  const startFetch = (url: string, caller: string): Promise<ProxiedImage> => {
+    const deadline = platform.now() + limits.imageProxyWaitMs;
+    const fetchInTime = async (): Promise<ProxiedImage> => (platform.now() > deadline ? refuseBusy() : fetchImage(url));
+    const fetching = slots([`caller ${caller}`, toOriginKey(url)], fetchInTime).finally(() => inFlight.delete(url));
+    inFlight.set(url, fetching);
+    return fetching;
   };
   return async (url, caller) => {
-    const image = known.get(url) ?? (await (underWay.get(url) ?? begin(url, caller)));
-    return image === nothing ? refuse('not_found', { what: 'image' }) : image;
+    const image = cache.get(url) ?? (await (inFlight.get(url) ?? startFetch(url, caller)));
+    return image === noImage ? refuse('not_found', { what: 'image' }) : image;
   };
 }

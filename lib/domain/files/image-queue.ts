@@ -14,7 +14,7 @@ const retrySecs = 10;
 export async function reserveConversions(platform: EnqueuePlatform, accountId: string, megapixels: readonly number[]): Promise<number[]> {
   if (megapixels.length === 0) return [];
   try {
-    const isFull = (await platform.waiting('media')) >= limits.imagesWaiting;
+    const isFull = (await platform.countWaiting('media')) >= limits.imagesWaiting;
     const maxWaiting = isFull ? 0 : limits.imageMegapixelsWaiting;
     const priorities = await platform.reservePriorities({ queue: 'media', accountId, costs: megapixels, maxWaiting });
     if (priorities) return priorities;
@@ -25,10 +25,10 @@ export async function reserveConversions(platform: EnqueuePlatform, accountId: s
 }
 
 /** Enqueues the conversion of stored images. Their number and size were checked at upload. Never fails: the sweep enqueues lost ones again. */
-export async function nudgeConversions(platform: EnqueuePlatform, files: readonly FileDoc[]): Promise<void> {
+export async function enqueueConversions(platform: EnqueuePlatform, files: readonly FileDoc[]): Promise<void> {
   for (const { _id: fileId, accountId, channelId, megapixels = 1 } of files) {
-    const ask = { queue: 'media', accountId: accountId ?? channelId, costs: [megapixels] } as const;
-    const [priority] = (await platform.reservePriorities(ask).catch(() => null)) ?? [];
-    platform.nudge('convert-image', { fileId }, priority);
+    const reservation = { queue: 'media', accountId: accountId ?? channelId, costs: [megapixels] } as const;
+    const [priority] = (await platform.reservePriorities(reservation).catch(() => null)) ?? [];
+    platform.wake('convert-image', { fileId }, priority);
   }
 }

@@ -6,18 +6,18 @@ import type { Picture } from '../../contract/shared.ts';
 import { isUnavailable } from '../../store/mongo/database.ts';
 import type { FileDoc } from '../../store/mongo/models/file.ts';
 import type { EnqueuePlatform, FilesPlatform } from '../../store/platform.ts';
-import { ownApplication } from '../applications/applications-owned.ts';
-import { alsoOwes, owes, requireRoom, withRoom } from '../events/pending-events.ts';
-import { type Actor, inServer } from '../members/access.ts';
-import { manageServer } from '../members/managing.ts';
+import { requireOwnApplication } from '../applications/application-ownership.ts';
+import { addEvent, addEventInPipeline, outboxHasRoom, requireOutboxRoom } from '../events/pending-events.ts';
+import { type Actor, requireServer } from '../members/access.ts';
+import { runManagementWrite } from '../members/management-writes.ts';
 import { fileUrl } from '../messages/message-view.ts';
 import { writeAudit } from '../servers/audit.ts';
-import { converted, newFileKey, type ReceivedFile, storeBlobs } from './attachments.ts';
-import { decideFiles, dropLateBlobs } from './files.ts';
-import { keyOfPicture } from './shown-pictures.ts';
+import { newFileKey, type ReceivedFile, storeFiles, waitForConversions } from './attachments.ts';
+import { decideFiles, deleteLateBlobs } from './files.ts';
+import { parsePictureKey } from './shown-pictures.ts';
 
 /** A database field that holds the URL of a picture. */
-interface Spot {
+interface PictureField {
   /** The current URL; undefined when the account, server or application does not exist. */
   read(): Promise<string | null | undefined>;
   /** Replaces `from` with `to`; false when the field no longer holds `from`. */
@@ -25,39 +25,39 @@ interface Spot {
 }
 
 /** The avatar of an account. A change puts USER_UPDATE into the account's outbox. */
-const avatarOf = (platform: EnqueuePlatform, _id: string): Spot => ({
+const createAvatarField = (platform: EnqueuePlatform, _id: string): PictureField => ({
   read: async () => (await platform.db.accounts.findOne({ _id }, { avatarUrl: 1 }).lean())?.avatarUrl,
   async write(avatarUrl, to) {
     const accounts = platform.db.accounts.collection;
-    const set = { avatarUrl: { $literal: to }, ...alsoOwes(platform, { name: 'USER_UPDATE' }) };
-    const { matchedCount } = await platform.versions.changing({ accounts: [_id] }, () =>
+    const set = { avatarUrl: { $literal: to }, ...addEventInPipeline(platform, { name: 'USER_UPDATE' }) };
+    const { matchedCount } = await platform.accessVersions.runChange({ accounts: [_id] }, () =>
       accounts.updateOne({ _id: _id as never, avatarUrl }, [{ $set: set }]),
     );
-    if (matchedCount === 1) platform.nudge('relay-account', { accountId: _id });
+    if (matchedCount === 1) platform.wake('relay-account', { accountId: _id });
     return matchedCount === 1;
   },
 });
 
 /** The icon of an application. */
-const applicationIconOf = ({ db }: EnqueuePlatform, _id: string): Spot => ({
+const createApplicationIconField = ({ db }: EnqueuePlatform, _id: string): PictureField => ({
   read: async () => (await db.applications.findOne({ _id }, { iconUrl: 1 }).lean())?.iconUrl,
   write: async (iconUrl, to) => (await db.applications.updateOne({ _id, iconUrl }, { $set: { iconUrl: to } })).matchedCount === 1,
 });
 
 /** The icon of a server. A change puts SERVER_UPDATE into the server's outbox. */
-const serverIconOf = (platform: EnqueuePlatform, _id: string): Spot => ({
+const createServerIconField = (platform: EnqueuePlatform, _id: string): PictureField => ({
   async read() {
-    const found = await platform.db.servers.findOne({ _id }, { iconUrl: 1, ob: 1 }).lean();
-    requireRoom(found?.ob?.length ?? 0);
+    const found = await platform.db.servers.findOne({ _id }, { iconUrl: 1, outbox: 1 }).lean();
+    requireOutboxRoom(found?.outbox?.length ?? 0);
     return found?.iconUrl;
   },
   async write(iconUrl, to) {
     const servers = platform.db.servers.collection;
-    const owed = owes(platform, { name: 'SERVER_UPDATE' });
-    const { matchedCount } = await platform.versions.changing({ servers: [_id] }, () =>
-      servers.updateOne({ _id: _id as never, iconUrl, ...withRoom }, { $set: { iconUrl: to }, ...owed }),
+    const pendingEvent = addEvent(platform, { name: 'SERVER_UPDATE' });
+    const { matchedCount } = await platform.accessVersions.runChange({ servers: [_id] }, () =>
+      servers.updateOne({ _id: _id as never, iconUrl, ...outboxHasRoom }, { $set: { iconUrl: to }, ...pendingEvent }),
     );
-    if (matchedCount === 1) platform.nudge('relay-server', { serverId: _id });
+    if (matchedCount === 1) platform.wake('relay-server', { serverId: _id });
     return matchedCount === 1;
   },
 });
@@ -67,24 +67,25 @@ const serverIconOf = (platform: EnqueuePlatform, _id: string): Spot => ({
  * exist. The previous file gets `openAt` before the field changes: if a process dies in between, the sweep decides whether the file stays. Of concurrent calls,
  * each deletes the file that it replaced.
  */
-async function swap(platform: FilesPlatform, spot: Spot, to: string | null): Promise<string | null | undefined> {
+async function replacePicture(platform: FilesPlatform, field: PictureField, to: string | null): Promise<string | null | undefined> {
   for (;;) {
-    const from = await spot.read();
+    const from = await field.read();
     if (from === undefined || from === to) return from;
-    const key = keyOfPicture(from);
+    const key = parsePictureKey(from);
     const openAt = new Date(platform.now());
     const { files } = platform.db;
-    const old = key === null ? null : await files.findOneAndUpdate({ key }, { $set: { openAt } }, { returnDocument: 'after' }).lean();
+    const previousFile =
+      key === null ? null : await files.findOneAndUpdate({ key }, { $set: { openAt } }, { returnDocument: 'after' }).lean();
     failpoint(platform.config, 'after-picture-open');
-    const written = await spot.write(from, to);
-    if (written) failpoint(platform.config, 'after-picture-shown');
-    if (old) await decideFiles(platform, [old]); // also when another call was faster; a file that is still shown stays
-    if (written) return from;
+    const isWritten = await field.write(from, to);
+    if (isWritten) failpoint(platform.config, 'after-picture-shown');
+    if (previousFile) await decideFiles(platform, [previousFile]); // also when another call was faster; a file that is still shown stays
+    if (isWritten) return from;
   }
 }
 
 /** The document of a picture that was just received. It waits for its conversion, and `openAt` says that it is not decided yet whether the picture stays. */
-function documentOf(platform: FilesPlatform, accountId: string, subjectId: string, filename: string, file: ReceivedFile): FileDoc {
+function newPictureDoc(platform: FilesPlatform, accountId: string, subjectId: string, filename: string, file: ReceivedFile): FileDoc {
   const { contentType, size, megapixels } = file;
   const now = new Date(platform.now());
   return {
@@ -109,31 +110,31 @@ function documentOf(platform: FilesPlatform, accountId: string, subjectId: strin
   };
 }
 
-/** Stores a picture as a square WebP and passes its URL to `show`. If this fails, the picture is deleted. */
-async function keepPicture(
+/** Stores a picture as a square WebP and passes its URL to `apply`. If this fails, the picture is deleted. */
+async function storePicture(
   platform: FilesPlatform,
   actor: Actor,
   subjectId: string,
   filename: string,
   file: ReceivedFile,
-  show: (url: string) => Promise<void>,
+  apply: (url: string) => Promise<void>,
 ): Promise<Picture> {
   if (file.contentType !== `image/${sniffImage(file.head)}`)
     refuse('invalid_request', { reason: 'the body is not an image of the declared content type' });
-  const doc = documentOf(platform, actor.id, subjectId, filename, file);
+  const doc = newPictureDoc(platform, actor.id, subjectId, filename, file);
   const url = fileUrl(platform.config.baseUrl, doc);
   try {
-    await storeBlobs(platform, [doc], [file]);
-    const [ready = doc] = await converted(platform, [doc]);
+    await storeFiles(platform, [doc], [file]);
+    const [converted = doc] = await waitForConversions(platform, [doc]);
     // The account, server or application was deleted meanwhile, and its files with it.
-    if (ready.state === 'freed') refuse('not_found', { what: 'account, server or application' });
-    if (ready.state === 'waiting') refuse('unavailable', undefined, { retryAfter: limits.imageWaitMs / 1000 });
-    if (ready.contentType !== 'image/webp') refuse('invalid_request', { reason: 'the image cannot be decoded' });
-    await show(url);
+    if (converted.state === 'freed') refuse('not_found', { what: 'account, server or application' });
+    if (converted.state === 'waiting') refuse('unavailable', undefined, { retryAfter: limits.imageWaitMs / 1000 });
+    if (converted.contentType !== 'image/webp') refuse('invalid_request', { reason: 'the image cannot be decoded' });
+    await apply(url);
   } catch (error) {
     // While the database is unavailable it is not known whether the picture is shown. The sweep decides later.
-    const unsure = isUnavailable(error) && (error as Error).name !== 'BlobsUnavailable';
-    if (!unsure) await discard(platform, doc);
+    const isUnknown = isUnavailable(error) && (error as Error).name !== 'BlobsUnavailable';
+    if (!isUnknown) await discardPicture(platform, doc);
     throw error;
   }
   await platform.db.files.updateOne({ _id: doc._id, openAt: doc.createdAt }, { $unset: { openAt: 1 } });
@@ -141,8 +142,8 @@ async function keepPicture(
 }
 
 /** Deletes a picture unless it is shown. */
-const discard = (platform: FilesPlatform, doc: FileDoc): Promise<void> =>
-  dropLateBlobs(platform, [doc])
+const discardPicture = (platform: FilesPlatform, doc: FileDoc): Promise<void> =>
+  deleteLateBlobs(platform, [doc])
     .then(() => decideFiles(platform, [doc]))
     .catch((error: unknown) => platform.log.warn({ err: error }, 'a picture could not be removed; the sweep will remove it'));
 
@@ -151,65 +152,66 @@ const discard = (platform: FilesPlatform, doc: FileDoc): Promise<void> =>
  * s.
  */
 export const setAvatar = (platform: FilesPlatform, actor: Actor, file: ReceivedFile): Promise<Picture> =>
-  keepPicture(platform, actor, actor.id, 'avatar.webp', file, async (url) => {
-    if ((await swap(platform, avatarOf(platform, actor.id), url)) === undefined) refuse('not_found', { what: 'account' });
+  storePicture(platform, actor, actor.id, 'avatar.webp', file, async (url) => {
+    if ((await replacePicture(platform, createAvatarField(platform, actor.id), url)) === undefined)
+      refuse('not_found', { what: 'account' });
   });
 
 /** Removes the caller's avatar, if there is one. */
 export async function clearAvatar(platform: FilesPlatform, actor: Actor): Promise<void> {
-  await swap(platform, avatarOf(platform, actor.id), null);
+  await replacePicture(platform, createAvatarField(platform, actor.id), null);
 }
 
 /** Sets the icon of a server to `url`, null for none, and writes an audit entry if that changes it. */
-async function showServerIcon(platform: FilesPlatform, actor: Actor, serverId: string, url: string | null): Promise<void> {
-  const from = await swap(platform, serverIconOf(platform, serverId), url);
+async function replaceServerIcon(platform: FilesPlatform, actor: Actor, serverId: string, url: string | null): Promise<void> {
+  const from = await replacePicture(platform, createServerIconField(platform, serverId), url);
   if (from === undefined) return refuse('not_found', { what: 'server' });
   if (from !== url)
     await writeAudit(platform, actor, { serverId, action: 'server_update', targetId: serverId, changes: { iconUrl: { from, to: url } } });
 }
 
 /** Checks that the caller may change the icon of a server. Needs Manage Server. */
-export const admitServerIcon = (platform: FilesPlatform, actor: Actor, serverId: string): Promise<unknown> =>
-  inServer(platform, actor, serverId, 'Manage Server');
+export const requireServerIconAccess = (platform: FilesPlatform, actor: Actor, serverId: string): Promise<unknown> =>
+  requireServer(platform, actor, serverId, 'Manage Server');
 
 /** Sets the icon of a server. Needs Manage Server. Refuses as `setAvatar`. */
 export async function setServerIcon(platform: FilesPlatform, actor: Actor, serverId: string, file: ReceivedFile): Promise<Picture> {
-  await admitServerIcon(platform, actor, serverId);
-  return keepPicture(platform, actor, serverId, 'icon.webp', file, (url) =>
-    manageServer(platform, actor, serverId, async (now) => {
-      await admitServerIcon(platform, now, serverId);
-      await showServerIcon(platform, now, serverId, url);
+  await requireServerIconAccess(platform, actor, serverId);
+  return storePicture(platform, actor, serverId, 'icon.webp', file, (url) =>
+    runManagementWrite(platform, actor, serverId, async (currentActor) => {
+      await requireServerIconAccess(platform, currentActor, serverId);
+      await replaceServerIcon(platform, currentActor, serverId, url);
     }),
   );
 }
 
 /** Removes the icon of a server. Needs Manage Server. */
 export async function clearServerIcon(platform: FilesPlatform, actor: Actor, serverId: string): Promise<void> {
-  await admitServerIcon(platform, actor, serverId);
-  await showServerIcon(platform, actor, serverId, null);
+  await requireServerIconAccess(platform, actor, serverId);
+  await replaceServerIcon(platform, actor, serverId, null);
 }
 
 /**
  * Sets the icon of an application and the avatar of its bot to `url`. If the icon changes meanwhile, sets the avatar again, so that both show the last icon.
  */
-async function showApplicationIcon(platform: FilesPlatform, id: string, botId: string, url: string | null): Promise<void> {
-  const icon = applicationIconOf(platform, id);
-  if ((await swap(platform, icon, url)) === undefined) refuse('not_found', { what: 'application' });
-  for (let shown: string | null | undefined = url; shown !== undefined; ) {
-    await swap(platform, avatarOf(platform, botId), shown);
-    const now = await icon.read();
-    shown = now === shown ? undefined : now;
+async function replaceApplicationIcon(platform: FilesPlatform, id: string, botId: string, url: string | null): Promise<void> {
+  const icon = createApplicationIconField(platform, id);
+  if ((await replacePicture(platform, icon, url)) === undefined) refuse('not_found', { what: 'application' });
+  for (let appliedUrl: string | null | undefined = url; appliedUrl !== undefined; ) {
+    await replacePicture(platform, createAvatarField(platform, botId), appliedUrl);
+    const currentUrl = await icon.read();
+    appliedUrl = currentUrl === appliedUrl ? undefined : currentUrl;
   }
 }
 
 /** Sets the icon of an application, which is also its bot's avatar. Owner only. Refuses as `setAvatar`. */
 export async function setApplicationIcon(platform: FilesPlatform, actor: Actor, id: string, file: ReceivedFile): Promise<Picture> {
-  const { _id, botId } = await ownApplication(platform, actor, id);
-  return keepPicture(platform, actor, _id, 'icon.webp', file, (url) => showApplicationIcon(platform, _id, botId, url));
+  const { _id, botId } = await requireOwnApplication(platform, actor, id);
+  return storePicture(platform, actor, _id, 'icon.webp', file, (url) => replaceApplicationIcon(platform, _id, botId, url));
 }
 
 /** Removes the icon of an application and its bot's avatar. Owner only. */
 export async function clearApplicationIcon(platform: FilesPlatform, actor: Actor, id: string): Promise<void> {
-  const { _id, botId } = await ownApplication(platform, actor, id);
-  await showApplicationIcon(platform, _id, botId, null);
+  const { _id, botId } = await requireOwnApplication(platform, actor, id);
+  await replaceApplicationIcon(platform, _id, botId, null);
 }

@@ -6,15 +6,21 @@ import type { FilesPlatform } from '../../store/platform.ts';
 const bytesPerMib = 1024 * 1024;
 
 /** Adds `bytes` to the storage that an account or server uses, in one conditional write; false when that would exceed `limitMib`. 0 is no limit. */
-async function add({ db }: FilesPlatform, owner: 'accounts' | 'servers', _id: string, bytes: number, limitMib: number): Promise<boolean> {
-  const most = limitMib === 0 ? Number.MAX_SAFE_INTEGER : limitMib * bytesPerMib - bytes;
-  if (most < 0) return false;
-  const room = { $or: [{ storedBytes: { $exists: false } }, { storedBytes: { $lte: most } }] };
-  const { matchedCount } = await db[owner].collection.updateOne({ _id, ...room } as never, { $inc: { storedBytes: bytes } });
+async function addStoredBytes(
+  { db }: FilesPlatform,
+  owner: 'accounts' | 'servers',
+  _id: string,
+  bytes: number,
+  limitMib: number,
+): Promise<boolean> {
+  const maxBefore = limitMib === 0 ? Number.MAX_SAFE_INTEGER : limitMib * bytesPerMib - bytes;
+  if (maxBefore < 0) return false;
+  const roomFilter = { $or: [{ storedBytes: { $exists: false } }, { storedBytes: { $lte: maxBefore } }] };
+  const { matchedCount } = await db[owner].collection.updateOne({ _id, ...roomFilter } as never, { $inc: { storedBytes: bytes } });
   return matchedCount === 1;
 }
 
-const giveBack = async ({ db }: FilesPlatform, owner: 'accounts' | 'servers', _id: string, bytes: number): Promise<void> => {
+const subtractStoredBytes = async ({ db }: FilesPlatform, owner: 'accounts' | 'servers', _id: string, bytes: number): Promise<void> => {
   await db[owner].collection.updateOne({ _id } as never, { $inc: { storedBytes: -bytes } });
 };
 
@@ -28,10 +34,10 @@ export async function chargeStorage(platform: FilesPlatform, docs: readonly File
   const { STORAGE_PER_ACCOUNT_MIB: perAccount, STORAGE_PER_SERVER_MIB: perServer } = platform.config;
   const bytes = docs.reduce((sum, doc) => sum + (doc.charge?.bytes ?? 0), 0);
   const { accountId, serverId } = charge;
-  if (!(await add(platform, 'accounts', accountId, bytes, perAccount)))
+  if (!(await addStoredBytes(platform, 'accounts', accountId, bytes, perAccount)))
     refuse('storage_full', { owner: 'your account', limit: perAccount });
-  if (serverId === null || (await add(platform, 'servers', serverId, bytes, perServer))) return;
-  await giveBack(platform, 'accounts', accountId, bytes);
+  if (serverId === null || (await addStoredBytes(platform, 'servers', serverId, bytes, perServer))) return;
+  await subtractStoredBytes(platform, 'accounts', accountId, bytes);
   refuse('storage_full', { owner: 'this server', limit: perServer });
 }
 
@@ -42,13 +48,13 @@ export async function chargeStorage(platform: FilesPlatform, docs: readonly File
 export async function releaseStorage(platform: FilesPlatform, file: FileDoc): Promise<void> {
   if (!file.charge) return;
   const { files } = platform.db;
-  const marked = { _id: file._id, state: 'freed' as const, charge: trusted({ $exists: true }) };
-  const before: FileDoc | null = await files.findOneAndUpdate(marked, { $unset: { charge: 1 } }).lean();
+  const chargedFilter = { _id: file._id, state: 'freed' as const, charge: trusted({ $exists: true }) };
+  const before: FileDoc | null = await files.findOneAndUpdate(chargedFilter, { $unset: { charge: 1 } }).lean();
   const charge: StorageCharge | undefined = before?.charge;
   if (!charge) return;
   const blobs = [file.blob, ...(file.original ? [file.original] : [])];
-  const copy = { blob: trusted({ $in: blobs }), state: trusted({ $ne: 'freed' as const }), charge: trusted({ $exists: false }) };
-  if ((await files.updateOne(copy, { $set: { charge } })).matchedCount === 1) return;
-  await giveBack(platform, 'accounts', charge.accountId, charge.bytes);
-  if (charge.serverId !== null) await giveBack(platform, 'servers', charge.serverId, charge.bytes);
+  const copyFilter = { blob: trusted({ $in: blobs }), state: trusted({ $ne: 'freed' as const }), charge: trusted({ $exists: false }) };
+  if ((await files.updateOne(copyFilter, { $set: { charge } })).matchedCount === 1) return;
+  await subtractStoredBytes(platform, 'accounts', charge.accountId, charge.bytes);
+  if (charge.serverId !== null) await subtractStoredBytes(platform, 'servers', charge.serverId, charge.bytes);
 }

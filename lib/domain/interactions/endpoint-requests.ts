@@ -1,9 +1,9 @@
 import { limits } from '../../base/limits.ts';
-import { tooDeep } from '../../contract/check.ts';
+import { isTooDeep } from '../../contract/check.ts';
 import type { EndpointStep } from '../../contract/endpoint.ts';
 import type { OutboundRequest, OutboundStage } from '../../outbound/request.ts';
 import type { EnqueuePlatform } from '../../store/platform.ts';
-import { signatureOf } from '../../store/seal.ts';
+import { signRequest } from '../../store/seal.ts';
 
 /** One request to an Interactions Endpoint. */
 export interface EndpointRequest {
@@ -24,14 +24,14 @@ export type EndpointReply = { status: number | null; ms: number; stages: readonl
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Parses a body as JSON; undefined for an empty body. `fault` says what is wrong with it. */
-function read(body: Buffer): { answer: unknown } | { fault: string } {
+/** Parses a body as JSON; undefined for an empty body. `error` says what is wrong with it. */
+function parseBody(body: Buffer): { answer: unknown } | { error: string } {
   if (body.length === 0) return { answer: undefined };
   try {
     const answer: unknown = JSON.parse(utf8.decode(body));
-    return tooDeep(answer) ? { fault: `is nested deeper than ${limits.bodyDepth}` } : { answer };
+    return isTooDeep(answer) ? { error: `is nested deeper than ${limits.bodyDepth} levels` } : { answer };
   } catch {
-    return { fault: 'is not JSON in UTF-8' };
+    return { error: 'is not valid JSON in UTF-8' };
   }
 }
 
@@ -39,22 +39,25 @@ function read(body: Buffer): { answer: unknown } | { fault: string } {
  * Sends one signed request to an endpoint (docs/behavior/interactions.md#signatures): `X-Service-Signature` is computed over the exact bytes that are sent.
  * The request goes to public https addresses only, follows no redirect, reads at most 256 KiB and is never repeated. Never rejects.
  */
-export async function askEndpoint(platform: EnqueuePlatform, { url, secret, payload, timeoutMs }: EndpointRequest): Promise<EndpointReply> {
+export async function postToEndpoint(
+  platform: EnqueuePlatform,
+  { url, secret, payload, timeoutMs }: EndpointRequest,
+): Promise<EndpointReply> {
   const body = Buffer.from(JSON.stringify(payload));
   const timestamp = String(Math.floor(platform.now() / 1000));
   const headers = {
     'content-type': 'application/json',
     'x-service-timestamp': timestamp,
-    'x-service-signature': signatureOf(secret, timestamp, body),
+    'x-service-signature': signRequest(secret, timestamp, body),
   };
-  const maxBytes = limits.endpointAnswerBytes;
+  const maxBytes = limits.endpointResponseBytes;
   // The body of an error response is not read, however long or slow it is: its status is the failure.
-  const wants: OutboundRequest['wants'] = (head) => head.status === 200;
-  const result = await platform.outbound({ url, method: 'POST', headers, body, timeoutMs, maxBytes, wants });
+  const shouldReadBody: OutboundRequest['shouldReadBody'] = (head) => head.status === 200;
+  const result = await platform.outbound({ url, method: 'POST', headers, body, timeoutMs, maxBytes, shouldReadBody });
   const { status, ms, stages } = result;
   const failed = (step: EndpointStep, reason: string): EndpointReply => ({ ok: false, status, ms, stages, step, reason });
   if (!result.ok) return failed(result.step, result.reason);
-  if (status !== 200) return failed('status', `answered ${status}, where only 200 counts`);
-  const found = read(result.body);
-  return 'fault' in found ? failed('body', found.fault) : { ok: true, status, ms, stages, answer: found.answer };
+  if (status !== 200) return failed('status', `is ${status}; only 200 is accepted`);
+  const parsed = parseBody(result.body);
+  return 'error' in parsed ? failed('body', parsed.error) : { ok: true, status, ms, stages, answer: parsed.answer };
 }

@@ -8,78 +8,82 @@ import type { OutboxEntry } from '../../store/mongo/models/outbox.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 
 /** Interactions created before this are late. It is compared with the bare field, because only then do the sweeps find these few by index. */
-const answerBegan = { $subtract: ['$$NOW', limits.answerWindowMs] };
+const lateCreatedAt = { $subtract: ['$$NOW', limits.answerWindowMs] };
 
 /** The time windows by the database's clock, as expressions over the stored interaction (docs/guarantees.md#interaction-clock). */
 export const windows = {
   /** True during the 3 seconds for the first answer. */
-  answering: { $gt: ['$createdAt', answerBegan] },
+  firstAnswer: { $gt: ['$createdAt', lateCreatedAt] },
   /** True after these 3 seconds. */
-  late: { $lte: ['$createdAt', answerBegan] },
+  late: { $lte: ['$createdAt', lateCreatedAt] },
   /** The milliseconds left of these 3 seconds, at least 0. */
-  left: { $max: [0, { $subtract: ['$createdAt', answerBegan] }] },
+  leftMs: { $max: [0, { $subtract: ['$createdAt', lateCreatedAt] }] },
   /** True during the 15 minutes for follow-ups, which count from the answer or the defer. */
-  following: { $gt: [{ $add: ['$openedAt', limits.followupWindowMs] }, '$$NOW'] },
+  followUps: { $gt: [{ $add: ['$openedAt', limits.followupWindowMs] }, '$$NOW'] },
 } as const;
 
 /**
- * A transition of an interaction from the state `from`: the window that must be open (`during`), the fields that it writes (`set`), and the events that it adds
- * to the outbox (`owes`).
+ * A transition of an interaction from the state `from`: the window that must be open (`window`), the fields that it writes (`set`), and the events that it adds
+ * to the outbox (`events`).
  */
-export interface Move {
+export interface Transition {
   from: InteractionState;
-  during: object;
+  window: object;
   /** A pipeline's `$set`: values from outside must be wrapped in `$literal`. */
   set: Record<string, unknown>;
-  owes: readonly OutboxEntry[];
+  events: readonly OutboxEntry[];
 }
 
 /**
  * Makes a transition. One conditional update writes the state, the answer and the events together (docs/guarantees.md#transitions). Returns the interaction
  * after it, or null if the interaction was in another state, the window was not open, or its outbox is full.
  */
-export async function move(platform: Platform, id: string, { from, during, set, owes }: Move): Promise<InteractionDoc | null> {
-  const ob = { $concatArrays: [{ $ifNull: ['$ob', []] }, { $literal: owes }] };
+export async function transition(
+  platform: Platform,
+  id: string,
+  { from, window, set, events }: Transition,
+): Promise<InteractionDoc | null> {
+  const outbox = { $concatArrays: [{ $ifNull: ['$outbox', []] }, { $literal: events }] };
   const moved = await platform.db.interactions.collection.findOneAndUpdate(
-    { _id: id as never, state: from, [`ob.${limits.answersOwed - 1}`]: { $exists: false }, $expr: during },
-    [{ $set: { ...set, ob, obAt: { $ifNull: ['$obAt', '$$NOW'] } } }],
+    { _id: id as never, state: from, [`outbox.${limits.pendingAnswers - 1}`]: { $exists: false }, $expr: window },
+    [{ $set: { ...set, outbox, outboxAt: { $ifNull: ['$outboxAt', '$$NOW'] } } }],
     { returnDocument: 'after' },
   );
   return moved as unknown as InteractionDoc | null;
 }
 
 /** The event that shows the new state of an interaction to the person who used it (docs/behavior/interactions.md#state-for-the-person). */
-export function updateEntry(platform: Platform, { _id: id, channelId }: InteractionDoc, state: InteractionState): OutboxEntry {
+export function createUpdateEntry(platform: Platform, { _id: id, channelId }: InteractionDoc, state: InteractionState): OutboxEntry {
   const data: EventData<'INTERACTION_UPDATE'> = { id, channelId, state };
   return { id: platform.ids.next(), name: 'INTERACTION_UPDATE', data };
 }
 
 /** Reads the current interaction; 404 if it no longer exists. */
-export async function readInteraction(platform: Platform, id: string): Promise<InteractionDoc> {
+export async function requireInteraction(platform: Platform, id: string): Promise<InteractionDoc> {
   const found = await platform.db.interactions.findOne({ _id: id }).lean();
   return found ?? refuse('not_found', { what: 'interaction' });
 }
 
 /** Whether the window `expression` is open for the interaction, by the database's clock. */
-export async function isDuring(platform: Platform, id: string, expression: object): Promise<boolean> {
+export async function isWindowOpen(platform: Platform, id: string, expression: object): Promise<boolean> {
   return (await platform.db.interactions.exists({ _id: id, $expr: trusted(expression) })) !== null;
 }
 
 /** Expires an interaction that got no answer in 3 seconds. Null if it was answered or expired before, or has time left. */
-export function moveToExpired(platform: Platform, interaction: InteractionDoc): Promise<InteractionDoc | null> {
-  const owes = [updateEntry(platform, interaction, 'expired')];
-  return move(platform, interaction._id, { from: 'created', during: windows.late, set: { state: 'expired' }, owes });
+export function markExpired(platform: Platform, interaction: InteractionDoc): Promise<InteractionDoc | null> {
+  const events = [createUpdateEntry(platform, interaction, 'expired')];
+  return transition(platform, interaction._id, { from: 'created', window: windows.late, set: { state: 'expired' }, events });
 }
 
-/** Calls `moveToExpired` from a request that finds the interaction late (docs/guarantees.md#expiry). A worker relays the event. */
-export async function expireLazily(platform: EnqueuePlatform, interaction: InteractionDoc): Promise<InteractionDoc | null> {
-  const expired = await moveToExpired(platform, interaction);
-  if (expired) platform.nudge('relay-interaction', { interactionId: interaction._id });
+/** Calls `markExpired` from a request that finds the interaction late (docs/guarantees.md#expiry). A worker relays the event. */
+export async function expireAndWake(platform: EnqueuePlatform, interaction: InteractionDoc): Promise<InteractionDoc | null> {
+  const expired = await markExpired(platform, interaction);
+  if (expired) platform.wake('relay-interaction', { interactionId: interaction._id });
   return expired;
 }
 
 /** The interaction with its state by the clock: if it is late, it is expired first. */
-export async function settleState(platform: EnqueuePlatform, interaction: InteractionDoc): Promise<InteractionDoc> {
+export async function expireIfLate(platform: EnqueuePlatform, interaction: InteractionDoc): Promise<InteractionDoc> {
   if (interaction.state !== 'created') return interaction;
-  return (await expireLazily(platform, interaction)) ?? readInteraction(platform, interaction._id);
+  return (await expireAndWake(platform, interaction)) ?? requireInteraction(platform, interaction._id);
 }

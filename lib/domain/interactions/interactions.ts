@@ -3,20 +3,20 @@ import { failpoint } from '../../base/failpoint.ts';
 import { isId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { CommandOption, InvokeInput } from '../../contract/command.ts';
-import type { InteractionView, Invoked, OptionValue } from '../../contract/interaction.ts';
+import type { InteractionView, InvokeResult, OptionValue } from '../../contract/interaction.ts';
 import type { ApplicationDoc } from '../../store/mongo/models/account.ts';
 import type { InteractionDoc } from '../../store/mongo/models/interaction.ts';
 import type { ApiPlatform } from '../../store/platform.ts';
-import { usableCommand } from '../applications/command-picker.ts';
-import { inPlace, type Place } from '../channels/channel-context.ts';
-import { type Actor, mayView, ownMember } from '../members/access.ts';
-import { finishAnswer } from './interaction-answers.ts';
-import { settleState } from './interaction-states.ts';
+import { requireUsableCommand } from '../applications/command-picker.ts';
+import { type ChannelContext, requireMessageChannel } from '../channels/channel-context.ts';
+import { type Actor, canView, loadOwnMember } from '../members/access.ts';
+import { storeAnswer } from './interaction-answers.ts';
+import { expireIfLate } from './interaction-states.ts';
 import { parseOptions } from './option-parsing.ts';
 
-/** `referenceFault` for a DM, which has two users and no roles or channels. */
-function faultInDm({ dm }: Place, { type, value }: OptionValue): string | null {
-  if (type === 'user') return dm?.userIds.includes(String(value)) ? null : 'is not one of the two in this direct message';
+/** `findReferenceError` for a DM, which has two users and no roles or channels. */
+function findReferenceErrorInDm({ dm }: ChannelContext, { type, value }: OptionValue): string | null {
+  if (type === 'user') return dm?.userIds.includes(String(value)) ? null : 'is not a participant in this direct message';
   return type === 'role' || type === 'channel' ? `cannot be a ${type} in a direct message` : null;
 }
 
@@ -24,29 +24,34 @@ function faultInDm({ dm }: Place, { type, value }: OptionValue): string | null {
  * Why an option's user, role or channel cannot be used here; null if it can. The person must be able to view the channel
  * (docs/behavior/interactions.md#option-types).
  */
-async function referenceFault(place: Place, actor: Actor, option: OptionValue): Promise<string | null> {
-  const { access } = place;
-  if (!access) return faultInDm(place, option);
+async function findReferenceError(context: ChannelContext, actor: Actor, option: OptionValue): Promise<string | null> {
+  const { access } = context;
+  if (!access) return findReferenceErrorInDm(context, option);
   const { type, value } = option;
   const id = String(value);
   if (type === 'user') return (await access.member(id)) ? null : 'is not a member of this server';
   if (type === 'role') return access.server.roles.some((role) => role.id === id) ? null : 'is not a role of this server';
-  if (type === 'channel') return (await mayView(access, actor.id, id)) ? null : 'is not a channel that you can see here';
+  if (type === 'channel') return (await canView(access, actor.id, id)) ? null : 'is not a channel that you can view';
   return null;
 }
 
 /** Parses and checks the options of a use. Refuses with `invalid_options`, with an error for each wrong option. */
-async function readOptions(place: Place, actor: Actor, options: readonly CommandOption[], given: InvokeInput): Promise<OptionValue[]> {
-  if (given.text !== undefined && given.options !== undefined) refuseField('/options', 'cannot be sent together with text');
-  const { values, errors } = parseOptions(options, given);
+async function requireOptions(
+  context: ChannelContext,
+  actor: Actor,
+  options: readonly CommandOption[],
+  input: InvokeInput,
+): Promise<OptionValue[]> {
+  if (input.text !== undefined && input.options !== undefined) refuseField('/options', 'cannot be sent together with text');
+  const { values, errors } = parseOptions(options, input);
   const references = await Promise.all(
     values.map(async (one): Promise<FieldError[]> => {
-      const message = await referenceFault(place, actor, one);
+      const message = await findReferenceError(context, actor, one);
       return message === null ? [] : [{ path: one.name, message }];
     }),
   );
-  const faults = [...errors, ...references.flat()];
-  if (faults[0]) refuse('invalid_options', { reason: `${faults[0].path} ${faults[0].message}` }, { errors: faults });
+  const allErrors = [...errors, ...references.flat()];
+  if (allErrors[0]) refuse('invalid_options', { reason: `${allErrors[0].path} ${allErrors[0].message}` }, { errors: allErrors });
   return values;
 }
 
@@ -56,9 +61,9 @@ async function readOptions(place: Place, actor: Actor, options: readonly Command
  */
 async function requireReachable(platform: ApiPlatform, { botId, interactionsEndpointUrl }: ApplicationDoc): Promise<void> {
   const queue = interactionsEndpointUrl === null ? 'interactions' : 'endpoints';
-  const asked = Promise.all([platform.connected([botId]), platform.waiting(queue)]);
-  const [[connected], waiting] = await asked.catch(() => refuse('unavailable', undefined, { retryAfter: 1 }));
-  if (waiting >= limits.usesWaiting) refuse('unavailable', undefined, { retryAfter: 1 });
+  const reads = Promise.all([platform.areConnected([botId]), platform.countWaiting(queue)]);
+  const [[connected], waiting] = await reads.catch(() => refuse('unavailable', undefined, { retryAfter: 1 }));
+  if (waiting >= limits.interactionsWaiting) refuse('unavailable', undefined, { retryAfter: 1 });
   if (!connected && interactionsEndpointUrl === null) refuse('bot_offline');
 }
 
@@ -68,36 +73,43 @@ async function requireReachable(platform: ApiPlatform, { botId, interactionsEndp
  */
 async function storeInteraction(
   platform: ApiPlatform,
-  interaction: Omit<InteractionDoc, 'createdAt' | 'obAt' | 'deliveredAt'>,
+  interaction: Omit<InteractionDoc, 'createdAt' | 'outboxAt' | 'deliveredAt'>,
 ): Promise<InteractionDoc> {
-  const fresh = {
-    $mergeObjects: [{ $literal: interaction }, { createdAt: '$$NOW', deliveredAt: null, ...(interaction.ob ? { obAt: '$$NOW' } : {}) }],
+  const newInteraction = {
+    $mergeObjects: [
+      { $literal: interaction },
+      { createdAt: '$$NOW', deliveredAt: null, ...(interaction.outbox ? { outboxAt: '$$NOW' } : {}) },
+    ],
   };
   const stored = await platform.db.interactions.collection.findOneAndUpdate(
     { _id: interaction._id as never },
-    [{ $replaceWith: { $cond: [{ $eq: [{ $type: '$state' }, 'missing'] }, fresh, '$$ROOT'] } }],
+    [{ $replaceWith: { $cond: [{ $eq: [{ $type: '$state' }, 'missing'] }, newInteraction, '$$ROOT'] } }],
     { upsert: true, returnDocument: 'after' },
   );
   return stored as unknown as InteractionDoc;
 }
 
 /** The request of a person to use a command. `id` is the interaction's id. */
-export interface UseOfCommand {
+export interface CommandUse {
   id: string;
   channelId: string;
   commandId: string;
-  given: InvokeInput;
+  input: InvokeInput;
 }
 
 /**
  * Uses a slash command (docs/behavior/interactions.md#using-a-command). The caller needs the same as for a post: View Channel and Send Messages, or in a DM a
  * common server. Refuses with `invalid_options`, `bot_offline` or `unavailable` before anything is stored, so the bot receives nothing of a refused use.
  */
-export async function useCommand(platform: ApiPlatform, actor: Actor, { id, channelId, commandId, given }: UseOfCommand): Promise<Invoked> {
-  const place = await inPlace(platform, actor, channelId, 'Send Messages');
-  const { command, application } = await usableCommand(platform, actor, place, commandId);
-  if (command.kind === 'prefix') refuse('invalid_request', { reason: 'prefix commands are used by posting them as a message' });
-  const options = await readOptions(place, actor, command.options ?? [], given);
+export async function useCommand(
+  platform: ApiPlatform,
+  actor: Actor,
+  { id, channelId, commandId, input }: CommandUse,
+): Promise<InvokeResult> {
+  const context = await requireMessageChannel(platform, actor, channelId, 'Send Messages');
+  const { command, application } = await requireUsableCommand(platform, actor, context, commandId);
+  if (command.kind === 'prefix') refuse('invalid_request', { reason: 'a prefix command is used by posting a message that starts with it' });
+  const options = await requireOptions(context, actor, command.options ?? [], input);
   await requireReachable(platform, application);
   const endpoint = application.interactionsEndpointUrl !== null;
   const stored = await storeInteraction(platform, {
@@ -105,9 +117,9 @@ export async function useCommand(platform: ApiPlatform, actor: Actor, { id, chan
     applicationId: application._id,
     botId: application.botId,
     channelId,
-    serverId: place.serverId,
+    serverId: context.serverId,
     userId: actor.id,
-    userRoles: [...((place.serverId && (await ownMember(platform, actor, place.serverId))?.roles) || [])],
+    userRoles: [...((context.serverId && (await loadOwnMember(platform, actor, context.serverId))?.roles) || [])],
     command: { id: command.id, name: command.name },
     options,
     state: 'created',
@@ -115,20 +127,20 @@ export async function useCommand(platform: ApiPlatform, actor: Actor, { id, chan
     ephemeral: false,
     messageId: null,
     endpoint,
-    ...(endpoint ? {} : { ob: [{ id: platform.ids.next(), name: 'INTERACTION_CREATE' as const }] }),
+    ...(endpoint ? {} : { outbox: [{ id: platform.ids.next(), name: 'INTERACTION_CREATE' as const }] }),
   });
   failpoint(platform.config, 'after-invoke-write');
-  platform.nudge(endpoint ? 'post-interaction' : 'relay-interaction', { interactionId: id });
-  platform.nudge('expire-interaction', { interactionId: id });
+  platform.wake(endpoint ? 'post-interaction' : 'relay-interaction', { interactionId: id });
+  platform.wake('expire-interaction', { interactionId: id });
   return { id, state: stored.state };
 }
 
 /** An interaction as the person who used it sees it; 404 for anyone else (docs/behavior/interactions.md#state-for-the-person). */
-export async function viewInteraction(platform: ApiPlatform, actor: Actor, id: string): Promise<InteractionView> {
+export async function getInteractionView(platform: ApiPlatform, actor: Actor, id: string): Promise<InteractionView> {
   const found = isId(id) ? await platform.db.interactions.findOne({ _id: id, userId: actor.id }).lean() : null;
   if (!found) return refuse('not_found', { what: 'interaction' });
-  const interaction = await settleState(platform, found);
+  const interaction = await expireIfLate(platform, found);
   const { channelId, command, state, createdAt } = interaction;
-  const messageId = (await finishAnswer(platform, interaction))?._id ?? interaction.messageId;
+  const messageId = (await storeAnswer(platform, interaction))?._id ?? interaction.messageId;
   return { id, channelId, command: { id: command.id, name: command.name }, state, createdAt: createdAt.toISOString(), messageId };
 }

@@ -1,6 +1,7 @@
+import { channelKinds } from '../../base/channel-kinds.ts';
 import { refuse } from '../../base/errors.ts';
 import { isId } from '../../base/ids.ts';
-import { holds, type Overwrite, type Permission, permissionNames, permissionsOf } from '../../base/permissions.ts';
+import { computePermissions, hasPermission, type Overwrite, type Permission, toPermissionNames } from '../../base/permissions.ts';
 import { readById, readByIds } from '../../store/mongo/batched-reads.ts';
 import { trusted } from '../../store/mongo/database.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
@@ -12,7 +13,7 @@ import type { Platform } from '../../store/platform.ts';
 export interface Actor {
   readonly account: AccountDoc;
   readonly id: string;
-  readonly bot: boolean;
+  readonly isBot: boolean;
   /** The access version of the account that the request runs under; null if it is unknown. */
   readonly version: string | null;
   /** The access version of a server, from the preflight or read now; null while Redis is unavailable. */
@@ -38,13 +39,13 @@ export interface ServerAccess {
   bots(): Promise<MemberDoc[]>;
 }
 
-function accessOf(platform: Platform, server: ServerDoc, version: string | null): ServerAccess {
+function createServerAccess(platform: Platform, server: ServerDoc, version: string | null): ServerAccess {
   const { db } = platform;
   const channels = new Map<string, Promise<ChannelDoc | null>>();
   let allChannels: Promise<ChannelDoc[]> | null = null;
-  const once = <T>(map: Map<string, Promise<T>>, id: string, load: () => Promise<T>): Promise<T> => {
-    const known = map.get(id);
-    if (known) return known;
+  const loadOnce = <T>(map: Map<string, Promise<T>>, id: string, load: () => Promise<T>): Promise<T> => {
+    const existing = map.get(id);
+    if (existing) return existing;
     const loading = load();
     map.set(id, loading);
     loading.catch(() => map.delete(id));
@@ -54,7 +55,7 @@ function accessOf(platform: Platform, server: ServerDoc, version: string | null)
     version,
     server,
     channel: (id) =>
-      once(channels, id, async () => {
+      loadOnce(channels, id, async () => {
         const found: ChannelDoc | null = await db.channels.findOne({ _id: id, serverId: server._id }).lean();
         return found?.kind === 'thread' && !(found.parentId && (await access.channel(found.parentId))) ? null : found;
       }),
@@ -77,19 +78,13 @@ function accessOf(platform: Platform, server: ServerDoc, version: string | null)
     },
     member: (userId) => readById(db.members, `${server._id}:${userId}`),
     async members(userIds) {
-      const found = await readByIds(
-        db.members,
-        userIds.map((id) => `${server._id}:${id}`),
-      );
-      return new Map(found.map((one) => [one.userId, one]));
+      const memberIds = userIds.map((id) => `${server._id}:${id}`);
+      return new Map((await readByIds(db.members, memberIds)).map((one) => [one.userId, one]));
     },
     async preloadChannels(ids) {
-      const read = async (wanted: readonly string[]): Promise<ChannelDoc[]> => {
-        const found = await readByIds(
-          db.channels,
-          wanted.filter((id) => !channels.has(id)),
-        );
-        return found.filter(({ serverId }) => serverId === server._id);
+      const read = async (wantedIds: readonly string[]): Promise<ChannelDoc[]> => {
+        const unknownIds = wantedIds.filter((id) => !channels.has(id));
+        return (await readByIds(db.channels, unknownIds)).filter(({ serverId }) => serverId === server._id);
       };
       const found = await read(ids);
       const threads = found.filter(({ kind }) => kind === 'thread');
@@ -103,26 +98,26 @@ function accessOf(platform: Platform, server: ServerDoc, version: string | null)
 }
 
 /**
- * Returns the access data of server `id` under `version` (from the preflight, an event or `versions.read`): from the cache if it holds that version, otherwise
- * from the database. null if the server does not exist. A null version bypasses the cache.
+ * Returns the access data of server `id` under `version` (from the preflight, an event or `accessVersions.read`): from the cache if it holds that version,
+ * otherwise from the database. null if the server does not exist. A null version bypasses the cache.
  */
-export async function loadServer(platform: Platform, id: string, version: string | null): Promise<ServerAccess | null> {
+export async function loadServerAccess(platform: Platform, id: string, version: string | null): Promise<ServerAccess | null> {
   const key = `server:${id}`;
   if (version !== null) {
-    const cached = platform.cache.get(key) as ServerAccess | undefined;
+    const cached = platform.accessCache.get(key) as ServerAccess | undefined;
     if (cached?.version === version) return cached;
   }
   const server = await readById(platform.db.servers, id);
   if (!server) return null;
-  const access = accessOf(platform, server, version);
-  if (version !== null && platform.redisUp()) platform.cache.set(key, access);
+  const access = createServerAccess(platform, server, version);
+  if (version !== null && platform.isRedisUp()) platform.accessCache.set(key, access);
   return access;
 }
 
 /** Returns the access data of server `id` under its current version, which is read first. */
-export async function loadServerNow(platform: Platform, id: string): Promise<ServerAccess | null> {
-  const versions = await platform.versions.read([id]);
-  return loadServer(platform, id, versions?.[0] ?? null);
+export async function loadCurrentServerAccess(platform: Platform, id: string): Promise<ServerAccess | null> {
+  const versions = await platform.accessVersions.read([id]);
+  return loadServerAccess(platform, id, versions?.[0] ?? null);
 }
 
 /** A cached membership of a caller. */
@@ -132,60 +127,60 @@ interface CachedMember {
 }
 
 /** Returns the caller's membership of a server, from the cache if it holds the caller's access version, otherwise read. null if not a member. */
-export async function ownMember(
+export async function loadOwnMember(
   platform: Platform,
   { id, version }: Pick<Actor, 'id' | 'version'>,
   serverId: string,
 ): Promise<MemberDoc | null> {
   const _id = `${serverId}:${id}`;
   const key = `member:${_id}`;
-  const cached = platform.cache.get(key) as CachedMember | undefined;
+  const cached = platform.accessCache.get(key) as CachedMember | undefined;
   if (cached && cached.version === version) return cached.member;
   const member = await readById(platform.db.members, _id);
-  if (member && version !== null && platform.redisUp()) platform.cache.set(key, { version, member } satisfies CachedMember);
+  if (member && version !== null && platform.isRedisUp()) platform.accessCache.set(key, { version, member } satisfies CachedMember);
   return member;
 }
 
 /** The overwrites that apply in `channel`. A thread uses those of its parent (docs/behavior/servers.md#calculation). */
-export async function overwritesOf(access: ServerAccess, channel: ChannelDoc): Promise<readonly Overwrite[]> {
-  if (channel.kind !== 'thread' || !channel.parentId) return channel.overwrites;
+export async function loadOverwrites(access: ServerAccess, channel: ChannelDoc): Promise<readonly Overwrite[]> {
+  if (channelKinds[channel.kind].hasOverwrites || !channel.parentId) return channel.overwrites;
   return (await access.channel(channel.parentId))?.overwrites ?? [];
 }
 
 /** The permissions of `member` in `channel`. */
-export async function permissionsIn(access: ServerAccess, member: MemberDoc, channel: ChannelDoc): Promise<number> {
-  return permissionsOf(access.server, member, await overwritesOf(access, channel));
+export async function computeChannelPermissions(access: ServerAccess, member: MemberDoc, channel: ChannelDoc): Promise<number> {
+  return computePermissions(access.server, member, await loadOverwrites(access, channel));
 }
 
 /** Whether `userId` may view `channelId` of this server. Used for live events, and again in a resume (docs/delivery.md#visibility). */
-export async function mayView(access: ServerAccess, userId: string, channelId: string): Promise<boolean> {
+export async function canView(access: ServerAccess, userId: string, channelId: string): Promise<boolean> {
   const [member, channel] = await Promise.all([access.member(userId), access.channel(channelId)]);
-  return member !== null && channel !== null && holds(await permissionsIn(access, member, channel), 'View Channel');
+  return member !== null && channel !== null && hasPermission(await computeChannelPermissions(access, member, channel), 'View Channel');
 }
 
 /** A server, with the caller's membership and permissions. */
-export interface InServer {
+export interface ServerContext {
   readonly access: ServerAccess;
   readonly server: ServerDoc;
   readonly member: MemberDoc;
-  /** The caller's permissions in the server; for `InChannel`, in the channel. */
+  /** The caller's permissions in the server; for `ServerChannelContext`, in the channel. */
   readonly permissions: number;
 }
 
 /** A channel, its server, and what the caller may do there. */
-export interface InChannel extends InServer {
+export interface ServerChannelContext extends ServerContext {
   readonly channel: ChannelDoc;
 }
 
 /** Refuses with `missing_permission` unless `bits` include all of `needed`. The error names those that are missing. */
-export function require(bits: number, ...needed: Permission[]): void {
-  const missing = needed.filter((name) => !holds(bits, name));
+export function requirePermissions(bits: number, ...needed: Permission[]): void {
+  const missing = needed.filter((name) => !hasPermission(bits, name));
   if (missing.length) refuse('missing_permission', { permissions: missing.join(', ') }, { missing });
 }
 
 /** Refuses with `missing_permission` to grant `bits` that the caller does not have (docs/behavior/servers.md#granted-permissions). */
 export function requireGrantable(callerBits: number, bits: number): void {
-  const missing = permissionNames(bits & ~callerBits);
+  const missing = toPermissionNames(bits & ~callerBits);
   if (missing.length) refuse('missing_permission', { permissions: missing.join(', ') }, { missing });
 }
 
@@ -193,58 +188,63 @@ export function requireGrantable(callerBits: number, bits: number): void {
  * Loads a server and checks the caller's permissions in it. Refuses with 404 if the server does not exist or the caller is not a member, and with 403
  * `missing_permission` if the caller lacks a permission of `needed`.
  */
-export async function inServer(platform: Platform, actor: Actor, serverId: string, ...needed: Permission[]): Promise<InServer> {
-  const access = isId(serverId) ? await loadServer(platform, serverId, await actor.versionOf(serverId)) : null;
-  const member = access && (await ownMember(platform, actor, serverId));
+export async function requireServer(platform: Platform, actor: Actor, serverId: string, ...needed: Permission[]): Promise<ServerContext> {
+  const access = isId(serverId) ? await loadServerAccess(platform, serverId, await actor.versionOf(serverId)) : null;
+  const member = access && (await loadOwnMember(platform, actor, serverId));
   if (!access || !member) return refuse('not_found', { what: 'server' });
-  const permissions = permissionsOf(access.server, member);
-  require(permissions, ...needed);
+  const permissions = computePermissions(access.server, member);
+  requirePermissions(permissions, ...needed);
   return { access, server: access.server, member, permissions };
 }
 
 /** Where a channel belongs: to a server, or it is a DM. This never changes. */
-export type ChannelHome = { serverId: string; dm: null } | { serverId: null; dm: DmDoc };
+export type ChannelLocation = { serverId: string; dm: null } | { serverId: null; dm: DmDoc };
 
 /** Returns where a channel belongs, or null if the channel does not exist. */
-export async function homeOfChannel(platform: Platform, channelId: string): Promise<ChannelHome | null> {
+export async function locateChannel(platform: Platform, channelId: string): Promise<ChannelLocation | null> {
   if (!isId(channelId)) return null;
   const key = `channel:${channelId}`;
-  const known = platform.cache.get(key) as ChannelHome | undefined;
-  if (known) return known;
+  const cached = platform.accessCache.get(key) as ChannelLocation | undefined;
+  if (cached) return cached;
   const found = await platform.db.channels.findOne({ _id: channelId }, { serverId: 1 }).lean();
   const dm = found ? null : await platform.db.dms.findOne({ _id: channelId }).lean();
-  const home: ChannelHome | null = found ? { serverId: found.serverId, dm: null } : dm && { serverId: null, dm };
-  if (home) platform.cache.set(key, home);
-  return home;
+  const location: ChannelLocation | null = found ? { serverId: found.serverId, dm: null } : dm && { serverId: null, dm };
+  if (location) platform.accessCache.set(key, location);
+  return location;
 }
 
 /**
  * Loads a channel of a server and checks that the caller has View Channel and the permissions `needed`. Callers outside the server get 404, members without
  * View Channel 403 (docs/behavior/requests.md#visibility). A thread has the permissions of its parent. A DM is refused with 404.
  */
-export async function inChannel(platform: Platform, actor: Actor, channelId: string, ...needed: Permission[]): Promise<InChannel> {
-  const home = await homeOfChannel(platform, channelId);
-  return inChannelOf(platform, actor, home?.serverId ?? null, channelId, ...needed);
+export async function requireServerChannel(
+  platform: Platform,
+  actor: Actor,
+  channelId: string,
+  ...needed: Permission[]
+): Promise<ServerChannelContext> {
+  const location = await locateChannel(platform, channelId);
+  return requireServerChannelOf(platform, actor, location?.serverId ?? null, channelId, ...needed);
 }
 
-/** `inChannel` for a channel whose server is already known. A null `serverId` is refused with 404. */
-export async function inChannelOf(
+/** `requireServerChannel` for a channel whose server is already known. A null `serverId` is refused with 404. */
+export async function requireServerChannelOf(
   platform: Platform,
   actor: Actor,
   serverId: string | null,
   channelId: string,
   ...needed: Permission[]
-): Promise<InChannel> {
-  const access = serverId === null ? null : await loadServer(platform, serverId, await actor.versionOf(serverId));
+): Promise<ServerChannelContext> {
+  const access = serverId === null ? null : await loadServerAccess(platform, serverId, await actor.versionOf(serverId));
   const [member, channel] = access
-    ? await Promise.all([ownMember(platform, actor, access.server._id), access.channel(channelId)])
+    ? await Promise.all([loadOwnMember(platform, actor, access.server._id), access.channel(channelId)])
     : [null, null];
   if (!access || !member || !channel) return refuse('not_found', { what: 'channel' });
-  const permissions = await permissionsIn(access, member, channel);
-  require(permissions, 'View Channel', ...(holds(permissions, 'View Channel') ? needed : []));
+  const permissions = await computeChannelPermissions(access, member, channel);
+  requirePermissions(permissions, 'View Channel', ...(hasPermission(permissions, 'View Channel') ? needed : []));
   return { access, server: access.server, member, channel, permissions };
 }
 
 /** Returns the server of a channel if this process has it cached, otherwise null. Makes no query. Tells the preflight which version to read. */
-export const serverOfChannelHint = (platform: Platform, channelId: string): string | null =>
-  (platform.cache.get(`channel:${channelId}`) as ChannelHome | undefined)?.serverId ?? null;
+export const getCachedServerId = (platform: Platform, channelId: string): string | null =>
+  (platform.accessCache.get(`channel:${channelId}`) as ChannelLocation | undefined)?.serverId ?? null;

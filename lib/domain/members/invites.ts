@@ -2,14 +2,22 @@ import { createHmac } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Refusal, refuse, refuseField } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
-import { holds } from '../../base/permissions.ts';
+import { hasPermission } from '../../base/permissions.ts';
 import type { Invite, InviteInput, InvitePreview, Server } from '../../contract/server.ts';
 import { type Inserted, insertInSlot } from '../../store/mongo/insert.ts';
 import type { InviteDoc } from '../../store/mongo/models/moderation.ts';
 import type { ServerDoc } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 import { writeAudit } from '../servers/audit.ts';
-import { type Actor, type InServer, inServer, loadServerNow, ownMember, require, type ServerAccess } from './access.ts';
+import {
+  type Actor,
+  loadCurrentServerAccess,
+  loadOwnMember,
+  requirePermissions,
+  requireServer,
+  type ServerAccess,
+  type ServerContext,
+} from './access.ts';
 import { joinServer } from './joining.ts';
 
 const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
@@ -17,31 +25,31 @@ const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 /**
  * The code of an invite: ten letters and digits, derived from the id of the create request, so that a request repeated after a crash makes no second invite.
  */
-const codeOf = (key: Buffer, id: string): string =>
+const deriveCode = (key: Buffer, id: string): string =>
   [...createHmac('sha256', key).update(`invite:${id}`).digest().subarray(0, 10)].map((byte) => alphabet[byte % alphabet.length]).join('');
 
 /**
  * In a developer server every invite works once and for an hour, even if it was created before the server became one (docs/behavior/servers.md#invite-rules).
  */
-const asInDeveloperServer = (now: number): object[] => [
+const developerServerFilters = (now: number): object[] => [
   { uses: 0 },
   { createdAt: { $gt: new Date(now - limits.developerInviteMaxAgeSecs * 1000) } },
 ];
 
 /**
- * Filters for the driver; none of their operators comes from outside. `usable` matches invites that still admit someone; `dead` matches those that never will
- * again.
+ * Filters for the driver; none of their operators comes from outside. `usableFilter` matches invites that still admit someone; `unusableFilter` matches those
+ * that never will again.
  */
-const usable = (now: number, { types }: ServerDoc) => ({
+const usableFilter = (now: number, { types }: ServerDoc) => ({
   $and: [
     { $or: [{ expiresAt: null }, { expiresAt: { $gt: new Date(now) } }] },
     { $or: [{ maxUses: 0 }, { $expr: { $lt: ['$uses', '$maxUses'] } }] },
-    ...(types.includes('developer') ? asInDeveloperServer(now) : []),
+    ...(types.includes('developer') ? developerServerFilters(now) : []),
   ],
 });
-const dead = (now: number, server: ServerDoc) => ({ $nor: [usable(now, server)] });
+const unusableFilter = (now: number, server: ServerDoc) => ({ $nor: [usableFilter(now, server)] });
 
-const inviteOf = ({ _id, serverId, maxAgeSecs, maxUses, uses, expiresAt, createdAt }: InviteDoc): Invite => ({
+const toInvite = ({ _id, serverId, maxAgeSecs, maxUses, uses, expiresAt, createdAt }: InviteDoc): Invite => ({
   code: _id,
   serverId,
   maxAgeSecs,
@@ -55,22 +63,22 @@ const inviteOf = ({ _id, serverId, maxAgeSecs, maxUses, uses, expiresAt, created
  * Checks that the caller may create invites, and returns the limits of the invite (docs/behavior/servers.md#invite-rules). In a staff server only members with
  * Manage Server may, in a developer server only the owner and Administrators.
  */
-function invitesOf({ server, permissions }: InServer, input: InviteInput): { maxAgeSecs: number; maxUses: number } {
+function resolveInviteLimits({ server, permissions }: ServerContext, input: InviteInput): { maxAgeSecs: number; maxUses: number } {
   const { maxAgeSecs = 86_400, maxUses = 0 } = input;
-  if (server.types.includes('staff')) require(permissions, 'Manage Server');
+  if (server.types.includes('staff')) requirePermissions(permissions, 'Manage Server');
   if (server.types.includes('developer')) {
-    require(permissions, 'Administrator');
-    const most = limits.developerInviteMaxAgeSecs;
-    return { maxAgeSecs: maxAgeSecs <= 0 ? most : Math.min(maxAgeSecs, most), maxUses: 1 };
+    requirePermissions(permissions, 'Administrator');
+    const maxAge = limits.developerInviteMaxAgeSecs;
+    return { maxAgeSecs: maxAgeSecs <= 0 ? maxAge : Math.min(maxAgeSecs, maxAge), maxUses: 1 };
   }
-  requireWithin('/maxAgeSecs', maxAgeSecs, limits.inviteMaxAgeSecs);
-  requireWithin('/maxUses', maxUses, limits.inviteMaxUses);
+  requireInRange('/maxAgeSecs', maxAgeSecs, limits.inviteMaxAgeSecs);
+  requireInRange('/maxUses', maxUses, limits.inviteMaxUses);
   return { maxAgeSecs, maxUses };
 }
 
-/** Refuses a number that is not from 0 to `most` (400). */
-function requireWithin(path: string, value: number, most: number): void {
-  if (value < 0 || value > most) refuseField(path, `must be from 0 to ${most}`);
+/** Refuses a number that is not from 0 to `max` (400). */
+function requireInRange(path: string, value: number, max: number): void {
+  if (value < 0 || value > max) refuseField(path, `Use a number from 0 to ${max}.`);
 }
 
 /**
@@ -78,11 +86,11 @@ function requireWithin(path: string, value: number, most: number): void {
  * Refuses with `too_many_invites` if the server has 1,000 usable invites.
  */
 export async function createInvite(platform: Platform, actor: Actor, serverId: string, input: InviteInput, newId: string): Promise<Invite> {
-  const place = await inServer(platform, actor, serverId);
-  const { maxAgeSecs, maxUses } = invitesOf(place, input);
+  const context = await requireServer(platform, actor, serverId);
+  const { maxAgeSecs, maxUses } = resolveInviteLimits(context, input);
   const now = platform.now();
   const fresh = {
-    _id: codeOf(platform.config.APP_KEY, newId),
+    _id: deriveCode(platform.config.APP_KEY, newId),
     serverId,
     creatorId: actor.id,
     maxAgeSecs,
@@ -93,49 +101,49 @@ export async function createInvite(platform: Platform, actor: Actor, serverId: s
   };
   const insert = (): Promise<Inserted<InviteDoc>> => insertInSlot(platform.db.invites, { serverId }, limits.invitesPerServer, fresh);
   let inserted = await insert();
-  if (inserted.end === 'full') {
-    await platform.db.invites.collection.deleteMany({ serverId, ...dead(now, place.server) });
+  if (inserted.outcome === 'full') {
+    await platform.db.invites.collection.deleteMany({ serverId, ...unusableFilter(now, context.server) });
     inserted = await insert();
   }
-  if (inserted.end === 'full') return refuse('too_many_invites', { limit: limits.invitesPerServer });
+  if (inserted.outcome === 'full') return refuse('too_many_invites', { limit: limits.invitesPerServer });
   const { _id: code } = inserted.doc;
-  if (holds(place.permissions, 'Manage Server'))
+  if (hasPermission(context.permissions, 'Manage Server'))
     await writeAudit(platform, actor, { id: newId, serverId, action: 'invite_create', targetId: code });
-  return inviteOf(inserted.doc);
+  return toInvite(inserted.doc);
 }
 
 /** A server's usable invites, oldest first. Needs Manage Server. */
 export async function listInvites(platform: Platform, actor: Actor, serverId: string): Promise<Invite[]> {
-  const { server } = await inServer(platform, actor, serverId, 'Manage Server');
-  const filter = { serverId, ...usable(platform.now(), server) };
+  const { server } = await requireServer(platform, actor, serverId, 'Manage Server');
+  const filter = { serverId, ...usableFilter(platform.now(), server) };
   const found = await platform.db.invites.collection.find(filter).sort({ createdAt: 1, _id: 1 }).toArray();
-  return (found as unknown as InviteDoc[]).map(inviteOf);
+  return (found as unknown as InviteDoc[]).map(toInvite);
 }
 
 /** The server of an invite; 404 if there is no such invite or server. */
-async function serverOfInvite(platform: Platform, code: string): Promise<ServerAccess> {
+async function loadInviteServer(platform: Platform, code: string): Promise<ServerAccess> {
   const found = await platform.db.invites.findOne({ _id: code }, { serverId: 1 }).lean();
-  const access = found && (await loadServerNow(platform, found.serverId));
+  const access = found && (await loadCurrentServerAccess(platform, found.serverId));
   return access ?? refuse('not_found', { what: 'invite' });
 }
 
 /** An invite that still admits someone, or that `joiner` already holds a use of; 404 otherwise. */
-async function usableInvite(
+async function requireUsableInvite(
   platform: Platform,
   code: string,
   { server }: Pick<ServerAccess, 'server'>,
   joiner?: string,
 ): Promise<InviteDoc> {
-  const now = usable(platform.now(), server);
-  const filter = { _id: code as never, ...(joiner === undefined ? now : { $or: [now, { 'joining.userId': joiner }] }) };
+  const usableNow = usableFilter(platform.now(), server);
+  const filter = { _id: code as never, ...(joiner === undefined ? usableNow : { $or: [usableNow, { 'joining.userId': joiner }] }) };
   const invite = (await platform.db.invites.collection.findOne(filter)) as unknown as InviteDoc | null;
   return invite ?? refuse('not_found', { what: 'invite' });
 }
 
 /** The preview of an invite, for anyone who has the code. 404 for a used-up or expired invite. */
 export async function previewInvite(platform: Platform, code: string): Promise<InvitePreview> {
-  const access = await serverOfInvite(platform, code);
-  const invite = await usableInvite(platform, code, access);
+  const access = await loadInviteServer(platform, code);
+  const invite = await requireUsableInvite(platform, code, access);
   const { _id: id, name, iconUrl } = access.server;
   // Joins and leaves do not change the version of the cached server, so the count is read from the database.
   const { memberCount = 0 } = (await platform.db.servers.findOne({ _id: id }, { memberCount: 1 }).lean()) ?? {};
@@ -147,9 +155,9 @@ export async function deleteInvite(platform: Platform, actor: Actor, code: strin
   const invite = (await platform.db.invites.findOne({ _id: code }).lean()) ?? refuse('not_found', { what: 'invite' });
   const { serverId } = invite;
   // A caller who is not in the server must not learn that the code exists.
-  const access = await loadServerNow(platform, serverId);
-  if (!(access && (await ownMember(platform, actor, access.server._id)))) refuse('not_found', { what: 'invite' });
-  await inServer(platform, actor, serverId, 'Manage Server');
+  const access = await loadCurrentServerAccess(platform, serverId);
+  if (!(access && (await loadOwnMember(platform, actor, access.server._id)))) refuse('not_found', { what: 'invite' });
+  await requireServer(platform, actor, serverId, 'Manage Server');
   const { deletedCount } = await platform.db.invites.deleteOne({ _id: code });
   if (deletedCount === 0) refuse('not_found', { what: 'invite' });
   await writeAudit(platform, actor, { serverId, action: 'invite_delete', targetId: code });
@@ -160,19 +168,19 @@ export async function deleteInvite(platform: Platform, actor: Actor, code: strin
  * consumes no use. For others a used-up or expired invite is 404, before any other check.
  */
 export async function joinByInvite(platform: EnqueuePlatform, actor: Actor, code: string): Promise<Server> {
-  const access = await serverOfInvite(platform, code);
-  if (!(await ownMember(platform, actor, access.server._id))) await usableInvite(platform, code, access, actor.id);
-  return joinServer(platform, actor, access, (add) => useInvite(platform, { code, userId: actor.id, server: access.server }, add));
+  const access = await loadInviteServer(platform, code);
+  if (!(await loadOwnMember(platform, actor, access.server._id))) await requireUsableInvite(platform, code, access, actor.id);
+  return joinServer(platform, actor, access, (add) => consumeInvite(platform, { code, userId: actor.id, server: access.server }, add));
 }
 
 /** How often a request checks whether another request of the same person has joined, and after how long it gives up, in milliseconds. */
-const lookEveryMs = 20;
-const waitMs = 5_000;
+const pollIntervalMs = 20;
+const maxWaitMs = 5_000;
 /** After how long the same person may take over the use of a request that died, in milliseconds. */
 const abandonedMs = 10_000;
 
 /** A person who joins by an invite. */
-interface Use {
+interface InviteUse {
   code: string;
   userId: string;
   server: ServerDoc;
@@ -182,45 +190,45 @@ interface Use {
  * Takes a use of the invite for a person, if one is left and the person holds none. One conditional update decides, so concurrent requests cannot exceed the
  * limit. Otherwise takes over the use that a dead request of the same person left. False if neither was possible.
  */
-async function takeUse(platform: Platform, { code, userId, server }: Use, at: Date): Promise<boolean> {
+async function acquireUse(platform: Platform, { code, userId, server }: InviteUse, at: Date): Promise<boolean> {
   const invites = platform.db.invites.collection;
-  const fresh = await invites.updateOne(
-    { _id: code as never, ...usable(at.getTime(), server), 'joining.userId': { $ne: userId } },
+  const acquired = await invites.updateOne(
+    { _id: code as never, ...usableFilter(at.getTime(), server), 'joining.userId': { $ne: userId } },
     { $inc: { uses: 1 }, $push: { joining: { $each: [{ userId, at }], $slice: -limits.inviteMaxUses } } as never },
   );
-  if (fresh.modifiedCount > 0) return true;
+  if (acquired.modifiedCount > 0) return true;
   const abandoned = { $elemMatch: { userId, at: { $lt: new Date(at.getTime() - abandonedMs) } } };
-  const takenOver = await invites.updateOne({ _id: code as never, joining: abandoned }, { $set: { 'joining.$.at': at } });
-  return takenOver.modifiedCount > 0;
+  const reassigned = await invites.updateOne({ _id: code as never, joining: abandoned }, { $set: { 'joining.$.at': at } });
+  return reassigned.modifiedCount > 0;
 }
 
 /**
  * Takes a use, then calls `add` to create the membership; gives the use back if `add` created none. A person holds at most one use at any time: their other
  * requests wait until the first is done, so that they take no use from others. 404 if no use is left.
  */
-async function useInvite(platform: Platform, use: Use, add: () => Promise<boolean>): Promise<void> {
+async function consumeInvite(platform: Platform, use: InviteUse, add: () => Promise<boolean>): Promise<void> {
   const { code, userId, server } = use;
-  const until = platform.now() + waitMs;
+  const deadline = platform.now() + maxWaitMs;
   let at = new Date(platform.now());
-  while (!(await takeUse(platform, use, at))) {
+  while (!(await acquireUse(platform, use, at))) {
     const invite = await platform.db.invites.findOne({ _id: code }).lean();
     if (!invite?.joining?.some((one) => one.userId === userId)) {
       if (await platform.db.members.exists({ _id: `${server._id}:${userId}` })) return;
-      await usableInvite(platform, code, { server }, userId);
+      await requireUsableInvite(platform, code, { server }, userId);
     }
-    if (platform.now() > until) refuse('unavailable', undefined, { retryAfter: 1 });
-    await pause(lookEveryMs);
+    if (platform.now() > deadline) refuse('unavailable', undefined, { retryAfter: 1 });
+    await pause(pollIntervalMs);
     at = new Date(platform.now());
   }
-  const finish = (isUsed: boolean): Promise<unknown> =>
+  const releaseUse = (isUsed: boolean): Promise<unknown> =>
     platform.db.invites.collection.updateOne(
       { _id: code as never, joining: { $elemMatch: { userId, at } } },
       { $pull: { joining: { userId } } as never, ...(isUsed ? {} : { $inc: { uses: -1 } }) },
     );
   try {
-    await finish(await add());
+    await releaseUse(await add());
   } catch (error) {
-    if (error instanceof Refusal) await finish(false);
+    if (error instanceof Refusal) await releaseUse(false);
     throw error;
   }
 }

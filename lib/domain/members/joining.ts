@@ -2,33 +2,35 @@ import { refuse } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { Server } from '../../contract/server.ts';
 import type { EnqueuePlatform } from '../../store/platform.ts';
-import { serverNow } from '../servers/servers.ts';
-import { type Actor, ownMember, type ServerAccess } from './access.ts';
-import { addPerson, isFull } from './membership.ts';
+import { loadCurrentServerView } from '../servers/servers.ts';
+import { type Actor, loadOwnMember, type ServerAccess } from './access.ts';
+import { addPerson, hasMaxServers } from './membership.ts';
 
 /**
  * Wraps the creation of a membership with the steps that a way to join needs, such as taking a use of an invite. It must call `add`, which creates the
  * membership and returns false if the person is already a member.
  */
-export type Entering = (add: () => Promise<boolean>) => Promise<unknown>;
+export type JoinWrapper = (add: () => Promise<boolean>) => Promise<unknown>;
 
 /**
  * Adds a person to a server by the rules that invites and Discovery share, and returns the full server (docs/behavior/servers.md#joining). For a member it only
- * returns the server and does not run `enter`. Refuses, in this order, with `banned`, `invites_paused` or `too_many_servers`. These values may change until
+ * returns the server and does not run `wrapJoin`. Refuses, in this order, with `banned`, `invites_paused` or `too_many_servers`. These values may change until
  * `add` runs, which makes the final check of the ban and the cap. 404 `invite` if the server is deleted at the same moment.
  */
 export async function joinServer(
   platform: EnqueuePlatform,
   actor: Actor,
   access: ServerAccess,
-  enter: Entering = (add) => add(),
+  wrapJoin: JoinWrapper = (add) => add(),
 ): Promise<Server> {
   const { _id: serverId, invitesPaused } = access.server;
-  if (!(await ownMember(platform, actor, serverId))) {
+  if (!(await loadOwnMember(platform, actor, serverId))) {
     if (await platform.db.bans.exists({ _id: `${serverId}:${actor.id}` })) refuse('banned');
     if (invitesPaused) refuse('invites_paused');
-    if (await isFull(platform, actor.id)) refuse('too_many_servers', { limit: limits.serversPerPerson });
-    await platform.versions.changing({ members: [[serverId, actor.id]] }, () => enter(() => addPerson(platform, serverId, actor.id)));
+    if (await hasMaxServers(platform, actor.id)) refuse('too_many_servers', { limit: limits.serversPerPerson });
+    await platform.accessVersions.runChange({ members: [[serverId, actor.id]] }, () =>
+      wrapJoin(() => addPerson(platform, serverId, actor.id)),
+    );
   }
-  return serverNow(platform, serverId, actor.id);
+  return loadCurrentServerView(platform, serverId, actor.id);
 }

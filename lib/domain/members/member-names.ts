@@ -1,20 +1,20 @@
-import { idOf } from '../../base/ids.ts';
-import { folded } from '../../base/text.ts';
+import { composeId } from '../../base/ids.ts';
+import { foldCase } from '../../base/text.ts';
 import { trusted } from '../../store/mongo/database.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import { type MemberDoc, renamedMembersIndex } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
 
 /** How many members one sweep updates, and how long it waits after a join or rename, in milliseconds. */
-const namedMost = 1_000;
+const sweepMax = 1_000;
 const quietMs = 5_000;
 
 /** The `renameId` of members stored before members had names. It sorts before every id, so the sweep takes these members first. */
 const firstRenameId = '0';
 
-const searchOf = ({ username, displayName }: Pick<AccountDoc, 'username' | 'displayName'>): NonNullable<MemberDoc['search']> => ({
-  username: folded(username),
-  displayName: folded(displayName),
+const toSearchFields = ({ username, displayName }: Pick<AccountDoc, 'username' | 'displayName'>): NonNullable<MemberDoc['search']> => ({
+  username: foldCase(username),
+  displayName: foldCase(displayName),
 });
 
 /**
@@ -28,7 +28,7 @@ async function writeNames(platform: Platform, members: readonly Pick<MemberDoc, 
   await platform.db.members.collection.bulkWrite(
     members.map(({ _id, userId, renameId }) => {
       const account = accounts.get(userId);
-      const set = account ? { $set: { search: searchOf(account) } } : {};
+      const set = account ? { $set: { search: toSearchFields(account) } } : {};
       return { updateOne: { filter: { _id: _id as never, renameId }, update: { ...set, $unset: { renameId: 1 } } } };
     }) as never,
     { ordered: false },
@@ -36,7 +36,7 @@ async function writeNames(platform: Platform, members: readonly Pick<MemberDoc, 
 }
 
 /** Writes the names of a newly added member. */
-export const nameMember = (platform: Platform, { _id, userId, renameId }: MemberDoc): Promise<void> =>
+export const writeMemberNames = (platform: Platform, { _id, userId, renameId }: MemberDoc): Promise<void> =>
   writeNames(platform, [{ _id, userId, ...(renameId === undefined ? {} : { renameId }) }]);
 
 const markRenamed = async ({ db, ids }: Platform, userId: string): Promise<void> => {
@@ -47,7 +47,7 @@ const markRenamed = async ({ db, ids }: Platform, userId: string): Promise<void>
  * Runs `rename`, which changes the names of an account, and then updates its members. Sets `renameId` before, so that a sweep can finish after a crash; and
  * again after, so that a concurrent rename cannot write names that it read before this one.
  */
-export async function renaming<T>(platform: Platform, userId: string, rename: () => Promise<T>): Promise<T> {
+export async function withMemberRename<T>(platform: Platform, userId: string, rename: () => Promise<T>): Promise<T> {
   await markRenamed(platform, userId);
   const result = await rename();
   await markRenamed(platform, userId);
@@ -57,12 +57,12 @@ export async function renaming<T>(platform: Platform, userId: string, rename: ()
 }
 
 /** Writes the names of members whose join or rename did not. */
-export async function nameMarkedMembers(platform: Platform): Promise<void> {
-  const due = idOf(platform.now() - quietMs, 0, 0);
+export async function sweepMemberNames(platform: Platform): Promise<void> {
+  const dueBefore = composeId(platform.now() - quietMs, 0, 0);
   const marked = await platform.db.members
-    .find({ renameId: trusted({ $lt: due }) }, { userId: 1, renameId: 1 })
+    .find({ renameId: trusted({ $lt: dueBefore }) }, { userId: 1, renameId: 1 })
     .sort({ renameId: 1 })
-    .limit(namedMost)
+    .limit(sweepMax)
     .hint(renamedMembersIndex)
     .lean();
   await writeNames(platform, marked);

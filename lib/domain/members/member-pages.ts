@@ -1,17 +1,17 @@
 import { refuseField } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { MemberRules } from '../../base/permissions.ts';
-import { folded } from '../../base/text.ts';
-import type { Member, MemberPage } from '../../contract/server.ts';
-import type { CachedAnswer } from '../../store/caches.ts';
+import { foldCase } from '../../base/text.ts';
+import type { Member, MembersQuery } from '../../contract/server.ts';
+import type { CachedResponse } from '../../store/caches.ts';
 import { trusted } from '../../store/mongo/database.ts';
 import { memberNameIndexes, type ServerDoc } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
-import { memberListOf } from '../../store/redis/access-versions.ts';
-import { connectedOf } from '../accounts/presence.ts';
-import { accountsOf } from '../accounts/public-profiles.ts';
-import { type Actor, type InServer, inServer } from './access.ts';
-import { memberOf, membersOf } from './members.ts';
+import { toMemberListId } from '../../store/redis/access-versions.ts';
+import { loadConnected } from '../accounts/presence.ts';
+import { loadAccounts } from '../accounts/public-profiles.ts';
+import { type Actor, requireServer, type ServerContext } from './access.ts';
+import { toMember, toMembers } from './members.ts';
 
 /** A page of a list as JSON, and the id to continue after; null on the last page. */
 export interface ListPage {
@@ -27,7 +27,7 @@ interface CachedRow {
 }
 
 /** A page of members under one access version of their server. `listVersion` is the version of the member list: who is in the server, and with which roles. */
-interface CachedPage extends ListPage, CachedAnswer {
+interface CachedPage extends ListPage, CachedResponse {
   listVersion: string;
   members: readonly MemberRules[];
   rows: readonly CachedRow[];
@@ -36,42 +36,42 @@ interface CachedPage extends ListPage, CachedAnswer {
 /** The memory of a cached page besides its text, in bytes: for each row, and for the page. */
 const [rowBytes, pageBytes] = [512, 1024];
 
-const bytesOf = (rows: readonly CachedRow[]): Buffer => Buffer.from(`[${rows.flatMap(({ json }) => json ?? []).join()}]`);
+const toJson = (rows: readonly CachedRow[]): Buffer => Buffer.from(`[${rows.flatMap(({ json }) => json ?? []).join()}]`);
 
-const sliceOf = <T>(found: readonly T[], limit: number, idOf: (one: T) => string): { page: readonly T[]; next: string | null } => {
+const slicePage = <T>(found: readonly T[], limit: number, getId: (one: T) => string): { page: readonly T[]; next: string | null } => {
   const page = found.slice(0, limit);
   const last = page.at(-1);
-  return { page, next: found.length > limit && last ? idOf(last) : null };
+  return { page, next: found.length > limit && last ? getId(last) : null };
 };
 
-/** The current rows of `members`. Rows whose account version and connection have not changed are taken from `known`. */
-async function rowsOf(
+/** The current rows of `members`. Rows whose account version and connection have not changed are taken from `previousRows`. */
+async function loadRows(
   platform: Platform,
   server: ServerDoc,
   members: readonly MemberRules[],
   versions: readonly string[],
-  known: readonly CachedRow[] = [],
+  previousRows: readonly CachedRow[] = [],
 ): Promise<readonly CachedRow[]> {
   const ids = members.map((one) => one.userId);
-  const connected = await connectedOf(platform, ids);
+  const connected = await loadConnected(platform, ids);
   const isSame = (at: number): boolean => {
-    const row = known[at];
+    const row = previousRows[at];
     return row?.version === versions[at] && row?.isConnected === connected.has(ids[at] as string);
   };
   const changed = ids.filter((_, at) => !isSame(at));
-  if (changed.length === 0) return known;
-  const accounts = await accountsOf(platform, changed);
+  if (changed.length === 0) return previousRows;
+  const accounts = await loadAccounts(platform, changed);
   return members.map((member, at) => {
-    if (isSame(at)) return known[at] as CachedRow;
+    if (isSame(at)) return previousRows[at] as CachedRow;
     const account = accounts.get(member.userId);
     const isConnected = connected.has(member.userId);
-    const json = account ? JSON.stringify(memberOf(server, member, account, isConnected)) : null;
+    const json = account ? JSON.stringify(toMember(server, member, account, isConnected)) : null;
     return { version: versions[at] as string, isConnected, json };
   });
 }
 
 const findPage = async ({ db }: Platform, serverId: string, after: string, limit: number) =>
-  sliceOf(
+  slicePage(
     await db.members
       .find({ serverId, userId: trusted({ $gt: after }) }, { userId: 1, roles: 1, serverId: 1 })
       .sort({ serverId: 1, userId: 1 })
@@ -85,22 +85,24 @@ const findPage = async ({ db }: Platform, serverId: string, after: string, limit
  * A page in the order of user ids. Its members are cached under the versions of the server and of its member list. Each row is checked against the version of
  * its account and whether it is connected, so an answer is never older than the request. For a cached page this takes two round trips to Redis.
  */
-async function pageById(platform: Platform, { access, server }: InServer, after: string, limit: number): Promise<ListPage> {
+async function loadPageById(platform: Platform, { access, server }: ServerContext, after: string, limit: number): Promise<ListPage> {
   const key = `members:${server._id}:${access.version}:${after}:${limit}`;
-  const known = access.version === null ? undefined : (platform.answers.get(key) as CachedPage | undefined);
+  const cachedPage = access.version === null ? undefined : (platform.responseCache.get(key) as CachedPage | undefined);
   const idsOf = (some: readonly MemberRules[]): string[] => some.map(({ userId }) => userId);
-  const read = await platform.versions.read([memberListOf(server._id), ...idsOf(known?.members ?? [])]);
+  const read = await platform.accessVersions.read([toMemberListId(server._id), ...idsOf(cachedPage?.members ?? [])]);
   const [listVersion, ...knownVersions] = read ?? [];
-  const cached = known && known.listVersion === listVersion ? known : undefined;
-  const { page: members, next } = cached ? { page: cached.members, next: cached.next } : await findPage(platform, server._id, after, limit);
-  const versions = cached ? knownVersions : await platform.versions.read(idsOf(members));
-  if (access.version === null || listVersion === undefined || !versions) return toPage(await membersOf(platform, server, members), next);
-  const rows = await rowsOf(platform, server, members, versions, cached?.rows);
-  if (cached && rows === cached.rows) return cached;
-  const json = bytesOf(rows);
+  const current = cachedPage && cachedPage.listVersion === listVersion ? cachedPage : undefined;
+  const { page: members, next } = current
+    ? { page: current.members, next: current.next }
+    : await findPage(platform, server._id, after, limit);
+  const versions = current ? knownVersions : await platform.accessVersions.read(idsOf(members));
+  if (access.version === null || listVersion === undefined || !versions) return toPage(await toMembers(platform, server, members), next);
+  const rows = await loadRows(platform, server, members, versions, current?.rows);
+  if (current && rows === current.rows) return current;
+  const json = toJson(rows);
   // The text is held twice: in the rows, counted with two bytes per character, and in `json`.
   const fresh: CachedPage = { listVersion, members, rows, next, json, sizeBytes: json.length * 3 + rows.length * rowBytes + pageBytes };
-  if (platform.redisUp()) platform.answers.set(key, fresh);
+  if (platform.isRedisUp()) platform.responseCache.set(key, fresh);
   return fresh;
 }
 
@@ -114,13 +116,13 @@ interface Match {
 
 const byName = (a: Match, b: Match): number => (a.name === b.name ? (a.userId < b.userId ? -1 : 1) : a.name < b.name ? -1 : 1);
 
-/** The first `most` members whose username or display name begins with `prefix`, in the order of that name. Read through the index of that name. */
-async function matchesOf({ db }: Platform, serverId: string, prefix: string, kind: 'username' | 'displayName', most: number) {
+/** The first `max` members whose username or display name begins with `prefix`, in the order of that name. Read through the index of that name. */
+async function findMatches({ db }: Platform, serverId: string, prefix: string, kind: 'username' | 'displayName', max: number) {
   const field = `search.${kind}` as const;
   const found = await db.members
     .find({ serverId, [field]: trusted({ $gte: prefix, $lt: `${prefix}\u{10ffff}` }) }, { userId: 1, search: 1 })
     .sort({ serverId: 1, [field]: 1, userId: 1 })
-    .limit(most)
+    .limit(max)
     .hint(memberNameIndexes[kind])
     .lean();
   return found.map(({ userId, search }): Match => ({ name: search?.[kind] ?? '', userId }));
@@ -130,22 +132,28 @@ async function matchesOf({ db }: Platform, serverId: string, prefix: string, kin
  * A page of the members whose username or display name begins with `query`, in the order of that name, so that an exact match comes first. At most 1,000
  * matches of each kind of name are read. Refuses an `after` that is not among them.
  */
-async function pageByName(platform: Platform, { server }: InServer, query: string, limit: number, after?: string): Promise<ListPage> {
-  const most = after === undefined ? Math.min(limit + 1, limits.membersSearched) : limits.membersSearched;
-  const prefix = folded(query);
+async function searchByName(
+  platform: Platform,
+  { server }: ServerContext,
+  query: string,
+  limit: number,
+  after?: string,
+): Promise<ListPage> {
+  const maxMatches = after === undefined ? Math.min(limit + 1, limits.membersSearched) : limits.membersSearched;
+  const prefix = foldCase(query);
   const found = await Promise.all(
-    (['username', 'displayName'] as const).map((kind) => matchesOf(platform, server._id, prefix, kind, most)),
+    (['username', 'displayName'] as const).map((kind) => findMatches(platform, server._id, prefix, kind, maxMatches)),
   );
   const matches = new Map<string, Match>();
   for (const match of found.flat().toSorted(byName)) if (!matches.has(match.userId)) matches.set(match.userId, match);
   const all = [...matches.keys()];
   const from = after === undefined ? 0 : all.indexOf(after) + 1;
-  if (after !== undefined && from === 0) refuseField('/after', 'is not a member that the query finds');
-  const { page, next } = sliceOf(all.slice(from), limit, (id) => id);
+  if (after !== undefined && from === 0) refuseField('/after', 'This member does not match the query.');
+  const { page, next } = slicePage(all.slice(from), limit, (id) => id);
   const docs = await platform.db.members.find({ _id: trusted({ $in: page.map((id) => `${server._id}:${id}`) }) }).lean();
   const byId = new Map(docs.map((doc) => [doc.userId, doc]));
   return toPage(
-    await membersOf(
+    await toMembers(
       platform,
       server,
       page.flatMap((id) => byId.get(id) ?? []),
@@ -161,10 +169,10 @@ export async function listMembers(
   platform: Platform,
   actor: Actor,
   serverId: string,
-  { limit: given, after, query }: MemberPage,
+  { limit: requestedLimit, after, query }: MembersQuery,
 ): Promise<ListPage> {
-  const place = await inServer(platform, actor, serverId);
-  const limit = given ?? (after === undefined && query === undefined ? limits.membersListed : limits.membersDefault);
-  if (query !== undefined) return pageByName(platform, place, query, limit, after);
-  return pageById(platform, place, after ?? '', limit);
+  const context = await requireServer(platform, actor, serverId);
+  const limit = requestedLimit ?? (after === undefined && query === undefined ? limits.membersListed : limits.membersPageDefault);
+  if (query !== undefined) return searchByName(platform, context, query, limit, after);
+  return loadPageById(platform, context, after ?? '', limit);
 }

@@ -1,68 +1,68 @@
 import { refuse } from '../../base/errors.ts';
 import { isId } from '../../base/ids.ts';
-import { type MemberRules, rankOf } from '../../base/permissions.ts';
+import { computeRank, type MemberRules } from '../../base/permissions.ts';
 import type { Member } from '../../contract/server.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { MemberDoc, RoleDoc, ServerDoc } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
-import { connectedOf, seenStatusOf } from '../accounts/presence.ts';
-import { accountsOf, authorOf } from '../accounts/public-profiles.ts';
+import { loadConnected, toVisibleStatus } from '../accounts/presence.ts';
+import { loadAccounts, toAuthor } from '../accounts/public-profiles.ts';
 import { writeAudit } from '../servers/audit.ts';
-import { roleIdsOf } from '../servers/server-view.ts';
-import { type Actor, type InServer, inServer } from './access.ts';
-import { type Expelled, expel, requireBelow } from './expulsion.ts';
+import { toRoleIds } from '../servers/server-view.ts';
+import { type Actor, requireServer, type ServerContext } from './access.ts';
+import { type RemovalOutcome, removeUnlessOwner, requireLowerRank } from './member-removal.ts';
 import { changeMemberRole } from './membership.ts';
-import { announceRemoval, noticeOf } from './notices.ts';
-import { positionOf } from './roles.ts';
+import { newNotice, removeWithNotice } from './notices.ts';
+import { requireRolePosition } from './roles.ts';
 
 /** How many accounts one call to the store reads. */
-const batch = 1_000;
+const batchSize = 1_000;
 
 /** A member as others see it: offline unless connected, and offline if invisible (docs/behavior/accounts.md#presence). */
-export function memberOf(server: ServerDoc, member: MemberRules, account: AccountDoc, connected: boolean): Member {
+export function toMember(server: ServerDoc, member: MemberRules, account: AccountDoc, connected: boolean): Member {
   return {
-    user: authorOf(account),
-    status: seenStatusOf(account, connected),
+    user: toAuthor(account),
+    status: toVisibleStatus(account, connected),
     customStatus: account.customStatus,
     isOwner: server.ownerId === member.userId,
-    roles: roleIdsOf(server, member),
+    roles: toRoleIds(server, member),
   };
 }
 
 /** Members as others see them, in the given order, without those whose account no longer exists. */
-export async function membersOf(platform: Platform, server: ServerDoc, members: readonly MemberRules[]): Promise<Member[]> {
+export async function toMembers(platform: Platform, server: ServerDoc, members: readonly MemberRules[]): Promise<Member[]> {
   const shown: Member[] = [];
-  for (let start = 0; start < members.length; start += batch) {
-    const part = members.slice(start, start + batch);
+  for (let start = 0; start < members.length; start += batchSize) {
+    const part = members.slice(start, start + batchSize);
     const ids = part.map((one) => one.userId);
-    const [accounts, connected] = await Promise.all([accountsOf(platform, ids), connectedOf(platform, ids)]);
+    const [accounts, connected] = await Promise.all([loadAccounts(platform, ids), loadConnected(platform, ids)]);
     for (const one of part) {
       const account = accounts.get(one.userId);
-      if (account) shown.push(memberOf(server, one, account, connected.has(one.userId)));
+      if (account) shown.push(toMember(server, one, account, connected.has(one.userId)));
     }
   }
   return shown;
 }
 
 /** The member `userId` of a server; 404 if there is none. */
-async function memberIn({ access }: InServer, userId: string): Promise<MemberDoc> {
+async function requireMember({ access }: ServerContext, userId: string): Promise<MemberDoc> {
   return (isId(userId) ? await access.member(userId) : null) ?? refuse('not_found', { what: 'member' });
 }
 
 /** One member. */
 export async function getMember(platform: Platform, actor: Actor, serverId: string, userId: string): Promise<Member> {
-  const place = await inServer(platform, actor, serverId);
-  const [shown] = await membersOf(platform, place.server, [await memberIn(place, userId)]);
+  const context = await requireServer(platform, actor, serverId);
+  const [shown] = await toMembers(platform, context.server, [await requireMember(context, userId)]);
   return shown ?? refuse('not_found', { what: 'member' });
 }
 
 /** Requires the role to be below the caller's highest. `@everyone` and a bot's own role are 400 (docs/behavior/servers.md#member-roles). */
-function requireAssignable({ server, member }: InServer, roleId: string): void {
-  const position = positionOf(server, roleId);
+function requireAssignable({ server, member }: ServerContext, roleId: string): void {
+  const position = requireRolePosition(server, roleId);
   const role = server.roles[position] as RoleDoc;
-  if (position === 0) refuse('invalid_request', { reason: '@everyone cannot be given or taken: every member has it' });
-  if (role.botId !== null) refuse('invalid_request', { reason: 'a bot’s own role cannot be given or taken' });
-  if (position >= rankOf(server, member)) refuse('role_hierarchy');
+  if (position === 0) refuse('invalid_request', { reason: '@everyone cannot be assigned or removed, because every member has it' });
+  if (role.botId !== null) refuse('invalid_request', { reason: 'a bot’s own role cannot be assigned or removed' });
+  if (position >= computeRank(server, member)) refuse('role_hierarchy');
 }
 
 /** Gives a member a role, or takes it away. Repeating it changes nothing. Needs Manage Roles. */
@@ -70,17 +70,17 @@ export async function setMemberRole(
   platform: EnqueuePlatform,
   actor: Actor,
   serverId: string,
-  target: { userId: string; roleId: string; has: boolean },
+  target: { userId: string; roleId: string; hasRole: boolean },
 ): Promise<void> {
-  const place = await inServer(platform, actor, serverId, 'Manage Roles');
-  const { userId, roleId, has } = target;
-  await memberIn(place, userId);
-  requireAssignable(place, roleId);
-  const end = await changeMemberRole(platform, { serverId, userId, roleId, has });
-  if (end === 'gone') refuse('not_found', { what: 'member' });
-  if (end === 'same') return;
-  const changes = { roles: has ? { from: null, to: roleId } : { from: roleId, to: null } };
-  const action = has ? 'member_role_add' : 'member_role_remove';
+  const context = await requireServer(platform, actor, serverId, 'Manage Roles');
+  const { userId, roleId, hasRole } = target;
+  await requireMember(context, userId);
+  requireAssignable(context, roleId);
+  const outcome = await changeMemberRole(platform, { serverId, userId, roleId, hasRole });
+  if (outcome === 'not-member') refuse('not_found', { what: 'member' });
+  if (outcome === 'unchanged') return;
+  const changes = { roles: hasRole ? { from: null, to: roleId } : { from: roleId, to: null } };
+  const action = hasRole ? 'member_role_add' : 'member_role_remove';
   await writeAudit(platform, actor, { serverId, action, targetId: userId, changes });
 }
 
@@ -89,27 +89,27 @@ export async function setMemberRole(
  * owner and members not below the caller (`role_hierarchy`).
  */
 export async function kickMember(platform: EnqueuePlatform, actor: Actor, serverId: string, userId: string): Promise<void> {
-  const place = await inServer(platform, actor, serverId, 'Kick Members');
-  const target = await memberIn(place, userId);
-  requireBelow(place, userId, target);
-  let end = 'gone' as Expelled;
+  const context = await requireServer(platform, actor, serverId, 'Kick Members');
+  const target = await requireMember(context, userId);
+  requireLowerRank(context, userId, target);
+  let outcome = 'not-member' as RemovalOutcome;
   const remove = async (): Promise<boolean> => {
-    end = await expel(platform, serverId, userId);
-    return end === 'out';
+    outcome = await removeUnlessOwner(platform, serverId, userId);
+    return outcome === 'removed';
   };
-  const notice = target.bot ? null : noticeOf(platform, { kind: 'kick', userId, server: place.server });
-  if (await (notice ? announceRemoval(platform, notice, remove) : remove())) {
+  const notice = target.bot ? null : newNotice(platform, { kind: 'kick', userId, server: context.server });
+  if (await (notice ? removeWithNotice(platform, notice, remove) : remove())) {
     await writeAudit(platform, actor, { serverId, action: 'member_kick', targetId: userId });
     return;
   }
-  if (end === 'owner') refuse('role_hierarchy');
+  if (outcome === 'owner') refuse('role_hierarchy');
   refuse('not_found', { what: 'member' });
 }
 
 /** Removes the caller from a server. Refuses the owner (400), who must transfer or delete the server first. */
 export async function leaveServer(platform: EnqueuePlatform, actor: Actor, serverId: string): Promise<void> {
-  const { server } = await inServer(platform, actor, serverId);
-  const end = server.ownerId === actor.id ? 'owner' : await expel(platform, serverId, actor.id);
-  if (end === 'owner') refuse('invalid_request', { reason: 'the owner cannot leave the server; transfer or delete it first' });
-  if (end === 'gone') refuse('not_found', { what: 'server' });
+  const { server } = await requireServer(platform, actor, serverId);
+  const outcome = server.ownerId === actor.id ? 'owner' : await removeUnlessOwner(platform, serverId, actor.id);
+  if (outcome === 'owner') refuse('invalid_request', { reason: 'the owner cannot leave the server; transfer or delete it first' });
+  if (outcome === 'not-member') refuse('not_found', { what: 'server' });
 }

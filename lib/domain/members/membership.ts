@@ -1,20 +1,20 @@
 import { refuse } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';
-import { traitsOf } from '../../contract/events.ts';
+import { getEventDefinition } from '../../contract/events.ts';
 import { trusted } from '../../store/mongo/database.ts';
 import { insertInSlot } from '../../store/mongo/insert.ts';
 import type { OutboxEntry } from '../../store/mongo/models/outbox.ts';
 import type { MemberDoc } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 import { serverPlace } from '../../store/redis/log/keys.ts';
-import { countServers } from '../applications/app-directory.ts';
-import { eachOwes, owes, requireRoom, withRoom } from '../events/pending-events.ts';
-import { recountMarked } from '../servers/recounts.ts';
-import { nameMember } from './member-names.ts';
+import { changeServerCounts } from '../applications/app-directory.ts';
+import { addEvent, addEventToEach, outboxHasRoom, requireOutboxRoom } from '../events/pending-events.ts';
+import { recountDueDocuments } from '../servers/recounts.ts';
+import { writeMemberNames } from './member-names.ts';
 
 /** The data of a pending SERVER_CREATE: the number in the server's log from which the member gets events; null if it could not be read. */
-export interface Joined {
+export interface JoinData {
   from: number | null;
 }
 
@@ -27,19 +27,23 @@ export const newMember = async (platform: Platform, serverId: string, userId: st
   roles: [],
   joinedAt: new Date(platform.now()),
   renameId: platform.ids.next(),
-  ob: [
-    { id: platform.ids.next(), name: 'SERVER_CREATE', data: { from: await platform.lastNumber(serverPlace(serverId)) } satisfies Joined },
+  outbox: [
+    {
+      id: platform.ids.next(),
+      name: 'SERVER_CREATE',
+      data: { from: await platform.readLastNumber(serverPlace(serverId)) } satisfies JoinData,
+    },
     { id: platform.ids.next(), name: 'MEMBER_ADD' },
   ],
-  obAt: new Date(platform.now()),
+  outboxAt: new Date(platform.now()),
 });
 
 /**
- * The update of a server when a member came or went: it changes the count at once and marks it for a recount, which corrects the count if a process dies in
+ * The update of a server when a member joined or left: it changes the count at once and marks it for a recount, which corrects the count if a process dies in
  * between.
  */
-const counting = (platform: Platform, came: 1 | -1): { $inc: object; $set: object } => ({
-  $inc: { memberCount: came },
+const memberCountUpdate = (platform: Platform, delta: 1 | -1): { $inc: object; $set: object } => ({
+  $inc: { memberCount: delta },
   $set: { recountAt: new Date(platform.now()) },
 });
 
@@ -47,13 +51,13 @@ const counting = (platform: Platform, came: 1 | -1): { $inc: object; $set: objec
  * Completes a join: counts the member and writes its names. If the server was deleted or the account banned at the same moment, it removes the member again,
  * with a bot's own role, and refuses with 404 `what` or `banned`.
  */
-export async function settleJoin(platform: EnqueuePlatform, member: MemberDoc, what: string): Promise<void> {
+export async function finishJoin(platform: EnqueuePlatform, member: MemberDoc, what: string): Promise<void> {
   const { _id, serverId } = member;
-  const { matchedCount } = await platform.db.servers.updateOne({ _id: serverId }, counting(platform, 1));
-  if (member.bot) await countServers(platform, [member.userId], 1);
-  await nameMember(platform, member);
+  const { matchedCount } = await platform.db.servers.updateOne({ _id: serverId }, memberCountUpdate(platform, 1));
+  if (member.bot) await changeServerCounts(platform, [member.userId], 1);
+  await writeMemberNames(platform, member);
   const banned = await platform.db.bans.exists({ _id });
-  platform.nudge('relay-server', { serverId });
+  platform.wake('relay-server', { serverId });
   if (matchedCount === 1 && !banned) return;
   await removeMember(platform, serverId, member.userId, Number.POSITIVE_INFINITY);
   if (banned) refuse('banned');
@@ -61,136 +65,142 @@ export async function settleJoin(platform: EnqueuePlatform, member: MemberDoc, w
 }
 
 /** Whether a person is in 100 servers. This early check avoids using up anything, such as an invite; the slot of the membership enforces the limit. */
-export const isFull = async (platform: Platform, userId: string): Promise<boolean> =>
+export const hasMaxServers = async (platform: Platform, userId: string): Promise<boolean> =>
   (await platform.db.members.countDocuments({ userId, slot: trusted({ $gte: 0 }) })) >= limits.serversPerPerson;
 
-/** Adds a person to a server; false if they are a member already. Refuses with `too_many_servers`. Call it inside `versions.changing` of the membership. */
+/**
+ * Adds a person to a server; false if they are a member already. Refuses with `too_many_servers`. Call it inside `accessVersions.runChange` of the membership.
+ */
 export async function addPerson(platform: EnqueuePlatform, serverId: string, userId: string): Promise<boolean> {
   const member = await newMember(platform, serverId, userId, false);
-  const { end } = await insertInSlot(platform.db.members, { userId }, limits.serversPerPerson, member);
-  if (end === 'full') return refuse('too_many_servers', { limit: limits.serversPerPerson });
-  if (end === 'there') return false;
-  await settleJoin(platform, member, 'invite');
+  const { outcome } = await insertInSlot(platform.db.members, { userId }, limits.serversPerPerson, member);
+  if (outcome === 'full') return refuse('too_many_servers', { limit: limits.serversPerPerson });
+  if (outcome === 'exists') return false;
+  await finishJoin(platform, member, 'invite');
   return true;
 }
 
 /** The data of a pending MEMBER_REMOVE: whose membership ends, when it began (`joinedAt`), and when its removal began (`at`). */
-export interface Departing {
+export interface DepartureData {
   userId: string;
   joinedAt: Date;
   at: Date;
 }
 
 /** Whether an entry of a server's outbox announces the end of a membership. */
-export const isDeparture = ({ name }: OutboxEntry): boolean => traitsOf(name).audience === 'members' && traitsOf(name).life === 'ends';
+export const isDeparture = ({ name }: OutboxEntry): boolean =>
+  getEventDefinition(name).audience === 'members' && getEventDefinition(name).lifecycle === 'end';
 
 /** The event for the end of a membership. One membership always gets the same entry, so the event is sent once, however many removals run. */
-const departureOf = ({ serverId, userId, joinedAt }: MemberDoc, at: Date): OutboxEntry => ({
+const newDepartureEntry = ({ serverId, userId, joinedAt }: MemberDoc, at: Date): OutboxEntry => ({
   id: `left-${serverId}-${userId}-${joinedAt.getTime()}`,
   name: 'MEMBER_REMOVE',
-  data: { userId, joinedAt, at } satisfies Departing,
+  data: { userId, joinedAt, at } satisfies DepartureData,
 });
 
 /**
  * Removes an account from a server, with its own role if it is a bot (docs/behavior/servers.md#bot-role). False if it is not a member. The remaining members
  * and the account get the event even after a crash: the entry is added to the server's outbox before the membership is deleted, and a worker relays it only
- * after that. The membership is deleted before the count and the role are updated, so access ends at once. Refuses with `unavailable` if the server has `most`
- * pending events.
+ * after that. The membership is deleted before the count and the role are updated, so access ends at once. Refuses with `unavailable` if the server has
+ * `maxPendingEvents` pending events.
  */
 export async function removeMember(
   platform: EnqueuePlatform,
   serverId: string,
   userId: string,
-  most: number = limits.eventsOwed,
+  maxPendingEvents: number = limits.pendingEvents,
 ): Promise<boolean> {
   const { members, servers } = platform.db;
   const _id = `${serverId}:${userId}`;
-  const standing = await members.findOne({ _id }).lean();
-  if (!standing) return false;
-  if (standing.bot) await countServers(platform, [userId], 0);
+  const existing = await members.findOne({ _id }).lean();
+  if (!existing) return false;
+  if (existing.bot) await changeServerCounts(platform, [userId], 0);
   const now = new Date(platform.now());
-  const entry = departureOf(standing, now);
-  const owed = { $addToSet: { ob: entry }, $min: { obAt: now } };
+  const entry = newDepartureEntry(existing, now);
+  const pendingEvent = { $addToSet: { outbox: entry }, $min: { outboxAt: now } };
   // Through the driver, which stores the entry unchanged, so that `$addToSet` does not add it twice.
   const server = servers.collection;
-  const room = most === limits.eventsOwed ? withRoom : {};
+  const roomFilter = maxPendingEvents === limits.pendingEvents ? outboxHasRoom : {};
   // Removing a bot also removes its own role, which changes the access rules of the server.
-  const rules = standing.bot ? { servers: [serverId] } : {};
-  const removed = await platform.versions.changing({ ...rules, members: [[serverId, userId]] }, async () => {
-    const { matchedCount } = await server.updateOne({ _id: serverId as never, ...room }, owed);
-    if (matchedCount === 0) requireRoom((await servers.findOne({ _id: serverId }, { ob: 1 }).lean())?.ob?.length ?? 0, most);
+  const changedServers = existing.bot ? { servers: [serverId] } : {};
+  const removed = await platform.accessVersions.runChange({ ...changedServers, members: [[serverId, userId]] }, async () => {
+    const { matchedCount } = await server.updateOne({ _id: serverId as never, ...roomFilter }, pendingEvent);
+    if (matchedCount === 0)
+      requireOutboxRoom((await servers.findOne({ _id: serverId }, { outbox: 1 }).lean())?.outbox?.length ?? 0, maxPendingEvents);
     failpoint(platform.config, 'after-departure-intent');
-    const member = await members.findOneAndDelete({ _id, joinedAt: standing.joinedAt }).lean();
+    const member = await members.findOneAndDelete({ _id, joinedAt: existing.joinedAt }).lean();
     failpoint(platform.config, 'after-departure');
     if (!member) return false;
-    // A worker may have dropped the entry before the membership was deleted, so it is added again.
-    await server.updateOne({ _id: serverId as never }, { ...counting(platform, -1), ...owed } as never);
+    // A worker may have deleted the entry before the membership was deleted, so it is added again.
+    await server.updateOne({ _id: serverId as never }, { ...memberCountUpdate(platform, -1), ...pendingEvent } as never);
     if (member.bot) {
-      await countServers(platform, [userId], -1);
-      await dropBotRole(platform, serverId, userId);
+      await changeServerCounts(platform, [userId], -1);
+      await deleteBotRole(platform, serverId, userId);
     }
     return true;
   });
-  platform.nudge('relay-server', { serverId });
+  platform.wake('relay-server', { serverId });
   return removed;
 }
 
 /** Removes a bot's own role from the server, and the overwrites for the role and the bot from its channels. */
-async function dropBotRole(platform: Platform, serverId: string, botId: string): Promise<void> {
+async function deleteBotRole(platform: Platform, serverId: string, botId: string): Promise<void> {
   const { servers } = platform.db;
-  const own = (await servers.findOne({ _id: serverId }).lean())?.roles.filter((role) => role.botId === botId) ?? [];
-  for (const { id } of own)
+  const ownRoles = (await servers.findOne({ _id: serverId }).lean())?.roles.filter((role) => role.botId === botId) ?? [];
+  for (const { id } of ownRoles)
     await servers.updateOne(
       { _id: serverId, 'roles.id': id },
       {
         $pull: { roles: { id } },
         $inc: { rolesVersion: 1 },
         // `shifted` begins at position 1, because another request may have moved the role before it was removed.
-        ...owes(platform, { name: 'ROLE_DELETE', data: { roleId: id }, shifted: { from: 1 } }),
+        ...addEvent(platform, { name: 'ROLE_DELETE', data: { roleId: id }, shifted: { from: 1 } }),
       },
     );
-  await forgetOverwrites(platform, serverId, [botId, ...own.map((role) => role.id)]);
+  await removeOverwrites(platform, serverId, [botId, ...ownRoles.map((role) => role.id)]);
 }
 
 /**
  * Removes the overwrites of deleted roles, or of a bot that left, from the channels of a server. The events keep the old overwrites, so that everyone who could
  * view a channel with them is notified.
  */
-export async function forgetOverwrites(platform: Platform, serverId: string, ids: readonly string[]): Promise<void> {
-  const gone = { $in: ['$$one.id', { $literal: ids }] };
-  const overwrites = { $filter: { input: '$overwrites', as: 'one', cond: { $not: [gone] } } };
-  const owed = eachOwes(platform, { name: 'CHANNEL_UPDATE', was: { overwrites: '$overwrites' } });
-  await platform.db.channels.collection.updateMany({ serverId, 'overwrites.id': { $in: ids } }, [{ $set: { overwrites, ...owed } }]);
+export async function removeOverwrites(platform: Platform, serverId: string, ids: readonly string[]): Promise<void> {
+  const isRemoved = { $in: ['$$one.id', { $literal: ids }] };
+  const overwrites = { $filter: { input: '$overwrites', as: 'one', cond: { $not: [isRemoved] } } };
+  const pendingEvent = addEventToEach(platform, { name: 'CHANNEL_UPDATE', was: { overwrites: '$overwrites' } });
+  await platform.db.channels.collection.updateMany({ serverId, 'overwrites.id': { $in: ids } }, [
+    { $set: { overwrites, ...pendingEvent } },
+  ]);
 }
 
 /**
- * Gives a member a role, or takes it away, and adds the event to the outbox. Returns `changed`; `same` if nothing changed; `gone` if there is no such member.
- * Refuses with `unavailable` if the member has 1,000 pending events.
+ * Gives a member a role, or takes it away, and adds the event to the outbox. Returns `changed`; `unchanged` if nothing changed; `not-member` if there is no
+ * such member. Refuses with `unavailable` if the member has 1,000 pending events.
  */
 export async function changeMemberRole(
   platform: EnqueuePlatform,
-  { serverId, userId, roleId, has }: { serverId: string; userId: string; roleId: string; has: boolean },
-): Promise<'changed' | 'same' | 'gone'> {
+  { serverId, userId, roleId, hasRole }: { serverId: string; userId: string; roleId: string; hasRole: boolean },
+): Promise<'changed' | 'unchanged' | 'not-member'> {
   const { members } = platform.db;
   const _id = `${serverId}:${userId}`;
-  const held = { roles: has ? trusted({ $ne: roleId }) : roleId, ...withRoom };
-  const owed = owes(platform, { name: 'MEMBER_UPDATE', was: { given: { roleId, has } } });
-  const change = has ? { $push: { roles: roleId, ...owed.$push } } : { $pull: { roles: roleId }, $push: owed.$push };
-  const { modifiedCount } = await platform.versions.changing({ members: [[serverId, userId]] }, () =>
-    members.updateOne({ _id, ...held }, { ...change, $min: owed.$min }),
+  const unchangedFilter = { roles: hasRole ? trusted({ $ne: roleId }) : roleId, ...outboxHasRoom };
+  const pendingEvent = addEvent(platform, { name: 'MEMBER_UPDATE', was: { given: { roleId, has: hasRole } } });
+  const change = hasRole ? { $push: { roles: roleId, ...pendingEvent.$push } } : { $pull: { roles: roleId }, $push: pendingEvent.$push };
+  const { modifiedCount } = await platform.accessVersions.runChange({ members: [[serverId, userId]] }, () =>
+    members.updateOne({ _id, ...unchangedFilter }, { ...change, $min: pendingEvent.$min }),
   );
   if (modifiedCount === 0) {
     const member = await members.findOne({ _id }).lean();
-    if (member && member.roles.includes(roleId) !== has) requireRoom(member.ob?.length ?? 0);
-    return member ? 'same' : 'gone';
+    if (member && member.roles.includes(roleId) !== hasRole) requireOutboxRoom(member.outbox?.length ?? 0);
+    return member ? 'unchanged' : 'not-member';
   }
-  platform.nudge('relay-server', { serverId });
+  platform.wake('relay-server', { serverId });
   return 'changed';
 }
 
-/** Recounts the members of servers where members came or went and nothing has changed for a second. */
+/** Recounts the members of servers where members joined or left and nothing has changed for a second. */
 export const recountMembers = (platform: Platform): Promise<void> =>
-  recountMarked(
+  recountDueDocuments(
     platform,
     platform.db.servers,
     'memberCount',

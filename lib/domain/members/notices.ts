@@ -1,37 +1,37 @@
-import { forEachAtOnce } from '../../base/at-once.ts';
 import { failpoint } from '../../base/failpoint.ts';
+import { forEachLimit } from '../../base/for-each-limit.ts';
 import { idTimeMs } from '../../base/ids.ts';
 import { escapeMarkup } from '../../base/markup-escape.ts';
-import { isDuplicate, trusted } from '../../store/mongo/database.ts';
+import { isDuplicateKey, trusted } from '../../store/mongo/database.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { DmDoc } from '../../store/mongo/models/dm.ts';
 import type { NoticeDoc, NoticeKind } from '../../store/mongo/models/notice.ts';
 import type { ServerDoc } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
-import { accountsOf } from '../accounts/public-profiles.ts';
+import { loadAccounts } from '../accounts/public-profiles.ts';
 import { ensureSystemAccount, systemAccount } from '../accounts/system-account.ts';
-import { findDm, openPair } from '../channels/dms.ts';
+import { findDm, findOrCreateDm } from '../channels/dms.ts';
 import { composeMessage, storeMessage } from '../messages/message-draft.ts';
-import { expel } from './expulsion.ts';
+import { removeUnlessOwner } from './member-removal.ts';
 
 /** How long a removal may take, in milliseconds. An older notice whose person is still a member is about a removal that never happened. */
 const removalMs = 10_000;
 /** How many notices one sweep takes. */
 const sweepMax = 100;
 
-const texts: Record<NoticeKind, (server: string) => string> = {
+const noticeTexts: Record<NoticeKind, (server: string) => string> = {
   kick: (server) => `You were kicked from **${server}**. You can come back with an invite.`,
   ban: (server) => `You were banned from **${server}**.`,
 };
 
 /** The text of a notice. Names and reasons are shown literally: they format, link and mention nothing. */
-function contentOf({ kind, serverName, reason }: NoticeDoc): string {
-  const text = texts[kind](escapeMarkup(serverName));
+function renderNotice({ kind, serverName, reason }: NoticeDoc): string {
+  const text = noticeTexts[kind](escapeMarkup(serverName));
   return reason === null ? text : `${text}\nReason: ${escapeMarkup(reason)}`;
 }
 
 /** The notice of a removal from `server` that is about to happen. The notice for a bot is posted to nobody, but lets a worker complete its ban. */
-export const noticeOf = (
+export const newNotice = (
   platform: Platform,
   { kind, userId, server, reason = null }: { kind: NoticeKind; userId: string; server: ServerDoc; reason?: string | null },
 ): NoticeDoc => ({
@@ -48,7 +48,7 @@ export const noticeOf = (
  * Runs `remove`, which returns whether it removed a member, and posts the notice exactly if it did, even if a process dies at any point: the notice is stored
  * first, and a worker posts it. Returns the result of `remove`.
  */
-export async function announceRemoval(platform: EnqueuePlatform, notice: NoticeDoc, remove: () => Promise<boolean>): Promise<boolean> {
+export async function removeWithNotice(platform: EnqueuePlatform, notice: NoticeDoc, remove: () => Promise<boolean>): Promise<boolean> {
   const { notices } = platform.db;
   const { _id } = notice;
   await insertNew(notices, notice);
@@ -60,7 +60,7 @@ export async function announceRemoval(platform: EnqueuePlatform, notice: NoticeD
   failpoint(platform.config, 'after-removal');
   // A sweep may have deleted the notice while the removal ran, so it is stored again.
   await notices.collection.replaceOne({ _id: _id as never }, { ...notice, removed: true }, { upsert: true });
-  platform.nudge('send-notice', { noticeId: _id });
+  platform.wake('send-notice', { noticeId: _id });
   return true;
 }
 
@@ -72,10 +72,10 @@ export async function sendNotice(platform: EnqueuePlatform, noticeId: string): P
   const { notices } = platform.db;
   const notice = await notices.findOne({ _id: noticeId }).lean();
   if (!notice) return null;
-  if (!notice.removed && !(await happened(platform, notice))) {
-    const leftMs = notice.at.getTime() + removalMs - platform.now();
-    if (leftMs > 0) return leftMs;
-    if (!(await finishBan(platform, notice))) {
+  if (!notice.removed && !(await isRemoved(platform, notice))) {
+    const remainingMs = notice.at.getTime() + removalMs - platform.now();
+    if (remainingMs > 0) return remainingMs;
+    if (!(await completeBan(platform, notice))) {
       await notices.deleteOne({ _id: noticeId, removed: trusted({ $exists: false }) });
       return null;
     }
@@ -87,48 +87,48 @@ export async function sendNotice(platform: EnqueuePlatform, noticeId: string): P
 }
 
 /** Whether a removal that is not marked as done has happened: the person is not a member and, for a ban, the ban exists. */
-async function happened({ db }: Platform, { kind, serverId, userId }: NoticeDoc): Promise<boolean> {
+async function isRemoved({ db }: Platform, { kind, serverId, userId }: NoticeDoc): Promise<boolean> {
   const _id = `${serverId}:${userId}`;
   const [member, ban] = await Promise.all([db.members.exists({ _id }), db.bans.exists({ _id })]);
   return member === null && (kind === 'kick' || ban !== null);
 }
 
 /** Removes the member if their ban exists, because the process that should have done so died. False if there is no such ban. */
-async function finishBan(platform: EnqueuePlatform, { kind, serverId, userId }: NoticeDoc): Promise<boolean> {
+async function completeBan(platform: EnqueuePlatform, { kind, serverId, userId }: NoticeDoc): Promise<boolean> {
   const _id = `${serverId}:${userId}`;
   if (kind !== 'ban' || !(await platform.db.bans.exists({ _id }))) return false;
-  return (await expel(platform, serverId, userId, () => platform.db.bans.deleteOne({ _id }))) === 'out';
+  return (await removeUnlessOwner(platform, serverId, userId, () => platform.db.bans.deleteOne({ _id }))) === 'removed';
 }
 
 async function postNotice(platform: EnqueuePlatform, notice: NoticeDoc): Promise<void> {
-  const dm = await systemDmOf(platform, notice.userId);
+  const dm = await openSystemDm(platform, notice.userId);
   if (!dm) return;
-  platform.ids.note(idTimeMs(dm.activeId) + 1); // the message's id must be above all ids of the DM, whichever clock made them
-  const place = { channelId: dm._id, serverId: null, permissions: 0, access: null, channel: null, dm };
-  const parts = { place, authorId: systemAccount._id, content: contentOf(notice), embeds: [] };
+  platform.ids.markUsed(idTimeMs(dm.activeId) + 1); // the message's id must be above all ids of the DM, whichever clock made them
+  const context = { channelId: dm._id, serverId: null, permissions: 0, access: null, channel: null, dm };
+  const parts = { context, authorId: systemAccount._id, content: renderNotice(notice), embeds: [] };
   const message = { ...(await composeMessage(platform, parts)), noticeId: notice._id };
   try {
     await storeMessage(platform, message);
   } catch (error) {
-    if (!isDuplicate(error)) throw error;
+    if (!isDuplicateKey(error)) throw error;
   }
 }
 
 /** The DM of the system account with a person, created if it does not exist; null for a bot, and if the account no longer exists. */
-async function systemDmOf(platform: Platform, userId: string): Promise<DmDoc | null> {
-  const standing = await findDm(platform, systemAccount._id, userId);
-  if (standing) return standing;
-  const person = (await accountsOf(platform, [userId])).get(userId);
-  return person?.kind === 'person' ? openPair(platform, platform.ids.next(), [await ensureSystemAccount(platform), person]) : null;
+async function openSystemDm(platform: Platform, userId: string): Promise<DmDoc | null> {
+  const existing = await findDm(platform, systemAccount._id, userId);
+  if (existing) return existing;
+  const person = (await loadAccounts(platform, [userId])).get(userId);
+  return person?.kind === 'person' ? findOrCreateDm(platform, platform.ids.next(), [await ensureSystemAccount(platform), person]) : null;
 }
 
-/** Sends the notices whose job was lost: those older than 10 s. A failed one does not delay the others; the first error is thrown at the end. */
+/** Sends the notices whose job was lost: those older than 10 s. A failed one does not delay the others; their errors are thrown at the end. */
 export async function sweepNotices(platform: EnqueuePlatform): Promise<void> {
   const before = new Date(platform.now() - removalMs);
-  const waiting = await platform.db.notices
+  const overdue = await platform.db.notices
     .find({ at: trusted({ $lt: before }) }, { _id: 1 })
     .sort({ at: 1 })
     .limit(sweepMax)
     .lean();
-  await forEachAtOnce(waiting, 1, ({ _id }) => sendNotice(platform, _id));
+  await forEachLimit(overdue, 1, ({ _id }) => sendNotice(platform, _id));
 }

@@ -1,43 +1,43 @@
 import { refuse, refuseField } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
-import { permissionsOf, rankOf } from '../../base/permissions.ts';
+import { computePermissions, computeRank } from '../../base/permissions.ts';
 import type { Role, RoleInput, RolePatch } from '../../contract/server.ts';
 import { trusted } from '../../store/mongo/database.ts';
 import type { OutboxEntry } from '../../store/mongo/models/outbox.ts';
 import type { MemberDoc, RoleDoc, ServerDoc } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
-import { owes, requireRoom, withRoom } from '../events/pending-events.ts';
-import { type Changes, changesOf, writeAudit } from '../servers/audit.ts';
-import { intendRole } from '../servers/removals.ts';
-import { rolesOf } from '../servers/server-view.ts';
-import { type Actor, inServer, require, requireGrantable } from './access.ts';
-import { forgetOverwrites } from './membership.ts';
+import { addEvent, outboxHasRoom, requireOutboxRoom } from '../events/pending-events.ts';
+import { type Changes, diffFields, writeAudit } from '../servers/audit.ts';
+import { storeRoleRemoval } from '../servers/removals.ts';
+import { toRoles } from '../servers/server-view.ts';
+import { type Actor, requireGrantable, requirePermissions, requireServer } from './access.ts';
+import { removeOverwrites } from './membership.ts';
 
 /** The server as it is in the database, with the caller's membership, rank and permissions. Changes of roles are checked against it. */
-interface Standing {
+interface RoleContext {
   server: ServerDoc;
   member: MemberDoc;
   /** The position of the caller's highest role; infinite for the owner. */
   rank: number;
-  bits: number;
+  permissions: number;
 }
 
-async function standingOf(platform: Platform, actor: Actor, serverId: string): Promise<Standing> {
+async function loadRoleContext(platform: Platform, actor: Actor, serverId: string): Promise<RoleContext> {
   const { servers, members } = platform.db;
   const [server, member] = await Promise.all([
     servers.findOne({ _id: serverId }).lean(),
     members.findOne({ _id: `${serverId}:${actor.id}` }).lean(),
   ]);
   if (!server || !member) return refuse('not_found', { what: 'server' });
-  const bits = permissionsOf(server, member);
-  require(bits, 'Manage Roles');
-  return { server, member, rank: rankOf(server, member), bits };
+  const permissions = computePermissions(server, member);
+  requirePermissions(permissions, 'Manage Roles');
+  return { server, member, rank: computeRank(server, member), permissions };
 }
 
 /**
  * The new roles of a server, what differs in the role that changes, and the positions at which other roles move. Nothing is written when `changes` is empty.
  */
-interface Change {
+interface RoleChange {
   roles: RoleDoc[];
   changes: Changes;
   shifted?: OutboxEntry['shifted'];
@@ -54,46 +54,46 @@ async function changeRoles(
   serverId: string,
   name: 'ROLE_UPDATE' | 'ROLE_DELETE',
   roleId: string,
-  change: (standing: Standing) => Change,
+  change: (context: RoleContext) => RoleChange,
 ): Promise<{ server: ServerDoc; changes: Changes }> {
   for (;;) {
-    const standing = await standingOf(platform, actor, serverId);
-    const { roles, changes, shifted } = change(standing);
-    const server = { ...standing.server, roles };
-    const told = { name, data: { roleId }, ...(shifted ? { shifted } : {}) };
+    const context = await loadRoleContext(platform, actor, serverId);
+    const { roles, changes, shifted } = change(context);
+    const server = { ...context.server, roles };
+    const event = { name, data: { roleId }, ...(shifted ? { shifted } : {}) };
     if (Object.keys(changes).length === 0) return { server, changes };
     const { modifiedCount } = await platform.db.servers.updateOne(
-      { _id: serverId, rolesVersion: standing.server.rolesVersion, ...withRoom },
-      { $set: { roles }, $inc: { rolesVersion: 1 }, ...owes(platform, { ...told, ...wasOf(standing.server, roleId) }) },
+      { _id: serverId, rolesVersion: context.server.rolesVersion, ...outboxHasRoom },
+      { $set: { roles }, $inc: { rolesVersion: 1 }, ...addEvent(platform, { ...event, ...getPreviousRole(context.server, roleId) }) },
     );
     if (modifiedCount === 1) return { server, changes };
-    requireRoom(standing.server.ob?.length ?? 0);
+    requireOutboxRoom(context.server.outbox?.length ?? 0);
   }
 }
 
 /** The permissions of a role before it is changed or deleted. */
-const wasOf = ({ roles }: ServerDoc, roleId: string): Pick<OutboxEntry, 'was'> => {
+const getPreviousRole = ({ roles }: ServerDoc, roleId: string): Pick<OutboxEntry, 'was'> => {
   const role = roles.find(({ id }) => id === roleId);
   return role ? { was: { role: { id: roleId, permissions: role.permissions } } } : {};
 };
 
 /** The position of `roleId`; 404 when the server has no such role. */
-export function positionOf(server: ServerDoc, roleId: string): number {
+export function requireRolePosition(server: ServerDoc, roleId: string): number {
   const position = server.roles.findIndex((role) => role.id === roleId);
   return position < 0 ? refuse('not_found', { what: 'role' }) : position;
 }
 
-const shown = (server: ServerDoc, roleId: string): Role =>
-  rolesOf(server).find((role) => role.id === roleId) ?? refuse('not_found', { what: 'role' });
+const requireShownRole = (server: ServerDoc, roleId: string): Role =>
+  toRoles(server).find((role) => role.id === roleId) ?? refuse('not_found', { what: 'role' });
 
 /** A server's roles, highest first. */
 export const listRoles = async (platform: Platform, actor: Actor, serverId: string): Promise<Role[]> =>
-  rolesOf((await inServer(platform, actor, serverId)).server);
+  toRoles((await requireServer(platform, actor, serverId)).server);
 
-/** The position that a role gets if `position` is requested. For the owner it is limited to `top`. Refuses `role_hierarchy` from `bound` on. */
-function placeAt(position: number, top: number, bound: number): number {
-  const place = Math.min(position, bound === Number.POSITIVE_INFINITY ? top : position);
-  return place >= bound ? refuse('role_hierarchy') : place;
+/** The position that a role gets if `position` is requested. For the owner it is limited to `highest`. Refuses `role_hierarchy` from `limit` on. */
+function resolvePosition(position: number, highest: number, limit: number): number {
+  const resolved = Math.min(position, limit === Number.POSITIVE_INFINITY ? highest : position);
+  return resolved >= limit ? refuse('role_hierarchy') : resolved;
 }
 
 /**
@@ -107,7 +107,7 @@ export async function createRole(
   input: RoleInput,
   newId: string,
 ): Promise<Role> {
-  await inServer(platform, actor, serverId, 'Manage Roles');
+  await requireServer(platform, actor, serverId, 'Manage Roles');
   const role: RoleDoc = {
     id: newId,
     name: input.name.trim(),
@@ -116,35 +116,39 @@ export async function createRole(
     permissions: input.permissions ?? 0,
     botId: null,
   };
-  const server = await platform.versions.changing({ servers: [serverId] }, () =>
+  const server = await platform.accessVersions.runChange({ servers: [serverId] }, () =>
     insertRole(platform, actor, serverId, role, input.position),
   );
-  platform.nudge('relay-server', { serverId });
+  platform.wake('relay-server', { serverId });
   const changes = { name: { from: null, to: role.name }, permissions: { from: null, to: role.permissions } };
   await writeAudit(platform, actor, { id: newId, serverId, action: 'role_create', targetId: newId, changes });
-  return shown(server, newId);
+  return requireShownRole(server, newId);
 }
 
-async function insertRole(platform: Platform, actor: Actor, serverId: string, role: RoleDoc, wanted = 1): Promise<ServerDoc> {
+async function insertRole(platform: Platform, actor: Actor, serverId: string, role: RoleDoc, requestedPosition = 1): Promise<ServerDoc> {
   for (;;) {
-    const { server, rank, bits } = await standingOf(platform, actor, serverId);
+    const { server, rank, permissions } = await loadRoleContext(platform, actor, serverId);
     if (server.roles.some((one) => one.id === role.id)) return server;
-    requireGrantable(bits, role.permissions);
-    const position = placeAt(wanted, server.roles.length, rank + 1);
+    requireGrantable(permissions, role.permissions);
+    const position = resolvePosition(requestedPosition, server.roles.length, rank + 1);
     if (rank === 0) refuse('role_hierarchy');
     if (server.roles.length > limits.rolesPerServer) refuse('too_many_roles', { limit: limits.rolesPerServer });
     // For position 1, concurrent changes of the roles do not matter. For any other, the order must still be the one that was checked.
-    const unchanged = position === 1 ? {} : { rolesVersion: server.rolesVersion };
-    const told = owes(platform, { name: 'ROLE_CREATE', data: { roleId: role.id }, shifted: { from: position } });
+    const unchangedFilter = position === 1 ? {} : { rolesVersion: server.rolesVersion };
+    const pendingEvent = addEvent(platform, { name: 'ROLE_CREATE', data: { roleId: role.id }, shifted: { from: position } });
     const after = await platform.db.servers
       .findOneAndUpdate(
-        { _id: serverId, ...unchanged, ...withRoom, [`roles.${limits.rolesPerServer}`]: trusted({ $exists: false }) },
-        { $push: { roles: { $each: [role], $position: position }, ...told.$push }, $inc: { rolesVersion: 1 }, $min: told.$min },
+        { _id: serverId, ...unchangedFilter, ...outboxHasRoom, [`roles.${limits.rolesPerServer}`]: trusted({ $exists: false }) },
+        {
+          $push: { roles: { $each: [role], $position: position }, ...pendingEvent.$push },
+          $inc: { rolesVersion: 1 },
+          $min: pendingEvent.$min,
+        },
         { returnDocument: 'after' },
       )
       .lean();
     if (after) return after;
-    requireRoom(server.ob?.length ?? 0);
+    requireOutboxRoom(server.outbox?.length ?? 0);
   }
 }
 
@@ -159,42 +163,42 @@ export async function updateRole(
   roleId: string,
   patch: RolePatch,
 ): Promise<Role> {
-  positionOf((await inServer(platform, actor, serverId, 'Manage Roles')).server, roleId);
+  requireRolePosition((await requireServer(platform, actor, serverId, 'Manage Roles')).server, roleId);
   const set: Partial<RoleDoc> = {
     ...(patch.name === undefined ? {} : { name: patch.name.trim() }),
     ...(patch.color === undefined ? {} : { color: patch.color?.toLowerCase() ?? null }),
     ...(patch.hoist === undefined ? {} : { hoist: patch.hoist }),
     ...(patch.permissions === undefined ? {} : { permissions: patch.permissions }),
   };
-  const { server, changes } = await platform.versions.changing({ servers: [serverId] }, () =>
-    changeRoles(platform, actor, serverId, 'ROLE_UPDATE', roleId, (standing) => {
-      const { rank, bits } = standing;
-      const { roles } = standing.server;
-      const from = positionOf(standing.server, roleId);
+  const { server, changes } = await platform.accessVersions.runChange({ servers: [serverId] }, () =>
+    changeRoles(platform, actor, serverId, 'ROLE_UPDATE', roleId, (context) => {
+      const { rank, permissions } = context;
+      const { roles } = context.server;
+      const from = requireRolePosition(context.server, roleId);
       const role = roles[from] as RoleDoc;
-      const wanted = changesOf(role, set);
-      if (from === 0) requireEveryoneField(patch, wanted);
+      const roleChanges = diffFields(role, set);
+      if (from === 0) requireEveryoneChange(patch, roleChanges);
       else if (from >= rank) refuse('role_hierarchy');
-      if (role.botId !== null && wanted.name) refuseField('/name', 'is that of the bot which this role belongs to');
-      requireGrantable(bits, role.permissions ^ (set.permissions ?? role.permissions));
-      const to = from === 0 || patch.position === undefined ? from : placeAt(patch.position, roles.length - 1, rank);
+      if (role.botId !== null && roleChanges.name) refuseField('/name', 'A bot’s own role always has the name of the bot.');
+      requireGrantable(permissions, role.permissions ^ (set.permissions ?? role.permissions));
+      const to = from === 0 || patch.position === undefined ? from : resolvePosition(patch.position, roles.length - 1, rank);
       const moved = roles.toSpliced(from, 1).toSpliced(to, 0, { ...role, ...set });
-      if (to === from) return { roles: moved, changes: wanted };
+      if (to === from) return { roles: moved, changes: roleChanges };
       const shifted = { from: Math.min(from, to), to: Math.max(from, to) };
-      return { roles: moved, changes: { ...wanted, position: { from, to } }, shifted };
+      return { roles: moved, changes: { ...roleChanges, position: { from, to } }, shifted };
     }),
   );
   if (Object.keys(changes).length > 0) {
-    platform.nudge('relay-server', { serverId });
+    platform.wake('relay-server', { serverId });
     await writeAudit(platform, actor, { serverId, action: 'role_update', targetId: roleId, changes });
   }
-  return shown(server, roleId);
+  return requireShownRole(server, roleId);
 }
 
 /** Refuses changes of `@everyone` other than to its permissions. */
-function requireEveryoneField(patch: RolePatch, changes: Changes): void {
+function requireEveryoneChange(patch: RolePatch, changes: Changes): void {
   const field = Object.keys(changes).find((name) => name !== 'permissions') ?? (patch.position === undefined ? undefined : 'position');
-  if (field !== undefined) refuseField(`/${field}`, 'cannot be changed of @everyone');
+  if (field !== undefined) refuseField(`/${field}`, 'This cannot be changed for @everyone.');
 }
 
 /**
@@ -202,23 +206,23 @@ function requireEveryoneField(patch: RolePatch, changes: Changes): void {
  * in the server.
  */
 export async function deleteRole(platform: EnqueuePlatform, actor: Actor, serverId: string, roleId: string): Promise<void> {
-  const { server, access, member } = await inServer(platform, actor, serverId, 'Manage Roles');
-  const standing = positionOf(server, roleId);
-  const role = server.roles[standing] as RoleDoc;
+  const { server, access, member } = await requireServer(platform, actor, serverId, 'Manage Roles');
+  const cachedPosition = requireRolePosition(server, roleId);
+  const role = server.roles[cachedPosition] as RoleDoc;
   if (roleId === serverId) refuse('invalid_request', { reason: '@everyone cannot be deleted' });
   if (role.botId !== null && (await access.member(role.botId)))
     refuse('invalid_request', { reason: 'a bot’s own role cannot be deleted; it is removed when the bot leaves' });
-  if (standing >= rankOf(server, member)) refuse('role_hierarchy');
-  const gone = { name: { from: role.name, to: null }, permissions: { from: role.permissions, to: null } };
-  await intendRole(platform, serverId, roleId);
-  await platform.versions.changing({ servers: [serverId] }, async () => {
-    await changeRoles(platform, actor, serverId, 'ROLE_DELETE', roleId, ({ server: now, rank }) => {
-      const position = positionOf(now, roleId);
+  if (cachedPosition >= computeRank(server, member)) refuse('role_hierarchy');
+  const removedFields = { name: { from: role.name, to: null }, permissions: { from: role.permissions, to: null } };
+  await storeRoleRemoval(platform, serverId, roleId);
+  await platform.accessVersions.runChange({ servers: [serverId] }, async () => {
+    await changeRoles(platform, actor, serverId, 'ROLE_DELETE', roleId, ({ server: current, rank }) => {
+      const position = requireRolePosition(current, roleId);
       if (position >= rank) refuse('role_hierarchy');
-      return { roles: now.roles.toSpliced(position, 1), changes: gone, shifted: { from: position } };
+      return { roles: current.roles.toSpliced(position, 1), changes: removedFields, shifted: { from: position } };
     });
-    await forgetOverwrites(platform, serverId, [roleId]);
+    await removeOverwrites(platform, serverId, [roleId]);
   });
-  platform.nudge('relay-server', { serverId });
-  await writeAudit(platform, actor, { serverId, action: 'role_delete', targetId: roleId, changes: gone });
+  platform.wake('relay-server', { serverId });
+  await writeAudit(platform, actor, { serverId, action: 'role_delete', targetId: roleId, changes: removedFields });
 }

@@ -1,3 +1,4 @@
+import { channelKinds } from '../../base/channel-kinds.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { isBlank } from '../../base/text.ts';
 import { trusted } from '../../store/mongo/database.ts';
@@ -6,54 +7,54 @@ import type { FollowDoc } from '../../store/mongo/models/follow.ts';
 import type { MessageDoc, MessageDraft } from '../../store/mongo/models/message.ts';
 import type { ChannelDoc } from '../../store/mongo/models/server.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
-import { relay } from '../events/relay.ts';
-import { copyFiles, settleCopies } from '../files/file-copies.ts';
-import { loadServerNow } from '../members/access.ts';
-import { clearGraves } from './crosspost-tombstones.ts';
-import { messageOf } from './message-draft.ts';
+import { relayEvents } from '../events/relay.ts';
+import { copyFiles, decideCopies } from '../files/file-copies.ts';
+import { loadCurrentServerAccess } from '../members/access.ts';
+import { clearTombstones } from './crosspost-tombstones.ts';
+import { toMessageDoc } from './message-draft.ts';
 
 /** How many followers one job serves. A crash repeats at most these copies, and one insert has at most this many. */
-const chunk = 50;
+const chunkFollowers = 50;
 /** A chunk older than this is abandoned: it was paused, and another worker may have taken over (docs/guarantees.md#retries). In milliseconds. */
-const chunkLifeMs = 5_000;
+const chunkMaxMs = 5_000;
 /** The progress mark after the last follower. It is greater than the id of any channel. */
 const afterAllFollowers = '9999999999999999999';
 
-type Face = NonNullable<MessageDoc['face']>;
+type CopyAuthor = NonNullable<MessageDoc['face']>;
 
 /** A pending crosspost: the message to copy, and the author that its copies show. */
 interface Crosspost {
   source: MessageDoc;
-  face: Face;
+  author: CopyAuthor;
 }
 
 /**
- * Returns the crosspost of a message; null if no copies are pending; `over` if its channel is deleted or no longer an announcement channel, so that the
+ * Returns the crosspost of a message; null if no copies are pending; `ended` if its channel is deleted or no longer an announcement channel, so that the
  * remaining copies are not made.
  */
-async function crosspostOf(platform: WorkerPlatform, messageId: string): Promise<Crosspost | 'over' | null> {
+async function loadCrosspost(platform: WorkerPlatform, messageId: string): Promise<Crosspost | 'ended' | null> {
   const filter = { _id: messageId, crosspostAt: trusted({ $exists: true }), deleted: trusted({ $exists: false }) };
   const source: MessageDoc | null = await platform.db.messages.findOne(filter).lean();
   if (!source || source.serverId === null) return null;
-  const access = await loadServerNow(platform, source.serverId);
+  const access = await loadCurrentServerAccess(platform, source.serverId);
   const channel = await access?.channel(source.channelId);
-  if (!access || channel?.kind !== 'announcement') return 'over';
+  if (!access || !channel || !channelKinds[channel.kind].canBeFollowed) return 'ended';
   const { name, iconUrl } = access.server;
-  return { source, face: { username: name, displayName: `${name} #${channel.name}`, avatarUrl: iconUrl } };
+  return { source, author: { username: name, displayName: `${name} #${channel.name}`, avatarUrl: iconUrl } };
 }
 
 /** The target channels of `follows` that get a copy now. Follows of deleted channels are deleted. A channel that is not a text channel now is skipped. */
-async function takersOf(platform: WorkerPlatform, follows: readonly FollowDoc[]): Promise<ChannelDoc[]> {
+async function findTargets(platform: WorkerPlatform, follows: readonly FollowDoc[]): Promise<ChannelDoc[]> {
   const targetIds = follows.map(({ targetId }) => targetId);
   const channels: ChannelDoc[] = await platform.db.channels.find({ _id: trusted({ $in: targetIds }) }).lean();
-  const standing = new Set(channels.map(({ _id }) => _id));
-  const gone = follows.filter(({ targetId }) => !standing.has(targetId)).map(({ _id }) => _id);
-  if (gone.length) await platform.db.follows.deleteMany({ _id: trusted({ $in: gone }) });
-  return channels.filter(({ kind }) => kind === 'text');
+  const existingIds = new Set(channels.map(({ _id }) => _id));
+  const deletedFollowIds = follows.filter(({ targetId }) => !existingIds.has(targetId)).map(({ _id }) => _id);
+  if (deletedFollowIds.length) await platform.db.follows.deleteMany({ _id: trusted({ $in: deletedFollowIds }) });
+  return channels.filter(({ kind }) => channelKinds[kind].canFollow);
 }
 
 /** A copy of `source` for one follower, with its pending event. It mentions nobody and is no reply (docs/behavior/community.md#copies). */
-function copyFor(platform: WorkerPlatform, { source, face }: Crosspost, target: ChannelDoc): MessageDraft {
+function createCopy(platform: WorkerPlatform, { source, author: face }: Crosspost, target: ChannelDoc): MessageDraft {
   return {
     channelId: target._id,
     serverId: target.serverId,
@@ -70,37 +71,38 @@ function copyFor(platform: WorkerPlatform, { source, face }: Crosspost, target: 
     replyTo: null,
     interaction: null,
     editedAt: null,
-    ob: [{ id: platform.ids.next(), name: 'MESSAGE_CREATE' }],
-    obAt: new Date(platform.now()),
+    outbox: [{ id: platform.ids.next(), name: 'MESSAGE_CREATE' }],
+    outboxAt: new Date(platform.now()),
   };
 }
 
 /** Whether a copy shows anything. It may be empty, because the files of a message that is being deleted are deleted before the message. */
-const shows = ({ content, embeds, attachments }: MessageDraft): boolean => !isBlank(content) || embeds.length > 0 || attachments.length > 0;
+const hasContent = ({ content, embeds, attachments }: MessageDraft): boolean =>
+  !isBlank(content) || embeds.length > 0 || attachments.length > 0;
 
 /** Makes the copies that are missing among `targets`. Existing copies stay as they are, and so do the tombstones of deleted copies. */
-async function makeCopies(platform: WorkerPlatform, crosspost: Crosspost, targets: readonly ChannelDoc[], began: number): Promise<void> {
+async function storeCopies(platform: WorkerPlatform, crosspost: Crosspost, targets: readonly ChannelDoc[], startMs: number): Promise<void> {
   const { messages } = platform.db;
   const { source } = crosspost;
   const channelIds = targets.map(({ _id }) => _id);
-  const made = await messages.find({ copyOf: source._id, channelId: trusted({ $in: channelIds }) }, { channelId: 1 }).lean();
-  const have = new Set(made.map(({ channelId }) => channelId));
+  const existingCopies = await messages.find({ copyOf: source._id, channelId: trusted({ $in: channelIds }) }, { channelId: 1 }).lean();
+  const copiedChannelIds = new Set(existingCopies.map(({ channelId }) => channelId));
   // Files get a temporary message id until the copy has its own.
   const owners = targets
-    .filter(({ _id }) => !have.has(_id))
+    .filter(({ _id }) => !copiedChannelIds.has(_id))
     .map((target) => ({ messageId: platform.ids.next(), channelId: target._id, target }));
   const files = await copyFiles(platform, source, owners);
   const copies = owners
     .map(({ messageId, target }) => ({
       owner: messageId,
-      draft: { ...copyFor(platform, crosspost, target), attachments: files.get(messageId) ?? [] },
+      draft: { ...createCopy(platform, crosspost, target), attachments: files.get(messageId) ?? [] },
     }))
-    .filter(({ draft }) => shows(draft));
-  if (performance.now() - began > chunkLifeMs) throw new Error('a chunk of copies was paused; it is run again');
+    .filter(({ draft }) => hasContent(draft));
+  if (performance.now() - startMs > chunkMaxMs) throw new Error('copying to followers was paused for too long; the job is retried');
   const { result: ids, released } = await platform.messageOrder.write(
     copies.map(({ draft }) => draft.channelId),
     async (newIds, within) => {
-      const docs = copies.map(({ draft }, at) => messageOf(draft, newIds[at] as string));
+      const docs = copies.map(({ draft }, at) => toMessageDoc(draft, newIds[at] as string));
       const moves = docs.flatMap(({ _id: messageId, attachments }) =>
         attachments.map(({ id }) => ({ updateOne: { filter: { _id: id as never }, update: { $set: { messageId } } } })),
       );
@@ -108,7 +110,7 @@ async function makeCopies(platform: WorkerPlatform, crosspost: Crosspost, target
       return { result: newIds, isStored: await insertMissing(messages, docs, within()) };
     },
   );
-  if (files.size > 0) await settleCopies(platform, [...owners.map(({ messageId }) => messageId), ...ids]);
+  if (files.size > 0) await decideCopies(platform, [...owners.map(({ messageId }) => messageId), ...ids]);
   await released;
 }
 
@@ -116,19 +118,19 @@ async function makeCopies(platform: WorkerPlatform, crosspost: Crosspost, target
  * Relays the copies one channel after another, here and not through the queue: hundreds of relay jobs at once would delay all other posts. If a relay fails,
  * the queue and the sweep take it over.
  */
-async function deliverCopies(platform: WorkerPlatform, targets: readonly ChannelDoc[]): Promise<void> {
+async function relayCopies(platform: WorkerPlatform, targets: readonly ChannelDoc[]): Promise<void> {
   for (const { _id: channelId } of targets)
-    await relay(platform, 'channel', channelId).catch(() => platform.nudge('relay-channel', { channelId }));
+    await relayEvents(platform, 'channel', channelId).catch(() => platform.wake('relay-channel', { channelId }));
 }
 
 /**
  * Ends a crosspost: moves the progress mark past all followers, deletes the tombstones that are then not needed, and removes both marks, so that no job or
  * sweep takes the message up again.
  */
-async function finish(platform: WorkerPlatform, messageId: string): Promise<void> {
+async function finishCrosspost(platform: WorkerPlatform, messageId: string): Promise<void> {
   const { messages } = platform.db;
   await messages.updateOne({ _id: messageId, crosspostAt: trusted({ $exists: true }) }, { $set: { crosspostTo: afterAllFollowers } });
-  await clearGraves(platform, messageId, afterAllFollowers);
+  await clearTombstones(platform, messageId, afterAllFollowers);
   await messages.updateOne({ _id: messageId }, { $unset: { crosspostAt: 1, crosspostTo: 1 } });
 }
 
@@ -139,34 +141,34 @@ async function finish(platform: WorkerPlatform, messageId: string): Promise<void
  * message is skipped. If the channel is no longer an announcement channel, the crosspost ends; existing copies stay.
  */
 export async function copyToFollowers(platform: WorkerPlatform, messageId: string, afterId: string): Promise<void> {
-  const began = performance.now();
-  const crosspost = await crosspostOf(platform, messageId);
-  if (crosspost === null) return clearGraves(platform, messageId, afterAllFollowers);
-  if (crosspost === 'over') return finish(platform, messageId);
+  const startMs = performance.now();
+  const crosspost = await loadCrosspost(platform, messageId);
+  if (crosspost === null) return clearTombstones(platform, messageId, afterAllFollowers);
+  if (crosspost === 'ended') return finishCrosspost(platform, messageId);
   const { channelId: sourceId, crosspostTo = '' } = crosspost.source;
   const from = crosspostTo > afterId ? crosspostTo : afterId;
   const follows = await platform.db.follows
     .find({ sourceId, targetId: trusted({ $gt: from }) })
     .sort({ targetId: 1 })
-    .limit(chunk)
+    .limit(chunkFollowers)
     .lean();
-  const targets = await takersOf(platform, follows);
-  await makeCopies(platform, crosspost, targets, began);
+  const targets = await findTargets(platform, follows);
+  await storeCopies(platform, crosspost, targets, startMs);
   failpoint(platform.config, 'after-copies-write');
   const last = follows.at(-1);
-  const more = follows.length === chunk && last !== undefined;
-  if (more) await passTo(platform, messageId, last.targetId);
-  else await finish(platform, messageId);
-  await deliverCopies(platform, targets);
-  if (more) await platform.enqueue('crosspost-message', { messageId, afterId: last.targetId });
+  const hasMore = follows.length === chunkFollowers && last !== undefined;
+  if (hasMore) await moveProgressMark(platform, messageId, last.targetId);
+  else await finishCrosspost(platform, messageId);
+  await relayCopies(platform, targets);
+  if (hasMore) await platform.enqueue('crosspost-message', { messageId, afterId: last.targetId });
 }
 
 /** Moves the progress mark forward to `targetId`, never back, and deletes the tombstones that it has passed. */
-async function passTo(platform: WorkerPlatform, messageId: string, targetId: string): Promise<void> {
+async function moveProgressMark(platform: WorkerPlatform, messageId: string, targetId: string): Promise<void> {
   await platform.db.messages.updateOne(
     { _id: messageId, crosspostAt: trusted({ $exists: true }) },
     { $max: { crosspostTo: targetId }, $set: { crosspostAt: new Date(platform.now()) } },
   );
-  await clearGraves(platform, messageId, targetId);
+  await clearTombstones(platform, messageId, targetId);
   failpoint(platform.config, 'after-crosspost-mark');
 }

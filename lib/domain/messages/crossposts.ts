@@ -1,22 +1,23 @@
+import { channelKinds } from '../../base/channel-kinds.ts';
 import { refuse } from '../../base/errors.ts';
-import { holds } from '../../base/permissions.ts';
+import { hasPermission } from '../../base/permissions.ts';
 import type { Message } from '../../contract/message.ts';
 import { trusted } from '../../store/mongo/database.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
 import type { ApiPlatform, EnqueuePlatform, WorkerPlatform } from '../../store/platform.ts';
-import { inPlace } from '../channels/channel-context.ts';
-import { owes } from '../events/pending-events.ts';
-import { type Actor, require } from '../members/access.ts';
+import { requireMessageChannel } from '../channels/channel-context.ts';
+import { addEvent } from '../events/pending-events.ts';
+import { type Actor, requirePermissions } from '../members/access.ts';
 import { writeAudit } from '../servers/audit.ts';
-import { presentMessage } from './message-view.ts';
-import { messageIn } from './messages.ts';
+import { toMessage } from './message-view.ts';
+import { requireMessage } from './messages.ts';
 
 /** The progress mark before the first follower: no channel has this id. */
 export const beforeAllFollowers = '0000000000000000000';
 
 /** Wakes the job that makes the next copies of a message, from its progress mark on. */
-const nudgeCopies = (platform: EnqueuePlatform, { _id: messageId, crosspostTo }: Pick<MessageDoc, '_id' | 'crosspostTo'>): void =>
-  platform.nudge('crosspost-message', { messageId, afterId: crosspostTo ?? beforeAllFollowers });
+const wakeCopyJob = (platform: EnqueuePlatform, { _id: messageId, crosspostTo }: Pick<MessageDoc, '_id' | 'crosspostTo'>): void =>
+  platform.wake('crosspost-message', { messageId, afterId: crosspostTo ?? beforeAllFollowers });
 
 /**
  * Copies a message of an announcement channel to every following channel, once (docs/behavior/community.md#crossposts). The caller's own message needs Send
@@ -24,27 +25,28 @@ const nudgeCopies = (platform: EnqueuePlatform, { _id: messageId, crosspostTo }:
  * the copies. `editedAt` stays. Refuses with `already_crossposted`, and with 400 outside announcement channels and for a copy.
  */
 export async function crosspostMessage(platform: ApiPlatform, actor: Actor, channelId: string, messageId: string): Promise<Message> {
-  const { channel, permissions } = await inPlace(platform, actor, channelId);
-  const message = await messageIn(platform, channelId, messageId);
-  if (channel?.kind !== 'announcement') refuse('invalid_request', { reason: 'only messages of announcement channels can be crossposted' });
-  const own = message.authorId === actor.id;
-  if (!holds(permissions, 'Manage Messages')) require(permissions, own ? 'Send Messages' : 'Manage Messages');
+  const { channel, permissions } = await requireMessageChannel(platform, actor, channelId);
+  const message = await requireMessage(platform, channelId, messageId);
+  if (!channel || !channelKinds[channel.kind].canBeFollowed)
+    refuse('invalid_request', { reason: 'only messages of announcement channels can be crossposted' });
+  const isOwn = message.authorId === actor.id;
+  if (!hasPermission(permissions, 'Manage Messages')) requirePermissions(permissions, isOwn ? 'Send Messages' : 'Manage Messages');
   if (message.copyOf !== undefined) refuse('invalid_request', { reason: 'a copy cannot be crossposted' });
   const now = new Date(platform.now());
-  const owed = owes(platform, { name: 'MESSAGE_UPDATE' });
+  const pendingEvent = addEvent(platform, { name: 'MESSAGE_UPDATE' });
   const updated = (await platform.db.messages.collection.findOneAndUpdate(
     { _id: messageId as never, channelId, deleted: { $exists: false }, crossposted: { $exists: false } },
-    { ...owed, $set: { crossposted: true, crosspostAt: now } },
+    { ...pendingEvent, $set: { crossposted: true, crosspostAt: now } },
     { returnDocument: 'after' },
   )) as unknown as MessageDoc | null;
   if (!updated) {
-    await messageIn(platform, channelId, messageId); // deleted meanwhile: 404
+    await requireMessage(platform, channelId, messageId); // deleted meanwhile: 404
     return refuse('already_crossposted');
   }
-  platform.nudge('relay-channel', { channelId });
-  nudgeCopies(platform, updated);
-  if (!own) await writeAudit(platform, actor, { serverId: channel.serverId, action: 'message_crosspost', targetId: messageId });
-  return presentMessage(platform, updated, actor.account);
+  platform.wake('relay-channel', { channelId });
+  wakeCopyJob(platform, updated);
+  if (!isOwn) await writeAudit(platform, actor, { serverId: channel.serverId, action: 'message_crosspost', targetId: messageId });
+  return toMessage(platform, updated, actor.account);
 }
 
 /** How long a crosspost may make no progress before the sweep wakes its job, in milliseconds; and how many crossposts one sweep takes. */
@@ -54,10 +56,10 @@ const sweepMax = 100;
 /** Enqueues lost crossposts: pending ones without progress for 10 s (docs/guarantees.md#sweeps). They continue from their progress mark. */
 export async function sweepCrossposts(platform: WorkerPlatform): Promise<void> {
   const before = new Date(platform.now() - sweepAfterMs);
-  const still = await platform.db.messages
+  const overdue = await platform.db.messages
     .find({ crosspostAt: trusted({ $lt: before }) }, { crosspostTo: 1 })
     .sort({ crosspostAt: 1 })
     .limit(sweepMax)
     .lean();
-  for (const source of still) nudgeCopies(platform, source);
+  for (const source of overdue) wakeCopyJob(platform, source);
 }

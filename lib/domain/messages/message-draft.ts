@@ -1,80 +1,80 @@
 import { refuse, refuseField } from '../../base/errors.ts';
 import { idTimeMs, isId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
-import { mentionsOf } from '../../base/markup.ts';
-import { holds } from '../../base/permissions.ts';
-import { isBlank, lengthOf, wellFormed } from '../../base/text.ts';
+import { findMentions } from '../../base/markup.ts';
+import { hasPermission } from '../../base/permissions.ts';
+import { countCodePoints, isBlank, toWellFormed } from '../../base/text.ts';
 import type { Embed } from '../../contract/message.ts';
-import { isDuplicate } from '../../store/mongo/database.ts';
+import { isDuplicateKey } from '../../store/mongo/database.ts';
 import type { MessageDoc, MessageDraft, StoredAttachment } from '../../store/mongo/models/message.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
-import { accountsOf } from '../accounts/public-profiles.ts';
-import type { Place } from '../channels/channel-context.ts';
-import { notePosted } from '../channels/dm-activity.ts';
-import { wakeThread } from '../channels/thread-activity.ts';
-import { previewMark } from '../previews/preview-links.ts';
-import { nudgePreviews } from '../previews/preview-queue.ts';
+import { loadAccounts } from '../accounts/public-profiles.ts';
+import type { ChannelContext } from '../channels/channel-context.ts';
+import { recordDmPost } from '../channels/dm-activity.ts';
+import { recordThreadPost } from '../channels/thread-activity.ts';
+import { createPreviewMark } from '../previews/preview-links.ts';
+import { enqueuePreviews } from '../previews/preview-queue.ts';
 
 /** All texts of an embed that are shown. They count towards its total length. */
-const textsOf = ({ title, description, author, footer, fields = [] }: Embed): string[] =>
+const getEmbedTexts = ({ title, description, author, footer, fields = [] }: Embed): string[] =>
   [title, description, author?.name, footer?.text, ...fields.flatMap(({ name, value }) => [name, value])].filter(
     (text) => text !== undefined,
   );
 
-const embedChars = (embed: Embed): number => textsOf(embed).reduce((sum, text) => sum + lengthOf(text), 0);
+const countEmbedChars = (embed: Embed): number => getEmbedTexts(embed).reduce((sum, text) => sum + countCodePoints(text), 0);
 
 /** Whether an embed would show nothing: no visible text, no image and no timestamp. */
-const showsNothing = (embed: Embed): boolean => !embed.image && !embed.thumbnail && !embed.timestamp && textsOf(embed).every(isBlank);
+const isEmptyEmbed = (embed: Embed): boolean => !embed.image && !embed.thumbnail && !embed.timestamp && getEmbedTexts(embed).every(isBlank);
 
-const knownField = ({ name, value, inline }: NonNullable<Embed['fields']>[number]) => ({
-  name: wellFormed(name),
-  value: wellFormed(value),
+const toStoredField = ({ name, value, inline }: NonNullable<Embed['fields']>[number]) => ({
+  name: toWellFormed(name),
+  value: toWellFormed(value),
   inline: inline ?? false,
 });
 
 /** The embed with known fields only. Other fields that a caller sends are never stored. */
-function knownEmbed(embed: Embed): Embed {
+function toStoredEmbed(embed: Embed): Embed {
   const { title, description, url, color, timestamp, author, footer, image, thumbnail, fields } = embed;
-  const known = {
-    title: title && wellFormed(title),
-    description: description && wellFormed(description),
+  const stored = {
+    title: title && toWellFormed(title),
+    description: description && toWellFormed(description),
     url,
     color,
     timestamp,
     author: author && {
-      name: wellFormed(author.name),
+      name: toWellFormed(author.name),
       ...(author.url ? { url: author.url } : {}),
       ...(author.iconUrl ? { iconUrl: author.iconUrl } : {}),
     },
-    footer: footer && { text: wellFormed(footer.text) },
+    footer: footer && { text: toWellFormed(footer.text) },
     image: image && { url: image.url },
     thumbnail: thumbnail && { url: thumbnail.url },
-    fields: fields?.map(knownField),
+    fields: fields?.map(toStoredField),
   };
-  return Object.fromEntries(Object.entries(known).filter(([, value]) => value !== undefined)) as Embed;
+  return Object.fromEntries(Object.entries(stored).filter(([, value]) => value !== undefined)) as Embed;
 }
 
 /** A timestamp as it is stored: in UTC with milliseconds. */
-function momentAt(path: string, timestamp: string): string {
-  const moment = new Date(timestamp);
-  return Number.isNaN(moment.getTime()) ? refuseField(path, 'is no moment') : moment.toISOString();
+function toStoredTimestamp(path: string, timestamp: string): string {
+  const date = new Date(timestamp);
+  return Number.isNaN(date.getTime()) ? refuseField(path, 'is not a valid date and time') : date.toISOString();
 }
 
 /** Refuses embeds that show nothing or exceed 6,000 characters. Returns them with known fields only (docs/behavior/messages.md#embeds). */
 export function checkEmbeds(embeds: readonly Embed[]): Embed[] {
   return embeds.map((given, at) => {
-    const embed = knownEmbed(given);
-    if (showsNothing(embed)) refuseField(`/embeds/${at}`, 'is empty');
-    if (embedChars(embed) > limits.embedTotalChars)
-      refuseField(`/embeds/${at}`, `is longer than ${limits.embedTotalChars} characters in all`);
-    return embed.timestamp ? { ...embed, timestamp: momentAt(`/embeds/${at}/timestamp`, embed.timestamp) } : embed;
+    const embed = toStoredEmbed(given);
+    if (isEmptyEmbed(embed)) refuseField(`/embeds/${at}`, 'is empty');
+    if (countEmbedChars(embed) > limits.embedTotalChars)
+      refuseField(`/embeds/${at}`, `is longer than ${limits.embedTotalChars} characters in total`);
+    return embed.timestamp ? { ...embed, timestamp: toStoredTimestamp(`/embeds/${at}/timestamp`, embed.timestamp) } : embed;
   });
 }
 
 /** Refuses a message with no visible content, no embed and no file (docs/behavior/messages.md#content). The caller has checked the schema. */
 export function checkDraft(input: { content?: string; embeds?: Embed[]; files?: number }): { content: string; embeds: Embed[] } {
   const embeds = checkEmbeds(input.embeds ?? []);
-  const content = wellFormed(input.content ?? '');
+  const content = toWellFormed(input.content ?? '');
   if (isBlank(content) && embeds.length === 0 && !input.files)
     refuse('invalid_request', { reason: 'a message needs content, embeds or files' });
   return { content, embeds };
@@ -88,47 +88,47 @@ export interface Mentions {
 }
 
 /** Whether anybody is mentioned. Unread mentions are searched among such messages only. */
-export const mentionsAny = ({ mentions, mentionRoles, mentionEveryone }: Mentions): boolean =>
+export const hasMentions = ({ mentions, mentionRoles, mentionEveryone }: Mentions): boolean =>
   mentionEveryone || mentions.length > 0 || mentionRoles.length > 0;
 
-/** The parts of a `Place` that decide who is mentioned. */
-export type MentionPlace = Pick<Place, 'access' | 'dm' | 'permissions'>;
+/** The parts of a `ChannelContext` that decide who is mentioned. */
+export type MentionContext = Pick<ChannelContext, 'access' | 'dm' | 'permissions'>;
 
 /**
  * Those of `ids` who can be mentioned in a channel: the members of its server, or the two users of a DM. Other accounts are left out, so that a mention does
  * not reveal whether they exist.
  */
-async function mentionable(platform: Platform, { access, dm }: MentionPlace, ids: readonly string[]): Promise<string[]> {
+async function filterMentionable(platform: Platform, { access, dm }: MentionContext, ids: readonly string[]): Promise<string[]> {
   const members = await access?.members(ids);
-  const here = ids.filter((id) => (members ? members.has(id) : dm?.userIds.includes(id)));
-  const accounts = await accountsOf(platform, here);
-  return here.filter((id) => accounts.has(id));
+  const inChannel = ids.filter((id) => (members ? members.has(id) : dm?.userIds.includes(id)));
+  const accounts = await loadAccounts(platform, inChannel);
+  return inChannel.filter((id) => accounts.has(id));
 }
 
 /**
- * Resolves the mentions of `content`: people and roles of the server, or the two users of a DM, each once. The permissions in `place` are the author's.
+ * Resolves the mentions of `content`: people and roles of the server, or the two users of a DM, each once. The permissions in `context` are the author's.
  * `@everyone`, `@here` and the role `@everyone` count only with Mention Everyone, and are never among the roles. `replyPing` is the author of the message
  * replied to, if the reply pings them; they are added to the mentions.
  */
-export async function resolveMentions(platform: Platform, content: string, place: MentionPlace, replyPing?: string): Promise<Mentions> {
-  const besides = replyPing === undefined ? [] : [replyPing];
-  if (!content.includes('@')) return { mentions: besides, mentionRoles: [], mentionEveryone: false };
-  const found = mentionsOf(content);
-  const serverId = place.access?.server._id;
-  const users = await mentionable(platform, place, found.users.filter(isId));
-  const roles = new Set(place.access?.server.roles.map((role) => role.id));
+export async function resolveMentions(platform: Platform, content: string, context: MentionContext, replyPing?: string): Promise<Mentions> {
+  const replyMentions = replyPing === undefined ? [] : [replyPing];
+  if (!content.includes('@')) return { mentions: replyMentions, mentionRoles: [], mentionEveryone: false };
+  const found = findMentions(content);
+  const serverId = context.access?.server._id;
+  const users = await filterMentionable(platform, context, found.users.filter(isId));
+  const roles = new Set(context.access?.server.roles.map((role) => role.id));
   const everyone = found.everyone || found.here || (serverId !== undefined && found.roles.includes(serverId));
   return {
-    mentions: [...new Set([...users, ...besides])],
+    mentions: [...new Set([...users, ...replyMentions])],
     mentionRoles: found.roles.filter((id) => id !== serverId && roles.has(id)),
-    mentionEveryone: everyone && holds(place.permissions, 'Mention Everyone'),
+    mentionEveryone: everyone && hasPermission(context.permissions, 'Mention Everyone'),
   };
 }
 
 /** The parts of a message. */
-export interface Composition {
+export interface MessageParts {
   /** Where it is posted. Its permissions are the author's; they decide whether `@everyone` counts. */
-  place: Place;
+  context: ChannelContext;
   authorId: string;
   content: string;
   embeds: Embed[];
@@ -143,33 +143,33 @@ export interface Composition {
 }
 
 /** Makes a message that is ready to be stored, with its mentions resolved. */
-export async function composeMessage(platform: Platform, parts: Composition): Promise<MessageDraft> {
-  const { place } = parts;
-  const answered = parts.replyTo ?? null;
-  const pingsAuthor = answered !== null && parts.mentionReply !== false && answered.authorId !== parts.authorId && !answered.face;
-  const ping = pingsAuthor ? { replyPing: answered.authorId } : {};
-  const resolved = await resolveMentions(platform, parts.content, place, ping.replyPing);
+export async function composeMessage(platform: Platform, parts: MessageParts): Promise<MessageDraft> {
+  const { context } = parts;
+  const original = parts.replyTo ?? null;
+  const pingsAuthor = original !== null && parts.mentionReply !== false && original.authorId !== parts.authorId && !original.face;
+  const ping = pingsAuthor ? { replyPing: original.authorId } : {};
+  const resolved = await resolveMentions(platform, parts.content, context, ping.replyPing);
   return {
-    channelId: place.channelId,
-    serverId: place.serverId,
+    channelId: context.channelId,
+    serverId: context.serverId,
     authorId: parts.authorId,
     content: parts.content,
     embeds: parts.embeds,
     attachments: parts.attachments ?? [],
     ...resolved,
-    ...(mentionsAny(resolved) ? { pings: true as const } : {}),
+    ...(hasMentions(resolved) ? { pings: true as const } : {}),
     ...ping,
-    replyTo: answered?._id ?? null,
+    replyTo: original?._id ?? null,
     interaction: parts.interaction ?? null,
     ...(parts.createId === undefined ? {} : { createId: parts.createId }),
     editedAt: null,
-    ...(place.channel?.kind === 'thread' ? { thread: true as const } : {}),
-    ...previewMark(parts.content, new Date(platform.now())),
+    ...(context.channel?.kind === 'thread' ? { thread: true as const } : {}),
+    ...createPreviewMark(parts.content, new Date(platform.now())),
   };
 }
 
 /** A request that creates a message. */
-export interface Create {
+export interface CreateRequest {
   /** Its id, which stays the same when the request is repeated. */
   id: string;
   /** Whether it may be repeated: it has an Idempotency-Key. */
@@ -177,13 +177,13 @@ export interface Create {
 }
 
 /** The `createId` that a message stores: only if its request may be repeated. */
-export const createIdOf = ({ id, isRepeatable }: Create): { createId?: string } => (isRepeatable ? { createId: id } : {});
+export const toCreateIdField = ({ id, isRepeatable }: CreateRequest): { createId?: string } => (isRepeatable ? { createId: id } : {});
 
 /** The message that `draft` becomes under the id `_id`. */
-export const messageOf = (draft: MessageDraft, _id: string): MessageDoc => ({ ...draft, _id, createdAt: new Date(idTimeMs(_id)) });
+export const toMessageDoc = (draft: MessageDraft, _id: string): MessageDoc => ({ ...draft, _id, createdAt: new Date(idTimeMs(_id)) });
 
 /** The message that the create request `createId` made, also in an earlier run; null if there is none. */
-export const messageOfCreate = ({ db }: Platform, createId: string): Promise<MessageDoc | null> =>
+export const findMessageByCreateId = ({ db }: Platform, createId: string): Promise<MessageDoc | null> =>
   db.messages.findOne({ createId }).lean().exec();
 
 /** How a message is stored. */
@@ -205,23 +205,23 @@ export async function storeMessage(
 ): Promise<MessageDoc> {
   const entry = { id: platform.ids.next(), name: 'MESSAGE_CREATE' as const, ...(nonce === undefined ? {} : { nonce }) };
   const { channelId, createId } = draft;
-  if (draft.thread) await wakeThread(platform, draft);
+  if (draft.thread) await recordThreadPost(platform, draft);
   const { result: message, released } = await platform.messageOrder.write([channelId], async ([id], within) => {
-    const fresh = messageOf(draft, id as string);
-    await prepare?.(fresh._id);
+    const newMessage = toMessageDoc(draft, id as string);
+    await prepare?.(newMessage._id);
     try {
-      const stored = { ...fresh, ob: [entry], obAt: new Date(platform.now()) };
+      const stored = { ...newMessage, outbox: [entry], outboxAt: new Date(platform.now()) };
       await platform.db.messages.collection.insertOne(stored as never, within());
-      return { result: fresh, isStored: true, messages: [stored] };
+      return { result: newMessage, isStored: true, messages: [stored] };
     } catch (error) {
-      if (!isDuplicate(error)) throw error;
-      const standing = createId === undefined ? null : await messageOfCreate(platform, createId);
-      if (!standing || standing.channelId !== channelId || standing.authorId !== draft.authorId) throw error;
-      return { result: standing, isStored: false };
+      if (!isDuplicateKey(error)) throw error;
+      const existing = createId === undefined ? null : await findMessageByCreateId(platform, createId);
+      if (!existing || existing.channelId !== channelId || existing.authorId !== draft.authorId) throw error;
+      return { result: existing, isStored: false };
     }
   });
-  void released.then((isWoken) => isWoken || platform.nudge('relay-channel', { channelId }));
-  if (message.previewsAt) await nudgePreviews(platform, message);
-  if (message.serverId === null && !message.deleted) await notePosted(platform, message);
+  void released.then((isWoken) => isWoken || platform.wake('relay-channel', { channelId }));
+  if (message.previewsAt) await enqueuePreviews(platform, message);
+  if (message.serverId === null && !message.deleted) await recordDmPost(platform, message);
   return message;
 }

@@ -1,37 +1,37 @@
 import type { EventData } from '../../contract/events.ts';
 import type { Message } from '../../contract/message.ts';
-import { bookkeeping, trusted } from '../../store/mongo/database.ts';
+import { relaxedWriteConcern, trusted } from '../../store/mongo/database.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
-import { type OutboxEntry, settled, undeliveredIndex } from '../../store/mongo/models/outbox.ts';
+import { type OutboxEntry, pendingIndex, removeEntries } from '../../store/mongo/models/outbox.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
-import type { Following } from '../../store/queue/queue.ts';
-import { settleDm } from '../channels/dm-activity.ts';
-import { askRecount } from '../channels/thread-activity.ts';
-import { entriesToSend, hasBirthOrEnd, isAnnounced, type OutboxSource, type PendingEvents } from '../events/outbox-source.ts';
-import { type PlacedEvent, placedEvent, placesOfChannel } from '../events/placed-events.ts';
-import { type KnownMessages, remember, takeWakeMessages } from '../events/wake-messages.ts';
-import { removableGraves } from './crosspost-tombstones.ts';
-import { presentMessages } from './message-view.ts';
+import type { RunState } from '../../store/queue/queue.ts';
+import { refreshLastMessage } from '../channels/dm-activity.ts';
+import { requestRecount } from '../channels/thread-activity.ts';
+import { hasLifecycleEvent, isAnnounced, type OutboxSource, type PendingBatch, selectEntriesToSend } from '../events/outbox-source.ts';
+import { createPlacedEvent, findPlacesOfChannel, type PlacedEvent } from '../events/placed-events.ts';
+import { type PendingMessages, saveRunState, takeWakeMessages } from '../events/wake-messages.ts';
+import { removableTombstones } from './crosspost-tombstones.ts';
+import { toMessages } from './message-view.ts';
 
 /** How many documents, and how many events, one batch takes. The events of one document are never split. */
-const batchDocuments = 100;
-const batchEvents = 1_000;
+const batchDocumentsMax = 100;
+const batchEventsMax = 1_000;
 
 type MessageEvent = 'MESSAGE_CREATE' | 'MESSAGE_UPDATE' | 'MESSAGE_DELETE' | 'REACTION_ADD' | 'REACTION_REMOVE' | 'PINS_UPDATE';
 
-type Render<N extends MessageEvent> = (message: MessageDoc, entry: OutboxEntry, shown: Message | undefined) => EventData<N> | null;
+type RenderEvent<N extends MessageEvent> = (message: MessageDoc, entry: OutboxEntry, view: Message | undefined) => EventData<N> | null;
 
-const reaction: Render<'REACTION_ADD'> = ({ _id: messageId, channelId, serverId, ob }, { data }, shown) =>
-  shown || isAnnounced(ob) ? { channelId, messageId, serverId, ...(data as { userId: string; emoji: string }) } : null;
+const renderReaction: RenderEvent<'REACTION_ADD'> = ({ _id: messageId, channelId, serverId, outbox }, { data }, view) =>
+  view || isAnnounced(outbox) ? { channelId, messageId, serverId, ...(data as { userId: string; emoji: string }) } : null;
 
 /** The payload of each event of a message, with the current message; null for an event that is not sent because the message is deleted. */
-const render: { [N in MessageEvent]: Render<N> } = {
-  MESSAGE_CREATE: ({ serverId }, { nonce }, shown) =>
-    shown ? { ...shown, ...(serverId ? { serverId } : {}), ...(nonce === undefined ? {} : { nonce }) } : null,
-  MESSAGE_UPDATE: ({ serverId }, _entry, shown) => (shown ? { ...shown, serverId } : null),
+const renderers: { [N in MessageEvent]: RenderEvent<N> } = {
+  MESSAGE_CREATE: ({ serverId }, { nonce }, view) =>
+    view ? { ...view, ...(serverId ? { serverId } : {}), ...(nonce === undefined ? {} : { nonce }) } : null,
+  MESSAGE_UPDATE: ({ serverId }, _entry, view) => (view ? { ...view, serverId } : null),
   MESSAGE_DELETE: ({ _id: id, channelId, serverId }) => ({ id, channelId, serverId }),
-  REACTION_ADD: reaction,
-  REACTION_REMOVE: reaction,
+  REACTION_ADD: renderReaction,
+  REACTION_REMOVE: renderReaction,
   PINS_UPDATE: ({ channelId, serverId }) => ({ channelId, serverId }),
 };
 
@@ -39,43 +39,43 @@ const render: { [N in MessageEvent]: Render<N> } = {
  * The events of `messages`, in their order, for each of `places`. A message that was deleted before its MESSAGE_CREATE was relayed is never announced, and
  * neither are its edits and reactions.
  */
-async function eventsOf(platform: WorkerPlatform, messages: readonly MessageDoc[], places: readonly string[]): Promise<PlacedEvent[]> {
-  const alive = messages.filter((message) => !message.deleted);
-  const shown = new Map((await presentMessages(platform, alive, null)).map((one) => [one.id, one]));
+async function createEvents(platform: WorkerPlatform, messages: readonly MessageDoc[], places: readonly string[]): Promise<PlacedEvent[]> {
+  const existing = messages.filter((message) => !message.deleted);
+  const viewById = new Map((await toMessages(platform, existing, null)).map((one) => [one.id, one]));
   return places.flatMap((place) =>
     messages.flatMap((message) =>
-      [...entriesToSend(message.ob ?? [])].flatMap((entry): PlacedEvent[] => {
+      [...selectEntriesToSend(message.outbox ?? [])].flatMap((entry): PlacedEvent[] => {
         const name = entry.name as MessageEvent;
-        const data = render[name](message, entry, shown.get(message._id));
-        return data ? [placedEvent(place, entry.id, name, data, { channelId: message.channelId })] : [];
+        const data = renderers[name](message, entry, viewById.get(message._id));
+        return data ? [createPlacedEvent(place, entry.id, name, data, { channelId: message.channelId })] : [];
       }),
     ),
   );
 }
 
 /** The first messages of `found` that fit into one batch, at least one. */
-function oneBatch(found: readonly MessageDoc[]): readonly MessageDoc[] {
+function takeBatch(found: readonly MessageDoc[]): readonly MessageDoc[] {
   let pending = 0;
-  const end = found.findIndex(({ ob = [] }, at) => {
-    pending += ob.length;
-    return at > 0 && pending > batchEvents;
+  const end = found.findIndex(({ outbox = [] }, at) => {
+    pending += outbox.length;
+    return at > 0 && pending > batchEventsMax;
   });
   return end === -1 ? found : found.slice(0, end);
 }
 
 /**
- * Corrects the newest message in Redis, if a post or a delete could not note it there or its process died before. `noted` is the newest message noted so far.
- * Runs before the event is appended, because a session that starts after the event learns of the message from Redis only.
+ * Corrects the newest message in Redis, if a post or a delete could not note it there or its process died before. `storedNewest` is the newest message noted so
+ * far. Runs before the event is appended, because a session that starts after the event learns of the message from Redis only.
  */
-async function noteNewest(
-  { messageOrder: { newest } }: WorkerPlatform,
+async function correctNewestMessage(
+  { messageOrder: { newestMessages } }: WorkerPlatform,
   channelId: string,
   messages: readonly MessageDoc[],
-  noted: string,
+  storedNewest: string,
 ): Promise<void> {
   const last = messages.at(-1)?._id ?? '';
-  if (messages.some(({ deleted }) => deleted)) await newest.forget(channelId);
-  else if (noted < last) await newest.raise(channelId, last);
+  if (messages.some(({ deleted }) => deleted)) await newestMessages.forget(channelId);
+  else if (storedNewest < last) await newestMessages.recordIfNewer(channelId, last);
 }
 
 /** Messages of one channel whose events were relayed. */
@@ -86,92 +86,93 @@ interface RelayedMessages {
 }
 
 /** Repairs what a post or a delete may have left incomplete when its process died. */
-async function repair({ platform, channelId, messages }: RelayedMessages): Promise<void> {
-  if (messages[0]?.serverId === null) await settleDm(platform, channelId);
-  if (messages[0]?.thread && messages.some(({ ob }) => hasBirthOrEnd(ob))) await askRecount(platform, channelId, bookkeeping);
+async function repairAfterCrash({ platform, channelId, messages }: RelayedMessages): Promise<void> {
+  if (messages[0]?.serverId === null) await refreshLastMessage(platform, channelId);
+  if (messages[0]?.thread && messages.some(({ outbox }) => hasLifecycleEvent(outbox)))
+    await requestRecount(platform, channelId, relaxedWriteConcern);
 }
 
 /** Removes relayed events from their documents, and deletes relayed tombstones, except those that a running crosspost still needs. */
 async function acknowledge(batches: RelayedMessages[]): Promise<void> {
   const { platform } = batches[0] as RelayedMessages;
-  await Promise.all(batches.map(repair));
+  await Promise.all(batches.map(repairAfterCrash));
   const messages = batches.flatMap((one) => one.messages);
-  const eventIds = messages.flatMap(({ ob = [] }) => ob.map(({ id }) => id));
+  const eventIds = messages.flatMap(({ outbox = [] }) => outbox.map(({ id }) => id));
   const tombstones = messages.filter((message) => message.deleted);
-  const removable = tombstones.length ? await removableGraves(platform, tombstones) : [];
+  const removable = tombstones.length ? await removableTombstones(platform, tombstones) : [];
   // Tombstones are deleted first. If the process dies here, their pending events let the relay find them again. A tombstone gets no further events.
   if (removable.length) await platform.db.messages.deleteMany({ _id: trusted({ $in: removable }), deleted: true });
   const $in = messages.map(({ _id }) => _id as never);
-  await platform.db.messages.collection.updateMany({ _id: { $in } }, settled(eventIds), bookkeeping);
+  await platform.db.messages.collection.updateMany({ _id: { $in } }, removeEntries(eventIds), relaxedWriteConcern);
 }
 
 /** Reads the messages with pending events, oldest first. */
-async function lookUp(platform: WorkerPlatform, channelId: string, relayed: ReadonlySet<string>): Promise<KnownMessages> {
+async function readPendingMessages(platform: WorkerPlatform, channelId: string, relayed: ReadonlySet<string>): Promise<PendingMessages> {
   const horizon = await platform.messageOrder.horizon(channelId);
   const found = (await platform.db.messages.collection
     .find({
       channelId,
-      obAt: { $exists: true },
+      outboxAt: { $exists: true },
       ...(horizon ? { _id: { $lt: horizon.below } } : {}),
-      ...(relayed.size > 0 ? { ob: { $elemMatch: { id: { $nin: [...relayed] } } } } : {}),
+      ...(relayed.size > 0 ? { outbox: { $elemMatch: { id: { $nin: [...relayed] } } } } : {}),
     } as never)
     .sort({ _id: 1 })
-    .limit(batchDocuments)
-    .hint(undeliveredIndex)
+    .limit(batchDocumentsMax)
+    .hint(pendingIndex)
     .toArray()) as unknown as MessageDoc[];
-  return { horizon, messages: found, isAll: found.length < batchDocuments };
+  return { horizon, messages: found, isAll: found.length < batchDocumentsMax };
 }
 
 /**
  * The pending events of a channel's messages, oldest message first. Messages from the oldest id in flight on wait until that insert has ended, which wakes the
- * relay again, so they are relayed in the order of their ids. A worker that stays with the channel (`following`) reads the database only if the wakes did not
+ * relay again, so they are relayed in the order of their ids. A worker that stays with the channel (`runState`) reads the database only if the wakes did not
  * report every insert.
  */
 async function* read(
   platform: WorkerPlatform,
   channelId: string,
   relayed: ReadonlySet<string>,
-  following?: Following,
-): AsyncGenerator<PendingEvents, void> {
-  for (let fromWakes = following ? takeWakeMessages(following) : null; ; fromWakes = null) {
-    const known = fromWakes ?? (await lookUp(platform, channelId, relayed));
-    const oldest = known.horizon?.oldest ?? null;
-    const ready = known.messages.filter(({ _id }) => oldest === null || _id < oldest);
-    for (const message of ready) message.ob = (message.ob ?? []).filter(({ id }) => !relayed.has(id));
-    const messages = oneBatch(ready);
+  runState?: RunState,
+): AsyncGenerator<PendingBatch, void> {
+  for (let fromWakes = runState ? takeWakeMessages(runState) : null; ; fromWakes = null) {
+    const pending = fromWakes ?? (await readPendingMessages(platform, channelId, relayed));
+    const oldest = pending.horizon?.oldest ?? null;
+    const ready = pending.messages.filter(({ _id }) => oldest === null || _id < oldest);
+    for (const message of ready) message.outbox = (message.outbox ?? []).filter(({ id }) => !relayed.has(id));
+    const messages = takeBatch(ready);
     const [first] = messages;
     if (first) {
-      await noteNewest(platform, channelId, messages, known.horizon?.newest ?? '');
+      await correctNewestMessage(platform, channelId, messages, pending.horizon?.newest ?? '');
       yield {
-        events: await eventsOf(platform, messages, await placesOfChannel(platform, first)),
-        entryIds: messages.flatMap(({ ob = [] }) => ob.map(({ id }) => id)),
-        batch: { platform, channelId, messages } satisfies RelayedMessages,
+        events: await createEvents(platform, messages, await findPlacesOfChannel(platform, first)),
+        entryIds: messages.flatMap(({ outbox = [] }) => outbox.map(({ id }) => id)),
+        acknowledgeData: { platform, channelId, messages } satisfies RelayedMessages,
         acknowledge,
       };
     }
-    if (known.isAll && messages.length === ready.length) return following && remember(following, known, ready.length);
+    if (pending.isAll && messages.length === ready.length) return runState && saveRunState(runState, pending, ready.length);
     if (!first) return;
   }
 }
 
 /** How many messages one query of the sweep reads, so that it stays far below the time limit of an operation. */
-const sweepDocuments = 10_000;
+const sweepDocumentsMax = 10_000;
 
 /** The channels with overdue events. Each query is short, however many messages wait. */
-async function overdue({ db }: WorkerPlatform, $lt: Date): Promise<string[]> {
+async function findOverdue({ db }: WorkerPlatform, $lt: Date): Promise<string[]> {
   const channelIds = new Set<string>();
   for (let $gte = new Date(0); ; ) {
     const found = await db.messages
-      .find({ obAt: trusted({ $gte, $lt }) }, { _id: 0, channelId: 1, obAt: 1 })
-      .sort({ obAt: 1 })
-      .limit(sweepDocuments)
+      .find({ outboxAt: trusted({ $gte, $lt }) }, { _id: 0, channelId: 1, outboxAt: 1 })
+      .sort({ outboxAt: 1 })
+      .limit(sweepDocumentsMax)
       .lean();
     for (const { channelId } of found) channelIds.add(channelId);
-    if (found.length < sweepDocuments) return [...channelIds];
-    const last = found.at(-1)?.obAt as Date;
+    if (found.length < sweepDocumentsMax) return [...channelIds];
+    const last = found.at(-1)?.outboxAt as Date;
     $gte = new Date(Math.max(last.getTime(), $gte.getTime() + 1));
   }
 }
 
 /** The outbox of the messages of a channel. */
-export const messageOutbox: OutboxSource = { read, overdue, sweptAtOnce: 4 };
+export const messageOutbox: OutboxSource = { read, findOverdue, sweepConcurrency: 4 };

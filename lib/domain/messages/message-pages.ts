@@ -2,13 +2,13 @@ import { refuse } from '../../base/errors.ts';
 import { isId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { Message } from '../../contract/message.ts';
-import type { MessagePage } from '../../contract/shared.ts';
+import type { MessagesQuery } from '../../contract/shared.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
 import type { ApiPlatform, Platform } from '../../store/platform.ts';
 import type { Horizon } from '../../store/redis/horizon.ts';
-import { inPlace } from '../channels/channel-context.ts';
+import { requireMessageChannel } from '../channels/channel-context.ts';
 import type { Actor } from '../members/access.ts';
-import { presentMessages } from './message-view.ts';
+import { toMessages } from './message-view.ts';
 
 /**
  * The last page that was read of a channel. Every id below `below` is settled: none is given out or in flight any more. `authorIds` are the authors of its
@@ -19,28 +19,28 @@ interface LastPage {
   readonly authorIds: readonly string[];
 }
 
-const lastPageOf = (platform: Platform, channelId: string): LastPage | undefined =>
-  platform.cache.get(`page:${channelId}`) as LastPage | undefined;
+const getLastPage = (platform: Platform, channelId: string): LastPage | undefined =>
+  platform.accessCache.get(`page:${channelId}`) as LastPage | undefined;
 
 /** What a list of messages reads while its preflight runs. */
-export interface PageAhead {
+export interface PrefetchedPage {
   /** The accounts whose versions the preflight reads too, because the page will probably show them. */
   readonly authorIds: readonly string[];
   /** The messages of the page, newest first; null when they can only be read after the preflight. */
-  readonly found: Promise<MessageDoc[]> | null;
+  readonly messages: Promise<MessageDoc[]> | null;
 }
 
 /** The start of a list of messages: the result of the preflight, and what was read beside it. */
-export interface PageStart {
+export interface MessagePreflight {
   /** Null while Redis is unavailable. */
   readonly horizon: Horizon | null;
   /** The access versions that the preflight read, by id. */
   readonly versions: ReadonlyMap<string, string | null>;
-  readonly ahead: PageAhead | null;
+  readonly prefetched: PrefetchedPage | null;
 }
 
 /** How many authors' versions a preflight reads. */
-const authorsMost = 50;
+const prefetchedAuthorsMax = 50;
 
 const findMessages = async (
   { db }: Platform,
@@ -63,25 +63,25 @@ const findMessages = async (
  * preflight: on a page before an id that was settled when this process last read the channel. The caller's permissions are checked before any of it is
  * returned.
  */
-export function readPageAhead(platform: Platform, channelId: string, query: Record<string, unknown>, mayRead: boolean): PageAhead {
-  const last = lastPageOf(platform, channelId);
-  const { before, after, limit: given = String(limits.pageDefault) } = query;
-  const limit = typeof given === 'string' && /^\d{1,3}$/.test(given) ? Number(given) : 0;
-  const isSettled = last !== undefined && isId(before) && before <= last.below && after === undefined;
+export function prefetchPage(platform: Platform, channelId: string, query: Record<string, unknown>, canRead: boolean): PrefetchedPage {
+  const last = getLastPage(platform, channelId);
+  const { before, after, limit: limitText = String(limits.pageDefault) } = query;
+  const limit = typeof limitText === 'string' && /^\d{1,3}$/.test(limitText) ? Number(limitText) : 0;
+  const isComplete = last !== undefined && isId(before) && before <= last.below && after === undefined;
   const found =
-    mayRead && isSettled && limit > 0 && limit <= limits.pageMax ? findMessages(platform, channelId, { $lt: before }, true, limit) : null;
+    canRead && isComplete && limit > 0 && limit <= limits.pageMax ? findMessages(platform, channelId, { $lt: before }, true, limit) : null;
   found?.catch(() => undefined); // thrown where it is awaited
-  return { authorIds: last?.authorIds ?? [], found };
+  return { authorIds: last?.authorIds ?? [], messages: found };
 }
 
 /** Waits until no insert below the horizon is in flight, then reads the page. */
-async function readPage(platform: ApiPlatform, channelId: string, page: MessagePage, horizon: Horizon | null): Promise<MessageDoc[]> {
-  const below = horizon && (await platform.messageOrder.settled(channelId, horizon));
+async function readPage(platform: ApiPlatform, channelId: string, page: MessagesQuery, horizon: Horizon | null): Promise<MessageDoc[]> {
+  const below = horizon && (await platform.messageOrder.waitForInserts(channelId, horizon));
   const [end] = [page.before, below].filter((one) => typeof one === 'string').toSorted();
   const bound = { ...(end === undefined ? {} : { $lt: end }), ...(page.after === undefined ? {} : { $gt: page.after }) };
   const found = await findMessages(platform, channelId, bound, page.after === undefined, page.limit ?? limits.pageDefault);
-  const authorIds = [...new Set(found.map(({ authorId }) => authorId))].slice(0, authorsMost);
-  if (below !== null && platform.redisUp()) platform.cache.set(`page:${channelId}`, { below, authorIds } satisfies LastPage);
+  const authorIds = [...new Set(found.map(({ authorId }) => authorId))].slice(0, prefetchedAuthorsMax);
+  if (below !== null && platform.isRedisUp()) platform.accessCache.set(`page:${channelId}`, { below, authorIds } satisfies LastPage);
   return found;
 }
 
@@ -93,12 +93,12 @@ export async function listMessages(
   platform: ApiPlatform,
   actor: Actor,
   channelId: string,
-  page: MessagePage,
-  { horizon, versions, ahead }: PageStart,
+  page: MessagesQuery,
+  { horizon, versions, prefetched }: MessagePreflight,
 ): Promise<Message[]> {
-  await inPlace(platform, actor, channelId);
+  await requireMessageChannel(platform, actor, channelId);
   if (page.before !== undefined && page.after !== undefined)
     refuse('invalid_request', { reason: 'before and after cannot be used together' });
-  const found = await (ahead?.found ?? readPage(platform, channelId, page, horizon));
-  return presentMessages(platform, page.after === undefined ? found.reverse() : found, actor.account, versions);
+  const found = await (prefetched?.messages ?? readPage(platform, channelId, page, horizon));
+  return toMessages(platform, page.after === undefined ? found.reverse() : found, actor.account, versions);
 }

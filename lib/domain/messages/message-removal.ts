@@ -2,15 +2,15 @@ import { trusted } from '../../store/mongo/database.ts';
 import type { Platform } from '../../store/platform.ts';
 
 /** How many messages one operation deletes, so that it stays far below the time limit of an operation. */
-const batch = 2_000;
+const batchMessages = 2_000;
 
-/** Deletes every message of a deleted channel. Calls `goingOn` before each batch. */
-export async function deleteMessages(platform: Platform, channelId: string, goingOn: () => Promise<unknown>): Promise<void> {
+/** Deletes every message of a deleted channel. Calls `beforeBatch` before each batch. */
+export async function deleteMessages(platform: Platform, channelId: string, beforeBatch: () => Promise<unknown>): Promise<void> {
   const { messages } = platform.db;
   for (;;) {
-    await goingOn();
-    const found = await messages.find({ channelId }, { _id: 1 }).sort({ _id: 1 }).limit(batch).lean();
+    await beforeBatch();
+    const found = await messages.find({ channelId }, { _id: 1 }).sort({ _id: 1 }).limit(batchMessages).lean();
     if (found.length > 0) await messages.deleteMany({ channelId, _id: trusted({ $lte: found[found.length - 1]?._id as string }) });
-    if (found.length < batch) return;
+    if (found.length < batchMessages) return;
   }
 }

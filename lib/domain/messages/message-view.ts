@@ -1,31 +1,31 @@
 import { limits } from '../../base/limits.ts';
-import { cut } from '../../base/text.ts';
+import { truncate } from '../../base/text.ts';
 import type { Attachment, Message, ReplyPreview } from '../../contract/message.ts';
 import type { Author } from '../../contract/user.ts';
 import { trusted } from '../../store/mongo/database.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { MessageDoc, StoredAttachment, StoredReaction } from '../../store/mongo/models/message.ts';
 import type { Platform } from '../../store/platform.ts';
-import { accountsOf, authorOf, faceOf, goneAuthor } from '../accounts/public-profiles.ts';
-import { showEmbed } from '../files/image-links.ts';
+import { deletedAuthor, loadAccounts, toAuthor, toUserSummary } from '../accounts/public-profiles.ts';
+import { toShownEmbed } from '../files/image-links.ts';
 
 type Accounts = ReadonlyMap<string, AccountDoc>;
 
-const authorIn = (accounts: Accounts, { authorId, face }: Pick<MessageDoc, 'authorId' | 'face'>): Author => {
+const findAuthor = (accounts: Accounts, { authorId, face }: Pick<MessageDoc, 'authorId' | 'face'>): Author => {
   if (face) return { id: authorId, ...face };
   const account = accounts.get(authorId);
-  return account ? authorOf(account) : goneAuthor(authorId);
+  return account ? toAuthor(account) : deletedAuthor(authorId);
 };
 
-const faceIn = (accounts: Accounts, id: string) => {
+const findUserSummary = (accounts: Accounts, id: string) => {
   const account = accounts.get(id);
-  return account ? faceOf(account) : goneAuthor(id);
+  return account ? toUserSummary(account) : deletedAuthor(id);
 };
 
-const previewOf = (original: MessageDoc, accounts: Accounts): ReplyPreview => ({
+const toReplyPreview = (original: MessageDoc, accounts: Accounts): ReplyPreview => ({
   id: original._id,
-  author: authorIn(accounts, original),
-  content: cut(original.content, limits.replyPreviewChars),
+  author: findAuthor(accounts, original),
+  content: truncate(original.content, limits.replyPreviewChars),
   hasAttachments: original.attachments.length > 0,
 });
 
@@ -33,7 +33,7 @@ const previewOf = (original: MessageDoc, accounts: Accounts): ReplyPreview => ({
 export const fileUrl = (baseUrl: string, { key, filename }: Pick<StoredAttachment, 'key' | 'filename'>): string =>
   `${baseUrl}/files/${key}/${encodeURIComponent(filename)}`;
 
-const attachmentOf = (baseUrl: string, stored: StoredAttachment): Attachment => ({
+const toAttachment = (baseUrl: string, stored: StoredAttachment): Attachment => ({
   id: stored.id,
   filename: stored.filename,
   contentType: stored.contentType,
@@ -43,41 +43,43 @@ const attachmentOf = (baseUrl: string, stored: StoredAttachment): Attachment => 
   url: fileUrl(baseUrl, stored),
 });
 
-const reactionOf = ({ emoji, users }: StoredReaction, viewerId: string | null): Message['reactions'][number] => ({
+const toReaction = ({ emoji, users }: StoredReaction, viewerId: string | null): Message['reactions'][number] => ({
   emoji,
   count: users.length,
   me: viewerId !== null && users.includes(viewerId),
 });
 
-/** What `present` needs besides the message. */
-interface Surroundings {
+/** What `buildMessage` needs besides the message. */
+interface ViewContext {
   config: Platform['config'];
   viewerId: string | null;
   accounts: Accounts;
   originals: ReadonlyMap<string, MessageDoc>;
 }
 
-function present(message: MessageDoc, { config, viewerId, accounts, originals }: Surroundings): Message {
+function buildMessage(message: MessageDoc, { config, viewerId, accounts, originals }: ViewContext): Message {
   const original = message.replyTo === null ? undefined : originals.get(message.replyTo);
   const embeds = message.previews ? [...message.embeds, ...message.previews] : message.embeds;
   return {
     id: message._id,
     channelId: message.channelId,
-    author: authorIn(accounts, message),
+    author: findAuthor(accounts, message),
     content: message.content,
     createdAt: message.createdAt.toISOString(),
     editedAt: message.editedAt?.toISOString() ?? null,
-    attachments: message.attachments.map((one) => attachmentOf(config.baseUrl, one)),
-    embeds: embeds.map((one) => showEmbed(config, one)),
-    reactions: message.reactions?.map((one) => reactionOf(one, viewerId)) ?? [],
+    attachments: message.attachments.map((one) => toAttachment(config.baseUrl, one)),
+    embeds: embeds.map((one) => toShownEmbed(config, one)),
+    reactions: message.reactions?.map((one) => toReaction(one, viewerId)) ?? [],
     mentions: message.mentions,
     mentionRoles: message.mentionRoles,
     mentionEveryone: message.mentionEveryone,
     replyDeleted: message.replyTo !== null && !original,
     pinned: message.pinnedAt !== undefined,
     crossposted: message.crossposted === true,
-    ...(original ? { reply: previewOf(original, accounts) } : {}),
-    ...(message.interaction ? { interaction: { user: faceIn(accounts, message.interaction.userId), name: message.interaction.name } } : {}),
+    ...(original ? { reply: toReplyPreview(original, accounts) } : {}),
+    ...(message.interaction
+      ? { interaction: { user: findUserSummary(accounts, message.interaction.userId), name: message.interaction.name } }
+      : {}),
   };
 }
 
@@ -89,7 +91,7 @@ export type Viewer = AccountDoc | null;
  * (docs/behavior/messages.md#replies). Takes one query for the originals of replies and one for accounts that are not cached. `versions` are access versions
  * that this request has read already.
  */
-export async function presentMessages(
+export async function toMessages(
   platform: Platform,
   messages: readonly MessageDoc[],
   viewer: Viewer,
@@ -102,13 +104,13 @@ export async function presentMessages(
   const originals = new Map(found.map((original) => [original._id, original as MessageDoc]));
   const authors = [...messages, ...originals.values()].flatMap((message) => (message.face ? [] : [message.authorId]));
   const users = messages.flatMap((message) => message.interaction?.userId ?? []);
-  const accounts = await accountsOf(platform, [...authors, ...users], viewer ? [viewer] : [], versions);
-  const surroundings = { config: platform.config, viewerId: viewer?._id ?? null, accounts, originals };
-  return messages.map((message) => present(message, surroundings));
+  const accounts = await loadAccounts(platform, [...authors, ...users], viewer ? [viewer] : [], versions);
+  const context = { config: platform.config, viewerId: viewer?._id ?? null, accounts, originals };
+  return messages.map((message) => buildMessage(message, context));
 }
 
 /** One message as `viewer` sees it. */
-export async function presentMessage(platform: Platform, message: MessageDoc, viewer: Viewer): Promise<Message> {
-  const [shown] = await presentMessages(platform, [message], viewer);
-  return shown as Message;
+export async function toMessage(platform: Platform, message: MessageDoc, viewer: Viewer): Promise<Message> {
+  const [view] = await toMessages(platform, [message], viewer);
+  return view as Message;
 }

@@ -1,54 +1,54 @@
 import { refuse, refuseField } from '../../base/errors.ts';
 import { isId } from '../../base/ids.ts';
-import { holds } from '../../base/permissions.ts';
-import { isBlank, wellFormed } from '../../base/text.ts';
+import { hasPermission } from '../../base/permissions.ts';
+import { isBlank, toWellFormed } from '../../base/text.ts';
 import type { Message, MessageEdit, MessageInput } from '../../contract/message.ts';
 import { trusted } from '../../store/mongo/database.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
-import { owing } from '../../store/mongo/models/outbox.ts';
+import { pushEntries } from '../../store/mongo/models/outbox.ts';
 import type { ApiPlatform, FilesPlatform, Platform } from '../../store/platform.ts';
-import { inPlace } from '../channels/channel-context.ts';
-import { settleDm } from '../channels/dm-activity.ts';
+import { requireMessageChannel } from '../channels/channel-context.ts';
+import { refreshLastMessage } from '../channels/dm-activity.ts';
 import { markOwnPost } from '../channels/reads.ts';
-import { requireTurn, takeTurn } from '../channels/slowmode.ts';
-import { uncountMessage } from '../channels/thread-activity.ts';
-import { owes, requireRoom, withRoom } from '../events/pending-events.ts';
+import { requireNoCooldown, startCooldown } from '../channels/slowmode.ts';
+import { decrementMessageCount } from '../channels/thread-activity.ts';
+import { addEvent, outboxHasRoom, requireOutboxRoom } from '../events/pending-events.ts';
 import { postWithFiles, type ReceivedFile } from '../files/attachments.ts';
-import { openFiles } from '../files/files.ts';
-import { type Actor, require } from '../members/access.ts';
-import { previewsAfterEdit } from '../previews/preview-links.ts';
-import { nudgePreviews } from '../previews/preview-queue.ts';
+import { markFilesUndecided } from '../files/files.ts';
+import { type Actor, requirePermissions } from '../members/access.ts';
+import { editPreviews } from '../previews/preview-links.ts';
+import { enqueuePreviews } from '../previews/preview-queue.ts';
 import { writeAudit } from '../servers/audit.ts';
 import {
-  type Create,
+  type CreateRequest,
   checkDraft,
   checkEmbeds,
   composeMessage,
-  createIdOf,
-  type MentionPlace,
-  mentionsAny,
+  hasMentions,
+  type MentionContext,
   resolveMentions,
   storeMessage,
+  toCreateIdField,
 } from './message-draft.ts';
-import { presentMessage } from './message-view.ts';
+import { toMessage } from './message-view.ts';
 
-const alive = { deleted: trusted({ $exists: false }) };
+const notDeleted = { deleted: trusted({ $exists: false }) };
 
 /** The message `messageId` of `channelId`; 404 if it is unknown, deleted or in another channel (docs/behavior/messages.md#channels-that-hold-messages). */
-export async function messageIn(platform: Platform, channelId: string, messageId: string): Promise<MessageDoc> {
-  const found = isId(messageId) ? await platform.db.messages.findOne({ _id: messageId, channelId, ...alive }).lean() : null;
+export async function requireMessage(platform: Platform, channelId: string, messageId: string): Promise<MessageDoc> {
+  const found = isId(messageId) ? await platform.db.messages.findOne({ _id: messageId, channelId, ...notDeleted }).lean() : null;
   return (found as MessageDoc | null) ?? refuse('not_found', { what: 'message' });
 }
 
 /** One message. Needs View Channel. */
 export async function getMessage(platform: ApiPlatform, actor: Actor, channelId: string, messageId: string): Promise<Message> {
-  await inPlace(platform, actor, channelId);
-  return presentMessage(platform, await messageIn(platform, channelId, messageId), actor.account);
+  await requireMessageChannel(platform, actor, channelId);
+  return toMessage(platform, await requireMessage(platform, channelId, messageId), actor.account);
 }
 
 /** Refuses embeds from people instead of dropping them, because only bots may send them (docs/behavior/messages.md#posting). */
 function requireBotForEmbeds(actor: Actor, embeds: readonly unknown[] | undefined): void {
-  if (!actor.bot && embeds?.length) refuseField('/embeds', 'can be sent by bots only');
+  if (!actor.isBot && embeds?.length) refuseField('/embeds', 'can be sent by bots only');
 }
 
 /**
@@ -61,19 +61,25 @@ export async function postMessage(
   actor: Actor,
   channelId: string,
   input: MessageInput,
-  create: Create,
+  create: CreateRequest,
   files: readonly ReceivedFile[] = [],
 ): Promise<Message> {
-  const place = await inPlace(platform, actor, channelId, 'Send Messages', ...(files.length ? (['Attach Files'] as const) : []));
+  const context = await requireMessageChannel(
+    platform,
+    actor,
+    channelId,
+    'Send Messages',
+    ...(files.length ? (['Attach Files'] as const) : []),
+  );
   requireBotForEmbeds(actor, input.embeds);
   const draft = checkDraft({ content: input.content ?? '', embeds: input.embeds ?? [], files: files.length });
-  const replyTo = input.replyTo ? await originalIn(platform, channelId, input.replyTo) : null;
-  await takeTurn(platform, place, actor.id, create.id);
-  const owner = { messageId: create.id, channelId, accountId: actor.id, serverId: place.serverId };
+  const replyTo = input.replyTo ? await requireOriginal(platform, channelId, input.replyTo) : null;
+  await startCooldown(platform, context, actor.id, create.id);
+  const owner = { messageId: create.id, channelId, accountId: actor.id, serverId: context.serverId };
   const stored = await postWithFiles(platform, owner, files, async (attachments, prepare) => {
     const composed = await composeMessage(platform, {
-      ...createIdOf(create),
-      place,
+      ...toCreateIdField(create),
+      context,
       authorId: actor.id,
       ...draft,
       attachments,
@@ -82,14 +88,14 @@ export async function postMessage(
     });
     return storeMessage(platform, composed, { nonce: input.nonce, prepare });
   });
-  if (!actor.bot) await markOwnPost(platform, stored);
-  const shown = await presentMessage(platform, stored, actor.account);
-  return input.nonce === undefined ? shown : { ...shown, nonce: input.nonce };
+  if (!actor.isBot) await markOwnPost(platform, stored);
+  const view = await toMessage(platform, stored, actor.account);
+  return input.nonce === undefined ? view : { ...view, nonce: input.nonce };
 }
 
 /** The message that a post replies to; 400 if it is not in this channel (docs/behavior/messages.md#replies). */
-async function originalIn(platform: Platform, channelId: string, replyTo: string): Promise<MessageDoc> {
-  const found = await platform.db.messages.findOne({ _id: replyTo, channelId, ...alive }).lean();
+async function requireOriginal(platform: Platform, channelId: string, replyTo: string): Promise<MessageDoc> {
+  const found = await platform.db.messages.findOne({ _id: replyTo, channelId, ...notDeleted }).lean();
   return (found as MessageDoc | null) ?? refuseField('/replyTo', 'is not a message of this channel');
 }
 
@@ -104,38 +110,43 @@ export async function editMessage(
   messageId: string,
   edit: MessageEdit,
 ): Promise<Message> {
-  const place = await inPlace(platform, actor, channelId);
-  const message = await messageIn(platform, channelId, messageId);
+  const context = await requireMessageChannel(platform, actor, channelId);
+  const message = await requireMessage(platform, channelId, messageId);
   if (message.authorId !== actor.id) refuse('not_author');
   requireBotForEmbeds(actor, edit.embeds);
-  const edited = await applyEdit(platform, place, message, edit);
-  return presentMessage(platform, edited, actor.account);
+  const edited = await applyEdit(platform, context, message, edit);
+  return toMessage(platform, edited, actor.account);
 }
 
 /** Writes an edit that was allowed. The filter contains what was checked, so that two concurrent edits cannot together leave an empty message. */
-export async function applyEdit(platform: ApiPlatform, place: MentionPlace, message: MessageDoc, edit: MessageEdit): Promise<MessageDoc> {
-  const { embeds: given } = edit;
-  const content = edit.content === undefined ? undefined : wellFormed(edit.content);
-  const embeds = given && checkEmbeds(given);
+export async function applyEdit(
+  platform: ApiPlatform,
+  context: MentionContext,
+  message: MessageDoc,
+  edit: MessageEdit,
+): Promise<MessageDoc> {
+  const { embeds: newEmbeds } = edit;
+  const content = edit.content === undefined ? undefined : toWellFormed(edit.content);
+  const embeds = newEmbeds && checkEmbeds(newEmbeds);
   if (content === undefined && embeds === undefined) return message;
-  const nothingLeft = isBlank(content ?? message.content) && (embeds ?? message.embeds).length === 0 && message.attachments.length === 0;
-  if (nothingLeft) refuse('invalid_request', { reason: 'the message would be empty' });
-  requireRoom(message.ob?.length ?? 0);
+  const isLeftEmpty = isBlank(content ?? message.content) && (embeds ?? message.embeds).length === 0 && message.attachments.length === 0;
+  if (isLeftEmpty) refuse('invalid_request', { reason: 'the message would be empty' });
+  requireOutboxRoom(message.outbox?.length ?? 0);
   const now = new Date(platform.now());
-  const mentions = content === undefined ? null : await resolveMentions(platform, content, place, message.replyPing);
-  const previews = content === undefined ? { set: {}, unset: {} } : previewsAfterEdit(message, content, now);
-  const unset = { ...previews.unset, ...(mentions && !mentionsAny(mentions) ? { pings: 1 } : {}) };
-  const owed = owes(platform, { name: 'MESSAGE_UPDATE' });
+  const mentions = content === undefined ? null : await resolveMentions(platform, content, context, message.replyPing);
+  const previews = content === undefined ? { set: {}, unset: {} } : editPreviews(message, content, now);
+  const unset = { ...previews.unset, ...(mentions && !hasMentions(mentions) ? { pings: 1 } : {}) };
+  const pendingEvent = addEvent(platform, { name: 'MESSAGE_UPDATE' });
   const unchanged = content === undefined ? { content: message.content } : embeds === undefined ? { embeds: message.embeds } : {};
   const updated = await platform.db.messages.collection.findOneAndUpdate(
-    { _id: message._id as never, deleted: { $exists: false }, ...withRoom, ...unchanged },
+    { _id: message._id as never, deleted: { $exists: false }, ...outboxHasRoom, ...unchanged },
     {
-      ...owed,
+      ...pendingEvent,
       $set: {
         ...(content === undefined ? {} : { content }),
         ...(embeds === undefined ? {} : { embeds }),
         ...mentions,
-        ...(mentions && mentionsAny(mentions) ? { pings: true } : {}),
+        ...(mentions && hasMentions(mentions) ? { pings: true } : {}),
         ...previews.set,
         editedAt: now,
       },
@@ -143,56 +154,64 @@ export async function applyEdit(platform: ApiPlatform, place: MentionPlace, mess
     },
     { returnDocument: 'after' },
   );
-  platform.nudge('relay-channel', { channelId: message.channelId });
-  if (updated && previews.set.previewsAt) await nudgePreviews(platform, updated as unknown as MessageDoc);
+  platform.wake('relay-channel', { channelId: message.channelId });
+  if (updated && previews.set.previewsAt) await enqueuePreviews(platform, updated as unknown as MessageDoc);
   if (updated) return updated as unknown as MessageDoc;
   // Another edit or a delete came in between: read the message and check again.
-  const again = await messageIn(platform, message.channelId, message._id);
-  return applyEdit(platform, place, again, edit);
+  const current = await requireMessage(platform, message.channelId, message._id);
+  return applyEdit(platform, context, current, edit);
 }
 
 /**
  * Checks a post with files before its body is read, and refuses it as `postMessage` would: with 404, with 403 without View Channel or Send Messages, and with
- * `slowmode`. With an Idempotency-Key (`keyed`) slow mode is not checked, because the post that it repeats may have started the cooldown. Returns a check to
- * call before the first file is received, which refuses without Attach Files.
+ * `slowmode`. With an Idempotency-Key (`isRepeatable`) slow mode is not checked, because the post that it repeats may have started the cooldown. Returns a
+ * check to call before the first file is received, which refuses without Attach Files.
  */
-export async function admitPost(platform: ApiPlatform, actor: Actor, channelId: string, keyed: boolean): Promise<() => void> {
-  const place = await inPlace(platform, actor, channelId, 'Send Messages');
-  if (!keyed) await requireTurn(platform, place, actor.id);
-  return () => require(place.permissions, 'Attach Files');
+export async function checkPostBeforeUpload(
+  platform: ApiPlatform,
+  actor: Actor,
+  channelId: string,
+  isRepeatable: boolean,
+): Promise<() => void> {
+  const context = await requireMessageChannel(platform, actor, channelId, 'Send Messages');
+  if (!isRepeatable) await requireNoCooldown(platform, context, actor.id);
+  return () => requirePermissions(context.permissions, 'Attach Files');
 }
 
 /**
  * Deletes the caller's own message, or anyone's with Manage Messages (docs/behavior/messages.md#deleting). Does not need Send Messages. A second delete is 404.
  */
 export async function deleteMessage(platform: ApiPlatform, actor: Actor, channelId: string, messageId: string): Promise<void> {
-  const place = await inPlace(platform, actor, channelId);
-  const message = await messageIn(platform, channelId, messageId);
-  const own = message.authorId === actor.id;
-  if (!own && !holds(place.permissions, 'Manage Messages'))
+  const context = await requireMessageChannel(platform, actor, channelId);
+  const message = await requireMessage(platform, channelId, messageId);
+  const isOwn = message.authorId === actor.id;
+  if (!isOwn && !hasPermission(context.permissions, 'Manage Messages'))
     refuse('missing_permission', { permissions: 'Manage Messages' }, { missing: ['Manage Messages'] });
-  if (!(await buryMessage(platform, message))) refuse('not_found', { what: 'message' });
-  if (!own && place.serverId !== null)
-    await writeAudit(platform, actor, { serverId: place.serverId, action: 'message_delete', targetId: message._id });
+  if (!(await replaceWithTombstone(platform, message))) refuse('not_found', { what: 'message' });
+  if (!isOwn && context.serverId !== null)
+    await writeAudit(platform, actor, { serverId: context.serverId, action: 'message_delete', targetId: message._id });
 }
 
 /** The update that removes from a tombstone what it does not keep. */
-const emptied = {
+const tombstoneUpdate = {
   $set: { deleted: true, content: '', embeds: [], attachments: [], mentions: [], mentionRoles: [] },
   $unset: { reactions: 1, previews: 1, previewsAt: 1, pinnedAt: 1, pinSlot: 1, crosspostAt: 1, face: 1, pings: 1, replyPing: 1 },
 } as const;
 
 /** Turns a message into a tombstone, which keeps only its ids and pending events, and removes its pin. False if it was deleted before. */
-export async function buryMessage(platform: FilesPlatform, message: MessageDoc): Promise<boolean> {
-  const gone = { id: platform.ids.next(), name: 'MESSAGE_DELETE' as const };
-  const entries = message.pinnedAt ? [gone, { id: platform.ids.next(), name: 'PINS_UPDATE' as const }] : [gone];
-  const owed = owing(entries, new Date(platform.now()));
-  if (message.attachments.length) await openFiles(platform, message._id);
-  const { modifiedCount } = await platform.db.messages.updateOne({ _id: message._id, ...alive }, { ...emptied, ...owed });
-  platform.nudge('relay-channel', { channelId: message.channelId });
-  if (message.attachments.length) platform.nudge('settle-files', { messageId: message._id });
-  if (message.serverId === null) await settleDm(platform, message.channelId);
-  await platform.messageOrder.newest.forget(message.channelId);
-  if (message.thread && modifiedCount === 1) await uncountMessage(platform, message.channelId);
+export async function replaceWithTombstone(platform: FilesPlatform, message: MessageDoc): Promise<boolean> {
+  const deleteEvent = { id: platform.ids.next(), name: 'MESSAGE_DELETE' as const };
+  const entries = message.pinnedAt ? [deleteEvent, { id: platform.ids.next(), name: 'PINS_UPDATE' as const }] : [deleteEvent];
+  const pendingEvents = pushEntries(entries, new Date(platform.now()));
+  if (message.attachments.length) await markFilesUndecided(platform, message._id);
+  const { modifiedCount } = await platform.db.messages.updateOne(
+    { _id: message._id, ...notDeleted },
+    { ...tombstoneUpdate, ...pendingEvents },
+  );
+  platform.wake('relay-channel', { channelId: message.channelId });
+  if (message.attachments.length) platform.wake('settle-files', { messageId: message._id });
+  if (message.serverId === null) await refreshLastMessage(platform, message.channelId);
+  await platform.messageOrder.newestMessages.forget(message.channelId);
+  if (message.thread && modifiedCount === 1) await decrementMessageCount(platform, message.channelId);
   return modifiedCount === 1;
 }

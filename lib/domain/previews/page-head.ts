@@ -18,21 +18,21 @@ export interface HeadReader {
 /** The name of the character set is searched in this many bytes at the start of the page, as in browsers. */
 const sniffBytes = 1_024;
 /** The parser stops at this depth of nested elements. A real head is never that deep, and endless nesting would keep the parser busy for seconds. */
-const deepest = 64;
+const depthMax = 64;
 /** No more text is added to a title of this length, in UTF-16 units. */
 const titleUnits = 4_096;
 
-const charsetIn = (text: string): string | undefined => /charset\s*=\s*["']?\s*([\w:.+-]+)/i.exec(text)?.[1];
+const findCharset = (text: string): string | undefined => /charset\s*=\s*["']?\s*([\w:.+-]+)/i.exec(text)?.[1];
 
 /** The decoder of a page: by its byte order mark, else the Content-Type header, else its `meta`, else UTF-8. Invalid bytes become U+FFFD. */
-function decoderFor(start: Uint8Array, contentType: string): TextDecoder {
+function createDecoder(start: Uint8Array, contentType: string): TextDecoder {
   const [first, second] = start;
   if (first === 0xfe && second === 0xff) return new TextDecoder('utf-16be');
   if (first === 0xff && second === 0xfe) return new TextDecoder('utf-16le');
   if (first === 0xef && second === 0xbb && start[2] === 0xbf) return new TextDecoder();
-  const inMeta = charsetIn(/<meta[^>]{0,500}charset[^>]{0,500}/i.exec(Buffer.from(start).toString('latin1'))?.[0] ?? '');
+  const inMeta = findCharset(/<meta[^>]{0,500}charset[^>]{0,500}/i.exec(Buffer.from(start).toString('latin1'))?.[0] ?? '');
   // The `meta` was found in single-byte text, so the page is not in UTF-16, even if the `meta` says so.
-  const named = [charsetIn(contentType), inMeta && /^utf-16/i.test(inMeta) ? 'utf-8' : inMeta];
+  const named = [findCharset(contentType), inMeta && /^utf-16/i.test(inMeta) ? 'utf-8' : inMeta];
   for (const name of named) {
     try {
       if (name) return new TextDecoder(name);
@@ -42,64 +42,64 @@ function decoderFor(start: Uint8Array, contentType: string): TextDecoder {
 }
 
 /** Parses markup until `</head>` or `<body>` and decodes entities. Broken markup is parsed as far as possible. */
-function headParser(): { parser: Parser; head: PageHead; over: () => boolean } {
+function createHeadParser(): { parser: Parser; head: PageHead; hasEnded: () => boolean } {
   const metas = new Map<string, string>();
   const head = { title: '', metas };
   let titles = 0;
   let inTitle = false;
-  let inside = 0; // depth inside `<svg>`, which may have a `<title>` of its own
+  let svgDepth = 0; // depth inside `<svg>`, which may have a `<title>` of its own
   let depth = 0;
-  let over = false;
+  let hasEnded = false;
   const stop = (): void => {
-    over = true;
+    hasEnded = true;
     parser.pause();
   };
   const parser: Parser = new Parser({
-    onopentag(name, { property, name: called, content }) {
-      if (over) return;
-      if (name === 'body' || ++depth > deepest) stop();
-      else if (name === 'svg') inside++;
-      else if (name === 'title' && inside === 0) inTitle = ++titles === 1;
+    onopentag(name, { property, name: nameAttribute, content }) {
+      if (hasEnded) return;
+      if (name === 'body' || ++depth > depthMax) stop();
+      else if (name === 'svg') svgDepth++;
+      else if (name === 'title' && svgDepth === 0) inTitle = ++titles === 1;
       else if (name === 'meta' && content !== undefined) {
-        const key = (property ?? called ?? '').trim().toLowerCase();
+        const key = (property ?? nameAttribute ?? '').trim().toLowerCase();
         if (key !== '' && content.trim() !== '' && !metas.has(key)) metas.set(key, content);
       }
     },
     ontext(text) {
-      if (inTitle && !over && head.title.length < titleUnits) head.title += text;
+      if (inTitle && !hasEnded && head.title.length < titleUnits) head.title += text;
     },
     onclosetag(name) {
       depth--;
       if (name === 'title') inTitle = false;
-      else if (name === 'svg') inside--;
+      else if (name === 'svg') svgDepth--;
       else if (name === 'head') stop();
     },
   });
-  return { parser, head, over: () => over };
+  return { parser, head, hasEnded: () => hasEnded };
 }
 
 /** A reader for a page of this Content-Type. */
 export function createHeadReader(contentType: string): HeadReader {
-  const { parser, head, over } = headParser();
+  const { parser, head, hasEnded } = createHeadParser();
   let start: Uint8Array = new Uint8Array();
   let decoder: TextDecoder | null = null;
   const feed = (bytes: Uint8Array): void => {
-    decoder ??= decoderFor(bytes, contentType);
+    decoder ??= createDecoder(bytes, contentType);
     parser.write(decoder.decode(bytes, { stream: true }));
   };
   return {
     write(piece) {
-      if (over()) return true;
+      if (hasEnded()) return true;
       if (decoder) feed(piece);
       else {
         start = Buffer.concat([start, piece]);
         if (start.length >= sniffBytes) feed(start);
       }
-      return over();
+      return hasEnded();
     },
     end() {
       if (!decoder) feed(start);
-      if (!over()) parser.end(decoder?.decode());
+      if (!hasEnded()) parser.end(decoder?.decode());
       return head;
     },
   };

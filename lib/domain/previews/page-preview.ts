@@ -1,32 +1,35 @@
 import { limits } from '../../base/limits.ts';
-import { plainText } from '../../base/plain-text.ts';
+import { toPlainText } from '../../base/plain-text.ts';
 import type { Embed } from '../../contract/message.ts';
 import type { PageHead } from './page-head.ts';
 
 /** The value of the first of these `meta` names that the page has. */
-const firstOf = ({ metas }: PageHead, ...names: readonly string[]): string | undefined =>
+const getFirstMeta = ({ metas }: PageHead, ...names: readonly string[]): string | undefined =>
   names.map((name) => metas.get(name)).find((text) => text !== undefined);
 
 /** The absolute URL of an image if an embed may have it: http or https, without user info, at most 2,048 characters. Else undefined. */
-function imageUrl(address: string | undefined, base: string): string | undefined {
+function toImageUrl(address: string | undefined, base: string): string | undefined {
   if (address === undefined || !URL.canParse(address.trim(), base)) return undefined;
   const url = new URL(address.trim(), base);
-  const fits = /^https?:$/.test(url.protocol) && url.username === '' && url.password === '' && url.href.length <= 2_048;
-  return fits ? url.href : undefined;
+  const isAllowed = /^https?:$/.test(url.protocol) && url.username === '' && url.password === '' && url.href.length <= 2_048;
+  return isAllowed ? url.href : undefined;
 }
 
 /**
  * Makes the preview of a page from its Open Graph fields, else its Twitter card fields, else its title and description. `link` is the link in the message, so
  * that a page cannot be shown under another address. `base` is the page's URL after redirects. Null when there is neither title nor description.
  */
-export function pagePreview(head: PageHead, link: string, base: string): Embed | null {
-  const title = plainText(firstOf(head, 'og:title', 'twitter:title') ?? head.title, limits.embedTitleChars);
-  const about = firstOf(head, 'og:description', 'twitter:description', 'description') ?? '';
-  const description = plainText(about, limits.embedDescriptionChars);
+export function toPagePreview(head: PageHead, link: string, base: string): Embed | null {
+  const title = toPlainText(getFirstMeta(head, 'og:title', 'twitter:title') ?? head.title, limits.embedTitleChars);
+  const descriptionText = getFirstMeta(head, 'og:description', 'twitter:description', 'description') ?? '';
+  const description = toPlainText(descriptionText, limits.embedDescriptionChars);
   if (title === '' && description === '') return null;
-  const site = plainText(firstOf(head, 'og:site_name') ?? '', limits.embedAuthorChars);
-  const image = imageUrl(firstOf(head, 'og:image:secure_url', 'og:image', 'og:image:url', 'twitter:image', 'twitter:image:src'), base);
-  const large = firstOf(head, 'twitter:card')?.trim().toLowerCase() === 'summary_large_image';
+  const site = toPlainText(getFirstMeta(head, 'og:site_name') ?? '', limits.embedAuthorChars);
+  const image = toImageUrl(
+    getFirstMeta(head, 'og:image:secure_url', 'og:image', 'og:image:url', 'twitter:image', 'twitter:image:src'),
+    base,
+  );
+  const large = getFirstMeta(head, 'twitter:card')?.trim().toLowerCase() === 'summary_large_image';
   return {
     url: link,
     ...(title === '' ? {} : { title }),

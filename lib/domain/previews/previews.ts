@@ -1,85 +1,90 @@
 import { LRUCache } from 'lru-cache';
+import PQueue from 'p-queue';
 import { createFairQueue, type FairQueue } from '../../base/fair-queue.ts';
 import { limits } from '../../base/limits.ts';
-import { createTurns, type Turns } from '../../base/turns.ts';
 import type { Embed } from '../../contract/message.ts';
 import type { Outbound } from '../../outbound/request.ts';
 import { trusted } from '../../store/mongo/database.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
-import { owes } from '../events/pending-events.ts';
+import { addEvent } from '../events/pending-events.ts';
 import { createHeadReader, type HeadReader } from './page-head.ts';
-import { pagePreview } from './page-preview.ts';
-import { previewLinks, standingPreviews } from './preview-links.ts';
-import { nudgePreviewsAgain, previewsAccountOf } from './preview-queue.ts';
+import { toPagePreview } from './page-preview.ts';
+import { findExistingPreviews, findPreviewLinks } from './preview-links.ts';
+import { getPreviewAccountId, reenqueuePreviews } from './preview-queue.ts';
 
 /** How long this process reuses the preview of a link, and for how long it does not retry a link that gave none, in milliseconds. */
-const keptMs = 5 * 60_000;
-const missedMs = 30_000;
+const cacheMs = 5 * 60_000;
+const missCacheMs = 30_000;
 
 /** How many links of one host are fetched at once. */
-const perHost = 4;
+const fetchesPerHost = 4;
 
 /** When to run a job again if there was no free slot for its account, in milliseconds. */
-const busyMs = 1_000;
+const retryMs = 1_000;
 const noSlot = new Error('no free slot');
 
 /** The previews that this process has fetched, and the limits on its fetches. Each `Outbound` has one. */
-interface Known {
+interface PreviewState {
   pages: LRUCache<string, Promise<Embed | null>>;
-  turns: Turns;
+  /** Limits the fetches from one host at the same time. */
+  hosts: LRUCache<string, PQueue>;
   slots: FairQueue;
 }
-const knownBy = new WeakMap<Outbound, Known>();
+const stateByOutbound = new WeakMap<Outbound, PreviewState>();
 
-function knownOf(outbound: Outbound): Known {
-  const known = knownBy.get(outbound) ?? {
-    pages: new LRUCache({ max: 500, ttl: keptMs }),
-    turns: createTurns(perHost),
-    slots: createFairQueue({ atOnce: limits.previewsAtOnce, waitingPerKey: 0, waitingInAll: 0, keepsRoom: true }, () => {
+function getState(outbound: Outbound): PreviewState {
+  const state = stateByOutbound.get(outbound) ?? {
+    pages: new LRUCache({ max: 500, ttl: cacheMs }),
+    hosts: new LRUCache({ max: 1_000 }),
+    slots: createFairQueue({ maxRunning: limits.previewsAtOnce, maxWaitingPerKey: 0, maxWaiting: 0, reservesSlots: true }, () => {
       throw noSlot;
     }),
   };
-  knownBy.set(outbound, known);
-  return known;
+  stateByOutbound.set(outbound, state);
+  return state;
 }
 
 const isPage = (contentType: string | undefined): boolean => /^\s*(text\/html|application\/xhtml\+xml)\s*(;|$)/i.test(contentType ?? '');
 
 /** Fetches the preview of one link, or null (docs/behavior/messages.md#link-previews): public addresses only, at most 512 KiB of HTML and 3 redirects. */
-async function lookAt({ outbound, log }: WorkerPlatform, link: string, timeoutMs: number): Promise<Embed | null> {
+async function fetchPreview({ outbound, log }: WorkerPlatform, link: string, timeoutMs: number): Promise<Embed | null> {
   if (timeoutMs <= 0) return null;
   let reader: HeadReader | undefined;
   const result = await outbound({
     url: link,
     headers: { accept: 'text/html,application/xhtml+xml' },
-    http: true,
-    redirects: limits.previewRedirects,
+    isHttpAllowed: true,
+    maxRedirects: limits.previewRedirects,
     timeoutMs,
     maxBytes: limits.previewBytes,
     overflow: 'cut',
-    wants: ({ status, headers }) => {
+    shouldReadBody: ({ status, headers }) => {
       if (status === 200 && isPage(headers['content-type'])) reader = createHeadReader(headers['content-type'] ?? '');
       return reader !== undefined;
     },
-    enough: (piece) => reader?.write(piece) ?? true,
+    shouldStop: (piece) => reader?.write(piece) ?? true,
   });
-  if (result.ok && reader) return pagePreview(reader.end(), link, result.url);
-  if (!result.ok) log.debug({ step: result.step, ms: result.ms }, 'no preview'); // without the URL: it is message content, which is never logged
+  if (result.ok && reader) return toPagePreview(reader.end(), link, result.url);
+  // The URL is not logged, because it is message content.
+  if (!result.ok) log.debug({ step: result.step, ms: result.ms }, 'could not fetch a link preview');
   return null;
 }
 
 /** The preview of a link. Messages of this process with the same link share one fetch for 5 minutes. It takes 3 s at most, including the wait for its host. */
-async function previewOf(platform: WorkerPlatform, link: string): Promise<Embed | null> {
-  const { pages, turns } = knownOf(platform.outbound);
-  const known = pages.get(link);
-  if (known) return known;
-  const endsAt = performance.now() + limits.previewMs;
-  const looking = turns(new URL(link).host, () => lookAt(platform, link, endsAt - performance.now())).catch(() => null);
-  pages.set(link, looking);
-  const found = await looking;
-  if (!found) pages.set(link, looking, { ttl: missedMs });
-  return found;
+async function getPreview(platform: WorkerPlatform, link: string): Promise<Embed | null> {
+  const { pages, hosts } = getState(platform.outbound);
+  const cached = pages.get(link);
+  if (cached) return cached;
+  const deadlineMs = performance.now() + limits.previewMs;
+  const { host } = new URL(link);
+  const queue = hosts.get(host) ?? new PQueue({ concurrency: fetchesPerHost });
+  hosts.set(host, queue);
+  const fetching = queue.add(() => fetchPreview(platform, link, deadlineMs - performance.now())).catch(() => null);
+  pages.set(link, fetching);
+  const preview = await fetching;
+  if (!preview) pages.set(link, fetching, { ttl: missCacheMs });
+  return preview;
 }
 
 /**
@@ -90,16 +95,16 @@ async function previewOf(platform: WorkerPlatform, link: string): Promise<Embed 
  */
 export async function fetchPreviews(platform: WorkerPlatform, messageId: string): Promise<number | null> {
   const { messages } = platform.db;
-  const pending = { previewsAt: trusted({ $exists: true }), deleted: trusted({ $exists: false }) };
-  const message = (await messages.findOne({ _id: messageId, ...pending }).lean()) as MessageDoc | null;
+  const pendingFilter = { previewsAt: trusted({ $exists: true }), deleted: trusted({ $exists: false }) };
+  const message = (await messages.findOne({ _id: messageId, ...pendingFilter }).lean()) as MessageDoc | null;
   if (!message) return null;
-  const links = previewLinks(message.content);
-  const standing = standingPreviews(message.previews, links);
+  const links = findPreviewLinks(message.content);
+  const existing = findExistingPreviews(message.previews, links);
   const add = (): Promise<void> => addPreviews(platform, message, links);
   try {
-    await (standing.length === links.length ? add() : knownOf(platform.outbound).slots(previewsAccountOf(message), add));
+    await (existing.length === links.length ? add() : getState(platform.outbound).slots(getPreviewAccountId(message), add));
   } catch (error) {
-    if (error === noSlot) return busyMs;
+    if (error === noSlot) return retryMs;
     throw error;
   }
   return null;
@@ -107,19 +112,19 @@ export async function fetchPreviews(platform: WorkerPlatform, messageId: string)
 
 async function addPreviews(platform: WorkerPlatform, message: MessageDoc, links: readonly string[]): Promise<void> {
   const { messages } = platform.db;
-  const { _id: messageId, content, channelId, previews: before = [] } = message;
-  const found = await Promise.all(links.map(async (link) => standingPreviews(before, [link])[0] ?? previewOf(platform, link)));
-  const previews = found.filter((one) => one !== null);
-  const changed = previews.length > before.length;
-  const owed = owes(platform, { name: 'MESSAGE_UPDATE' });
+  const { _id: messageId, content, channelId, previews: existing = [] } = message;
+  const results = await Promise.all(links.map(async (link) => findExistingPreviews(existing, [link])[0] ?? getPreview(platform, link)));
+  const previews = results.filter((one) => one !== null);
+  const hasChanged = previews.length > existing.length;
+  const pendingEvent = addEvent(platform, { name: 'MESSAGE_UPDATE' });
   const { modifiedCount } = await messages.collection.updateOne(
     { _id: messageId, content, previewsAt: { $exists: true }, deleted: { $exists: false } } as never,
     {
       $unset: { previewsAt: 1 },
-      ...(changed ? { ...owed, $set: { previews } } : {}),
+      ...(hasChanged ? { ...pendingEvent, $set: { previews } } : {}),
     },
   );
-  if (modifiedCount === 1 && changed) platform.nudge('relay-channel', { channelId });
+  if (modifiedCount === 1 && hasChanged) platform.wake('relay-channel', { channelId });
 }
 
 /** The age of a mark at which the sweep enqueues its job again, in milliseconds: the job was lost, or its worker died. */
@@ -135,5 +140,5 @@ export async function sweepPreviews(platform: WorkerPlatform): Promise<void> {
     .sort({ previewsAt: 1 })
     .limit(sweepMax)
     .lean();
-  for (const message of overdue as MessageDoc[]) await nudgePreviewsAgain(platform, message);
+  for (const message of overdue as MessageDoc[]) await reenqueuePreviews(platform, message);
 }

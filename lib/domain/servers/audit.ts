@@ -1,13 +1,13 @@
 import { limits } from '../../base/limits.ts';
-import { holds, permissionsOf } from '../../base/permissions.ts';
+import { computePermissions, hasPermission } from '../../base/permissions.ts';
 import type { AuditEntry, AuditPage } from '../../contract/server.ts';
-import type { BackPage } from '../../contract/shared.ts';
+import type { BeforeQuery } from '../../contract/shared.ts';
 import { trusted } from '../../store/mongo/database.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { AuditDoc } from '../../store/mongo/models/moderation.ts';
 import type { ChannelDoc } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
-import { type Actor, type InServer, inServer, permissionsIn } from '../members/access.ts';
+import { type Actor, computeChannelPermissions, requireServer, type ServerContext } from '../members/access.ts';
 
 /** The action of an audit entry: the resource, then what was done to it. */
 export type AuditAction =
@@ -42,7 +42,7 @@ export type AuditAction =
 export type Changes = Record<string, { from: unknown; to: unknown }>;
 
 /** The fields of `after` whose value differs from `before`'s. */
-export function changesOf<T extends object>(before: T, after: Partial<T>): Changes {
+export function diffFields<T extends object>(before: T, after: Partial<T>): Changes {
   const fields = Object.keys(after) as (keyof T & string)[];
   return Object.fromEntries(
     fields
@@ -79,7 +79,7 @@ export async function writeAudit(platform: Platform, actor: Actor, input: AuditI
   });
 }
 
-const entryOf = ({ _id, actorId, action, targetId, reason, changes, createdAt }: AuditDoc): AuditEntry => ({
+const toAuditEntry = ({ _id, actorId, action, targetId, reason, changes, createdAt }: AuditDoc): AuditEntry => ({
   id: _id,
   actorId,
   action,
@@ -90,40 +90,40 @@ const entryOf = ({ _id, actorId, action, targetId, reason, changes, createdAt }:
 });
 
 /** The channel that an entry is about; null if it is about none. Older entries have no `channelId`: for them, the channel is the target or a change. */
-function channelIdOf({ action, targetId, changes, channelId }: AuditDoc): string | null {
+function getChannelId({ action, targetId, changes, channelId }: AuditDoc): string | null {
   if (channelId !== undefined) return channelId;
   if (action.startsWith('channel_')) return targetId;
-  const noted = changes.channelId?.to ?? changes.channelId?.from;
-  return typeof noted === 'string' ? noted : null;
+  const channelChange = changes.channelId?.to ?? changes.channelId?.from;
+  return typeof channelChange === 'string' ? channelChange : null;
 }
 
 /**
  * Whether the caller may view the channel that an entry is about. For a deleted channel: whether the caller could have viewed it, by the overwrites of that
  * time. Callers who could not must not learn its name.
  */
-async function maySee({ access, server, member, permissions }: InServer, entry: AuditDoc): Promise<boolean> {
-  const channelId = channelIdOf(entry);
-  if (channelId === null || holds(permissions, 'Administrator')) return true;
+async function canSeeChanges({ access, server, member, permissions }: ServerContext, entry: AuditDoc): Promise<boolean> {
+  const channelId = getChannelId(entry);
+  if (channelId === null || hasPermission(permissions, 'Administrator')) return true;
   const channel = await access.channel(channelId);
-  if (channel) return holds(await permissionsIn(access, member, channel), 'View Channel');
-  return entry.overwrites !== undefined && holds(permissionsOf(server, member, entry.overwrites), 'View Channel');
+  if (channel) return hasPermission(await computeChannelPermissions(access, member, channel), 'View Channel');
+  return entry.overwrites !== undefined && hasPermission(computePermissions(server, member, entry.overwrites), 'View Channel');
 }
 
 /**
  * Returns a page of a server's audit log, newest first; `before` is exclusive. Needs Manage Server. If an entry is about a channel that the caller may not
  * view, its `changes` are empty.
  */
-export async function listAudit(platform: Platform, actor: Actor, serverId: string, page: BackPage): Promise<AuditPage> {
-  const place = await inServer(platform, actor, serverId, 'Manage Server');
+export async function listAudit(platform: Platform, actor: Actor, serverId: string, page: BeforeQuery): Promise<AuditPage> {
+  const context = await requireServer(platform, actor, serverId, 'Manage Server');
   const limit = page.limit ?? limits.pageDefault;
   const found = await platform.db.audit
     .find({ serverId, ...(page.before === undefined ? {} : { _id: trusted({ $lt: page.before }) }) })
     .sort({ _id: -1 })
     .limit(limit + 1)
     .lean();
-  await place.access.channels(); // loads all channels in one query
+  await context.access.channels(); // loads all channels in one query
   const items = await Promise.all(
-    found.slice(0, limit).map(async (entry) => entryOf((await maySee(place, entry)) ? entry : { ...entry, changes: {} })),
+    found.slice(0, limit).map(async (entry) => toAuditEntry((await canSeeChanges(context, entry)) ? entry : { ...entry, changes: {} })),
   );
   return { items, hasMore: found.length > limit };
 }

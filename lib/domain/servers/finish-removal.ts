@@ -3,134 +3,142 @@ import { trusted } from '../../store/mongo/database.ts';
 import type { RemovalDoc, RemovalInServer } from '../../store/mongo/models/removal.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
 import { serverPlace } from '../../store/redis/log/keys.ts';
-import { appendInOrder, keepAllMarks, type PlacedEvent, placedEvent } from '../events/placed-events.ts';
+import { appendInOrder, createPlacedEvent, keepAllMarks, type PlacedEvent } from '../events/placed-events.ts';
 import { removeChannelFiles } from '../files/files.ts';
 import { removeMember } from '../members/membership.ts';
 import { removeFollowsOf } from '../messages/followers.ts';
 import { deleteMessages } from '../messages/message-removal.ts';
-import { removeWebhooksOf } from '../webhooks/webhooks.ts';
-import { dropApplication, dropChannel, dropServer, forgetRemoval } from './removals.ts';
-import { goneFrom } from './server-events.ts';
+import { removeWebhooksOfChannel } from '../webhooks/webhooks.ts';
+import { deleteApplicationDocs, deleteChannelDoc, deleteRemoval, deleteServerDoc } from './removals.ts';
+import { newServerDelete } from './server-events.ts';
 
 /** When the last pass runs, in milliseconds after the deletion. By then, every post that was under way is stored or has failed. */
 const lastPassMs = 60_000;
-/** How long a pass may report no progress (`goingOn`) before the sweep takes it for dead, in milliseconds. */
-const silentMs = 10_000;
+/** How long a pass may report no progress (`reportProgress`) before the sweep starts another one, in milliseconds. */
+const staleAfterMs = 10_000;
 /** How many channels or threads are read in one round. */
-const batch = 100;
+const batchSize = 100;
 
 /** One pass over what a deletion left behind. There are two or more. */
 interface Pass {
   /** Reports that the pass is still running, so that the sweep does not start another one. */
-  goingOn: () => Promise<unknown>;
+  reportProgress: () => Promise<unknown>;
   /**
    * Whether it is the last pass. Only that one deletes the documents of threads and of a server's channels: until then they show where a late post may be
    * stored.
    */
-  last: boolean;
+  isLast: boolean;
 }
 
 /** The CHANNEL_DELETE of a channel. Its id is always the same, so it is delivered once, however often this runs. */
-const goneEvent = ({ serverId, overwrites }: RemovalInServer, id: string): PlacedEvent =>
-  placedEvent(serverPlace(serverId), `gone-${id}`, 'CHANNEL_DELETE', { id, serverId }, { channelId: id, overwrites });
+const newChannelDelete = ({ serverId, overwrites }: RemovalInServer, id: string): PlacedEvent =>
+  createPlacedEvent(serverPlace(serverId), `gone-${id}`, 'CHANNEL_DELETE', { id, serverId }, { channelId: id, overwrites });
 
 /** Appends CHANNEL_DELETE for these channels, for those who could view them, once in all passes. Not used when the whole server is deleted. */
-async function tellGone(platform: WorkerPlatform, removal: RemovalInServer, ids: readonly string[], { last }: Pass): Promise<void> {
-  const events = ids.map((id) => goneEvent(removal, id));
+async function appendChannelDeletes(
+  platform: WorkerPlatform,
+  removal: RemovalInServer,
+  ids: readonly string[],
+  { isLast }: Pass,
+): Promise<void> {
+  const events = ids.map((id) => newChannelDelete(removal, id));
   await platform.confirm(await appendInOrder(platform, events));
-  if (last) await keepAllMarks(platform, events);
+  if (isLast) await keepAllMarks(platform, events);
 }
 
 /** Deletes the contents of a deleted channel: its messages and their files, the follows from and to it, its webhooks and its read positions. */
-async function emptyChannel(platform: WorkerPlatform, channelId: string, { goingOn }: Pass): Promise<void> {
-  await deleteMessages(platform, channelId, goingOn);
+async function emptyChannel(platform: WorkerPlatform, channelId: string, { reportProgress }: Pass): Promise<void> {
+  await deleteMessages(platform, channelId, reportProgress);
   failpoint(platform.config, 'during-removal');
-  await removeChannelFiles(platform, channelId, goingOn);
+  await removeChannelFiles(platform, channelId, reportProgress);
   await removeFollowsOf(platform, channelId);
-  await removeWebhooksOf(platform, channelId);
+  await removeWebhooksOfChannel(platform, channelId);
   await platform.db.reads.deleteMany({ channelId });
 }
 
 /**
- * Empties the channels that `within` matches, in batches, and deletes them in the last pass. `done` is called with the ids of each batch before it is emptied.
+ * Empties the channels that `scope` matches, in batches, and deletes them in the last pass. `beforeBatch` is called with the ids of each batch before it is
+ * emptied.
  */
-async function emptyAll(
+async function emptyChannels(
   platform: WorkerPlatform,
-  within: { serverId: string; parentId?: string; kind?: 'thread' },
+  scope: { serverId: string; parentId?: string; kind?: 'thread' },
   pass: Pass,
-  done: (ids: readonly string[]) => Promise<void>,
+  beforeBatch: (ids: readonly string[]) => Promise<void>,
 ): Promise<void> {
   const { channels } = platform.db;
   for (let after = ''; ; ) {
     const found = await channels
-      .find({ ...within, _id: trusted({ $gt: after }) }, { _id: 1 })
+      .find({ ...scope, _id: trusted({ $gt: after }) }, { _id: 1 })
       .sort({ _id: 1 })
-      .limit(batch)
+      .limit(batchSize)
       .lean();
     const ids = found.map((one) => one._id);
-    await done(ids);
+    await beforeBatch(ids);
     for (const id of ids) await emptyChannel(platform, id, pass);
-    if (pass.last) await channels.deleteMany({ _id: trusted({ $in: ids }) });
+    if (pass.isLast) await channels.deleteMany({ _id: trusted({ $in: ids }) });
     after = ids.at(-1) ?? after;
-    if (ids.length < batch) return;
+    if (ids.length < batchSize) return;
   }
 }
 
 async function finishChannel(platform: WorkerPlatform, removal: RemovalInServer, pass: Pass): Promise<void> {
   const { _id, serverId } = removal;
-  await dropChannel(platform, removal);
-  await tellGone(platform, removal, [_id], pass);
+  await deleteChannelDoc(platform, removal);
+  await appendChannelDeletes(platform, removal, [_id], pass);
   await emptyChannel(platform, _id, pass);
   // Threads only: a channel that is moved into a category while the category is being deleted keeps its contents.
-  await emptyAll(platform, { serverId, parentId: _id, kind: 'thread' }, pass, (ids) => tellGone(platform, removal, ids, pass));
+  await emptyChannels(platform, { serverId, parentId: _id, kind: 'thread' }, pass, (ids) =>
+    appendChannelDeletes(platform, removal, ids, pass),
+  );
 }
 
 async function finishServer(platform: WorkerPlatform, { serverId }: RemovalInServer, pass: Pass): Promise<void> {
-  await emptyAll(platform, { serverId }, pass, () => Promise.resolve());
+  await emptyChannels(platform, { serverId }, pass, () => Promise.resolve());
   const { invites, bans, audit, commands } = platform.db;
   await Promise.all([invites, bans, audit, commands].map((one) => one.collection.deleteMany({ serverId })));
-  await removeChannelFiles(platform, serverId, pass.goingOn); // its icon
+  await removeChannelFiles(platform, serverId, pass.reportProgress); // its icon
 }
 
 /** Removes the bot of a deleted application from its servers, one after another, and deletes the commands and the icon of the application. */
-async function finishApplication(platform: WorkerPlatform, removal: RemovalDoc, { goingOn }: Pass): Promise<void> {
+async function finishApplication(platform: WorkerPlatform, removal: RemovalDoc, { reportProgress }: Pass): Promise<void> {
   const { _id, userIds = [] } = removal;
-  await dropApplication(platform, removal);
-  const places = await platform.db.members.find({ userId: trusted({ $in: userIds }) }, { serverId: 1, userId: 1 }).lean();
-  for (const { serverId, userId } of places) {
-    await goingOn();
+  await deleteApplicationDocs(platform, removal);
+  const memberships = await platform.db.members.find({ userId: trusted({ $in: userIds }) }, { serverId: 1, userId: 1 }).lean();
+  for (const { serverId, userId } of memberships) {
+    await reportProgress();
     await removeMember(platform, serverId, userId);
     failpoint(platform.config, 'during-removal');
   }
   await platform.db.commands.deleteMany({ applicationId: _id });
-  await removeChannelFiles(platform, _id, goingOn); // its icon
+  await removeChannelFiles(platform, _id, reportProgress); // its icon
 }
 
 /**
  * In the last pass, removes a deleted role from its members. Sends no event: ROLE_DELETE was the event for all of them, and no member is shown with the role
  * since then.
  */
-async function finishRole({ db }: WorkerPlatform, { _id, serverId }: RemovalInServer, { last }: Pass): Promise<void> {
-  if (!last || (await db.servers.exists({ _id: serverId, 'roles.id': _id }))) return;
+async function finishRole({ db }: WorkerPlatform, { _id, serverId }: RemovalInServer, { isLast }: Pass): Promise<void> {
+  if (!isLast || (await db.servers.exists({ _id: serverId, 'roles.id': _id }))) return;
   await db.members.updateMany({ serverId, roles: _id }, { $pull: { roles: _id } });
 }
 
 /** What one pass does for each kind of removal inside a server. */
-const passes = { server: finishServer, channel: finishChannel, role: finishRole };
+const passByKind = { server: finishServer, channel: finishChannel, role: finishRole };
 
 /** How many former members of a server are notified in one batch. */
-const toldAtOnce = 50;
+const notifiedPerBatch = 50;
 
 /** Notifies the former members of a deleted server that it is deleted. Each is notified once, however often this runs. */
-async function finishMembers(platform: WorkerPlatform, removal: RemovalInServer, goingOn: Pass['goingOn']): Promise<void> {
+async function finishMembers(platform: WorkerPlatform, removal: RemovalInServer, reportProgress: Pass['reportProgress']): Promise<void> {
   const { serverId, userIds = [] } = removal;
-  const events = userIds.map((userId) => goneFrom(`gone-${serverId}-${userId}`, serverId, userId));
-  for (let start = 0; start < events.length; start += toldAtOnce) {
-    await goingOn();
-    const some = events.slice(start, start + toldAtOnce);
-    await platform.confirm(await appendInOrder(platform, some));
+  const events = userIds.map((userId) => newServerDelete(`gone-${serverId}-${userId}`, serverId, userId));
+  for (let start = 0; start < events.length; start += notifiedPerBatch) {
+    await reportProgress();
+    const batch = events.slice(start, start + notifiedPerBatch);
+    await platform.confirm(await appendInOrder(platform, batch));
   }
-  await forgetRemoval(platform, removal);
+  await deleteRemoval(platform, removal);
   void keepAllMarks(platform, events);
 }
 
@@ -140,21 +148,21 @@ async function finishMembers(platform: WorkerPlatform, removal: RemovalInServer,
  */
 export async function finishRemoval(platform: WorkerPlatform, removalId: string): Promise<number | null> {
   const { removals } = platform.db;
-  const goingOn = () => removals.updateOne({ _id: removalId }, { $set: { nextAt: new Date(platform.now() + silentMs) } });
-  await goingOn();
+  const reportProgress = () => removals.updateOne({ _id: removalId }, { $set: { nextAt: new Date(platform.now() + staleAfterMs) } });
+  await reportProgress();
   const removal = await removals.findOne({ _id: removalId }).lean();
   if (!removal) return null;
   if (removal.kind === 'members') {
-    await finishMembers(platform, removal as RemovalInServer, goingOn);
+    await finishMembers(platform, removal as RemovalInServer, reportProgress);
     return null;
   }
   const lastAt = removal.at.getTime() + lastPassMs;
-  const pass = { goingOn, last: platform.now() >= lastAt };
-  const kept = removal.kind === 'server' && (await dropServer(platform, removal)) === 'kept';
+  const pass: Pass = { reportProgress, isLast: platform.now() >= lastAt };
+  const isKept = removal.kind === 'server' && (await deleteServerDoc(platform, removal)) === 'not-owner';
   if (removal.kind === 'application') await finishApplication(platform, removal, pass);
-  else if (!kept) await passes[removal.kind](platform, removal as RemovalInServer, pass);
-  if (kept || pass.last) {
-    await forgetRemoval(platform, removal);
+  else if (!isKept) await passByKind[removal.kind](platform, removal as RemovalInServer, pass);
+  if (isKept || pass.isLast) {
+    await deleteRemoval(platform, removal);
     return null;
   }
   await removals.updateOne({ _id: removalId }, { $set: { nextAt: new Date(lastAt) } });

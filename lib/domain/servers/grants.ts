@@ -4,11 +4,11 @@ import type { Tag } from '../../contract/user.ts';
 import { trusted } from '../../store/mongo/database.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { Platform } from '../../store/platform.ts';
-import { actorOf } from '../accounts/credentials.ts';
-import { tagOf } from '../accounts/public-profiles.ts';
+import { createActor } from '../accounts/credentials.ts';
+import { getTag } from '../accounts/public-profiles.ts';
 import { ensureSystemAccount } from '../accounts/system-account.ts';
-import { alsoOwes, owes } from '../events/pending-events.ts';
-import { changesOf, writeAudit } from './audit.ts';
+import { addEvent, addEventInPipeline } from '../events/pending-events.ts';
+import { diffFields, writeAudit } from './audit.ts';
 
 /** The result of a grant: the account or server, the value before and the value after. Both are equal if nothing changed. */
 export interface Grant<T> {
@@ -28,55 +28,55 @@ export async function grantServerTypes(
   types: readonly ServerType[],
 ): Promise<Grant<ServerType[]> & { unlisted: boolean }> {
   const after = serverTypes.filter((type) => types.includes(type));
-  const isTeams = isTeamServer(after);
-  const set = { types: after, ...(isTeams ? { listed: false } : {}) };
+  const isTeam = isTeamServer(after);
+  const set = { types: after, ...(isTeam ? { listed: false } : {}) };
   const { servers } = platform.db;
-  const differs = { $or: [{ types: trusted({ $ne: after }) }, ...(isTeams ? [{ listed: true }] : [])] };
-  const update = { $set: set, ...owes(platform, { name: 'SERVER_UPDATE' }) };
+  const changedFilter = { $or: [{ types: trusted({ $ne: after }) }, ...(isTeam ? [{ listed: true }] : [])] };
+  const update = { $set: set, ...addEvent(platform, { name: 'SERVER_UPDATE' }) };
   // Bumps the access versions even if nothing changes: a repeated grant reaches gateway nodes that missed the first one.
-  const changed = await platform.versions.changing({ servers: [serverId] }, () =>
-    servers.findOneAndUpdate({ _id: serverId, ...differs }, update, { returnDocument: 'before' }).lean(),
+  const changed = await platform.accessVersions.runChange({ servers: [serverId] }, () =>
+    servers.findOneAndUpdate({ _id: serverId, ...changedFilter }, update, { returnDocument: 'before' }).lean(),
   );
   const server = changed ?? (await servers.findOne({ _id: serverId }).lean());
   if (!server) return refuse('not_found', { what: 'server' });
-  const changes = changesOf(server, set);
+  const changes = diffFields(server, set);
   if (Object.keys(changes).length > 0) {
-    const actor = actorOf(platform, await ensureSystemAccount(platform), new Map());
+    const actor = createActor(platform, await ensureSystemAccount(platform), new Map());
     await writeAudit(platform, actor, { serverId, action: 'server_update', targetId: serverId, changes });
   }
   return { id: serverId, name: server.name, before: server.types, after, unlisted: 'listed' in changes };
 }
 
 /** Returns the account `id` if a grant may change it. Refuses with 404 if it does not exist, and with 400 for the platform's own. */
-async function grantee(platform: Platform, id: string): Promise<AccountDoc> {
+async function requireGrantable(platform: Platform, id: string): Promise<AccountDoc> {
   const account = await platform.db.accounts.findOne({ _id: id }).lean();
   if (!account) return refuse('not_found', { what: 'account' });
   if (account.kind === 'system') refuse('invalid_request', { reason: 'the platform’s own account cannot be changed' });
   return account;
 }
 
-/** Applies `set` to an account if it matches `held`. All nodes see it at once. Returns the account as it was before, and whether it matched. */
-async function changeAccount(
+/** Applies `set` to an account if it matches `condition`. All nodes see it at once. Returns the account as it was before, and whether it matched. */
+async function updateAccount(
   platform: Platform,
   id: string,
-  held: Pick<Partial<AccountDoc>, 'tag'>,
+  condition: Pick<Partial<AccountDoc>, 'tag'>,
   set: Pick<Partial<AccountDoc>, 'tag' | 'earlyAccess'>,
-): Promise<{ before: AccountDoc; made: boolean }> {
+): Promise<{ before: AccountDoc; isChanged: boolean }> {
   // The tag is public, so its change needs an event. An operator's process enqueues nothing, so the workers' sweep finds the event.
-  const owed = 'tag' in set ? alsoOwes(platform, { name: 'USER_UPDATE' }) : {};
-  const before = (await platform.versions.changing({ accounts: [id] }, () =>
-    platform.db.accounts.collection.findOneAndUpdate({ _id: id as never, ...held }, [{ $set: { ...set, ...owed } }], {
+  const pendingEvent = 'tag' in set ? addEventInPipeline(platform, { name: 'USER_UPDATE' }) : {};
+  const before = (await platform.accessVersions.runChange({ accounts: [id] }, () =>
+    platform.db.accounts.collection.findOneAndUpdate({ _id: id as never, ...condition }, [{ $set: { ...set, ...pendingEvent } }], {
       returnDocument: 'before',
     }),
   )) as unknown as AccountDoc | null;
-  return before ? { before, made: true } : { before: await grantee(platform, id), made: false };
+  return before ? { before, isChanged: true } : { before: await requireGrantable(platform, id), isChanged: false };
 }
 
 /** Gives an account `tag`. With `undo`, removes `tag` if the account has it, and no other. */
 async function changeTag(platform: Platform, id: string, tag: AccountDoc['tag'], undo: boolean): Promise<Grant<Tag | null>> {
-  const { before, made } = await changeAccount(platform, id, undo ? { tag } : {}, { tag: undo ? null : tag });
-  const after = made ? { ...before, tag: undo ? null : tag } : before;
-  return { id, name: before.username, before: tagOf(before), after: tagOf(after) };
+  const { before, isChanged } = await updateAccount(platform, id, undo ? { tag } : {}, { tag: undo ? null : tag });
+  const after = isChanged ? { ...before, tag: undo ? null : tag } : before;
+  return { id, name: before.username, before: getTag(before), after: getTag(after) };
 }
 
 /**
@@ -84,7 +84,7 @@ async function changeTag(platform: Platform, id: string, tag: AccountDoc['tag'],
  * `none` removes `official` only, and a verified bot stays verified. 404 for an unknown account; refuses the system account.
  */
 export async function grantTag(platform: Platform, userId: string, tag: 'official' | 'none'): Promise<Grant<Tag | null>> {
-  await grantee(platform, userId);
+  await requireGrantable(platform, userId);
   return changeTag(platform, userId, 'official', tag === 'none');
 }
 
@@ -97,8 +97,8 @@ export async function verifyBot(platform: Platform, applicationId: string, { und
 
 /** Marks that a person joined during early access, or removes the mark (docs/behavior/accounts.md#badges). People only. 404 for an unknown account. */
 export async function grantEarlyAccess(platform: Platform, userId: string, { undo = false } = {}): Promise<Grant<boolean>> {
-  const { kind } = await grantee(platform, userId);
+  const { kind } = await requireGrantable(platform, userId);
   if (kind === 'bot') refuse('invalid_request', { reason: 'only people can have the early access badge' });
-  const { before } = await changeAccount(platform, userId, {}, { earlyAccess: !undo });
+  const { before } = await updateAccount(platform, userId, {}, { earlyAccess: !undo });
   return { id: userId, name: before.username, before: before.earlyAccess ?? false, after: !undo };
 }

@@ -1,39 +1,39 @@
-import { forEachAtOnce } from '../../base/at-once.ts';
+import { forEachLimit } from '../../base/for-each-limit.ts';
 import type { Collections } from '../../store/mongo/database.ts';
 import type { Platform } from '../../store/platform.ts';
 
 /** A count starts when nothing was added or removed for this long, in milliseconds. */
 const quietMs = 1_000;
 /** How many counts one sweep makes. */
-const countsMost = 100;
+const sweepMax = 100;
 /** How long one count may take, and when a failed one is tried again, in milliseconds. */
-const countMs = 1_500;
-const countAgainMs = 60_000;
+const countTimeoutMs = 1_500;
+const retryAfterMs = 60_000;
 
 /**
  * Counts what the documents of `collection` store as `field` again, where `recountAt` says that something was added or removed, and that was at least a second
- * ago. If more is added or removed during the count, the mark stays for the next sweep. A failed count does not stop the others. The first error is thrown at
- * the end.
+ * ago. If more is added or removed during the count, the mark stays for the next sweep. A failed count does not stop the others. Their errors are thrown at the
+ * end.
  */
-export async function recountMarked(
+export async function recountDueDocuments(
   platform: Platform,
   { collection }: Collections['servers' | 'channels' | 'applications'],
   field: 'memberCount' | 'messageCount' | 'serverCount',
-  countOf: (id: string, maxTimeMS: number) => Promise<number>,
+  countById: (id: string, maxTimeMS: number) => Promise<number>,
 ): Promise<void> {
   const found = await collection
     .find({ recountAt: { $lte: new Date(platform.now() - quietMs) } })
     .project<{ _id: unknown; recountAt: Date }>({ recountAt: 1 })
     .sort({ recountAt: 1 })
-    .limit(countsMost)
+    .limit(sweepMax)
     .toArray();
-  await forEachAtOnce(found, 1, async ({ _id, recountAt }) => {
-    const change = (update: object) => collection.updateOne({ _id: _id as never, recountAt }, update);
+  await forEachLimit(found, 1, async ({ _id, recountAt }) => {
+    const updateIfUnchanged = (update: object) => collection.updateOne({ _id: _id as never, recountAt }, update);
     try {
-      const count = await countOf(String(_id), countMs);
-      await change({ $set: { [field]: count }, $unset: { recountAt: 1 } });
+      const count = await countById(String(_id), countTimeoutMs);
+      await updateIfUnchanged({ $set: { [field]: count }, $unset: { recountAt: 1 } });
     } catch (error) {
-      await change({ $set: { recountAt: new Date(platform.now() + countAgainMs) } });
+      await updateIfUnchanged({ $set: { recountAt: new Date(platform.now() + retryAfterMs) } });
       throw error;
     }
   });

@@ -1,15 +1,15 @@
-import { bookkeeping, trusted } from '../../store/mongo/database.ts';
-import { settled, undeliveredIndex } from '../../store/mongo/models/outbox.ts';
+import { relaxedWriteConcern, trusted } from '../../store/mongo/database.ts';
+import { pendingIndex, removeEntries } from '../../store/mongo/models/outbox.ts';
 import type { ChannelDoc, MemberDoc, ServerDoc } from '../../store/mongo/models/server.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
 import { serverPlace } from '../../store/redis/log/keys.ts';
-import { hasBirthOrEnd, type OutboxSource, type PendingEvents } from '../events/outbox-source.ts';
-import { type PlacedEvent, placedEvent } from '../events/placed-events.ts';
-import { loadServer } from '../members/access.ts';
+import { hasLifecycleEvent, type OutboxSource, type PendingBatch } from '../events/outbox-source.ts';
+import { createPlacedEvent, type PlacedEvent } from '../events/placed-events.ts';
+import { loadServerAccess } from '../members/access.ts';
 import { isDeparture } from '../members/membership.ts';
-import { viewChangesIn } from '../members/visibility.ts';
-import { inOrder, renderMemberEvents, renderServerEvents } from './server-events.ts';
-import { channelOf } from './server-view.ts';
+import { createViewChanges } from '../members/visibility.ts';
+import { renderMemberEvents, renderServerEvents, sortEvents } from './server-events.ts';
+import { toChannel } from './server-view.ts';
 
 /** How many channels, and how many members, one batch takes. */
 const batchDocuments = 100;
@@ -17,25 +17,26 @@ const batchDocuments = 100;
 type ChannelEvent = 'CHANNEL_CREATE' | 'CHANNEL_UPDATE';
 
 /** The pending events of `channels`, each with the channel's current state. */
-const channelEvents = (channels: readonly ChannelDoc[]): PlacedEvent[] =>
+const renderChannelEvents = (channels: readonly ChannelDoc[]): PlacedEvent[] =>
   channels.flatMap((channel) => {
-    const { _id: channelId, serverId, ob = [] } = channel;
-    const data = channelOf(channel);
-    return ob.map(({ id, name }) => placedEvent(serverPlace(serverId), id, name as ChannelEvent, data, { channelId }));
+    const { _id: channelId, serverId, outbox = [] } = channel;
+    const data = toChannel(channel);
+    return outbox.map(({ id, name }) => createPlacedEvent(serverPlace(serverId), id, name as ChannelEvent, data, { channelId }));
   });
 
 /** Documents of the server with events pending since `from`, oldest first. */
-async function pendingIn<T>(collection: WorkerPlatform['db']['channels']['collection'], serverId: string, from: Date): Promise<T[]> {
+async function findPending<T>(collection: WorkerPlatform['db']['channels']['collection'], serverId: string, from: Date): Promise<T[]> {
   const found = await collection
-    .find({ serverId, obAt: { $gte: from } })
-    .sort({ obAt: 1 })
+    .find({ serverId, outboxAt: { $gte: from } })
+    .sort({ outboxAt: 1 })
     .limit(batchDocuments)
-    .hint(undeliveredIndex)
+    .hint(pendingIndex)
     .toArray();
   return found as unknown as T[];
 }
 
-const idsIn = (documents: readonly (ChannelDoc | MemberDoc)[]): string[] => documents.flatMap(({ ob }) => (ob ?? []).map(({ id }) => id));
+const entryIdsOf = (documents: readonly (ChannelDoc | MemberDoc)[]): string[] =>
+  documents.flatMap(({ outbox }) => (outbox ?? []).map(({ id }) => id));
 
 /**
  * Removes relayed events from the outboxes of the server, its members and its channels. If members joined or left, it first marks their number for a recount:
@@ -44,61 +45,61 @@ const idsIn = (documents: readonly (ChannelDoc | MemberDoc)[]): string[] => docu
 async function acknowledge(
   { db, now }: WorkerPlatform,
   server: ServerDoc,
-  done: readonly string[],
+  relayedIds: readonly string[],
   members: readonly MemberDoc[],
   channels: readonly ChannelDoc[],
 ): Promise<void> {
-  const came = members.some(({ ob }) => hasBirthOrEnd(ob));
-  const went = server.ob?.some((entry) => isDeparture(entry) && done.includes(entry.id)) ?? false;
-  const marked = came || went ? [{ $set: { recountAt: new Date(now()) } }] : [];
-  const stages = [...(done.length > 0 ? settled(done) : []), ...marked];
-  if (stages.length > 0) await db.servers.collection.updateOne({ _id: server._id as never }, stages, bookkeeping);
-  const parts = [
+  const hasJoins = members.some(({ outbox }) => hasLifecycleEvent(outbox));
+  const hasDepartures = server.outbox?.some((entry) => isDeparture(entry) && relayedIds.includes(entry.id)) ?? false;
+  const recountStage = hasJoins || hasDepartures ? [{ $set: { recountAt: new Date(now()) } }] : [];
+  const stages = [...(relayedIds.length > 0 ? removeEntries(relayedIds) : []), ...recountStage];
+  if (stages.length > 0) await db.servers.collection.updateOne({ _id: server._id as never }, stages, relaxedWriteConcern);
+  const collections = [
     [db.members.collection, members],
     [db.channels.collection, channels],
   ] as const;
-  for (const [collection, documents] of parts) {
+  for (const [collection, documents] of collections) {
     const $in = documents.map(({ _id }) => _id as never);
-    if ($in.length > 0) await collection.updateMany({ _id: { $in } }, settled(idsIn(documents)), bookkeeping);
+    if ($in.length > 0) await collection.updateMany({ _id: { $in } }, removeEntries(entryIdsOf(documents)), relaxedWriteConcern);
   }
 }
 
 /**
- * The pending events of a server, then of its members, then of its channels. Each batch continues at the `obAt` where the last one ended: index entries of
+ * The pending events of a server, then of its members, then of its channels. Each batch continues at the `outboxAt` where the last one ended: index entries of
  * acknowledged events stay until the database cleans up, and would be read again.
  */
-async function* read(platform: WorkerPlatform, serverId: string): AsyncGenerator<PendingEvents, void> {
+async function* read(platform: WorkerPlatform, serverId: string): AsyncGenerator<PendingBatch, void> {
   const { db } = platform;
   for (let [membersFrom, channelsFrom] = [new Date(0), new Date(0)]; ; ) {
-    const access = await loadServer(platform, serverId, null);
+    const access = await loadServerAccess(platform, serverId, null);
     if (!access) return;
     const { server } = access;
-    const own = await renderServerEvents(platform, server);
-    const members = await pendingIn<MemberDoc>(db.members.collection, serverId, membersFrom);
-    const theirs = await renderMemberEvents(platform, server, members);
-    const channels = await pendingIn<ChannelDoc>(db.channels.collection, serverId, channelsFrom);
-    const changes = await viewChangesIn(access, { server, members, channels });
-    const others = channels.filter(({ _id }) => !changes.covered.has(_id));
+    const ownEvents = await renderServerEvents(platform, server);
+    const members = await findPending<MemberDoc>(db.members.collection, serverId, membersFrom);
+    const memberEvents = await renderMemberEvents(platform, server, members);
+    const channels = await findPending<ChannelDoc>(db.channels.collection, serverId, channelsFrom);
+    const viewChanges = await createViewChanges(access, { server, members, channels });
+    const otherChannels = channels.filter(({ _id }) => !viewChanges.coveredChannelIds.has(_id));
     yield {
-      events: [...inOrder(own, theirs), ...changes.events, ...channelEvents(others)],
-      acknowledge: () => acknowledge(platform, server, own.done, members, channels),
+      events: [...sortEvents(ownEvents, memberEvents), ...viewChanges.events, ...renderChannelEvents(otherChannels)],
+      acknowledge: () => acknowledge(platform, server, ownEvents.completedIds, members, channels),
     };
     if (members.length < batchDocuments && channels.length < batchDocuments) return;
-    membersFrom = members.at(-1)?.obAt ?? membersFrom;
-    channelsFrom = channels.at(-1)?.obAt ?? channelsFrom;
+    membersFrom = members.at(-1)?.outboxAt ?? membersFrom;
+    channelsFrom = channels.at(-1)?.outboxAt ?? channelsFrom;
   }
 }
 
 /** The ids of servers that have overdue events, or whose members or channels have some. */
-async function overdue({ db }: WorkerPlatform, $lt: Date): Promise<string[]> {
-  const late = { obAt: trusted({ $lt }) };
+async function findOverdue({ db }: WorkerPlatform, $lt: Date): Promise<string[]> {
+  const overdueFilter = { outboxAt: trusted({ $lt }) };
   const found = await Promise.all([
-    db.servers.distinct('_id', late),
-    db.members.distinct('serverId', late),
-    db.channels.distinct('serverId', late),
+    db.servers.distinct('_id', overdueFilter),
+    db.members.distinct('serverId', overdueFilter),
+    db.channels.distinct('serverId', overdueFilter),
   ]);
   return [...new Set(found.flat())];
 }
 
 /** The outboxes of servers, each with those of its members and channels. */
-export const serverOutbox: OutboxSource = { read, overdue, sweptAtOnce: 1 };
+export const serverOutbox: OutboxSource = { read, findOverdue, sweepConcurrency: 1 };

@@ -1,26 +1,26 @@
 import { refuse, refuseField } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import { everyoneDefault } from '../../base/permissions.ts';
-import { folded } from '../../base/text.ts';
-import type { Server, ServerInput, ServerPage, ServerPatch, ServerSummary } from '../../contract/server.ts';
+import { foldCase } from '../../base/text.ts';
+import type { Server, ServerInput, ServerPatch, ServerSummary, ServersQuery } from '../../contract/server.ts';
 import { trusted } from '../../store/mongo/database.ts';
 import { insertInSlot, insertNew } from '../../store/mongo/insert.ts';
 import type { MemberDoc, ServerDoc } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 import { newChannel } from '../channels/channels.ts';
-import { owes, requireRoom, withRoom } from '../events/pending-events.ts';
-import { type Actor, inServer, loadServerNow } from '../members/access.ts';
-import { nameMember } from '../members/member-names.ts';
+import { addEvent, outboxHasRoom, requireOutboxRoom } from '../events/pending-events.ts';
+import { type Actor, loadCurrentServerAccess, requireServer } from '../members/access.ts';
+import { writeMemberNames } from '../members/member-names.ts';
 import { newMember } from '../members/membership.ts';
-import { changesOf, writeAudit } from './audit.ts';
+import { diffFields, writeAudit } from './audit.ts';
 import { removeServer } from './removals.ts';
-import { serverOf, summaryOf } from './server-view.ts';
+import { loadServerView, toServerSummary } from './server-view.ts';
 
 /** The server as `userId` sees it now; its access version is read again. 404 when it is gone or the account is not in it. */
-export async function serverNow(platform: Platform, serverId: string, userId: string): Promise<Server> {
-  const access = await loadServerNow(platform, serverId);
+export async function loadCurrentServerView(platform: Platform, serverId: string, userId: string): Promise<Server> {
+  const access = await loadCurrentServerAccess(platform, serverId);
   const member = access && (await access.member(userId));
-  return access && member ? serverOf(platform, access, member) : refuse('not_found', { what: 'server' });
+  return access && member ? loadServerView(platform, access, member) : refuse('not_found', { what: 'server' });
 }
 
 /**
@@ -42,48 +42,48 @@ export async function createServer(platform: EnqueuePlatform, actor: Actor, inpu
     types: [],
     community: false,
     listed: false,
-    search: { name: folded(input.name.trim()) },
+    search: { name: foldCase(input.name.trim()) },
     nextPosition: 1,
     memberCount: 1,
     createdAt: now,
   };
-  await platform.versions.changing({ servers: [newId], members: [[newId, actor.id]] }, async () => {
+  await platform.accessVersions.runChange({ servers: [newId], members: [[newId, actor.id]] }, async () => {
     await insertNew(db.servers, server);
     const general = newChannel({ _id: platform.ids.next(), serverId: newId, kind: 'text', name: 'general', position: 0, createdAt: now });
     await insertNew(db.channels, { ...general, slot: 0 });
-    const { end } = await insertInSlot(db.members, { userId: actor.id }, limits.serversPerPerson, member);
-    if (end !== 'full') return nameMember(platform, member);
+    const { outcome } = await insertInSlot(db.members, { userId: actor.id }, limits.serversPerPerson, member);
+    if (outcome !== 'full') return writeMemberNames(platform, member);
     await db.channels.deleteMany({ serverId: newId });
     await db.servers.deleteOne({ _id: newId });
     refuse('too_many_servers', { limit: limits.serversPerPerson });
   });
-  platform.nudge('relay-server', { serverId: newId });
-  return serverNow(platform, newId, actor.id);
+  platform.wake('relay-server', { serverId: newId });
+  return loadCurrentServerView(platform, newId, actor.id);
 }
 
 /** A page of the caller's servers, oldest first, and the `after` of the next page, or null. A person is in at most 100 servers, a bot in any number. */
 export async function listServers(
   platform: Platform,
   actor: Actor,
-  { after = '', limit = limits.serversListed }: ServerPage,
+  { after = '', limit = limits.serversListed }: ServersQuery,
 ): Promise<{ items: ServerSummary[]; next: string | null }> {
-  const places = await platform.db.members
+  const memberships = await platform.db.members
     .find({ userId: actor.id, serverId: trusted({ $gt: after }) }, { serverId: 1 })
     .sort({ userId: 1, serverId: 1 })
     .limit(limit + 1)
     .lean();
-  const ids = places.slice(0, limit).map((place) => place.serverId);
+  const ids = memberships.slice(0, limit).map((membership) => membership.serverId);
   const servers = await platform.db.servers
     .find({ _id: trusted({ $in: ids }) })
     .sort({ _id: 1 })
     .lean();
-  return { items: servers.map(summaryOf), next: places.length > limit ? (ids.at(-1) ?? null) : null };
+  return { items: servers.map(toServerSummary), next: memberships.length > limit ? (ids.at(-1) ?? null) : null };
 }
 
 /** A server in full. */
 export async function getServer(platform: Platform, actor: Actor, serverId: string): Promise<Server> {
-  const { access, member } = await inServer(platform, actor, serverId);
-  return serverOf(platform, access, member);
+  const { access, member } = await requireServer(platform, actor, serverId);
+  return loadServerView(platform, access, member);
 }
 
 /**
@@ -91,7 +91,7 @@ export async function getServer(platform: Platform, actor: Actor, serverId: stri
  * fields stay.
  */
 export async function updateServer(platform: EnqueuePlatform, actor: Actor, serverId: string, patch: ServerPatch): Promise<Server> {
-  const { server } = await inServer(platform, actor, serverId, 'Manage Server');
+  const { server } = await requireServer(platform, actor, serverId, 'Manage Server');
   const { ownerId } = patch;
   const set = {
     ...(patch.name === undefined ? {} : { name: patch.name.trim() }),
@@ -100,42 +100,46 @@ export async function updateServer(platform: EnqueuePlatform, actor: Actor, serv
   };
   if (ownerId !== undefined) {
     if (server.ownerId !== actor.id) refuse('not_owner');
-    const heir = await platform.db.members.findOne({ _id: `${serverId}:${ownerId}`, bot: false }).lean();
-    if (!heir) refuseField('/ownerId', 'is not a person in this server');
+    const newOwner = await platform.db.members.findOne({ _id: `${serverId}:${ownerId}`, bot: false }).lean();
+    if (!newOwner) refuseField('/ownerId', 'Choose a person who is in this server.');
   }
-  if (Object.keys(changesOf(server, set)).length === 0) return serverNow(platform, serverId, actor.id);
-  const before = await platform.versions.changing({ servers: [serverId] }, async () => {
-    const held = ownerId === undefined ? {} : { ownerId: actor.id };
+  if (Object.keys(diffFields(server, set)).length === 0) return loadCurrentServerView(platform, serverId, actor.id);
+  const before = await platform.accessVersions.runChange({ servers: [serverId] }, async () => {
+    const condition = ownerId === undefined ? {} : { ownerId: actor.id };
     const { servers } = platform.db;
     const was = ownerId === undefined ? {} : { was: { owner: actor.id } };
-    const searched = set.name === undefined ? {} : { 'search.name': folded(set.name) };
-    const owed = owes(platform, { name: 'SERVER_UPDATE', ...was });
-    const found = await servers
-      .findOneAndUpdate({ _id: serverId, ...held, ...withRoom }, { $set: { ...set, ...searched }, ...owed }, { returnDocument: 'before' })
+    const searchFields = set.name === undefined ? {} : { 'search.name': foldCase(set.name) };
+    const pendingEvent = addEvent(platform, { name: 'SERVER_UPDATE', ...was });
+    const previous = await servers
+      .findOneAndUpdate(
+        { _id: serverId, ...condition, ...outboxHasRoom },
+        { $set: { ...set, ...searchFields }, ...pendingEvent },
+        { returnDocument: 'before' },
+      )
       .lean();
-    if (!found) {
-      const standing = await servers.findOne({ _id: serverId, ...held }).lean();
-      requireRoom(standing?.ob?.length ?? 0);
+    if (!previous) {
+      const current = await servers.findOne({ _id: serverId, ...condition }).lean();
+      requireOutboxRoom(current?.outbox?.length ?? 0);
       return ownerId === undefined ? refuse('not_found', { what: 'server' }) : refuse('not_owner');
     }
-    await returnIfGone(platform, serverId, ownerId, actor.id);
-    return found;
+    await revertIfNewOwnerLeft(platform, serverId, ownerId, actor.id);
+    return previous;
   });
-  platform.nudge('relay-server', { serverId });
-  await writeAudit(platform, actor, { serverId, action: 'server_update', targetId: serverId, changes: changesOf(before, set) });
-  return serverNow(platform, serverId, actor.id);
+  platform.wake('relay-server', { serverId });
+  await writeAudit(platform, actor, { serverId, action: 'server_update', targetId: serverId, changes: diffFields(before, set) });
+  return loadCurrentServerView(platform, serverId, actor.id);
 }
 
 /** Refuses 400 and makes `ownerId` the owner again if the new owner left at the same moment: a server's owner must be in it. */
-async function returnIfGone(platform: Platform, serverId: string, heirId: string | undefined, ownerId: string): Promise<void> {
-  if (heirId === undefined || (await platform.db.members.exists({ _id: `${serverId}:${heirId}` }))) return;
-  await platform.db.servers.updateOne({ _id: serverId, ownerId: heirId }, { $set: { ownerId } }); // the relay is woken only after this
-  refuseField('/ownerId', 'is not a person in this server');
+async function revertIfNewOwnerLeft(platform: Platform, serverId: string, newOwnerId: string | undefined, ownerId: string): Promise<void> {
+  if (newOwnerId === undefined || (await platform.db.members.exists({ _id: `${serverId}:${newOwnerId}` }))) return;
+  await platform.db.servers.updateOne({ _id: serverId, ownerId: newOwnerId }, { $set: { ownerId } }); // the relay is woken only after this
+  refuseField('/ownerId', 'Choose a person who is in this server.');
 }
 
 /** Deletes a server with everything in it; owner only. From then on nobody can see any of it. A job deletes what is left. */
 export async function deleteServer(platform: EnqueuePlatform, actor: Actor, serverId: string): Promise<void> {
-  const { server } = await inServer(platform, actor, serverId);
+  const { server } = await requireServer(platform, actor, serverId);
   if (server.ownerId !== actor.id) refuse('not_owner');
   if (!(await removeServer(platform, serverId, actor.id))) refuse('not_found', { what: 'server' });
 }

@@ -1,31 +1,31 @@
 import { limits } from '../../base/limits.ts';
-import type { WebhookDelivery, WebhookDeliveryPage } from '../../contract/delivery.ts';
+import type { WebhookDelivery, WebhookDeliveryPage } from '../../contract/webhook-delivery.ts';
 import { trusted } from '../../store/mongo/database.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { DeliveryDoc } from '../../store/mongo/models/delivery.ts';
 import type { ApiPlatform, Platform } from '../../store/platform.ts';
 import type { Actor } from '../members/access.ts';
-import type { Reading } from './codehost/index.ts';
-import { lastOf } from './delivery-log.ts';
-import { managedWebhook } from './webhooks.ts';
+import type { ParsedDelivery } from './codehost/index.ts';
+import { findLoggedDeliveries } from './delivery-log.ts';
+import { requireManagedWebhook } from './webhooks.ts';
 
 /** A delivery of a code host, after it was parsed. */
-export interface Arrival {
+export interface ReceivedDelivery {
   event: string;
   /** The id that the code host gave it; null if it has none or a too long one. Such a delivery is never treated as a repeat. */
   deliveryId: string | null;
-  reading: Reading;
+  parsed: ParsedDelivery;
 }
 
-const dropped = { outcome: 'ignored', reason: 'the webhook was already connected' } as const;
+const secondPing = { outcome: 'ignored', reason: 'the webhook was already connected' } as const;
 
 /**
  * Frees the id of a delivery that is older than 24 hours, so that a new delivery with this id is posted (docs/behavior/webhooks.md#repeated-deliveries).
  * Returns whether an id was freed.
  */
-async function freeOld(platform: Platform, webhookId: string, deliveryId: string): Promise<boolean> {
-  const old = trusted({ $lt: new Date(platform.now() - limits.deliveryKeptMs) });
-  const filter = { webhookId, deliveryId, at: old, outcome: trusted({ $ne: 'waiting' }) };
+async function releaseOldId(platform: Platform, webhookId: string, deliveryId: string): Promise<boolean> {
+  const expiredAt = trusted({ $lt: new Date(platform.now() - limits.deliveryRetentionMs) });
+  const filter = { webhookId, deliveryId, at: expiredAt, outcome: trusted({ $ne: 'waiting' }) };
   return (await platform.db.deliveries.updateOne(filter, { $unset: { deliveryId: 1 } })).modifiedCount > 0;
 }
 
@@ -33,26 +33,26 @@ async function freeOld(platform: Platform, webhookId: string, deliveryId: string
  * Stores a delivery; returns null if it is a repeat. A second `ping` of a webhook is stored as ignored. Unique indexes decide, so this also holds for
  * concurrent deliveries.
  */
-async function store(platform: Platform, doc: DeliveryDoc): Promise<DeliveryDoc | null> {
+async function storeDelivery(platform: Platform, doc: DeliveryDoc): Promise<DeliveryDoc | null> {
   const { deliveries } = platform.db;
   if (await insertNew(deliveries, doc)) return doc;
-  if (doc.deliveryId !== undefined && (await freeOld(platform, doc.webhookId, doc.deliveryId)) && (await insertNew(deliveries, doc)))
+  if (doc.deliveryId !== undefined && (await releaseOldId(platform, doc.webhookId, doc.deliveryId)) && (await insertNew(deliveries, doc)))
     return doc;
   if (!doc.connects) return null;
-  const { connects: _connects, facts: _facts, ...plain } = doc;
-  const second = { ...plain, ...dropped };
-  return (await insertNew(deliveries, second)) ? second : null;
+  const { connects: _connects, facts: _facts, ...rest } = doc;
+  const ignored = { ...rest, ...secondPing };
+  return (await insertNew(deliveries, ignored)) ? ignored : null;
 }
 
 /** Whether an ignored delivery is added to the log. A webhook that gets very many has only a part of them in its log, so that they cannot fill the database. */
-async function isKept({ gate }: ApiPlatform, webhookId: string): Promise<boolean> {
+async function shouldLog({ preflight }: ApiPlatform, webhookId: string): Promise<boolean> {
   const bucket = {
     key: `ignored:${webhookId}`,
     perSecond: limits.deliveriesIgnoredPerSecond,
     burst: limits.deliveriesIgnoredBurst,
   };
-  const { verdict } = await gate({ bucket, versionsOf: [], wantId: false });
-  return verdict?.allowed !== false;
+  const { decision } = await preflight({ bucket, versionsOf: [], needsId: false });
+  return decision?.isAllowed !== false;
 }
 
 /**
@@ -63,29 +63,29 @@ async function isKept({ gate }: ApiPlatform, webhookId: string): Promise<boolean
 export async function acceptDelivery(
   platform: ApiPlatform,
   webhookId: string,
-  { event, deliveryId, reading }: Arrival,
+  { event, deliveryId, parsed }: ReceivedDelivery,
   newId: string,
 ): Promise<boolean> {
-  const posts = 'facts' in reading;
-  if (!posts && !(await isKept(platform, webhookId))) return false;
-  const { action } = reading;
-  const stored = await store(platform, {
+  const isPosted = 'facts' in parsed;
+  if (!isPosted && !(await shouldLog(platform, webhookId))) return false;
+  const { action } = parsed;
+  const stored = await storeDelivery(platform, {
     _id: newId,
     webhookId,
     ...(deliveryId === null ? {} : { deliveryId }),
-    ...(posts && reading.facts.event === 'ping' ? { connects: true } : {}),
+    ...(isPosted && parsed.facts.event === 'ping' ? { connects: true } : {}),
     event,
     action,
-    ...(posts ? { outcome: 'waiting', reason: null, facts: reading.facts } : { outcome: 'ignored', reason: reading.ignored }),
+    ...(isPosted ? { outcome: 'waiting', reason: null, facts: parsed.facts } : { outcome: 'ignored', reason: parsed.ignored }),
     at: new Date(platform.now()),
     recent: true,
   });
   // Wakes the worker for ignored deliveries too, because it trims the log.
-  if (stored) platform.nudge('post-deliveries', { webhookId });
+  if (stored) platform.wake('post-deliveries', { webhookId });
   return stored?.outcome === 'waiting';
 }
 
-const shown = ({ _id, at, event, action, outcome, reason }: DeliveryDoc): WebhookDelivery => ({
+const toWebhookDelivery = ({ _id, at, event, action, outcome, reason }: DeliveryDoc): WebhookDelivery => ({
   id: _id,
   at: at.toISOString(),
   event,
@@ -94,9 +94,9 @@ const shown = ({ _id, at, event, action, outcome, reason }: DeliveryDoc): Webhoo
   reason,
 });
 
-/** Returns the last 50 deliveries to a webhook, newest first, without those that still wait. Refuses as `managedWebhook` does. */
+/** Returns the last 50 deliveries to a webhook, newest first, without those that still wait. Refuses as `requireManagedWebhook` does. */
 export async function listWebhookDeliveries(platform: Platform, actor: Actor, webhookId: string): Promise<WebhookDeliveryPage> {
-  const { _id } = await managedWebhook(platform, actor, webhookId);
-  const found = await lastOf(platform, _id, 0, limits.webhookDeliveriesListed);
-  return { items: found.map(shown), hasMore: false };
+  const { _id } = await requireManagedWebhook(platform, actor, webhookId);
+  const found = await findLoggedDeliveries(platform, _id, 0, limits.webhookDeliveriesListed);
+  return { items: found.map(toWebhookDelivery), hasMore: false };
 }

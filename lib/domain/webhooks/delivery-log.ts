@@ -1,13 +1,13 @@
 import { limits } from '../../base/limits.ts';
-import { bookkeeping, trusted } from '../../store/mongo/database.ts';
+import { relaxedWriteConcern, trusted } from '../../store/mongo/database.ts';
 import { type DeliveryDoc, recentIndex } from '../../store/mongo/models/delivery.ts';
 import type { Platform } from '../../store/platform.ts';
 
 /** How many deliveries one write changes: few enough that it takes far less time than one operation may take. */
-export const chunk = 250;
+export const batchDeliveries = 250;
 
 /** The deliveries in the log of a webhook, newest first, without the first `skip`. Waiting deliveries are not in the log. */
-export const lastOf = async ({ db }: Platform, webhookId: string, skip: number, limit: number): Promise<DeliveryDoc[]> =>
+export const findLoggedDeliveries = async ({ db }: Platform, webhookId: string, skip: number, limit: number): Promise<DeliveryDoc[]> =>
   (await db.deliveries.collection
     .find({ webhookId, recent: true, outcome: { $ne: 'waiting' } })
     .project({ facts: 0 })
@@ -21,31 +21,31 @@ export const lastOf = async ({ db }: Platform, webhookId: string, skip: number, 
  * Trims the log of a webhook to the last 50 deliveries that no longer wait. Older ignored deliveries are deleted. Other older ones are kept until they are 24
  * hours old, because until then a delivery with the same id is a repeat. The connected notice does not expire.
  */
-export async function trimDeliveries(platform: Platform, webhookId: string, goesOn: () => boolean): Promise<void> {
+export async function trimDeliveries(platform: Platform, webhookId: string, shouldContinue: () => boolean): Promise<void> {
   const { deliveries } = platform.db;
-  const expiresAt = { $cond: [{ $ifNull: ['$connects', false] }, '$$REMOVE', { $add: ['$at', limits.deliveryKeptMs] }] };
+  const expiresAt = { $cond: [{ $ifNull: ['$connects', false] }, '$$REMOVE', { $add: ['$at', limits.deliveryRetentionMs] }] };
   for (;;) {
-    const old = await lastOf(platform, webhookId, limits.webhookDeliveriesListed, chunk);
-    const ids = (ignored: boolean): string[] => old.filter((one) => (one.outcome === 'ignored') === ignored).map(({ _id }) => _id);
-    if (ids(true).length) await deliveries.deleteMany({ _id: trusted({ $in: ids(true) }) }, bookkeeping);
-    if (ids(false).length)
+    const old = await findLoggedDeliveries(platform, webhookId, limits.webhookDeliveriesListed, batchDeliveries);
+    const idsWhere = (ignored: boolean): string[] => old.filter((one) => (one.outcome === 'ignored') === ignored).map(({ _id }) => _id);
+    if (idsWhere(true).length) await deliveries.deleteMany({ _id: trusted({ $in: idsWhere(true) }) }, relaxedWriteConcern);
+    if (idsWhere(false).length)
       await deliveries.collection.updateMany(
-        { _id: { $in: ids(false) } } as never,
+        { _id: { $in: idsWhere(false) } } as never,
         [{ $set: { recent: '$$REMOVE', expiresAt } }],
-        bookkeeping,
+        relaxedWriteConcern,
       );
-    if (old.length < chunk || !goesOn()) return;
+    if (old.length < batchDeliveries || !shouldContinue()) return;
   }
 }
 
 /** Deletes the deliveries of a deleted webhook. Those that are no longer `recent` expire within 24 hours. */
-export async function forgetDeliveries({ db }: Platform, webhookId: string): Promise<void> {
+export async function deleteDeliveries({ db }: Platform, webhookId: string): Promise<void> {
   const { deliveries } = db;
   await deliveries.deleteMany({ webhookId, connects: true });
   for (;;) {
-    const found = await deliveries.find({ webhookId, recent: true }, { _id: 1 }).limit(chunk).lean();
+    const found = await deliveries.find({ webhookId, recent: true }, { _id: 1 }).limit(batchDeliveries).lean();
     await deliveries.deleteMany({ _id: trusted({ $in: found.map(({ _id }) => _id) }) });
-    if (found.length < chunk) return;
+    if (found.length < batchDeliveries) return;
   }
 }
 

@@ -1,28 +1,35 @@
 import { refuse } from '../../base/errors.ts';
-import { permissionsOf } from '../../base/permissions.ts';
+import { computePermissions } from '../../base/permissions.ts';
 import type { Embed, Message } from '../../contract/message.ts';
 import type { WebhookPost } from '../../contract/webhook.ts';
 import type { MessageDoc, MessageDraft } from '../../store/mongo/models/message.ts';
 import type { WebhookDoc } from '../../store/mongo/models/webhook.ts';
 import type { FilesPlatform, Platform } from '../../store/platform.ts';
-import type { Verdict } from '../../store/redis/throttle.ts';
-import type { Place } from '../channels/channel-context.ts';
-import { loadServerNow } from '../members/access.ts';
-import { type Create, checkDraft, composeMessage, createIdOf, messageOfCreate, storeMessage } from '../messages/message-draft.ts';
-import { presentMessage } from '../messages/message-view.ts';
-import { buryMessage } from '../messages/messages.ts';
-import { askPlace } from './webhook-window.ts';
-import { webhookByToken } from './webhooks.ts';
+import type { RateDecision } from '../../store/redis/preflight.ts';
+import type { ChannelContext } from '../channels/channel-context.ts';
+import { loadCurrentServerAccess } from '../members/access.ts';
+import {
+  type CreateRequest,
+  checkDraft,
+  composeMessage,
+  findMessageByCreateId,
+  storeMessage,
+  toCreateIdField,
+} from '../messages/message-draft.ts';
+import { toMessage } from '../messages/message-view.ts';
+import { replaceWithTombstone } from '../messages/messages.ts';
+import { countPost } from './webhook-rate.ts';
+import { requireWebhookByToken } from './webhooks.ts';
 
 /**
  * The channel of a webhook, with the permissions of `@everyone` there. They decide whom its posts ping, so a leaked URL cannot ping the whole server
  * (docs/behavior/webhooks.md#webhook-messages). A post needs nothing but the URL. 404 if the channel is gone.
  */
-async function stageOf(platform: Platform, { _id, channelId, serverId }: WebhookDoc): Promise<Place> {
-  const access = await loadServerNow(platform, serverId);
+async function requireWebhookContext(platform: Platform, { _id, channelId, serverId }: WebhookDoc): Promise<ChannelContext> {
+  const access = await loadCurrentServerAccess(platform, serverId);
   const channel = await access?.channel(channelId);
   if (!access || !channel) return refuse('not_found', { what: 'webhook' });
-  const permissions = permissionsOf(access.server, { userId: _id, roles: [] }, channel.overwrites);
+  const permissions = computePermissions(access.server, { userId: _id, roles: [] }, channel.overwrites);
   return { channelId, serverId, permissions, access, channel, dm: null };
 }
 
@@ -33,11 +40,11 @@ export interface WebhookMessage {
   content: string;
   embeds: Embed[];
   /** Whether its content may mention anybody. Posts of code hosts never do (docs/behavior/webhooks.md#webhook-messages). */
-  mentions: boolean;
+  canMention: boolean;
 }
 
 /** Removes the mentions from a composed message, whatever its content says. */
-const silent = ({ pings: _pings, ...message }: MessageDraft): MessageDraft => ({
+const withoutMentions = ({ pings: _pings, ...message }: MessageDraft): MessageDraft => ({
   ...message,
   mentions: [],
   mentionRoles: [],
@@ -52,15 +59,15 @@ const silent = ({ pings: _pings, ...message }: MessageDraft): MessageDraft => ({
 export async function storeWebhookMessage(
   platform: FilesPlatform,
   webhook: WebhookDoc,
-  { content, embeds, mentions, createId }: WebhookMessage,
+  { content, embeds, canMention, createId }: WebhookMessage,
 ): Promise<MessageDoc> {
   const { _id: authorId, name } = webhook;
-  const place = await stageOf(platform, webhook);
-  const composed = await composeMessage(platform, { createId, place, authorId, content, embeds });
+  const context = await requireWebhookContext(platform, webhook);
+  const composed = await composeMessage(platform, { createId, context, authorId, content, embeds });
   const face = { username: name, displayName: name, avatarUrl: null, tag: 'bot' as const };
-  const stored = await storeMessage(platform, { ...(mentions ? composed : silent(composed)), face });
+  const stored = await storeMessage(platform, { ...(canMention ? composed : withoutMentions(composed)), face });
   if (await platform.db.webhooks.exists({ _id: authorId })) return stored;
-  await buryMessage(platform, stored);
+  await replaceWithTombstone(platform, stored);
   return refuse('not_found', { what: 'webhook' });
 }
 
@@ -69,9 +76,9 @@ export interface DirectPost {
   id: string;
   token: string;
   input: WebhookPost;
-  create: Create;
-  /** Called with the rate limit's verdict, which it puts into the headers of the response. Refuses `rate_limited` if the post is not allowed. */
-  tell: (verdict: Verdict) => void;
+  create: CreateRequest;
+  /** Sets the rate limit headers of the response. Refuses with `rate_limited` if the post is not allowed. */
+  setRateHeaders: (decision: RateDecision) => void;
 }
 
 /**
@@ -79,13 +86,13 @@ export interface DirectPost {
  * mode does not apply. 5 posts pass in any 5 seconds, and refused ones do not count. Refuses 404 for a wrong id or token, 400 for a message that shows
  * nothing, `rate_limited`.
  */
-export async function postByWebhook(platform: FilesPlatform, { id, token, input, create, tell }: DirectPost): Promise<Message> {
-  const webhook = await webhookByToken(platform, id, token);
-  await stageOf(platform, webhook);
+export async function postByWebhook(platform: FilesPlatform, { id, token, input, create, setRateHeaders }: DirectPost): Promise<Message> {
+  const webhook = await requireWebhookByToken(platform, id, token);
+  await requireWebhookContext(platform, webhook);
   const draft = checkDraft({ content: input.content ?? '', embeds: input.embeds ?? [] });
-  const verdict = await askPlace(platform, webhook._id, 'direct');
+  const decision = await countPost(platform, webhook._id, 'direct');
   // The message of a create that is repeated after a crash exists and was counted already. It must not be refused now.
-  if (verdict.allowed || !(await messageOfCreate(platform, create.id))) tell(verdict);
-  const stored = await storeWebhookMessage(platform, webhook, { ...createIdOf(create), ...draft, mentions: true });
-  return presentMessage(platform, stored, null);
+  if (decision.isAllowed || !(await findMessageByCreateId(platform, create.id))) setRateHeaders(decision);
+  const stored = await storeWebhookMessage(platform, webhook, { ...toCreateIdField(create), ...draft, canMention: true });
+  return toMessage(platform, stored, null);
 }

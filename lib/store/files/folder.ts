@@ -2,10 +2,10 @@ import { constants } from 'node:fs';
 import { copyFile, mkdir, open, rename, rm, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Blobs } from './store.ts';
-import { checkName, createTemp, isMissing, reaching, taking } from './temp.ts';
+import { checkBlobName, createTempFolder, isMissing, storeAndRemove, wrapStoreErrors } from './temp.ts';
 
 /** Flushes the contents of a file, or the entries of a folder, to disk, so that they survive a power failure. */
-async function sync(path: string): Promise<void> {
+async function syncToDisk(path: string): Promise<void> {
   const handle = await open(path, 'r');
   try {
     await handle.sync();
@@ -14,16 +14,16 @@ async function sync(path: string): Promise<void> {
   }
 }
 
-/** Moves a file to `target` atomically, also from another file system; it is then copied to a path of `draft` first. */
-async function moveInto(path: string, target: string, draft: () => Promise<string>): Promise<void> {
+/** Moves a file to `target` atomically, also from another file system; it is then copied to a path of `newCopyPath` first. */
+async function moveInto(path: string, target: string, newCopyPath: () => Promise<string>): Promise<void> {
   try {
     return await rename(path, target);
   } catch (error) {
     if ((error as { code?: unknown }).code !== 'EXDEV') throw error;
   }
-  const copy = await draft();
+  const copy = await newCopyPath();
   await copyFile(path, copy);
-  await sync(copy);
+  await syncToDisk(copy);
   await rename(copy, target);
   await unlink(path);
 }
@@ -31,28 +31,29 @@ async function moveInto(path: string, target: string, draft: () => Promise<strin
 /** Stores blobs as files in `root/blobs`, in folders named after the first two characters of their names. Temporary files are in `root/incoming`. */
 export function openFolderBlobs(root: string): Blobs {
   const base = resolve(root);
-  const temp = createTemp(join(base, 'incoming'));
-  const pathOf = (name: string): string => {
-    checkName(name);
+  const temp = createTempFolder(join(base, 'incoming'));
+  const getPath = (name: string): string => {
+    checkBlobName(name);
     return join(base, 'blobs', name.slice(0, 2), name);
   };
   return {
-    tempPath: () => temp.path(),
+    newTempPath: () => temp.newPath(),
     put: (name, path) => {
-      const target = pathOf(name);
-      return taking(path, async () => {
-        await sync(path);
+      const target = getPath(name);
+      return storeAndRemove(path, async () => {
+        await syncToDisk(path);
         const shard = dirname(target);
-        const made = await mkdir(shard, { recursive: true });
-        await moveInto(path, target, () => temp.path());
-        await sync(shard);
+        const firstCreated = await mkdir(shard, { recursive: true });
+        await moveInto(path, target, () => temp.newPath());
+        await syncToDisk(shard);
         // New folders are entries of their parents, so flush those too.
-        for (let above = dirname(shard); made && above.length >= dirname(made).length; above = dirname(above)) await sync(above);
+        for (let parent = dirname(shard); firstCreated && parent.length >= dirname(firstCreated).length; parent = dirname(parent))
+          await syncToDisk(parent);
       });
     },
     open: (name, range) => {
-      const path = pathOf(name);
-      return reaching(async () => {
+      const path = getPath(name);
+      return wrapStoreErrors(async () => {
         const handle = await open(path, 'r').catch((error: unknown) => (isMissing(error) ? null : Promise.reject(error)));
         if (!handle) return null;
         const { size } = await handle.stat();
@@ -60,9 +61,9 @@ export function openFolderBlobs(root: string): Blobs {
       });
     },
     fetch: (name) => {
-      const path = pathOf(name);
-      return reaching(async () => {
-        const copy = await temp.path();
+      const path = getPath(name);
+      return wrapStoreErrors(async () => {
+        const copy = await temp.newPath();
         try {
           await copyFile(path, copy, constants.COPYFILE_FICLONE);
         } catch (error) {
@@ -74,18 +75,18 @@ export function openFolderBlobs(root: string): Blobs {
       });
     },
     delete: (name) => {
-      const path = pathOf(name);
-      return reaching(async () => {
+      const path = getPath(name);
+      return wrapStoreErrors(async () => {
         try {
           await unlink(path);
         } catch (error) {
           if (isMissing(error)) return;
           throw error;
         }
-        await sync(dirname(path));
+        await syncToDisk(dirname(path));
       });
     },
-    sweepTemp: (ms) => temp.sweep(ms),
+    removeOldTemp: (minAgeMs) => temp.removeOld(minAgeMs),
     close: () => undefined,
   };
 }

@@ -19,7 +19,7 @@ export interface OpenBlob {
  */
 export interface Blobs {
   /** Returns a path for a new local file. The folder exists, the file does not. */
-  tempPath(): Promise<string>;
+  newTempPath(): Promise<string>;
   /**
    * Stores the local file at `path` as the blob `name`, and replaces an existing one. The blob is durable when this resolves. The local file is deleted, even
    * when this rejects.
@@ -31,7 +31,7 @@ export interface Blobs {
   fetch(name: string): Promise<string | null>;
   /** Deletes a blob; does nothing when there is none. */
   delete(name: string): Promise<void>;
-  /** Deletes local files that were not written to for `ms` milliseconds, because their process died. */
-  sweepTemp(ms: number): Promise<void>;
+  /** Deletes local files that were not written to for `minAgeMs` milliseconds, because their process died. */
+  removeOldTemp(minAgeMs: number): Promise<void>;
   close(): void;
 }

@@ -1,16 +1,16 @@
 import type { Config } from '../../../config/index.ts';
 import type { Logger } from '../../base/log.ts';
 import { ConfigurationError } from '../../base/process.ts';
-import { type AppKeys, keyIdOf, keysOf, unseal } from '../seal.ts';
+import { type AppKeys, deriveKeyId, listKeys, unseal } from '../seal.ts';
 import { type Database, openDatabase } from './database.ts';
 import { insertNew } from './insert.ts';
 
-const wrongKey = new ConfigurationError(
+const wrongKeyError = new ConfigurationError(
   'APP_KEY is not the key of this database. Set APP_KEY to the key that its secrets are encrypted under, or list that key in APP_KEYS_OLD.',
 );
 
 /** Any encrypted secret of the database; null when it holds none. */
-async function someSecret(db: Database): Promise<string | null> {
+async function findAnySecret(db: Database): Promise<string | null> {
   const application = await db.applications.findOne({}, { signingSecret: 1 }).lean();
   return application?.signingSecret ?? (await db.webhooks.findOne({}, { token: 1 }).lean())?.token ?? null;
 }
@@ -21,31 +21,31 @@ async function someSecret(db: Database): Promise<string | null> {
  * any, is decrypted instead. Rejects with `ConfigurationError` when a key is missing.
  */
 async function checkAppKey(db: Database, config: AppKeys): Promise<void> {
-  const known = keysOf(config).map(keyIdOf);
-  const current = keyIdOf(config.APP_KEY);
+  const knownIds = listKeys(config).map(deriveKeyId);
+  const currentId = deriveKeyId(config.APP_KEY);
   for (;;) {
-    const noted = await db.meta.findOne({ _id: 'app-key' }).lean();
-    if (noted) {
-      if (!noted.keys.every((id) => known.includes(id))) throw wrongKey;
-      if (noted.keys.includes(current)) return;
+    const stored = await db.meta.findOne({ _id: 'app-key' }).lean();
+    if (stored) {
+      if (!stored.keys.every((id) => knownIds.includes(id))) throw wrongKeyError;
+      if (stored.keys.includes(currentId)) return;
       // Write only if the ids are still the same: another process may have added a key that this one lacks.
       const { modifiedCount } = await db.meta.collection.updateOne(
-        { _id: 'app-key' as never, keys: noted.keys },
+        { _id: 'app-key' as never, keys: stored.keys },
         {
-          $set: { keys: [...noted.keys, current] },
+          $set: { keys: [...stored.keys, currentId] },
         },
       );
       if (modifiedCount === 1) return;
     } else {
-      const secret = await someSecret(db);
-      if (secret !== null && unseal(config, secret) === null) throw wrongKey;
-      if (await insertNew(db.meta, { _id: 'app-key', keys: [current] })) return;
+      const secret = await findAnySecret(db);
+      if (secret !== null && unseal(config, secret) === null) throw wrongKeyError;
+      if (await insertNew(db.meta, { _id: 'app-key', keys: [currentId] })) return;
     }
   }
 }
 
 /** Opens the database and checks that `config` has every key that it was written under. Rejects with `ConfigurationError` when one is missing. */
-export async function openKeyedDatabase(config: Config, log: Logger): Promise<Database> {
+export async function openCheckedDatabase(config: Config, log: Logger): Promise<Database> {
   const db = await openDatabase(config, log);
   try {
     await checkAppKey(db, config);
@@ -57,6 +57,6 @@ export async function openKeyedDatabase(config: Config, log: Logger): Promise<Da
 }
 
 /** Stores the current key as the only one in use: every secret that can be decrypted at all is encrypted under it now. */
-export async function noteOnlyKey(db: Database, { APP_KEY }: AppKeys): Promise<void> {
-  await db.meta.updateOne({ _id: 'app-key' }, { $set: { keys: [keyIdOf(APP_KEY)] } });
+export async function storeOnlyKey(db: Database, { APP_KEY }: AppKeys): Promise<void> {
+  await db.meta.updateOne({ _id: 'app-key' }, { $set: { keys: [deriveKeyId(APP_KEY)] } });
 }

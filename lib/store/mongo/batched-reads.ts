@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as waitForNextTurn } from 'node:timers/promises';
 import type mongoose from 'mongoose';
 import { trusted } from './database.ts';
 
@@ -6,24 +6,26 @@ import { trusted } from './database.ts';
 type Model<T> = mongoose.Model<T, object, object, { id: string }>;
 
 /** How many documents one query reads at most. */
-const idsMost = 500;
+const maxIdsPerQuery = 500;
 
-type Found = ReadonlyMap<string, unknown>;
+type FoundDocs = ReadonlyMap<string, unknown>;
 
 /** The ids that were requested from a collection in this turn of the event loop, and the documents found for them. */
 interface Batch {
   readonly ids: Set<string>;
-  readonly found: Promise<Found>;
+  readonly found: Promise<FoundDocs>;
 }
 
 const batches = new WeakMap<object, Batch>();
 
-async function readBatch<T extends { _id: string }>(model: Model<T>, ids: ReadonlySet<string>): Promise<Found> {
-  await turn();
+async function readBatch<T extends { _id: string }>(model: Model<T>, ids: ReadonlySet<string>): Promise<FoundDocs> {
+  await waitForNextTurn();
   batches.delete(model);
-  const all = [...ids];
-  const pieces = Array.from({ length: Math.ceil(all.length / idsMost) }, (_, at) => all.slice(at * idsMost, (at + 1) * idsMost));
-  const found = await Promise.all(pieces.map((piece) => model.find({ _id: trusted({ $in: piece }) } as object).lean<T[]>()));
+  const allIds = [...ids];
+  const chunks = Array.from({ length: Math.ceil(allIds.length / maxIdsPerQuery) }, (_, index) =>
+    allIds.slice(index * maxIdsPerQuery, (index + 1) * maxIdsPerQuery),
+  );
+  const found = await Promise.all(chunks.map((chunk) => model.find({ _id: trusted({ $in: chunk }) } as object).lean<T[]>()));
   return new Map(found.flat().map((one) => [one._id, one]));
 }
 

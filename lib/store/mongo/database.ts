@@ -1,11 +1,11 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import mongoose, { type Connection, type ConnectOptions, type Model } from 'mongoose';
 import type { Config } from '../../../config/index.ts';
 import type { Logger } from '../../base/log.ts';
 import { firstConnectMs } from '../../base/process.ts';
-import { wakeWritersAtClose } from './driver.ts';
+import { patchConnectionClose } from './driver.ts';
 import { accountSchema, applicationSchema, tokenSchema } from './models/account.ts';
-import { turnSchema } from './models/cooldown.ts';
+import { cooldownSchema } from './models/cooldown.ts';
 import { deliverySchema } from './models/delivery.ts';
 import { dmSchema } from './models/dm.ts';
 import { fileSchema } from './models/file.ts';
@@ -22,9 +22,9 @@ import { removalSchema } from './models/removal.ts';
 import { channelSchema, memberSchema, serverSchema } from './models/server.ts';
 import { webhookSchema } from './models/webhook.ts';
 
-wakeWritersAtClose();
+patchConnectionClose();
 
-const collections = (connection: Connection) => ({
+const createModels = (connection: Connection) => ({
   accounts: connection.model('Account', accountSchema),
   tokens: connection.model('Token', tokenSchema),
   loginCodes: connection.model('LoginCode', loginCodeSchema),
@@ -41,7 +41,7 @@ const collections = (connection: Connection) => ({
   notices: connection.model('Notice', noticeSchema),
   removals: connection.model('Removal', removalSchema),
   follows: connection.model('Follow', followSchema),
-  turns: connection.model('Turn', turnSchema),
+  cooldowns: connection.model('Turn', cooldownSchema),
   webhooks: connection.model('Webhook', webhookSchema),
   deliveries: connection.model('Delivery', deliverySchema),
   reads: connection.model('Read', readSchema),
@@ -53,14 +53,14 @@ const collections = (connection: Connection) => ({
 });
 
 /** The collections, one model each. Read with `.lean()`. */
-export type Collections = ReturnType<typeof collections>;
+export type Collections = ReturnType<typeof createModels>;
 
 /** The database of one process. */
 export interface Database extends Collections {
   /** Creates the collections and indexes that are missing. */
-  prepare(): Promise<void>;
+  createIndexes(): Promise<void>;
   /** Writes a document, for the readiness check. Rejects when the database cannot be written. */
-  probe(): Promise<void>;
+  checkWritable(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -68,15 +68,15 @@ export interface Database extends Collections {
  * Options of a write that resolves before it is on disk, for marks that some work is done. A crash of the database may lose such a mark. The work is then found
  * and done again, which changes nothing.
  */
-export const bookkeeping = { writeConcern: { w: 1, journal: false } } as const;
+export const relaxedWriteConcern = { writeConcern: { w: 1, journal: false } } as const;
 
 /**
- * The timeout of a database operation in milliseconds, times STORE_PATIENCE. With it the API answers 503 within 2.5 s
+ * The timeout of a database operation in milliseconds, times STORE_TIMEOUT_FACTOR. With it the API answers 503 within 2.5 s
  * (docs/guarantees.md#p10-degraded-operation).
  */
-const deadlineMs = 2_000;
+const operationTimeoutMs = 2_000;
 
-const settings = {
+const connectionOptions = {
   autoIndex: false,
   autoCreate: false,
   bufferCommands: false,
@@ -88,37 +88,42 @@ const settings = {
   writeConcern: { w: 'majority', journal: true },
 } satisfies ConnectOptions;
 
-/** Connects to the database, and retries for 5 s (times STORE_PATIENCE). */
-async function connected({ MONGODB_URL, STORE_PATIENCE }: Config): Promise<Connection> {
-  const waitMs = deadlineMs * STORE_PATIENCE;
-  const waits = { serverSelectionTimeoutMS: waitMs, connectTimeoutMS: waitMs, socketTimeoutMS: waitMs, waitQueueTimeoutMS: waitMs };
-  for (const until = performance.now() + firstConnectMs * STORE_PATIENCE; ; ) {
-    const connection = mongoose.createConnection(MONGODB_URL, { ...settings, ...waits });
+/** Connects to the database, and retries for 5 s (times STORE_TIMEOUT_FACTOR). */
+async function connectWithRetry({ MONGODB_URL, STORE_TIMEOUT_FACTOR }: Config): Promise<Connection> {
+  const timeoutMs = operationTimeoutMs * STORE_TIMEOUT_FACTOR;
+  const timeouts = {
+    serverSelectionTimeoutMS: timeoutMs,
+    connectTimeoutMS: timeoutMs,
+    socketTimeoutMS: timeoutMs,
+    waitQueueTimeoutMS: timeoutMs,
+  };
+  for (const deadlineMs = performance.now() + firstConnectMs * STORE_TIMEOUT_FACTOR; ; ) {
+    const connection = mongoose.createConnection(MONGODB_URL, { ...connectionOptions, ...timeouts });
     try {
       return await connection.asPromise();
     } catch (error) {
       await connection.destroy(true).catch(() => undefined);
-      if (performance.now() > until) throw error;
-      await pause(100);
+      if (performance.now() > deadlineMs) throw error;
+      await sleep(100);
     }
   }
 }
 
 /**
  * Connects to MongoDB. Each write waits until the majority has it in its journal (docs/guarantees.md#p1-durable-writes). Operations are not buffered while the
- * database is away.
+ * database is unavailable.
  */
 export async function openDatabase(config: Config, log: Logger): Promise<Database> {
   mongoose.set('sanitizeFilter', true);
-  const connection = await connected(config);
-  connection.on('error', (error: Error) => log.warn({ err: error }, 'database connection'));
-  const models = collections(connection);
+  const connection = await connectWithRetry(config);
+  connection.on('error', (error: Error) => log.warn({ err: error }, 'database connection error'));
+  const models = createModels(connection);
   return {
     ...models,
-    async prepare() {
+    async createIndexes() {
       for (const model of Object.values(models)) await (model as unknown as Model<unknown>).createIndexes();
     },
-    async probe() {
+    async checkWritable() {
       await connection
         .collection<{ _id: string; at: Date }>('probe')
         .updateOne({ _id: 'probe' }, { $set: { at: new Date() } }, { upsert: true });
@@ -131,10 +136,10 @@ export async function openDatabase(config: Config, log: Logger): Promise<Databas
 export const trusted = <const T extends object>(operators: T): T => mongoose.trusted<T>(operators);
 
 /** Whether `error` says that a unique index refused a duplicate. */
-export const isDuplicate = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === 11000;
+export const isDuplicateKey = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === 11000;
 
 /** Whether `error` says that a write conflicted with a concurrent one and wrote nothing, so that it may be retried. */
-export const isLostRace = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === 112;
+export const isWriteConflict = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === 112;
 
 /** Whether `error` says that the database or the blob store could not be reached or did not answer in time. */
 export function isUnavailable(error: unknown): boolean {
@@ -144,7 +149,7 @@ export function isUnavailable(error: unknown): boolean {
       name ?? '',
     ) ||
     code === 91 ||
-    isLostRace(error) ||
+    isWriteConflict(error) ||
     code === 189 ||
     code === 11600 ||
     code === 50 ||

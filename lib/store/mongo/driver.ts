@@ -14,7 +14,7 @@ interface DriverConnection {
  * callbacks later. A command that is written in between waits for `drain` or `error`, and neither is emitted. This emits `drain` after `close`, so that such a
  * command checks the connection and fails with its error. Call it once, before the first connection.
  */
-export function wakeWritersAtClose(): void {
+export function patchConnectionClose(): void {
   const require = createRequire(createRequire(import.meta.url).resolve('mongoose'));
   const { prototype } = require('mongodb/lib/cmap/connection.js').Connection as { prototype: DriverConnection };
   const { onClose } = prototype;

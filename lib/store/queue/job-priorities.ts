@@ -3,7 +3,7 @@ import type { Keys } from '../redis/log/keys.ts';
 import { bindScript, type RedisClient } from '../redis/redis.ts';
 
 /** Jobs that are about to be added to a queue for an account. */
-export interface PriorityAsk {
+export interface PriorityRequest {
   queue: QueueName;
   /** The account, or another id if the queue is shared between other things than accounts. */
   accountId: string;
@@ -13,22 +13,22 @@ export interface PriorityAsk {
   maxWaiting?: number;
 }
 
-/** Returns the priorities of the jobs, for `enqueue`; null when more than `maxWaiting` would wait for the account. Rejects while Redis is away. */
-export type ReservePriorities = (ask: PriorityAsk) => Promise<number[] | null>;
+/** Returns the priorities of the jobs, for `enqueue`; null when more than `maxWaiting` would wait for the account. Rejects while Redis is unavailable. */
+export type ReservePriorities = (request: PriorityRequest) => Promise<number[] | null>;
 
 /** Shares queues fairly between accounts by giving their jobs priorities. */
 export interface JobPriorities {
   reserve: ReservePriorities;
   /** Records that a job of this priority is done. */
-  served(queue: QueueName, priority: number): Promise<void>;
+  markServed(queue: QueueName, priority: number): Promise<void>;
   /** Deletes the state of the queue if no job waits in it. */
-  drained(queue: QueueName): Promise<void>;
+  removeIfEmpty(queue: QueueName): Promise<void>;
 }
 
 /** The largest priority that BullMQ takes. */
 const maxPriority = 2 ** 21 - 1;
 /** How long the state of a queue is kept without jobs, in milliseconds. */
-const keptMs = 60 * 60_000;
+const stateTtlMs = 60 * 60_000;
 
 // Start-time fair queueing. A job's tag is the virtual time at which it would start if all accounts with waiting jobs were served at the same rate. That is
 // after the account's earlier jobs, but not before the current virtual time, which is the highest tag of a job that is done. In the sorted set, the member ''
@@ -54,22 +54,22 @@ redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1
 `;
 
-/** Binds the priorities of jobs to `redis`. `isEmpty` returns whether a queue has neither waiting nor delayed jobs. */
-export function createJobPriorities(redis: RedisClient, keys: Keys, isEmpty: (queue: QueueName) => Promise<boolean>): JobPriorities {
-  const reserve = bindScript<number[] | null>(redis, 'parlanceReservePriorities', reserveLua);
-  const serve = bindScript<number>(redis, 'parlanceJobServed', servedLua);
-  const keyOf = (queue: QueueName): string => `${keys.partition(keys.partitionOf(queue))}fair:${queue}`;
+/** Binds the priorities of jobs to `redis`. `isQueueEmpty` returns whether a queue has neither waiting nor delayed jobs. */
+export function createJobPriorities(redis: RedisClient, keys: Keys, isQueueEmpty: (queue: QueueName) => Promise<boolean>): JobPriorities {
+  const reserveScript = bindScript<number[] | null>(redis, 'parlanceReservePriorities', reserveLua);
+  const markServedScript = bindScript<number>(redis, 'parlanceJobServed', servedLua);
+  const keyOf = (queue: QueueName): string => `${keys.partitionPrefix(keys.partitionOf(queue))}fair:${queue}`;
   return {
     async reserve({ queue, accountId, costs, maxWaiting = -1 }) {
-      const tags = await reserve([keyOf(queue)], [accountId, maxWaiting, keptMs, ...costs]);
+      const tags = await reserveScript([keyOf(queue)], [accountId, maxWaiting, stateTtlMs, ...costs]);
       // Priorities begin at 1: in BullMQ 0 means no priority, and such jobs run first.
       return tags && tags.map((tag) => Math.min(tag + 1, maxPriority));
     },
-    async served(queue, priority) {
-      await serve([keyOf(queue)], [priority - 1, keptMs]);
+    async markServed(queue, priority) {
+      await markServedScript([keyOf(queue)], [priority - 1, stateTtlMs]);
     },
-    async drained(queue) {
-      if (await isEmpty(queue)) await redis.del(keyOf(queue));
+    async removeIfEmpty(queue) {
+      if (await isQueueEmpty(queue)) await redis.del(keyOf(queue));
     },
   };
 }

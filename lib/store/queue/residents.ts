@@ -1,57 +1,60 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import { createTurns } from '../../base/turns.ts';
-import { type JobData, type JobEntry, type JobName, jobs } from '../../contract/jobs.ts';
+import PQueue from 'p-queue';
+import { type JobData, type JobDefinition, type JobName, jobs } from '../../contract/jobs.ts';
 import type { Keys } from '../redis/log/keys.ts';
 import { type ConnectNode, createSubscriber } from '../redis/log/subscriber.ts';
 import { publishCommand, type RedisClient } from '../redis/redis.ts';
-import type { BesideQueue, Following, Stay } from './queue.ts';
+import type { JobResult, RunState, StayWithKey } from './queue.ts';
 
-const entryOf = (name: JobName): JobEntry => jobs[name];
+const getJobEntry = (name: JobName): JobDefinition => jobs[name];
 
 /** The Pub/Sub channel that wakes the worker that stays with a job's key. It is in the partition of the id at the end of the key. */
-export function wakeChannel<N extends JobName>(keys: Keys, name: N, data: JobData<N>): string {
-  const key = entryOf(name).key(data as never);
-  return `${keys.partition(keys.partitionOf(key.slice(key.lastIndexOf('-') + 1)))}wake:${name}:${key}`;
+export function getWakeChannel<N extends JobName>(keys: Keys, name: N, data: JobData<N>): string {
+  const key = getJobEntry(name).key(data as never);
+  return `${keys.partitionPrefix(keys.partitionOf(key.slice(key.lastIndexOf('-') + 1)))}wake:${name}:${key}`;
 }
 
 /**
- * Wakes the worker that stays with a job's key. False when no worker stays with it, which is always so for jobs without `staysMs`. Rejects while Redis is away.
+ * Wakes the worker that stays with a job's key. False when no worker stays with it, which is always so for jobs without `residentIdleMs`. Rejects while Redis
+ * is unavailable.
  */
-export type Wake = <N extends JobName>(name: N, data: JobData<N>) => Promise<boolean>;
+export type WakeResident = <N extends JobName>(name: N, data: JobData<N>) => Promise<boolean>;
 
-/** Binds `wake` to `redis`. It publishes one message with the `data` of the job on the channel of the key, to which a worker that stays is subscribed. */
-export const createWake =
-  (redis: RedisClient, keys: Keys): Wake =>
+/**
+ * Binds `wakeResident` to `redis`. It publishes one message with the `data` of the job on the channel of the key, to which a worker that stays is subscribed.
+ */
+export const createWakeResident =
+  (redis: RedisClient, keys: Keys): WakeResident =>
   async (name, data) =>
-    entryOf(name).staysMs !== undefined &&
-    Number(await redis[publishCommand(redis)](wakeChannel(keys, name, data), JSON.stringify({ data }))) > 0;
+    getJobEntry(name).residentIdleMs !== undefined &&
+    Number(await redis[publishCommand(redis)](getWakeChannel(keys, name, data), JSON.stringify({ data }))) > 0;
 
 /** The job keys that a worker stays with. It runs their work on each wake, without a job each time. */
 export interface Residents {
-  stay: Stay;
+  stayWithKey: StayWithKey;
   /** Stops staying with all keys, and waits for the work in progress. */
   close(): Promise<void>;
 }
 
 /** How many keys a worker stays with at most, and for how many of them it runs work at once. */
-const residentsMost = 1_000;
-const runningMost = 4;
+const maxResidents = 1_000;
+const maxRunning = 4;
 /**
- * The pause of a key after each run: `times` as long as the run took, at most `mostMs` milliseconds. A quiet channel is then relayed at once, and a busy one in
- * batches, which halves the total cost of a post.
+ * The pause of a key after each run: `factor` times as long as the run took, at most `maxMs` milliseconds. A quiet channel is then relayed at once, and a busy
+ * one in batches, which halves the total cost of a post.
  */
-const rest = { times: 12, mostMs: 25 };
+const pauseAfterRun = { factor: 12, maxMs: 25 };
 
 /** How many payloads of wakes are kept for the next run. If there are more, all are dropped and the run reads everything from the database. */
-const wakesMost = 32;
+const maxWakes = 32;
 
 interface Resident {
-  following: Following;
+  runState: RunState;
   isWoken: boolean;
   isEnding: boolean;
   /** Ends the wait for a wake. */
-  go: () => void;
+  endWait: () => void;
 }
 
 /**
@@ -62,57 +65,57 @@ export function createResidents(
   redis: RedisClient,
   keys: Keys,
   connect: ConnectNode,
-  run: (name: JobName, data: never, following: Following) => Promise<void | BesideQueue>,
+  run: (name: JobName, data: never, runState: RunState) => Promise<JobResult>,
 ): Residents {
   const residents = new Map<string, Resident>();
-  const recent = new LRUCache<string, true>({ max: 10_000, ttl: 1_000 });
-  const atWork = new Set<Promise<void>>();
-  const inSlot = createTurns(runningMost);
-  const wake = createWake(redis, keys);
+  const recentKeys = new LRUCache<string, true>({ max: 10_000, ttl: 1_000 });
+  const runningWork = new Set<Promise<void>>();
+  const slots = new PQueue({ concurrency: maxRunning });
+  const wakeResident = createWakeResident(redis, keys);
   let isClosing = false;
 
-  const nothingKnown = (): Following => ({ wakes: [], remembered: null });
+  const createRunState = (): RunState => ({ wakes: [], saved: null });
   const track = (work: Promise<void>): void => {
-    const tracked = work.catch(() => undefined).finally(() => atWork.delete(tracked));
-    atWork.add(tracked);
+    const tracked = work.catch(() => undefined).finally(() => runningWork.delete(tracked));
+    runningWork.add(tracked);
   };
   const wakeUp = (resident: Resident): void => {
     resident.isWoken = true;
-    resident.go();
+    resident.endWait();
   };
   const subscriber = createSubscriber(redis, keys, connect, {
     onMessage(channel, message) {
       const { data, payload } = JSON.parse(message.toString()) as { data: object; payload?: unknown };
       const resident = residents.get(channel);
       // There is none if the wake was published while the worker was about to leave the key.
-      if (!resident) return begin(channel, /wake:([a-z-]+):/.exec(channel)?.[1] as JobName, data);
-      if (resident.following.wakes.push(payload) > wakesMost) resident.following = nothingKnown();
+      if (!resident) return startResident(channel, /wake:([a-z-]+):/.exec(channel)?.[1] as JobName, data);
+      if (resident.runState.wakes.push(payload) > maxWakes) resident.runState = createRunState();
       wakeUp(resident);
     },
     onInterrupted(partition) {
       for (const [channel, resident] of residents)
         if (keys.partitionOfChannel(channel) === partition) {
-          Object.assign(resident, { isEnding: true, following: nothingKnown() }); // later wakes may be lost
+          Object.assign<Resident, Partial<Resident>>(resident, { isEnding: true, runState: createRunState() }); // later wakes may be lost
           wakeUp(resident);
         }
     },
   });
 
-  const reside = async (channel: string, resident: Resident, name: JobName, data: object): Promise<void> => {
-    const { staysMs = 0 } = entryOf(name);
+  const runResident = async (channel: string, resident: Resident, name: JobName, data: object): Promise<void> => {
+    const { residentIdleMs = 0 } = getJobEntry(name);
     const partition = keys.partitionOfChannel(channel);
     try {
       await subscriber.subscribe(partition, [channel]);
       while (resident.isWoken) {
         resident.isWoken = false;
-        const began = performance.now();
-        const beside = await inSlot('', () => run(name, data as never, resident.following));
-        if (beside) track(beside());
-        await sleep(Math.min(rest.mostMs, rest.times * (performance.now() - began)));
+        const startMs = performance.now();
+        const result = await slots.add(() => run(name, data as never, resident.runState));
+        if (typeof result === 'function') track(result());
+        await sleep(Math.min(pauseAfterRun.maxMs, pauseAfterRun.factor * (performance.now() - startMs)));
         if (resident.isWoken || resident.isEnding || isClosing) continue;
         await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, staysMs);
-          resident.go = () => {
+          const timer = setTimeout(resolve, residentIdleMs);
+          resident.endWait = () => {
             clearTimeout(timer);
             resolve();
           };
@@ -123,29 +126,29 @@ export function createResidents(
       subscriber.unsubscribe(partition, channel);
     }
   };
-  const begin = (channel: string, name: JobName, data: object): void => {
-    const resident: Resident = { following: nothingKnown(), isWoken: true, isEnding: false, go: () => undefined };
+  const startResident = (channel: string, name: JobName, data: object): void => {
+    const resident: Resident = { runState: createRunState(), isWoken: true, isEnding: false, endWait: () => undefined };
     residents.set(channel, resident);
-    track(reside(channel, resident, name, data));
+    track(runResident(channel, resident, name, data));
   };
 
   return {
-    stay(name, data) {
-      if (entryOf(name).staysMs === undefined || isClosing) return;
-      const channel = wakeChannel(keys, name, data);
-      const isBusy = recent.has(channel);
-      recent.set(channel, true);
-      if (!isBusy || residents.has(channel) || residents.size >= residentsMost) return;
+    stayWithKey(name, data) {
+      if (getJobEntry(name).residentIdleMs === undefined || isClosing) return;
+      const channel = getWakeChannel(keys, name, data);
+      const isBusy = recentKeys.has(channel);
+      recentKeys.set(channel, true);
+      if (!isBusy || residents.has(channel) || residents.size >= maxResidents) return;
       // Only one worker stays with a key. If another one does already, this wakes that one.
-      wake(name, data).then(
-        (isTaken) => isTaken || residents.has(channel) || begin(channel, name, data),
+      wakeResident(name, data).then(
+        (isWoken) => isWoken || residents.has(channel) || startResident(channel, name, data),
         () => undefined,
       );
     },
     async close() {
       isClosing = true;
-      for (const resident of residents.values()) resident.go();
-      await Promise.all(atWork);
+      for (const resident of residents.values()) resident.endWait();
+      await Promise.all(runningWork);
       subscriber.close();
     },
   };

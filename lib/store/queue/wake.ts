@@ -1,39 +1,39 @@
-import { type JobName, jobs } from '../../contract/jobs.ts';
+import { type JobDefinition, type JobName, jobs } from '../../contract/jobs.ts';
 import type { Enqueue } from './queue.ts';
-import type { Wake } from './residents.ts';
+import type { WakeResident } from './residents.ts';
 
 /**
- * The minimum time between two wakes for the same job, in milliseconds, unless the job's entry has its own. A quiet channel is relayed at once, a busy one in
- * batches. That halves the total cost of a post, and delays the event by at most this time.
+ * The minimum time between two wakes for the same job, in milliseconds, unless the job's definition has its own. A quiet channel is relayed at once, a busy one
+ * in batches. That halves the total cost of a post, and delays the event by at most this time.
  */
-const spacingMs = 25;
+const defaultWakeIntervalMs = 25;
 
-const spacingOf = (name: JobName): number => (jobs[name] as { spacingMs?: number }).spacingMs ?? spacingMs;
+const getWakeIntervalMs = (name: JobName): number => (jobs[name] as unknown as JobDefinition).wakeIntervalMs ?? defaultWakeIntervalMs;
 
 /** Wakes a worker for a job, best effort: it neither waits nor fails. The document in the database is the truth, and a sweep finds work without a job. */
-export type Nudge = (...job: Parameters<Enqueue>) => void;
+export type Wake = (...job: Parameters<Enqueue>) => void;
 
-/** Uses `wake`, and `enqueue` if no worker was woken. All calls for one job within its spacing become a single one at the end of the spacing. */
-export function createNudge(wake: Wake, enqueue: Enqueue): Nudge {
-  const spaced = new Map<string, { again: boolean }>();
-  const nudge: Nudge = (name, data, priority) => {
+/** Uses `wakeResident`, and `enqueue` if no worker was woken. All calls for one job within its wake interval become a single one at the end of the interval. */
+export function createWake(wakeResident: WakeResident, enqueue: Enqueue): Wake {
+  const recentJobs = new Map<string, { isRepeatNeeded: boolean }>();
+  const wake: Wake = (name, data, priority) => {
     const key = `${name} ${Object.values(data).join(' ')}`;
-    const recent = spaced.get(key);
+    const recent = recentJobs.get(key);
     if (recent) {
-      recent.again = true;
+      recent.isRepeatNeeded = true;
       return;
     }
-    const mine = { again: false };
-    spaced.set(key, mine);
-    const added = wake(name, data)
-      .then((isAwake) => (isAwake ? undefined : enqueue(name, data, priority)))
+    const job = { isRepeatNeeded: false };
+    recentJobs.set(key, job);
+    const woken = wakeResident(name, data)
+      .then((isWoken) => (isWoken ? undefined : enqueue(name, data, priority)))
       .catch(() => undefined);
     setTimeout(() => {
-      void added.then(() => {
-        spaced.delete(key);
-        if (mine.again) nudge(name, data, priority);
+      void woken.then(() => {
+        recentJobs.delete(key);
+        if (job.isRepeatNeeded) wake(name, data, priority);
       });
-    }, spacingOf(name));
+    }, getWakeIntervalMs(name));
   };
-  return nudge;
+  return wake;
 }

@@ -1,11 +1,11 @@
 import type { ChainableCommander } from 'ioredis';
 import type { Logger } from '../../base/log.ts';
 import { type Keys, serverPlace, versionKey } from './log/keys.ts';
-import { type Control, controlChannel } from './log/reader.ts';
+import { type ControlMessage, controlChannel } from './log/reader.ts';
 import { groupBySlot, publishCommand, type RedisClient, readKeys } from './redis.ts';
 
 /** How long a version key is kept without a change, in seconds: far longer than any cached entry (30 s). */
-const keptSecs = 3_600;
+const versionTtlSecs = 3_600;
 
 /** A membership: a server, and the account that joins, leaves or has other roles there. */
 export type Membership = readonly [serverId: string, accountId: string];
@@ -26,17 +26,17 @@ export interface Change {
  * credentials and memberships. A member list's version covers who is in a server and with which roles. Caches store such data under its version.
  */
 export interface AccessVersions {
-  /** The versions of these servers, accounts and member lists, in the order of `ids`. Null while Redis is away: do not use or fill a cache then. */
+  /** The versions of these servers, accounts and member lists, in the order of `ids`. Null while Redis is unavailable: do not use or fill a cache then. */
   read(ids: readonly string[]): Promise<string[] | null>;
   /**
    * Runs `write`, and bumps the versions of what it changes before and after it. Gateway nodes receive changes of members and credentials in order with the
    * events of the same place, so recipients of an event that is appended after this resolves are computed from the new state.
    */
-  changing<T>(what: Change, write: () => Promise<T>): Promise<T>;
+  runChange<T>(change: Change, write: () => Promise<T>): Promise<T>;
 }
 
 /** The id of a server's member list in `AccessVersions`. */
-export const memberListOf = (serverId: string): string => `members:${serverId}`;
+export const toMemberListId = (serverId: string): string => `members:${serverId}`;
 
 /** What one bump does: it increments the versions of `ids`, and publishes the changes of `members` and `credentialsOf` to gateway nodes. */
 interface Bump {
@@ -45,8 +45,8 @@ interface Bump {
   readonly credentialsOf: readonly string[];
 }
 
-const bumpOf = ({ servers = [], accounts = [], members = [], credentials = false }: Change): Bump => ({
-  ids: new Set([...servers, ...accounts, ...members.flatMap(([serverId, accountId]) => [accountId, memberListOf(serverId)])]),
+const toBump = ({ servers = [], accounts = [], members = [], credentials = false }: Change): Bump => ({
+  ids: new Set([...servers, ...accounts, ...members.flatMap(([serverId, accountId]) => [accountId, toMemberListId(serverId)])]),
   members,
   credentialsOf: credentials ? accounts : [],
 });
@@ -56,34 +56,34 @@ export function createAccessVersions(redis: RedisClient, keys: Keys, log: Logger
   const pending = new Set<Bump>();
   const bump = async ({ ids, members, credentialsOf }: Bump): Promise<void> => {
     const publish = publishCommand(redis);
-    const rises = [...ids].map((id) => {
+    const increments = [...ids].map((id) => {
       const key = versionKey(keys, id);
       // A new key starts at the current time, so that no version repeats after a key has expired.
       return [
         key,
-        (multi: ChainableCommander) => multi.set(key, Date.now(), 'EX', keptSecs, 'NX').incr(key).expire(key, keptSecs),
+        (multi: ChainableCommander) => multi.set(key, Date.now(), 'EX', versionTtlSecs, 'NX').incr(key).expire(key, versionTtlSecs),
       ] as const;
     });
-    const tell = (channel: string, message: Control) =>
+    const publishTo = (channel: string, message: ControlMessage) =>
       [channel, (multi: ChainableCommander) => multi[publish](channel, JSON.stringify(message))] as const;
-    const changes = members.map(([serverId, accountId]) => {
+    const memberMessages = members.map(([serverId, accountId]) => {
       const place = serverPlace(serverId);
-      return tell(keys.channel(place), { kind: 'member', place, accountId });
+      return publishTo(keys.channel(place), { kind: 'member', place, accountId });
     });
-    const resets = credentialsOf.map((accountId) => tell(controlChannel(keys, accountId), { kind: 'access', accountId }));
+    const credentialMessages = credentialsOf.map((accountId) => publishTo(controlChannel(keys, accountId), { kind: 'access', accountId }));
     await Promise.all(
-      groupBySlot([...rises, ...changes, ...resets], ([key]) => key).map((commands) => {
+      groupBySlot([...increments, ...memberMessages, ...credentialMessages], ([key]) => key).map((commands) => {
         const multi = redis.multi();
-        for (const [, add] of commands) add(multi);
+        for (const [, addCommand] of commands) addCommand(multi);
         return multi.exec();
       }),
     );
   };
   for (const event of ['ready', 'refresh'])
     redis.on(event, () => {
-      for (const one of pending) {
-        pending.delete(one);
-        bump(one).catch(() => pending.add(one));
+      for (const failedBump of pending) {
+        pending.delete(failedBump);
+        bump(failedBump).catch(() => pending.add(failedBump));
       }
     });
   return {
@@ -100,15 +100,15 @@ export function createAccessVersions(redis: RedisClient, keys: Keys, log: Logger
         return null;
       }
     },
-    async changing(what, write) {
-      const change = bumpOf(what);
-      await bump({ ...change, credentialsOf: [] }).catch(() => undefined); // Redis is away, and then no process uses its caches
+    async runChange(change, write) {
+      const changeBump = toBump(change);
+      await bump({ ...changeBump, credentialsOf: [] }).catch(() => undefined); // Redis is unavailable, and then no process uses its caches
       try {
         return await write();
       } finally {
-        await bump(change).catch((error: unknown) => {
-          pending.add(change);
-          log.warn({ err: error }, 'access versions could not be bumped; retrying when Redis is back');
+        await bump(changeBump).catch((error: unknown) => {
+          pending.add(changeBump);
+          log.warn({ err: error }, 'could not bump access versions; retrying when Redis is available');
         });
       }
     },

@@ -1,4 +1,4 @@
-import { idOf } from '../../base/ids.ts';
+import { composeId } from '../../base/ids.ts';
 import { EJSON } from '../mongo/ejson.ts';
 import type { MessageDoc } from '../mongo/models/message.ts';
 import type { Keys } from './log/keys.ts';
@@ -6,11 +6,13 @@ import { newestLua } from './newest-messages.ts';
 import { nowLua } from './redis.ts';
 
 /** The Redis key of the id clock of a partition. */
-export const idClockKey = (keys: Keys, k: number): string => `${keys.partition(k)}ids`;
+export const idClockKey = (keys: Keys, partition: number): string => `${keys.partitionPrefix(partition)}ids`;
 /** The Redis key of a channel's inserts in flight: a sorted set of `<expiry in ms>:<ms of the id>:<sequence of the id>`, ordered by id. */
-export const inFlightKey = (keys: Keys, channelId: string): string => `${keys.partition(keys.partitionOf(channelId))}flight:${channelId}`;
+export const inFlightKey = (keys: Keys, channelId: string): string =>
+  `${keys.partitionPrefix(keys.partitionOf(channelId))}flight:${channelId}`;
 /** The Redis key of a channel's insert counter. It expires, and so restarts from 0, when no insert has begun for about a minute. */
-export const writesKey = (keys: Keys, channelId: string): string => `${keys.partition(keys.partitionOf(channelId))}writes:${channelId}`;
+export const writesKey = (keys: Keys, channelId: string): string =>
+  `${keys.partitionPrefix(keys.partitionOf(channelId))}writes:${channelId}`;
 
 /**
  * Lua: `takeId(key, now, floor, floorSeq, k, partitions)` takes the next id from the clock of partition k and returns its milliseconds and sequence. All
@@ -75,18 +77,18 @@ export interface ChannelHorizon extends Horizon {
    * How many inserts have ended: the insert counter minus the entries in flight. Each insert that ends adds one, and its wake brings the new value. An entry
    * that expires, for example because its process died, adds one without a wake. The next wake then shows a jump.
    */
-  ended: number;
+  endedInserts: number;
 }
 
 /** A horizon as Redis returns it: the bound and the oldest id in flight as entries, the newest message, and how many inserts have ended. */
 export type HorizonReply = readonly [next: string, oldest: string, newest: string, ended: string];
 
 /** Parses the reply of the Lua function `horizon`. */
-export const readHorizon = ([next, oldest, newest, ended]: HorizonReply): ChannelHorizon => ({
-  below: idOfEntry(next) as string,
-  oldest: idOfEntry(oldest),
+export const readHorizon = ([next, oldest, newest, endedInserts]: HorizonReply): ChannelHorizon => ({
+  below: parseEntryId(next) as string,
+  oldest: parseEntryId(oldest),
   newest,
-  ended: Number(ended),
+  endedInserts: Number(endedInserts),
 });
 
 /**
@@ -112,16 +114,16 @@ export function readEndedWrite(payload: unknown): EndedWrite | null {
 }
 
 /** The id of an entry in flight; null for ''. */
-export function idOfEntry(entry: string): string | null {
+export function parseEntryId(entry: string): string | null {
   const [, ms, sequence] = entry.split(':').map(Number);
-  return ms === undefined || sequence === undefined ? null : idOf(ms, 0, sequence);
+  return ms === undefined || sequence === undefined ? null : composeId(ms, 0, sequence);
 }
 
 /** The longest message that a wake carries, in characters of JSON. A longer one is read from the database. */
-const wakeMessageMost = 8_000;
+const maxWakeMessageChars = 8_000;
 
 /** A message as JSON for the wake at the end of its insert; undefined when the wake does not carry it. */
 export function toWakeMessage(message: MessageDoc | undefined): string | undefined {
   const json = message && EJSON.stringify(message);
-  return json !== undefined && json.length <= wakeMessageMost ? json : undefined;
+  return json !== undefined && json.length <= maxWakeMessageChars ? json : undefined;
 }

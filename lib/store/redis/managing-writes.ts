@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { lookAgain } from '../../base/look-again.ts';
+import { pollUntil } from '../../base/poll.ts';
 import type { Keys } from './log/keys.ts';
 import { bindScript, nowLua, type RedisClient } from './redis.ts';
 
-/** How long a write counts as in flight if its end is not recorded, and how long others wait for it at most, in milliseconds, times STORE_PATIENCE. */
-const inFlightMs = 2_500;
+/** How long a write counts as in flight if its end is not recorded, and how long others wait for it at most, in milliseconds, times STORE_TIMEOUT_FACTOR. */
+const maxInFlightMs = 2_500;
 
-const enterLua = `${nowLua}
+const beginLua = `${nowLua}
 redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[1])
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 `;
@@ -22,29 +22,29 @@ return redis.call('ZRANGE', KEYS[1], 0, -1)
 export interface ManagingWrites {
   /**
    * Records a write to `serverId` as in flight, and returns the function that ends it. With `isChange` that function then waits until every other write to the
-   * server that is in flight at that moment has ended or expired. A write ends before it waits, so no two wait for each other. While Redis is away, nothing is
-   * recorded and nothing waits.
+   * server that is in flight at that moment has ended or expired. A write ends before it waits, so no two wait for each other. While Redis is unavailable,
+   * nothing is recorded and nothing waits.
    */
-  enter(serverId: string): Promise<(isChange: boolean) => Promise<void>>;
+  begin(serverId: string): Promise<(isChange: boolean) => Promise<void>>;
 }
 
 /** Binds the set to `redis`. `timeoutFactor` multiplies the longest wait. */
 export function createManagingWrites(redis: RedisClient, keys: Keys, timeoutFactor: number): ManagingWrites {
-  const enterScript = bindScript<null>(redis, 'parlanceEnterManaging', enterLua);
+  const beginScript = bindScript<null>(redis, 'parlanceEnterManaging', beginLua);
   const othersScript = bindScript<string[]>(redis, 'parlanceOthersManaging', othersLua);
-  const lastsMs = inFlightMs * timeoutFactor;
+  const scaledMaxInFlightMs = maxInFlightMs * timeoutFactor;
   return {
-    async enter(serverId) {
+    async begin(serverId) {
       if (redis.status !== 'ready') return () => Promise.resolve();
-      const key = `${keys.partition(keys.partitionOf(serverId))}managing:${serverId}`;
-      const name = randomUUID();
-      await enterScript([key], [name, lastsMs]).catch(() => null);
+      const key = `${keys.partitionPrefix(keys.partitionOf(serverId))}managing:${serverId}`;
+      const writeId = randomUUID();
+      await beginScript([key], [writeId, scaledMaxInFlightMs]).catch(() => null);
       return async (isChange) => {
-        let others = await othersScript([key], [name]).catch(() => []);
+        let others = await othersScript([key], [writeId]).catch(() => []);
         if (!isChange || others.length === 0) return;
-        await lookAgain(lastsMs, async () => {
-          const now = new Set(await othersScript([key], []).catch(() => []));
-          others = others.filter((other) => now.has(other));
+        await pollUntil(scaledMaxInFlightMs, async () => {
+          const remaining = new Set(await othersScript([key], []).catch(() => []));
+          others = others.filter((other) => remaining.has(other));
           return others.length === 0;
         });
       };

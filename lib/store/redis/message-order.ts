@@ -1,18 +1,18 @@
 import { refuse } from '../../base/errors.ts';
 import { type IdSource, idEpochMs } from '../../base/ids.ts';
-import { lookAgain } from '../../base/look-again.ts';
+import { pollUntil } from '../../base/poll.ts';
 import { isUnavailable } from '../mongo/database.ts';
 import type { MessageDoc } from '../mongo/models/message.ts';
-import { wakeChannel } from '../queue/residents.ts';
+import { getWakeChannel } from '../queue/residents.ts';
 import {
   type ChannelHorizon,
   type Horizon,
   type HorizonReply,
   horizonLua,
   idClockKey,
-  idOfEntry,
   inFlightKey,
   oldestInFlightLua,
+  parseEntryId,
   readHorizon,
   takeIdLua,
   toWakeMessage,
@@ -23,12 +23,12 @@ import { createNewestMessages, type NewestMessages, newestKey, newestStateKey } 
 import { bindScript, nowLua, type RedisClient } from './redis.ts';
 
 /**
- * How long an insert may take from the moment its ids are taken, in milliseconds, times STORE_PATIENCE. After that the driver gives up and the database aborts
- * the command.
+ * How long an insert may take from the moment its ids are taken, in milliseconds, times STORE_TIMEOUT_FACTOR. After that the driver gives up and the database
+ * aborts the command.
  */
-const insertMs = 2_000;
-/** How long an id stays in flight if it is not released, in milliseconds, times STORE_PATIENCE. Its insert cannot take effect any more after that. */
-const inFlightMs = insertMs + 500;
+const insertTimeoutMs = 2_000;
+/** How long an id stays in flight if it is not released, in milliseconds, times STORE_TIMEOUT_FACTOR. Its insert cannot take effect any more after that. */
+const inFlightTtlMs = insertTimeoutMs + 500;
 
 const reserveLua = `${takeIdLua}${nowLua}
 local ms, seq = takeId(KEYS[1], now, tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]))
@@ -58,7 +58,7 @@ return oldestInFlight(KEYS[1], now)
 `;
 
 /** How an insert ended. */
-export interface Stored<T> {
+export interface InsertOutcome<T> {
   result: T;
   /** Whether it stored a message under each of its ids. If so, they are recorded as the newest of their channels. */
   isStored: boolean;
@@ -67,7 +67,7 @@ export interface Stored<T> {
 }
 
 /** The result of an insert, and a promise for the release of its ids. */
-export interface Written<T> {
+export interface WriteResult<T> {
   result: T;
   /**
    * Resolves once readers and the relay can see that the insert has ended; never rejects. False when a channel had no worker to wake: the caller then has to
@@ -80,31 +80,31 @@ export interface Written<T> {
  * Gives messages ids such that the messages of a channel become readable, and are relayed, in the order of their ids.
  * - A writer takes the id from the id clock in Redis immediately before its insert. The same script records the id as in flight. A second script removes it
  *   after the insert. If the outcome of the insert is unknown, the entry stays until it expires; by then the insert can no longer take effect.
- * - A reader takes a bound from the same clock, waits until no smaller id is in flight, and reads below the bound (`settled`). So no message can later appear
- *   before or between those it returned, and a message whose 201 was sent before the read is included.
+ * - A reader takes a bound from the same clock, waits until no smaller id is in flight, and reads below the bound (`waitForInserts`). So no message can later
+ *   appear before or between those it returned, and a message whose 201 was sent before the read is included.
  * - The relay does not wait: it takes the messages below the oldest id in flight, and is woken when that insert has ended. A wake carries the current horizon.
- * While Redis is away, ids come from the process' own clock and nothing waits: messages are posted and read, but their order is not guaranteed.
+ * While Redis is unavailable, ids come from the process' own clock and nothing waits: messages are posted and read, but their order is not guaranteed.
  */
 export interface MessageOrder {
   /**
-   * Runs `insert` with a new id for each of `channelIds`. `insert` must pass the options that `within` returns to the database: their timeout ends the command
-   * before the ids expire. `within` refuses `unavailable` if the process was paused for so long that they may have expired. If `insert` rejects, its ids are
-   * released too, unless the outcome is unknown.
+   * Runs `insert` with a new id for each of `channelIds`. `insert` must pass the options that `getTimeout` returns to the database: their timeout ends the
+   * command before the ids expire. `getTimeout` refuses `unavailable` if the process was paused for so long that they may have expired. If `insert` rejects,
+   * its ids are released too, unless the outcome is unknown.
    */
   write<T>(
     channelIds: readonly string[],
-    insert: (ids: string[], within: () => { timeoutMS: number }) => Promise<Stored<T>>,
-  ): Promise<Written<T>>;
-  /** The current horizon of a channel, with its newest message; null while Redis is away. */
+    insert: (ids: string[], getTimeout: () => { timeoutMS: number }) => Promise<InsertOutcome<T>>,
+  ): Promise<WriteResult<T>>;
+  /** The current horizon of a channel, with its newest message; null while Redis is unavailable. */
   horizon(channelId: string): Promise<ChannelHorizon | null>;
   /** The newest message of each channel. */
-  readonly newest: NewestMessages;
+  readonly newestMessages: NewestMessages;
   /** Waits until no id below the horizon is in flight, but not longer than an insert can last. Returns the bound. */
-  settled(channelId: string, horizon: Horizon): Promise<string>;
+  waitForInserts(channelId: string, horizon: Horizon): Promise<string>;
 }
 
-/** An id that was taken, and its entry in flight; null when it was taken while Redis was away. */
-interface Reserved {
+/** An id that was taken, and its entry in flight; null when it was taken while Redis was unavailable. */
+interface ReservedId {
   id: string;
   entry: string | null;
 }
@@ -116,80 +116,85 @@ export function createMessageOrder(redis: RedisClient, keys: Keys, ids: IdSource
   const endScript = bindScript<number>(redis, 'parlanceEndInsert', endLua);
   const oldestScript = bindScript<string>(redis, 'parlanceOldestInFlight', oldestLua);
 
-  /** Takes a new id and records it as in flight; while Redis is away, it is not recorded. */
-  const reserve = async (channelId: string): Promise<Reserved> => {
+  /** Takes a new id and records it as in flight; while Redis is unavailable, it is not recorded. */
+  const reserve = async (channelId: string): Promise<ReservedId> => {
     if (redis.status === 'ready')
       try {
-        const k = keys.partitionOf(channelId);
+        const partition = keys.partitionOf(channelId);
         const entry = await reserveScript(
-          [idClockKey(keys, k), inFlightKey(keys, channelId), writesKey(keys, channelId)],
-          [ids.lastMs(), ids.lastSequence(), k, keys.partitions, inFlightMs * timeoutFactor],
+          [idClockKey(keys, partition), inFlightKey(keys, channelId), writesKey(keys, channelId)],
+          [ids.lastMs(), ids.lastSequence(), partition, keys.partitions, inFlightTtlMs * timeoutFactor],
         );
         const [, ms, sequence] = entry.split(':').map(Number);
-        ids.note(ms as number, sequence);
-        return { id: idOfEntry(entry) as string, entry };
+        ids.markUsed(ms as number, sequence);
+        return { id: parseEntryId(entry) as string, entry };
       } catch {
-        // Redis went away in between; if the entry was made, it expires.
+        // Redis became unavailable in between; if the entry was made, it expires.
       }
     return { id: ids.next(), entry: null };
   };
   /** The keys and arguments of `horizonLua` for a channel. */
-  const horizonOf = (channelId: string): { keysOf: string[]; args: (string | number)[] } => {
-    const k = keys.partitionOf(channelId);
-    const keysOf = [
-      idClockKey(keys, k),
+  const toHorizonArgs = (channelId: string): { horizonKeys: string[]; args: (string | number)[] } => {
+    const partition = keys.partitionOf(channelId);
+    const horizonKeys = [
+      idClockKey(keys, partition),
       inFlightKey(keys, channelId),
       newestKey(keys, channelId),
       newestStateKey(keys, channelId),
       writesKey(keys, channelId),
     ];
-    return { keysOf, args: [ids.lastMs(), ids.lastSequence(), k, keys.partitions] };
+    return { horizonKeys, args: [ids.lastMs(), ids.lastSequence(), partition, keys.partitions] };
   };
   /** Ends one insert; true when a worker was woken. `wakeMessage` is the message that the wake carries, '' for none stored. */
-  const end = async (channelId: string, entry: string | null, newest: string | null, wakeMessage: string | undefined): Promise<boolean> => {
-    if (entry === null && newest === null) return false;
-    const { keysOf, args } = horizonOf(channelId);
-    const wake = wakeChannel(keys, 'relay-channel', { channelId });
+  const endInsert = async (
+    channelId: string,
+    entry: string | null,
+    newestId: string | null,
+    wakeMessage: string | undefined,
+  ): Promise<boolean> => {
+    if (entry === null && newestId === null) return false;
+    const { horizonKeys, args } = toHorizonArgs(channelId);
+    const wake = getWakeChannel(keys, 'relay-channel', { channelId });
     const message = entry === null || wakeMessage === undefined ? [] : [wakeMessage];
-    return (await endScript([...keysOf, wake], [...args, entry ?? '', newest ?? '', channelId, ...message]).catch(() => 0)) > 0;
+    return (await endScript([...horizonKeys, wake], [...args, entry ?? '', newestId ?? '', channelId, ...message]).catch(() => 0)) > 0;
   };
 
   return {
-    newest: createNewestMessages(redis, keys),
+    newestMessages: createNewestMessages(redis, keys),
     async write(channelIds, insert) {
-      const until = performance.now() + insertMs * timeoutFactor;
+      const deadlineMs = performance.now() + insertTimeoutMs * timeoutFactor;
       const reserved = await Promise.all(channelIds.map(reserve));
-      const endAll = async (isStored: boolean, messages: readonly MessageDoc[] = []): Promise<boolean> => {
-        const endOne = ({ id, entry }: Reserved, at: number): Promise<boolean> =>
-          end(channelIds[at] as string, entry, isStored ? id : null, isStored ? toWakeMessage(messages[at]) : '');
-        const woken = await Promise.all(reserved.map(endOne));
-        return !woken.includes(false);
+      const endInserts = async (isStored: boolean, messages: readonly MessageDoc[] = []): Promise<boolean> => {
+        const endReserved = ({ id, entry }: ReservedId, index: number): Promise<boolean> =>
+          endInsert(channelIds[index] as string, entry, isStored ? id : null, isStored ? toWakeMessage(messages[index]) : '');
+        const wokenFlags = await Promise.all(reserved.map(endReserved));
+        return !wokenFlags.includes(false);
       };
-      const within = (): { timeoutMS: number } => {
-        const timeoutMS = Math.floor(until - performance.now());
+      const getTimeout = (): { timeoutMS: number } => {
+        const timeoutMS = Math.floor(deadlineMs - performance.now());
         return timeoutMS > 0 ? { timeoutMS } : refuse('unavailable');
       };
       try {
         const { result, isStored, messages } = await insert(
           reserved.map(({ id }) => id),
-          within,
+          getTimeout,
         );
-        return { result, released: endAll(isStored, messages) };
+        return { result, released: endInserts(isStored, messages) };
       } catch (error) {
-        if (!isUnavailable(error)) void endAll(false);
+        if (!isUnavailable(error)) void endInserts(false);
         throw error;
       }
     },
     async horizon(channelId) {
       if (redis.status !== 'ready') return null;
-      const { keysOf, args } = horizonOf(channelId);
-      return readHorizon(await horizonScript(keysOf, args));
+      const { horizonKeys, args } = toHorizonArgs(channelId);
+      return readHorizon(await horizonScript(horizonKeys, args));
     },
-    async settled(channelId, { below, oldest }) {
-      const isClear = (entry: string | null): boolean => entry === null || entry >= below;
-      if (!isClear(oldest))
-        await lookAgain(inFlightMs * timeoutFactor, async () =>
-          isClear(idOfEntry(await oldestScript([inFlightKey(keys, channelId)], []).catch(() => ''))),
+    async waitForInserts(channelId, { below, oldest }) {
+      const isNoneBelow = (entry: string | null): boolean => entry === null || entry >= below;
+      if (!isNoneBelow(oldest))
+        await pollUntil(inFlightTtlMs * timeoutFactor, async () =>
+          isNoneBelow(parseEntryId(await oldestScript([inFlightKey(keys, channelId)], []).catch(() => ''))),
         );
       return below;
     },

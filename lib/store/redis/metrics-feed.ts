@@ -4,22 +4,22 @@ import type { Keys } from './log/keys.ts';
 import { bindScript, type RedisClient } from './redis.ts';
 
 /** How often a process writes its metrics, in milliseconds. */
-const everyMs = 2_000;
+const intervalMs = 2_000;
 /** After how many seconds the metrics of a process that stopped writing expire. */
-const lifeSecs = 15;
+const ttlSecs = 15;
 /** The maximum number of processes whose metrics are read. */
-const processesMax = 1_000;
+const maxProcesses = 1_000;
 
 /** A metric as prom-client's `getMetricsAsJSON` gives it. */
 export type MetricJson = MetricObjectWithValues<MetricValue<string>>;
 
-/** Writes the metrics of the process with the name `process` (`<role>:<instance>`). Rejects while Redis is away. */
-export type FeedMetrics = (process: string, metrics: string) => Promise<void>;
+/** Writes the metrics of the process with the name `process` (`<role>:<instance>`). Rejects while Redis is unavailable. */
+export type WriteMetrics = (process: string, metrics: string) => Promise<void>;
 
 /** The metrics of all processes in Redis, for the operators' pages. */
 export interface MetricsFeeds {
-  readonly feedMetrics: FeedMetrics;
-  /** Reads the last metrics of every live process, as it wrote them. Rejects while Redis is away. */
+  readonly writeMetrics: WriteMetrics;
+  /** Reads the last metrics of every live process, as it wrote them. Rejects while Redis is unavailable. */
   readMetricsFeeds(): Promise<string[]>;
 }
 
@@ -36,49 +36,49 @@ redis.call('EXPIRE', KEYS[2], life * 4)
 /** Binds the feeds of one installation to `redis`. */
 export function createMetricsFeeds(redis: RedisClient, keys: Keys): MetricsFeeds {
   const script = bindScript<null>(redis, 'parlanceFeed', lua);
-  const prefix = `${keys.partition(0)}metrics:`;
+  const prefix = `${keys.partitionPrefix(0)}metrics:`;
   return {
-    feedMetrics: async (process, metrics) => {
-      await script([prefix + process, `${prefix}all`], [metrics, lifeSecs]);
+    writeMetrics: async (process, metrics) => {
+      await script([prefix + process, `${prefix}all`], [metrics, ttlSecs]);
     },
     readMetricsFeeds: async () => {
-      const names = await redis.zrange(`${prefix}all`, '0', String(processesMax - 1));
+      const names = await redis.zrange(`${prefix}all`, '0', String(maxProcesses - 1));
       return names.length ? (await redis.mget(names)).filter((one) => one !== null) : [];
     },
   };
 }
 
 /** Adds the label `process` to every value. Sums over all processes would not be valid counters, because each restart would look like a reset. */
-const labelled = (metrics: readonly MetricJson[], process: string): MetricJson[] =>
+const addProcessLabel = (metrics: readonly MetricJson[], process: string): MetricJson[] =>
   metrics.map((metric) => ({ ...metric, values: metric.values.map((value) => ({ ...value, labels: { ...value.labels, process } })) }));
 
 /**
  * Adds the metrics of this process (memory, CPU, event loop) to `registry` and writes everything in `registry` to Redis every 2 s under the name
- * `<role>:<random>`, for the operators' pages. While Redis is away it writes nothing and logs nothing. `close` waits for the write in progress.
+ * `<role>:<random>`, for the operators' pages. While Redis is unavailable it writes nothing and logs nothing. `close` waits for the write in progress.
  */
-export function startMetricsFeed(platform: { feedMetrics: FeedMetrics }, role: string, registry: Registry): { close(): Promise<void> } {
+export function startMetricsFeed(platform: { writeMetrics: WriteMetrics }, role: string, registry: Registry): { close(): Promise<void> } {
   const name = `${role}:${randomBytes(6).toString('hex')}`;
   collectDefaultMetrics({ register: registry });
-  let closed = false;
+  let isClosed = false;
   let timer: NodeJS.Timeout | undefined;
   const write = async (): Promise<void> => {
     try {
-      await platform.feedMetrics(name, JSON.stringify(labelled(await registry.getMetricsAsJSON(), name)));
+      await platform.writeMetrics(name, JSON.stringify(addProcessLabel(await registry.getMetricsAsJSON(), name)));
     } catch {
-      // Redis is away; the next write contains the same counters
+      // Redis is unavailable; the next write contains the same counters
     }
-    if (!closed) timer = setTimeout(next, everyMs);
+    if (!isClosed) timer = setTimeout(writeNext, intervalMs);
   };
-  let under: Promise<void> = Promise.resolve();
-  const next = (): void => {
-    under = write();
+  let currentWrite: Promise<void> = Promise.resolve();
+  const writeNext = (): void => {
+    currentWrite = write();
   };
-  next();
+  writeNext();
   return {
     close: async () => {
-      closed = true;
+      isClosed = true;
       clearTimeout(timer);
-      await under;
+      await currentWrite;
     },
   };
 }

@@ -6,20 +6,23 @@ import type { Database } from '../mongo/database.ts';
 import type { Keys } from './log/keys.ts';
 import { bindScript, type RedisClient } from './redis.ts';
 
-/** How long a process holds its node number after the last renewal, in milliseconds. While Redis is away for less than that, the process keeps creating ids. */
+/**
+ * How long a process holds its node number after the last renewal, in milliseconds. While Redis is unavailable for less than that, the process keeps creating
+ * ids.
+ */
 const leaseMs = 600_000;
 /** How often the lease is renewed, in milliseconds. */
-const renewEveryMs = 15_000;
+const renewIntervalMs = 15_000;
 
 // Takes the first free number from 1 to 1023, starting at a random one so that restarting processes rarely try the same; -1 when all are taken.
-const takeLua = `
+const acquireLua = `
 for i = 0, 1022 do
   local node = (tonumber(ARGV[2]) + i) % 1023 + 1
   if redis.call('SET', KEYS[1]..node, ARGV[1], 'NX', 'PX', ${leaseMs}) then return node end
 end
 return -1
 `;
-const keepLua = `
+const renewLua = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('PEXPIRE', KEYS[1], ${leaseMs})
 return 1
@@ -45,35 +48,35 @@ export async function leaseNode(
   log: Logger,
   nowMs: () => number = () => performance.now(),
 ): Promise<NodeLease> {
-  const holder = randomUUID();
-  const prefix = `${keys.partition(0)}id-node:`;
-  const takeScript = bindScript<number>(redis, 'parlanceTakeNode', takeLua);
-  const keepScript = bindScript<number>(redis, 'parlanceKeepNode', keepLua);
+  const ownerId = randomUUID();
+  const prefix = `${keys.partitionPrefix(0)}id-node:`;
+  const acquireScript = bindScript<number>(redis, 'parlanceTakeNode', acquireLua);
+  const renewScript = bindScript<number>(redis, 'parlanceKeepNode', renewLua);
   const releaseScript = bindScript<number>(redis, 'parlanceReleaseNode', releaseLua);
   let node = 0;
   let heldUntilMs = Number.NEGATIVE_INFINITY;
-  const take = async (): Promise<void> => {
-    const beganMs = nowMs();
-    const taken = await takeScript([prefix], [holder, Math.floor(Math.random() * 1023)]);
-    if (taken < 0) throw new Error('all 1,023 node numbers are taken: are old processes still running?');
-    node = taken;
-    heldUntilMs = beganMs + leaseMs;
+  const acquire = async (): Promise<void> => {
+    const startMs = nowMs();
+    const newNode = await acquireScript([prefix], [ownerId, Math.floor(Math.random() * 1023)]);
+    if (newNode < 0) throw new Error('all 1,023 node numbers are taken; stop unused processes, or wait 10 minutes');
+    node = newNode;
+    heldUntilMs = startMs + leaseMs;
   };
-  await take();
+  await acquire();
   return {
     node: () => (nowMs() < heldUntilMs ? node : refuse('unavailable')),
     async renew() {
-      const beganMs = nowMs();
-      if ((await keepScript([prefix + node], [holder])) === 1) {
-        heldUntilMs = beganMs + leaseMs;
+      const startMs = nowMs();
+      if ((await renewScript([prefix + node], [ownerId])) === 1) {
+        heldUntilMs = startMs + leaseMs;
         return;
       }
       heldUntilMs = Number.NEGATIVE_INFINITY;
-      log.warn({ node }, 'the node number of this process was lost; it takes another');
-      await take();
+      log.warn({ node }, 'this process lost its node number; taking another one');
+      await acquire();
     },
     release: async () => {
-      await releaseScript([prefix + node], [holder]).catch(() => undefined);
+      await releaseScript([prefix + node], [ownerId]).catch(() => undefined);
     },
   };
 }
@@ -92,8 +95,8 @@ export async function openIds(
   const lease = await leaseNode(redis, keys, log);
   const ids = createIds(lease.node, now);
   const newest = await db.messages.findOne({}, { _id: 1 }).sort({ _id: -1 }).lean();
-  if (isId(newest?._id)) ids.note(idTimeMs(newest._id));
-  const timer = setInterval(() => void lease.renew().catch(() => undefined), renewEveryMs); // while Redis is away, the lease continues until it expires
+  if (isId(newest?._id)) ids.markUsed(idTimeMs(newest._id));
+  const timer = setInterval(() => void lease.renew().catch(() => undefined), renewIntervalMs); // while Redis is unavailable, the lease continues until it expires
   timer.unref();
   return {
     ids,

@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { Config } from '../../../config/index.ts';
 import { readRedisAddress } from '../../../config/redis-address.ts';
@@ -12,8 +12,10 @@ export type RedisClient = Redis | Cluster;
 /** The options of a connection that callers may set. The address comes from the configuration. */
 export type ConnectOptions = Omit<RedisOptions, 'replyMapping' | 'host' | 'port'>;
 
-/** Options of a connection that fails at once while Redis is away and queues no commands (docs/guarantees.md#redis-connections). Callers have a fallback. */
-export const impatient = {
+/**
+ * Options of a connection that fails at once while Redis is unavailable and queues no commands (docs/guarantees.md#redis-connections). Callers have a fallback.
+ */
+export const failFast = {
   enableOfflineQueue: false,
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 1,
@@ -21,22 +23,22 @@ export const impatient = {
   connectTimeout: 2_000,
   // Without it, a connection without traffic (a dropped route, a stopped proxy) would stay open for many minutes, and every command on it would fail.
   socketTimeout: 2_000,
-  retryStrategy: (times: number) => Math.min(50 * times, 500),
+  retryStrategy: (attempt: number) => Math.min(50 * attempt, 500),
 } satisfies ConnectOptions;
 
-/** Multiplies the timeouts of `options` by STORE_PATIENCE. */
-function patient({ STORE_PATIENCE }: Config, options: ConnectOptions): ConnectOptions {
+/** Multiplies the timeouts of `options` by STORE_TIMEOUT_FACTOR. */
+function scaleTimeouts({ STORE_TIMEOUT_FACTOR }: Config, options: ConnectOptions): ConnectOptions {
   const { commandTimeout, connectTimeout, socketTimeout } = options;
-  const waits = Object.entries({ commandTimeout, connectTimeout, socketTimeout }).flatMap(([name, ms]) =>
-    ms === undefined ? [] : [[name, ms * STORE_PATIENCE] as const],
+  const timeouts = Object.entries({ commandTimeout, connectTimeout, socketTimeout }).flatMap(([name, ms]) =>
+    ms === undefined ? [] : [[name, ms * STORE_TIMEOUT_FACTOR] as const],
   );
-  return { ...options, ...Object.fromEntries(waits) };
+  return { ...options, ...Object.fromEntries(timeouts) };
 }
 
 /** How long after the loss of a connection to a node the cluster is asked which node serves which slots, in milliseconds. */
-const refreshMs = 100;
+const slotRefreshDelayMs = 100;
 /** How long a starting process waits for its connections to all masters, in milliseconds. */
-const connectedMs = 1_000;
+const mastersTimeoutMs = 1_000;
 
 function createCluster(config: Config, kind: string, { enableOfflineQueue, retryStrategy, ...options }: ConnectOptions): Cluster {
   const { nodes, login } = readRedisAddress(config.REDIS_URL);
@@ -57,7 +59,7 @@ function createCluster(config: Config, kind: string, { enableOfflineQueue, retry
   cluster.on('-node', () => {
     setTimeout(() => {
       if (cluster.status === 'ready') cluster.refreshSlotsCache();
-    }, refreshMs).unref();
+    }, slotRefreshDelayMs).unref();
   });
   return cluster;
 }
@@ -69,18 +71,18 @@ export function createRedis(config: Config, kind: string, options: ConnectOption
   return new Redis({ ...nodes[0], ...login, ...options, connectionName: `parlance-${kind}`, lazyConnect: true });
 }
 
-/** Logs each loss of the connection once. Calls `onFault` with the message of every error. */
-function logLosses(redis: RedisClient, log: Logger, kind: string, onFault: (message: string) => void = () => undefined): void {
-  let up = false;
+/** Logs each loss of the connection once. Calls `onError` with the message of every error. */
+function logConnectionLosses(redis: RedisClient, log: Logger, kind: string, onError: (message: string) => void = () => undefined): void {
+  let isUp = false;
   for (const event of ['ready', '+node'])
     redis.on(event, () => {
-      up = true;
+      isUp = true;
     });
   for (const event of ['error', 'node error'])
     redis.on(event, ({ message }: Error) => {
-      onFault(message);
-      if (up) log.warn({ kind, err: message }, 'redis connection lost');
-      up = false;
+      onError(message);
+      if (isUp) log.warn({ kind, err: message }, 'Redis connection lost; reconnecting');
+      isUp = false;
     });
 }
 
@@ -93,55 +95,55 @@ export function connectNode(
   node: { host: string; port: number } | null,
 ): Redis {
   const { nodes, login } = readRedisAddress(config.REDIS_URL);
-  const redis = new Redis({ ...(node ?? nodes[0]), ...login, ...patient(config, options), connectionName: `parlance-${kind}` });
-  logLosses(redis, log, kind);
+  const redis = new Redis({ ...(node ?? nodes[0]), ...login, ...scaleTimeouts(config, options), connectionName: `parlance-${kind}` });
+  logConnectionLosses(redis, log, kind);
   return redis;
 }
 
 /**
- * Opens a connection of `kind`. Rejects if the first connect takes longer than 5 s (times STORE_PATIENCE). Later it reconnects by itself and logs each loss
- * once.
+ * Opens a connection of `kind`. Rejects if the first connect takes longer than 5 s (times STORE_TIMEOUT_FACTOR). Later it reconnects by itself and logs each
+ * loss once.
  */
-export async function openRedis(config: Config, log: Logger, kind: string, options: ConnectOptions = impatient): Promise<RedisClient> {
-  const redis = createRedis(config, kind, patient(config, options));
-  let fault = 'no answer';
-  logLosses(redis, log, kind, (message) => {
-    fault = message;
+export async function openRedis(config: Config, log: Logger, kind: string, options: ConnectOptions = failFast): Promise<RedisClient> {
+  const redis = createRedis(config, kind, scaleTimeouts(config, options));
+  let lastError = 'no answer';
+  logConnectionLosses(redis, log, kind, (message) => {
+    lastError = message;
   });
-  const waitMs = firstConnectMs * config.STORE_PATIENCE;
+  const timeoutMs = firstConnectMs * config.STORE_TIMEOUT_FACTOR;
   redis.connect().catch(() => undefined); // if the first try fails, the client keeps trying
   await new Promise<void>((resolve, reject) => {
-    const late = setTimeout(() => {
+    const timer = setTimeout(() => {
       redis.disconnect();
-      reject(new Error(`Redis was not reached in ${waitMs / 1000} s: ${fault}`));
-    }, waitMs);
+      reject(new Error(`could not connect to Redis within ${timeoutMs / 1000} s: ${lastError}`));
+    }, timeoutMs);
     redis.once('ready', () => {
-      clearTimeout(late);
+      clearTimeout(timer);
       resolve();
     });
   });
-  // The cluster client is ready before its connections to the masters are. If a master is away, this waits for 1 s only.
-  for (const until = performance.now() + connectedMs; mastersOf(redis).some(({ status }) => status !== 'ready'); await pause(5))
-    if (performance.now() > until) break;
+  // The cluster client is ready before its connections to the masters are. If a master is unavailable, this waits for 1 s only.
+  for (const deadlineMs = performance.now() + mastersTimeoutMs; listMasters(redis).some(({ status }) => status !== 'ready'); await sleep(5))
+    if (performance.now() > deadlineMs) break;
   return redis;
 }
 
 /** How long a command that failed on a cluster is retried, and the wait between two tries, in milliseconds. */
-const failoverMs = 2_000;
-const againMs = 25;
+const failoverTimeoutMs = 2_000;
+const retryDelayMs = 25;
 
 /** Runs `command`. On a cluster that is otherwise connected, retries it for 2 s, in which a node may be replaced. On a single Redis it rejects at once. */
-export async function throughFailover<T>(redis: RedisClient, command: () => Promise<T>): Promise<T> {
-  for (const until = performance.now() + failoverMs; ; await pause(againMs))
+export async function retryDuringFailover<T>(redis: RedisClient, command: () => Promise<T>): Promise<T> {
+  for (const deadlineMs = performance.now() + failoverTimeoutMs; ; await sleep(retryDelayMs))
     try {
       return await command();
     } catch (error) {
-      if (!(redis instanceof Cluster) || redis.status !== 'ready' || performance.now() > until) throw error;
+      if (!(redis instanceof Cluster) || redis.status !== 'ready' || performance.now() > deadlineMs) throw error;
     }
 }
 
 /** The connections to Redis, or to the masters of a cluster. */
-export const mastersOf = (redis: RedisClient): Redis[] => (redis instanceof Cluster ? redis.nodes('master') : [redis]);
+export const listMasters = (redis: RedisClient): Redis[] => (redis instanceof Cluster ? redis.nodes('master') : [redis]);
 
 /** Calls `listener` when the connection to Redis, or to a node of a cluster, is lost. */
 export function onConnectionLost(redis: RedisClient, listener: () => void): void {
@@ -163,7 +165,7 @@ export async function readKeys(redis: RedisClient, keys: readonly string[]): Pro
   const groups = groupBySlot(keys, (key) => key);
   const values = await Promise.all(groups.map((group) => redis.mget(group)));
   if (values.length === 1) return values[0] as (string | null)[];
-  const found = new Map(groups.flatMap((group, at) => group.map((key, index) => [key, values[at]?.[index] ?? null])));
+  const found = new Map(groups.flatMap((group, groupIndex) => group.map((key, index) => [key, values[groupIndex]?.[index] ?? null])));
   return keys.map((key) => found.get(key) ?? null);
 }
 

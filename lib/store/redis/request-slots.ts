@@ -3,22 +3,22 @@ import type { Keys } from './log/keys.ts';
 import { bindScript, nowLua, type RedisClient } from './redis.ts';
 
 /** An outbound request: the group that it counts for, the limit of that group, and how long the request lasts at most. */
-export interface Flight {
+export interface RequestSlot {
   /** Unique among all requests in flight. */
   id: string;
   /** Whose limit it counts towards, for example an application's. */
   group: string;
-  groupMax: number;
+  maxPerGroup: number;
   /** After how many milliseconds its slot is free again even if it was not released, because its process died. */
-  lastsMs: number;
+  ttlMs: number;
 }
 
 /**
  * Acquires a slot for an outbound request, counted over all processes. Returns the function that releases the slot; a second call of that does nothing. Returns
- * null when the group has `groupMax` requests in flight, or as many as there are free slots for all groups. Because of the latter, busy groups end up with
- * equal shares, and one share stays free for another group. Rejects while Redis is away.
+ * null when the group has `maxPerGroup` requests in flight, or as many as there are free slots for all groups. Because of the latter, busy groups end up with
+ * equal shares, and one share stays free for another group. Rejects while Redis is unavailable.
  */
-export type TakeFlight = (flight: Flight) => Promise<(() => void) | null>;
+export type AcquireRequestSlot = (flight: RequestSlot) => Promise<(() => void) | null>;
 
 // A slot is an entry of a sorted set; its score is the time at which it expires, in milliseconds of Redis' clock. A set expires with its last slot.
 const lua = `${nowLua}
@@ -32,18 +32,18 @@ end
 return 1
 `;
 
-/** Binds the slots for outbound requests to `redis`: at most `max` in all, by default `limits.requestsInFlight`. */
-export function createTakeFlight(redis: RedisClient, keys: Keys, max: number = limits.requestsInFlight): TakeFlight {
-  const script = bindScript<number>(redis, 'parlanceTakeFlight', lua);
-  const all = `${keys.partition(0)}flights`;
-  return async ({ id, group, groupMax, lastsMs }) => {
-    const mine = `${all}:${group}`;
-    if ((await script([mine, all], [id, lastsMs, groupMax, max])) === 0) return null;
+/** Binds the slots for outbound requests to `redis`: at most `maxSlots` in all, by default `limits.requestsInFlight`. */
+export function createRequestSlots(redis: RedisClient, keys: Keys, maxSlots: number = limits.requestsInFlight): AcquireRequestSlot {
+  const script = bindScript<number>(redis, 'parlanceAcquireRequestSlot', lua);
+  const allKey = `${keys.partitionPrefix(0)}flights`;
+  return async ({ id, group, maxPerGroup, ttlMs }) => {
+    const groupKey = `${allKey}:${group}`;
+    if ((await script([groupKey, allKey], [id, ttlMs, maxPerGroup, maxSlots])) === 0) return null;
     return () => {
       redis
         .pipeline()
-        .zrem(mine, id)
-        .zrem(all, id)
+        .zrem(groupKey, id)
+        .zrem(allKey, id)
         .exec()
         .catch(() => undefined);
     };

@@ -26,8 +26,8 @@ export class PostgresError extends Error {
   }
 }
 
-/** Postgres cannot be reached, or the connection was lost before it answered. */
-export class PostgresAway extends Error {}
+/** Postgres cannot be reached, or the connection was lost before it responded. */
+export class PostgresUnavailable extends Error {}
 
 const openMs = 450;
 const oid = { bool: 16, bytea: 17, int8: 20, text: 25, json: 114 } as const;
@@ -68,7 +68,7 @@ export function clientConfig(socketDir: string, options: string): ClientConfig {
 }
 
 /** A client with its own connection timeout. A pool would apply such a timeout also to waiting for a free connection. */
-export class ImpatientClient extends Client {
+export class TimeoutClient extends Client {
   constructor(config?: ClientConfig) {
     super({ ...config, connectionTimeoutMillis: openMs, stream: () => new JoiningSocket() });
     // A connection error is reported to the running query, or else to the next one.
@@ -83,27 +83,27 @@ const limits = new WeakMap<Client, number>();
 /** A connection that only its holder uses. */
 export class PostgresConnection {
   readonly #client: Client;
-  readonly #giveBack: (isBroken: boolean) => void;
+  readonly #onRelease: (isBroken: boolean) => void;
   #isBroken = false;
   #isOver = false;
 
-  constructor(client: Client, giveBack: (isBroken: boolean) => void) {
+  constructor(client: Client, onRelease: (isBroken: boolean) => void) {
     this.#client = client;
-    this.#giveBack = giveBack;
+    this.#onRelease = onRelease;
   }
 
-  /** Opens a connection outside of any pool. Rejects with `PostgresAway`. */
+  /** Opens a connection outside of any pool. Rejects with `PostgresUnavailable`. */
   static async open(socketDir: string): Promise<PostgresConnection> {
-    const client = new ImpatientClient(clientConfig(socketDir, ''));
+    const client = new TimeoutClient(clientConfig(socketDir, ''));
     try {
       await client.connect();
     } catch (error) {
-      throw new PostgresAway((error as Error).message);
+      throw new PostgresUnavailable((error as Error).message);
     }
     return new PostgresConnection(client, () => void client.end().catch(() => undefined));
   }
 
-  /** Runs a statement, preparing it on first use. Rejects with `PostgresError`, or with `PostgresAway` when the outcome is unknown. */
+  /** Runs a statement, preparing it on first use. Rejects with `PostgresError`, or with `PostgresUnavailable` when the outcome is unknown. */
   query({ name, text }: Statement, values: Parameter[]): Promise<Row[]> {
     return new Promise((done, failed) => {
       this.#client.query<Row, Parameter[]>({ name, text, values, rowMode: 'array' }, (error: Error | null, result) => {
@@ -126,7 +126,7 @@ export class PostgresConnection {
   release(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#giveBack(this.#isBroken);
+    this.#onRelease(this.#isBroken);
   }
 
   /** Closes the connection; the server rolls back an open transaction. */
@@ -139,6 +139,6 @@ export class PostgresConnection {
     // After a FATAL error, such as a shutdown, the connection closes only later, so it is marked as broken here.
     const isReported = error instanceof DatabaseError;
     if (!isReported || error.severity !== 'ERROR') this.#isBroken = true;
-    return isReported ? new PostgresError(error.code ?? 'XX000', error.message) : new PostgresAway(error.message);
+    return isReported ? new PostgresError(error.code ?? 'XX000', error.message) : new PostgresUnavailable(error.message);
   }
 }

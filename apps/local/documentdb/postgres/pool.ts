@@ -1,5 +1,5 @@
 import { Pool } from 'pg';
-import { clientConfig, ImpatientClient, PostgresAway, PostgresConnection } from './connection.ts';
+import { clientConfig, PostgresConnection, PostgresUnavailable, TimeoutClient } from './connection.ts';
 
 const searchPath = '-c search_path=documentdb_api_catalog,documentdb_api,public';
 const retryMs = 50;
@@ -16,7 +16,7 @@ export interface PoolOptions {
 
 interface Waiter {
   done: (connection: PostgresConnection) => void;
-  failed: (error: PostgresAway) => void;
+  failed: (error: PostgresUnavailable) => void;
   giveUpAt: number;
 }
 
@@ -27,12 +27,12 @@ export class ConnectionPool {
 
   constructor({ socketDir, max, isRelaxed = false }: PoolOptions) {
     const options = isRelaxed ? `${searchPath} -c synchronous_commit=off` : searchPath;
-    this.#pool = new Pool({ ...clientConfig(socketDir, options), max, idleTimeoutMillis: 0, Client: ImpatientClient });
+    this.#pool = new Pool({ ...clientConfig(socketDir, options), max, idleTimeoutMillis: 0, Client: TimeoutClient });
     // The pool has already removed an idle connection that broke.
     this.#pool.on('error', () => undefined);
   }
 
-  /** Returns a connection for the caller's sole use until its `release`. Tries for 450 ms, then rejects with `PostgresAway`. */
+  /** Returns a connection for the caller's sole use until its `release`. Tries for 450 ms, then rejects with `PostgresUnavailable`. */
   acquire(): Promise<PostgresConnection> {
     return new Promise((done, failed) => {
       const waiter: Waiter = { done, failed, giveUpAt: Date.now() + connectMs };
@@ -53,7 +53,7 @@ export class ConnectionPool {
 
   /** Closes idle connections now and the others on release, and rejects all waiting callers. */
   close(): void {
-    this.#refuse('the gateway is stopping');
+    this.#rejectWaiting('the gateway is stopping');
     this.#pool.end().catch(() => undefined);
   }
 
@@ -66,12 +66,12 @@ export class ConnectionPool {
         else release();
       } else if (isWaiting && Date.now() < waiter.giveUpAt) setTimeout(() => this.#connect(waiter), retryMs);
       // No waiting caller can be served sooner. All are rejected now, so that nobody waits for more than one round.
-      else if (isWaiting) this.#refuse(error?.message ?? 'no connection');
+      else if (isWaiting) this.#rejectWaiting(error?.message ?? 'no connection is available');
     });
   }
 
-  #refuse(reason: string): void {
-    for (const { failed } of this.#waiting) failed(new PostgresAway(reason));
+  #rejectWaiting(reason: string): void {
+    for (const { failed } of this.#waiting) failed(new PostgresUnavailable(reason));
     this.#waiting.clear();
   }
 }

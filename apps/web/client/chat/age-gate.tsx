@@ -1,39 +1,39 @@
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
+import { readStoredWords, writeStored } from '../../ui/browser-storage.ts';
 import { Button } from '../../ui/button.tsx';
-import { keep, keptWords } from '../../ui/kept.ts';
-import { type Place, pathOf } from '../place.ts';
+import { type ChannelContext, pathOf } from '../channel-context.ts';
 
 const key = 'parlance.adult';
 
 /** The age-restricted channels that the user confirmed to enter in this browser session. */
-const entered = signal<readonly string[]>(keptWords(key, 'sessionStorage'));
+const confirmedChannels = signal<readonly string[]>(readStoredWords(key, 'sessionStorage'));
 
 /** Whether the user confirmed to enter a channel in this browser session. */
-export const isEntered = (channelId: string): boolean => entered.value.includes(channelId);
+export const isAgeConfirmed = (channelId: string): boolean => confirmedChannels.value.includes(channelId);
 
-function enter(channelId: string): void {
-  entered.value = [...entered.value, channelId];
-  keep(key, entered.value.join(' '), 'sessionStorage');
+function confirmAge(channelId: string): void {
+  confirmedChannels.value = [...confirmedChannels.value, channelId];
+  writeStored(key, confirmedChannels.value.join(' '), 'sessionStorage');
 }
 
 /** The confirmation shown in place of the messages of an age-restricted channel, once per browser session. */
-export function AgeGate({ place }: { place: Place }): JSX.Element {
+export function AgeGate({ context }: { context: ChannelContext }): JSX.Element {
   return (
     <div class="age-gate">
       <p class="age-mark" aria-hidden="true">
         18+
       </p>
       <h2>
-        <bdi>{place.name}</bdi> is for adults
+        <bdi>{context.name}</bdi> is age-restricted
       </h2>
-      <p>Its content may not be suitable for people under 18.</p>
+      <p>This channel may contain content that is not suitable for people under 18.</p>
       <div class="actions">
-        <a class="button plain" href={place.serverId ? `/servers/${place.serverId}` : pathOf(place.channelId)}>
+        <a class="button plain" href={context.serverId ? `/servers/${context.serverId}` : pathOf(context.channelId)}>
           Go back
         </a>
-        <Button look="main" onClick={() => enter(place.channelId)}>
-          I am 18 or older: show it
+        <Button variant="main" onClick={() => confirmAge(context.channelId)}>
+          I’m 18 or older
         </Button>
       </div>
     </div>

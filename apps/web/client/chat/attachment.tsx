@@ -3,15 +3,15 @@ import { Download, FileText } from 'lucide';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { Attachment } from '../../../../lib/contract/message.ts';
-import { plainName } from '../../ui/hostile-text.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { ownPath } from '../../ui/links.ts';
+import { safeFileName } from '../../ui/safe-text.ts';
 import './attachment.css';
 import { ImageViewer } from './image-viewer.tsx';
 
-const most = { width: 400, height: 320 };
+const maxSize = { width: 400, height: 320 };
 /** An image that is still being converted gets 503. It is requested again after `ms` milliseconds, at most `times` times. */
-const again = { ms: 3_000, times: 10 };
+const retry = { ms: 3_000, times: 10 };
 
 /** Formats a size in bytes for people: `1.4 MB`. */
 export function sizeText(bytes: number): string {
@@ -27,15 +27,15 @@ export const isImage = ({ contentType, width, height }: Attachment): boolean =>
 
 /** The files of a message: images with a viewer, video, audio, and cards to download the rest. */
 export function Attachments({ list }: { list: readonly Attachment[] }): JSX.Element | null {
-  const viewed = useSignal<string | null>(null);
+  const viewedId = useSignal<string | null>(null);
   if (!list.length) return null;
   const images = list.filter(isImage);
   return (
     <div class="attachments">
       {list.map((one) =>
-        isImage(one) ? <Picture key={one.id} file={one} onOpen={() => (viewed.value = one.id)} /> : <Other key={one.id} file={one} />,
+        isImage(one) ? <Picture key={one.id} file={one} onOpen={() => (viewedId.value = one.id)} /> : <OtherFile key={one.id} file={one} />,
       )}
-      {viewed.value !== null && <ImageViewer images={images} first={viewed.value} onClose={() => (viewed.value = null)} />}
+      {viewedId.value !== null && <ImageViewer images={images} first={viewedId.value} onClose={() => (viewedId.value = null)} />}
     </div>
   );
 }
@@ -44,22 +44,22 @@ function Picture({ file, onOpen }: { file: Attachment; onOpen: () => void }): JS
   const tries = useSignal(0);
   const failed = useSignal(false);
   useEffect(() => {
-    if (!failed.value || tries.value >= again.times) return undefined;
+    if (!failed.value || tries.value >= retry.times) return undefined;
     const timer = setTimeout(() => {
       tries.value++;
       failed.value = false;
-    }, again.ms);
+    }, retry.ms);
     return () => clearTimeout(timer);
   }, [failed.value]);
-  if (failed.value && tries.value >= again.times) return <Card file={file} />;
+  if (failed.value && tries.value >= retry.times) return <Card file={file} />;
   const [width, height] = [file.width ?? 1, file.height ?? 1];
-  const scale = Math.min(1, most.width / width, most.height / height);
+  const scale = Math.min(1, maxSize.width / width, maxSize.height / height);
   // The box has its final size before the image is loaded, so that the layout does not move.
   const style = { width: `${Math.max(24, Math.round(width * scale))}px`, aspectRatio: `${width} / ${height}` };
   return (
-    <button type="button" class="picture" style={style} aria-label={`Image ${plainName(file.filename)}: enlarge`} onClick={onOpen}>
+    <button type="button" class="picture" style={style} aria-label={`Enlarge image ${safeFileName(file.filename)}`} onClick={onOpen}>
       {failed.value ? (
-        <span class="hint">Not ready yet …</span>
+        <span class="hint">Processing…</span>
       ) : (
         <img src={ownPath(file.url)} alt="" decoding="async" onError={() => (failed.value = true)} />
       )}
@@ -67,8 +67,8 @@ function Picture({ file, onOpen }: { file: Attachment; onOpen: () => void }): JS
   );
 }
 
-function Other({ file }: { file: Attachment }): JSX.Element {
-  const name = plainName(file.filename);
+function OtherFile({ file }: { file: Attachment }): JSX.Element {
+  const name = safeFileName(file.filename);
   if (file.contentType.startsWith('video/'))
     return (
       <figure class="media">
@@ -92,7 +92,7 @@ function Card({ file: { filename, url, size } }: { file: Attachment }): JSX.Elem
     <a class="file-card" href={ownPath(url)} download={filename}>
       <Icon of={FileText} size="1.75em" />
       <span class="file-name">
-        <bdi>{plainName(filename)}</bdi>
+        <bdi>{safeFileName(filename)}</bdi>
         <span class="hint">{sizeText(size)}</span>
       </span>
       <Icon of={Download} />

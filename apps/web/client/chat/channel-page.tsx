@@ -7,62 +7,62 @@ import { call, path } from '../../api/call.ts';
 import { putChannel, servers } from '../../state/servers.ts';
 import { openChannel } from '../../state/start.ts';
 import { useTask } from '../../ui/form.tsx';
-import { say } from '../../ui/toast.tsx';
+import { showToast } from '../../ui/toast.tsx';
+import { type ChannelContext, channelContextOf, holdsMessages } from '../channel-context.ts';
 import { NotFound, PageHeader } from '../page.tsx';
 import { MembersPanel } from '../panels/members-panel.tsx';
 import { PinsPanel } from '../panels/pins-panel.tsx';
 import { ThreadsPanel } from '../panels/threads-panel.tsx';
-import { holdsMessages, type Place, placeOf } from '../place.ts';
 import { noteVisit } from '../visited.ts';
 import { ChannelHeader, type Side } from './channel-header.tsx';
 import { Composer } from './composer.tsx';
 import { MessageList } from './message-list.tsx';
 
-const wide = (): boolean => window.matchMedia('(min-width: 1100px)').matches;
+const isWide = (): boolean => window.matchMedia('(min-width: 1100px)').matches;
 
 /** The page of a channel that is not in a list. An archived thread is loaded by its id; for other channels the API's error is shown. */
-function Unlisted({ channelId }: { channelId: string }): JSX.Element {
+function UnlistedChannel({ channelId }: { channelId: string }): JSX.Element {
   const task = useTask();
-  const read = (): void => void task.run(async () => putChannel(await call<Channel>('GET', path`/api/channels/${channelId}`)));
-  useEffect(read, [channelId]);
-  return task.error ? <NotFound error={task.error} again={read} /> : <p class="spinner">Loading …</p>;
+  const load = (): void => void task.run(async () => putChannel(await call<Channel>('GET', path`/api/channels/${channelId}`)));
+  useEffect(load, [channelId]);
+  return task.error ? <NotFound error={task.error} retry={load} /> : <p class="spinner">Loading…</p>;
 }
 
 /** Leaves the page of a channel that is deleted or hidden while it is open, or whose server the user was removed from. */
-function useLeaving(place: Place | undefined, serverId: string | undefined): boolean {
-  const last = useRef<Place | undefined>(undefined);
+function useLeaveRemovedChannel(context: ChannelContext | undefined, serverId: string | undefined): boolean {
+  const last = useRef<ChannelContext | undefined>(undefined);
   const { route } = useLocation();
-  const gone = place === undefined && last.current !== undefined;
+  const isRemoved = context === undefined && last.current !== undefined;
   useEffect(() => {
-    if (place) {
-      last.current = place;
+    if (context) {
+      last.current = context;
       return;
     }
     if (!last.current) return;
-    const stays = serverId !== undefined && servers.value.has(serverId);
-    say(stays ? `${last.current.name} no longer exists or you don’t have access.` : 'You are no longer in that server.');
+    const isMember = serverId !== undefined && servers.value.has(serverId);
+    showToast(isMember ? `${last.current.name} no longer exists or you don’t have access.` : 'You are no longer a member of this server.');
     last.current = undefined;
-    route(stays ? `/servers/${serverId}` : '/', true);
-  }, [place === undefined]);
-  return gone;
+    route(isMember ? `/servers/${serverId}` : '/', true);
+  }, [context === undefined]);
+  return isRemoved;
 }
 
-function Talk({ place, jumpTo }: { place: Place; jumpTo: string | undefined }): JSX.Element {
-  const side = useSignal<Side>(wide() && place.serverId !== null ? 'members' : null);
+function ChannelView({ context, jumpTo }: { context: ChannelContext; jumpTo: string | undefined }): JSX.Element {
+  const side = useSignal<Side>(isWide() && context.serverId !== null ? 'members' : null);
   const close = (): void => {
     side.value = null;
   };
   return (
     <main id="main" class="channel-page">
-      <ChannelHeader place={place} side={side} />
+      <ChannelHeader context={context} side={side} />
       <div class="channel-body">
-        <section class="channel-talk" aria-label="Messages">
-          <MessageList place={place} jumpTo={jumpTo} />
-          <Composer place={place} />
+        <section class="channel-main" aria-label="Messages">
+          <MessageList context={context} jumpTo={jumpTo} />
+          <Composer context={context} />
         </section>
-        {side.value === 'members' && place.serverId && <MembersPanel place={place} onClose={close} />}
-        {side.value === 'pins' && <PinsPanel place={place} onClose={close} />}
-        {side.value === 'threads' && <ThreadsPanel place={place} onClose={close} />}
+        {side.value === 'members' && context.serverId && <MembersPanel context={context} onClose={close} />}
+        {side.value === 'pins' && <PinsPanel context={context} onClose={close} />}
+        {side.value === 'threads' && <ThreadsPanel context={context} onClose={close} />}
       </div>
     </main>
   );
@@ -76,7 +76,7 @@ function VoiceChannel({ name }: { name: string }): JSX.Element {
         <h1>{name}</h1>
       </PageHeader>
       <div class="home">
-        <p>This is a voice channel. Parlance has no calls yet, so there is nothing to join here, and voice channels hold no messages.</p>
+        <p>This is a voice channel. Parlance doesn’t support voice calls yet.</p>
       </div>
     </main>
   );
@@ -85,16 +85,16 @@ function VoiceChannel({ name }: { name: string }): JSX.Element {
 /** A channel, thread or DM: its messages, the composer, and a panel beside them. */
 export function ChannelPage(): JSX.Element {
   const { channelId = '', serverId } = useRoute().params;
-  const channel = placeOf(channelId)?.channel;
+  const channel = channelContextOf(channelId)?.channel;
   if (channel && !holdsMessages(channel)) return <VoiceChannel name={channel.name ?? ''} />;
   // The key makes each channel a new component, so that no state of the previous channel remains.
-  return <ChannelOf key={channelId} channelId={channelId} serverId={serverId} />;
+  return <ChannelContent key={channelId} channelId={channelId} serverId={serverId} />;
 }
 
-function ChannelOf({ channelId, serverId }: { channelId: string; serverId: string | undefined }): JSX.Element {
+function ChannelContent({ channelId, serverId }: { channelId: string; serverId: string | undefined }): JSX.Element {
   const { query } = useLocation();
-  const place = placeOf(channelId);
-  const leaving = useLeaving(place, serverId);
+  const context = channelContextOf(channelId);
+  const isLeaving = useLeaveRemovedChannel(context, serverId);
   useEffect(() => {
     openChannel.value = channelId;
     return () => {
@@ -102,8 +102,8 @@ function ChannelOf({ channelId, serverId }: { channelId: string; serverId: strin
     };
   }, []);
   useEffect(() => {
-    if (serverId && place) noteVisit(serverId, channelId);
-  }, [place === undefined]);
-  if (place) return <Talk place={place} jumpTo={query.message} />;
-  return leaving ? <p class="spinner">Leaving …</p> : <Unlisted channelId={channelId} />;
+    if (serverId && context) noteVisit(serverId, channelId);
+  }, [context === undefined]);
+  if (context) return <ChannelView context={context} jumpTo={query.message} />;
+  return isLeaving ? <p class="spinner">Leaving…</p> : <UnlistedChannel channelId={channelId} />;
 }

@@ -4,16 +4,16 @@ import { useEffect, useRef } from 'preact/hooks';
 import { ApiError, asApiError } from '../../api/call.ts';
 import { Avatar } from '../../ui/avatar.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
+import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { useTask } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { Problem } from '../../ui/problem.tsx';
-import type { Place } from '../place.ts';
+import type { ChannelContext } from '../channel-context.ts';
 import './command-form.css';
 import { valueOf } from './command-line.ts';
-import { sendUse } from './command-use.ts';
 import { isSendKey } from './composer-area.ts';
-import { type ChannelDraft, type Filled, type Filling, fieldsOf } from './composer-drafts.ts';
+import { type ChannelDraft, type CommandFormState, type FieldValue, fieldsOf } from './composer-drafts.ts';
 import { OptionField } from './option-field.tsx';
+import { runCommand } from './run-command.ts';
 
 const controls = 'input, textarea, select';
 
@@ -21,21 +21,23 @@ const controls = 'input, textarea, select';
  * Returns the values of the fields as the API expects them. Empty fields are left out, because the API reports which options are required. Throws `ApiError`
  * when a name matches nobody.
  */
-function optionsOf(filling: Filling): { name: string; value: string | number | boolean }[] {
-  const values = filling.values.value;
-  const filled = fieldsOf(filling).filter(({ name }) => (values.get(name)?.text ?? '') !== '');
-  const loose = filled.filter(({ name, type }) => ['user', 'role', 'channel'].includes(type) && values.get(name)?.id === undefined);
-  if (loose.length)
+function optionsOf(form: CommandFormState): { name: string; value: string | number | boolean }[] {
+  const values = form.values.value;
+  const filledOptions = fieldsOf(form).filter(({ name }) => (values.get(name)?.text ?? '') !== '');
+  const unresolved = filledOptions.filter(
+    ({ name, type }) => ['user', 'role', 'channel'].includes(type) && values.get(name)?.id === undefined,
+  );
+  if (unresolved.length)
     throw new ApiError(400, {
       code: 'invalid_options',
       message: 'The command was not sent.',
-      errors: loose.map(({ name, type }) => ({
+      errors: unresolved.map(({ name, type }) => ({
         path: name,
         message: `Choose a ${type === 'user' ? 'person' : type} from the list.`,
       })),
     });
-  return filled.map(({ name, type }) => {
-    const { text, id } = values.get(name) as Filled;
+  return filledOptions.map(({ name, type }) => {
+    const { text, id } = values.get(name) as FieldValue;
     return { name, value: id ?? valueOf(type, text) };
   });
 }
@@ -45,24 +47,24 @@ function optionsOf(filling: Filling): { name: string; value: string | number | b
  * concerns.
  */
 export function CommandForm({
-  place,
+  context,
   draft,
-  filling,
+  form,
   onDone,
 }: {
-  place: Place;
+  context: ChannelContext;
   draft: ChannelDraft;
-  filling: Filling;
+  form: CommandFormState;
   onDone: () => void;
 }): JSX.Element {
-  const { command, values, added, error } = filling;
-  const form = useRef<HTMLFormElement>(null);
+  const { command, values, added, error } = form;
+  const formElement = useRef<HTMLFormElement>(null);
   const task = useTask();
-  const fields = fieldsOf(filling);
-  const others = (command.options ?? []).filter((option) => !fields.includes(option));
+  const fields = fieldsOf(form);
+  const unusedOptions = (command.options ?? []).filter((option) => !fields.includes(option));
   const focusOn = (index: number): void => {
-    const all = form.current?.querySelectorAll<HTMLElement>(controls) ?? [];
-    (all[index] ?? form.current?.querySelector<HTMLElement>('[type="submit"]'))?.focus();
+    const all = formElement.current?.querySelectorAll<HTMLElement>(controls) ?? [];
+    (all[index] ?? formElement.current?.querySelector<HTMLElement>('[type="submit"]'))?.focus();
   };
   useEffect(
     () =>
@@ -75,29 +77,29 @@ export function CommandForm({
     [command.id],
   );
 
-  const fill = (name: string, value: Filled): void => {
+  const fill = (name: string, value: FieldValue): void => {
     values.value = new Map(values.value).set(name, value);
   };
-  const leave = (): void => {
-    draft.filling.value = null;
+  const close = (): void => {
+    draft.commandForm.value = null;
     onDone();
   };
   const submit = (): void =>
     void task.run(async () => {
       error.value = null;
       try {
-        await sendUse(place, draft, command, { options: optionsOf(filling) });
+        await runCommand(context, draft, command, { options: optionsOf(form) });
       } catch (fault) {
         error.value = asApiError(fault);
         const first = fields.findIndex(({ name }) => error.value?.at(name));
         if (first >= 0) focusOn(first);
         return;
       }
-      leave();
+      close();
     });
   const onKey = (event: KeyboardEvent): void => {
     if (event.defaultPrevented) return;
-    if (event.key === 'Escape') leave();
+    if (event.key === 'Escape') close();
     else if (isSendKey(event) && (event.target as Element).matches(controls)) submit();
     else return;
     event.preventDefault();
@@ -105,7 +107,7 @@ export function CommandForm({
   const add = (name: string): void => {
     added.value = [...added.value, name];
     // The new field exists after the next render, at its position in the order of the command.
-    setTimeout(() => focusOn(fieldsOf(filling).findIndex((option) => option.name === name)));
+    setTimeout(() => focusOn(fieldsOf(form).findIndex((option) => option.name === name)));
   };
   const remove = (name: string): void => {
     added.value = added.value.filter((one) => one !== name);
@@ -117,12 +119,12 @@ export function CommandForm({
 
   const names = fields.map(({ name }) => name);
   // Errors that are shown at fields, one of which has the focus, are not shown again below the form.
-  const wrong = error.value?.errors ?? [];
-  const atFields = wrong.length > 0 && wrong.every(({ path }) => names.includes(path));
+  const errors = error.value?.errors ?? [];
+  const areAllAtFields = errors.length > 0 && errors.every(({ path }) => names.includes(path));
 
   return (
     <form
-      ref={form}
+      ref={formElement}
       class="command-form"
       aria-label={`Command ${command.name}`}
       onSubmit={(event) => {
@@ -138,14 +140,14 @@ export function CommandForm({
           <br />
           <bdi class="soft">{command.description}</bdi>
         </p>
-        <IconButton of={X} label="Cancel the command" onClick={leave} />
+        <IconButton of={X} label="Cancel command" onClick={close} />
       </header>
       <div class="command-fields">
         {fields.map((option) => (
           <OptionField
             key={option.name}
             option={option}
-            place={place}
+            context={context}
             value={values.value.get(option.name) ?? { text: '' }}
             onFill={(value) => fill(option.name, value)}
             error={error.value?.at(option.name)}
@@ -153,14 +155,14 @@ export function CommandForm({
           />
         ))}
       </div>
-      {!atFields && <Problem error={error.value} shown={names} />}
+      {!areAllAtFields && <ErrorNotice error={error.value} shown={names} />}
       <div class="command-actions">
-        {others.map(({ name, description }) => (
-          <Button key={name} look="quiet" title={description} onClick={() => add(name)}>
+        {unusedOptions.map(({ name, description }) => (
+          <Button key={name} variant="quiet" title={description} onClick={() => add(name)}>
             <Icon of={Plus} size="1em" /> {name}
           </Button>
         ))}
-        <Button type="submit" look="main" busy={task.busy}>
+        <Button type="submit" variant="main" busy={task.busy}>
           <Icon of={SendHorizontal} /> Send
         </Button>
       </div>

@@ -6,7 +6,7 @@ export interface Query {
 }
 
 /** How far before the caret a query may begin, in UTF-16 units. */
-const farthest = 80;
+const maxLength = 80;
 const command = /^\/([a-z0-9_-]{0,32})$/i;
 /** A name may contain one space while it is typed. An emoji needs at least two letters, because colons have other uses. */
 const query = /(?:^|[\s()[\]{}"'*_~|>-])(?:(@)([^\s@#:`]{0,32}(?: [^\s@#:`]{1,32})?)|(#)([^\s@#:`]{0,60})|(:)([a-z0-9_+-]{2,32}))$/i;
@@ -18,16 +18,17 @@ function isInCode(text: string): boolean {
   return line.split('`').length % 2 === 0;
 }
 
-/** Returns what can be completed at the caret; null when nothing can be, as after a word of `done`, which was completed before. */
-export function queryAt(text: string, caret: number, done: Iterable<string>): Query | null {
+/** Returns what can be completed at the caret; null when nothing can be, for example after one of `completedWords`. */
+export function queryAt(text: string, caret: number, completedWords: Iterable<string>): Query | null {
   const before = text.slice(0, caret);
   const slash = command.exec(before);
   if (slash) return { sign: '/', start: 0, wanted: slash[1] ?? '' };
-  const found = query.exec(before.slice(-farthest));
+  const found = query.exec(before.slice(-maxLength));
   const sign = (found?.[1] ?? found?.[3] ?? found?.[5]) as Query['sign'] | undefined;
   if (!found || !sign) return null;
   const wanted = found[2] ?? found[4] ?? found[6] ?? '';
   const start = caret - wanted.length - 1;
-  for (const word of done) if (before.startsWith(word, start) && !/^[\p{L}\p{N}_]/u.test(before.slice(start + word.length))) return null;
+  for (const word of completedWords)
+    if (before.startsWith(word, start) && !/^[\p{L}\p{N}_]/u.test(before.slice(start + word.length))) return null;
   return isInCode(before.slice(0, start)) ? null : { sign, start, wanted };
 }

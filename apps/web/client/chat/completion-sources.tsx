@@ -1,18 +1,18 @@
 import { AtSign, Hash, Megaphone, MessagesSquare, Shield } from 'lucide';
 import type { ComponentChildren } from 'preact';
-import { folded } from '../../../../lib/base/text.ts';
+import { foldCase } from '../../../../lib/base/text.ts';
 import type { Channel } from '../../../../lib/contract/channel.ts';
 import type { PickerCommand } from '../../../../lib/contract/command.ts';
 import { historyOf } from '../../state/histories.ts';
-import { type Face, faceOf, membersOf } from '../../state/people.ts';
+import { membersOf, type User, userOf } from '../../state/people.ts';
 import { may } from '../../state/rights.ts';
 import { details } from '../../state/servers.ts';
 import { me } from '../../state/session.ts';
 import { Avatar } from '../../ui/avatar.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { holdsMessages, type Place, pathOf } from '../place.ts';
+import { type ChannelContext, holdsMessages, pathOf } from '../channel-context.ts';
 import type { Meaning } from './composer-tokens.ts';
-import { skinTone } from './emoji-habits.ts';
+import { skinTone } from './emoji-preferences.ts';
 import { type Emoji, findEmojis } from './emojis.ts';
 
 /** What accepting a suggestion does: inserts text, inserts a readable word with its meaning, or begins a command. */
@@ -34,20 +34,20 @@ export interface Suggestion {
 }
 
 /** The maximum number of rows in a list, and of commands, which are grouped and scroll. */
-const mostRows = 10;
-const mostCommands = 60;
+const maxRows = 10;
+const maxCommands = 60;
 
-const foldedFaces = new WeakMap<Face, { name: string; username: string }>();
+const foldedNames = new WeakMap<User, { name: string; username: string }>();
 
 /** Returns the names of an account in the form that searches compare. They are cached, because a server may have 10,000 members. */
-function foldedOf(face: Face): { name: string; username: string } {
-  const known = foldedFaces.get(face) ?? { name: folded(face.displayName), username: face.username };
-  foldedFaces.set(face, known);
+function foldedOf(user: User): { name: string; username: string } {
+  const known = foldedNames.get(user) ?? { name: foldCase(user.displayName), username: user.username };
+  foldedNames.set(user, known);
   return known;
 }
 
 /** Ranks how well names match the searched text: 0 is best, undefined is no match. A searched text that contains a space must match the beginning of a name. */
-function fitOf(names: readonly string[], wanted: string): number | undefined {
+function rankOf(names: readonly string[], wanted: string): number | undefined {
   if (names.some((name) => name.startsWith(wanted))) return 0;
   if (wanted.includes(' ')) return undefined;
   if (names.some((name) => name.includes(` ${wanted}`))) return 1;
@@ -55,15 +55,15 @@ function fitOf(names: readonly string[], wanted: string): number | undefined {
 }
 
 /** Returns the best matches of a list, best first. */
-function bestOf<T>(list: Iterable<T>, fit: (one: T) => number | undefined, most = mostRows): T[] {
-  const found: { one: T; fit: number }[] = [];
+function bestOf<T>(list: Iterable<T>, rank: (one: T) => number | undefined, limit = maxRows): T[] {
+  const found: { one: T; rank: number }[] = [];
   for (const one of list) {
-    const at = fit(one);
-    if (at !== undefined) found.push({ one, fit: at });
+    const at = rank(one);
+    if (at !== undefined) found.push({ one, rank: at });
   }
   return found
-    .sort((a, b) => a.fit - b.fit)
-    .slice(0, most)
+    .sort((a, b) => a.rank - b.rank)
+    .slice(0, limit)
     .map(({ one }) => one);
 }
 
@@ -71,10 +71,10 @@ function bestOf<T>(list: Iterable<T>, fit: (one: T) => number | undefined, most 
  * Returns everyone who can be mentioned: the members of the server once they are loaded, otherwise the authors of loaded messages; in a DM its two
  * participants.
  */
-function facesIn({ serverId, recipientId, channelId }: Place): Face[] {
+function mentionableUsers({ serverId, recipientId, channelId }: ChannelContext): User[] {
   if (serverId === null) {
     const own = me.value && { ...me.value, tag: me.value.tag ?? undefined };
-    return [faceOf(recipientId ?? ''), own].filter((face) => face !== undefined && face !== null);
+    return [userOf(recipientId ?? ''), own].filter((user) => user !== undefined && user !== null);
   }
   const members = membersOf(serverId);
   if (members) return [...members.values()].map(({ user }) => user);
@@ -83,40 +83,40 @@ function facesIn({ serverId, recipientId, channelId }: Place): Face[] {
 }
 
 /** Suggests people whose names match, the most recent authors first. */
-export function peopleFor(place: Place, wanted: string): Suggestion[] {
-  const faces = facesIn(place);
+export function peopleFor(context: ChannelContext, wanted: string): Suggestion[] {
+  const users = mentionableUsers(context);
   const recent = new Map(
-    historyOf(place.channelId)
+    historyOf(context.channelId)
       .messages.value.slice(-50)
       .map(({ author }, at) => [author.id, at]),
   );
-  const word = folded(wanted);
-  const best = bestOf(faces, (face) => {
-    const { name, username } = foldedOf(face);
-    const fit = fitOf([name, username], word);
-    return fit === undefined ? undefined : fit - (recent.get(face.id) ?? -1) / 100;
+  const word = foldCase(wanted);
+  const best = bestOf(users, (user) => {
+    const { name, username } = foldedOf(user);
+    const rank = rankOf([name, username], word);
+    return rank === undefined ? undefined : rank - (recent.get(user.id) ?? -1) / 100;
   });
-  return best.map((face) => {
-    const alike = faces.filter((other) => foldedOf(other).name === foldedOf(face).name).length > 1;
+  return best.map((user) => {
+    const hasNamesake = users.filter((other) => foldedOf(other).name === foldedOf(user).name).length > 1;
     return {
-      id: face.id,
-      picture: <Avatar id={face.id} name={face.displayName} url={face.avatarUrl} size={24} />,
-      label: face.displayName,
-      detail: face.username,
+      id: user.id,
+      picture: <Avatar id={user.id} name={user.displayName} url={user.avatarUrl} size={24} />,
+      label: user.displayName,
+      detail: user.username,
       choice: {
         kind: 'token',
         sign: '@',
-        names: alike ? [face.username] : [face.displayName, face.username],
-        meaning: { content: `<@${face.id}>`, option: `<@${face.id}>` },
+        names: hasNamesake ? [user.username] : [user.displayName, user.username],
+        meaning: { content: `<@${user.id}>`, option: `<@${user.id}>` },
       },
     };
   });
 }
 
 /** Suggests roles whose names match, highest first; none in a DM. */
-export function rolesFor({ serverId }: Place, wanted: string): Suggestion[] {
+export function rolesFor({ serverId }: ChannelContext, wanted: string): Suggestion[] {
   const roles = (details.value.get(serverId ?? '')?.roles ?? []).filter(({ id }) => id !== serverId);
-  return bestOf(roles, ({ name }) => fitOf([folded(name)], folded(wanted))).map(({ id, name, color }) => ({
+  return bestOf(roles, ({ name }) => rankOf([foldCase(name)], foldCase(wanted))).map(({ id, name, color }) => ({
     id,
     picture: (
       <span class="completion-role" style={color ? { color } : {}}>
@@ -130,7 +130,7 @@ export function rolesFor({ serverId }: Place, wanted: string): Suggestion[] {
 }
 
 /** Suggests `@everyone` and `@here`, if the user has the permission to mention everyone. */
-function everyoneFor({ serverId, channel }: Place, wanted: string): Suggestion[] {
+function everyoneFor({ serverId, channel }: ChannelContext, wanted: string): Suggestion[] {
   if (!may('Mention Everyone', serverId, channel)) return [];
   return ['everyone', 'here']
     .filter((word) => word.startsWith(wanted.toLowerCase()))
@@ -144,16 +144,16 @@ function everyoneFor({ serverId, channel }: Place, wanted: string): Suggestion[]
 }
 
 /** Suggests everything that `@` can mention: people, roles, and everyone if that is permitted. */
-export const mentionsFor = (place: Place, wanted: string): Suggestion[] =>
-  [...peopleFor(place, wanted), ...rolesFor(place, wanted), ...everyoneFor(place, wanted)].slice(0, mostRows + 2);
+export const mentionsFor = (context: ChannelContext, wanted: string): Suggestion[] =>
+  [...peopleFor(context, wanted), ...rolesFor(context, wanted), ...everyoneFor(context, wanted)].slice(0, maxRows + 2);
 
 const channelIcons: Partial<Record<Channel['kind'], typeof Hash>> = { announcement: Megaphone, thread: MessagesSquare };
 
 /** Suggests channels and threads whose names match; none in a DM. In a message the value is a link to the channel's page, for an option it is the id. */
-export function channelsFor({ serverId }: Place, wanted: string, all = false): Suggestion[] {
+export function channelsFor({ serverId }: ChannelContext, wanted: string, all = false): Suggestion[] {
   const server = details.value.get(serverId ?? '');
   const known = (server?.channels ?? []).filter((channel) => all || holdsMessages(channel));
-  return bestOf(known, ({ name }) => fitOf([folded(name ?? '')], folded(wanted))).map(({ id, name, kind, parentId }) => ({
+  return bestOf(known, ({ name }) => rankOf([foldCase(name ?? '')], foldCase(wanted))).map(({ id, name, kind, parentId }) => ({
     id,
     picture: <Icon of={channelIcons[kind] ?? Hash} />,
     label: name ?? '',
@@ -170,7 +170,7 @@ export function channelsFor({ serverId }: Place, wanted: string, all = false): S
 
 /** Suggests emoji whose shortcode or name matches. */
 export function emojisFor(emojis: readonly Emoji[], wanted: string): Suggestion[] {
-  return findEmojis(emojis, wanted, mostRows).map(({ emoji, skins, label, shortcodes }) => {
+  return findEmojis(emojis, wanted, maxRows).map(({ emoji, skins, label, shortcodes }) => {
     const text = skins[skinTone.value - 1] ?? emoji;
     return {
       id: emoji,
@@ -183,20 +183,20 @@ export function emojisFor(emojis: readonly Emoji[], wanted: string): Suggestion[
 }
 
 /** How a command is typed: `/name`, or its prefix and name. */
-export const writtenAs = ({ kind, prefix = '', name }: PickerCommand): string => (kind === 'slash' ? `/${name}` : prefix + name);
+export const commandText = ({ kind, prefix = '', name }: PickerCommand): string => (kind === 'slash' ? `/${name}` : prefix + name);
 
 /** Suggests the commands that match, grouped by application; the application of the best match is first. */
 export function commandsFor(commands: readonly PickerCommand[], wanted: string): Suggestion[] {
   const word = wanted.toLowerCase();
-  const fit = commands.filter(({ name }) => name.toLowerCase().includes(word)).slice(0, mostCommands);
-  const order = [...new Set(fit.map(({ application }) => application.id))];
+  const matching = commands.filter(({ name }) => name.toLowerCase().includes(word)).slice(0, maxCommands);
+  const order = [...new Set(matching.map(({ application }) => application.id))];
   return order.flatMap((id) =>
-    fit
+    matching
       .filter(({ application }) => application.id === id)
       .map((command) => ({
         id: command.id,
         picture: <Avatar id={id} name={command.application.name} url={command.application.iconUrl} size={24} square />,
-        label: writtenAs(command),
+        label: commandText(command),
         detail: command.description,
         group: command.application.name,
         choice: { kind: 'command', command },

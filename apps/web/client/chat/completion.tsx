@@ -1,13 +1,14 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useId } from 'preact/hooks';
+import { countOf } from '../../ui/counts.ts';
 import './completion.css';
 import type { Suggestion } from './completion-sources.tsx';
 
 /** A list of suggestions that a field controls. The focus stays in the field. */
 export interface Completion {
   /** The attributes that connect the field to the list for a screen reader. */
-  tie: { 'aria-controls'?: string; 'aria-activedescendant'?: string };
+  fieldProps: { 'aria-controls'?: string; 'aria-activedescendant'?: string };
   isOpen: boolean;
   /** Handles a key press in the field. Returns true when the list used it. */
   onKey: (event: KeyboardEvent) => boolean;
@@ -27,33 +28,33 @@ function groupsOf(items: readonly Suggestion[]): { name: string | undefined; fro
 }
 
 /**
- * Shows suggestions for a field. Arrow keys choose, Tab and Enter accept, Escape closes. When `about`, the text that is completed, changes, the first
- * suggestion is chosen again. A list that was closed stays closed while `closing` is the same.
+ * Shows suggestions for a field. Arrow keys choose, Tab and Enter accept, Escape closes. When `query`, the text that is completed, changes, the first
+ * suggestion is chosen again. A list that was closed stays closed while `closeKey` is the same.
  */
 export function useCompletion({
   items,
-  about,
-  closing,
+  query,
+  closeKey,
   label,
   eager = true,
-  onTake,
+  onAccept,
 }: {
   items: readonly Suggestion[];
-  about: string;
-  closing: string;
+  query: string;
+  closeKey: string;
   label: string;
   /** Whether the first suggestion is chosen from the start. Without it, Tab and Enter have no effect until one is chosen. */
   eager?: boolean;
-  onTake: (item: Suggestion) => void;
+  onAccept: (item: Suggestion) => void;
 }): Completion {
   const id = useId();
-  const chosen = useSignal({ about: '', at: -1 });
+  const chosen = useSignal({ query: '', at: -1 });
   const closed = useSignal<string | null>(null);
-  const isOpen = items.length > 0 && closed.value !== closing;
+  const isOpen = items.length > 0 && closed.value !== closeKey;
   const first = eager ? 0 : -1;
-  const at = chosen.value.about === about ? Math.max(first, Math.min(chosen.value.at, items.length - 1)) : first;
+  const at = chosen.value.query === query ? Math.max(first, Math.min(chosen.value.at, items.length - 1)) : first;
   const choose = (next: number): void => {
-    chosen.value = { about, at: (next + items.length) % items.length };
+    chosen.value = { query, at: (next + items.length) % items.length };
   };
   const optionId = (index: number): string => `${id}-${index}`;
   useEffect(() => {
@@ -65,8 +66,8 @@ export function useCompletion({
     if (!isOpen || event.isComposing || event.shiftKey || event.ctrlKey || event.altKey || event.metaKey) return false;
     if (event.key === 'ArrowDown') choose(at + 1);
     else if (event.key === 'ArrowUp') choose(Math.max(at, 0) - 1);
-    else if (item && (event.key === 'Tab' || event.key === 'Enter')) onTake(item);
-    else if (event.key === 'Escape') closed.value = closing;
+    else if (item && (event.key === 'Tab' || event.key === 'Enter')) onAccept(item);
+    else if (event.key === 'Escape') closed.value = closeKey;
     else return false;
     event.preventDefault();
     event.stopPropagation();
@@ -81,7 +82,7 @@ export function useCompletion({
       class="completion-row"
       aria-selected={index === at}
       onMouseMove={() => index !== at && choose(index)}
-      onClick={() => onTake(item)}
+      onClick={() => onAccept(item)}
     >
       <span class="completion-picture" aria-hidden="true">
         {item.picture}
@@ -108,7 +109,7 @@ export function useCompletion({
     </div>
   ) : null;
   return {
-    tie: isOpen ? { 'aria-controls': id, ...(at >= 0 && { 'aria-activedescendant': optionId(at) }) } : {},
+    fieldProps: isOpen ? { 'aria-controls': id, ...(at >= 0 && { 'aria-activedescendant': optionId(at) }) } : {},
     isOpen,
     onKey,
     list,
@@ -119,7 +120,7 @@ export function useCompletion({
 export function CompletionCount({ count, isOpen }: { count: number; isOpen: boolean }): JSX.Element {
   return (
     <span class="visually-hidden" role="status">
-      {isOpen ? `${count} suggestions` : ''}
+      {isOpen ? countOf(count, 'suggestion') : ''}
     </span>
   );
 }

@@ -7,31 +7,31 @@ import { storedDraft, storeSoon } from '../../state/stored-drafts.ts';
 import type { Meaning } from './composer-tokens.ts';
 
 /** A file to send. `id` distinguishes two files with the same name. */
-export interface Picked {
+export interface DraftFile {
   id: string;
   file: File;
 }
 
 /** Wraps files with ids, as a draft stores them. */
-export const picked = (files: readonly File[]): Picked[] => files.map((file) => ({ id: newKey(), file }));
+export const draftFilesOf = (files: readonly File[]): DraftFile[] => files.map((file) => ({ id: newKey(), file }));
 
 /** The content of an option field: the displayed text, and the id of the chosen object. */
-export interface Filled {
+export interface FieldValue {
   text: string;
   id?: string;
 }
 
 /** A slash command whose options are being filled in. */
-export interface Filling {
+export interface CommandFormState {
   command: PickerCommand;
-  values: Signal<ReadonlyMap<string, Filled>>;
+  values: Signal<ReadonlyMap<string, FieldValue>>;
   /** The names of the optional options that have a field. */
   added: Signal<readonly string[]>;
   error: Signal<ApiError | null>;
 }
 
 /** Why a command that was typed as text was not sent: it was refused, it does not exist, or several commands have this name. */
-export type LineFault =
+export type CommandLineError =
   | { kind: 'refused'; error: ApiError }
   | { kind: 'unknown'; name: string }
   | { kind: 'several'; commands: readonly PickerCommand[] };
@@ -39,39 +39,39 @@ export type LineFault =
 /** The draft of a channel. The browser stores the text and its tokens; the rest is lost with the page. */
 export interface ChannelDraft {
   text: Signal<string>;
-  files: Signal<readonly Picked[]>;
+  files: Signal<readonly DraftFile[]>;
   /** The meanings of the readable words in the text. */
   tokens: Map<string, Meaning>;
   /** Whether the reply pings the author of the original. */
-  pings: Signal<boolean>;
-  filling: Signal<Filling | null>;
-  lineFault: Signal<LineFault | null>;
+  isPinging: Signal<boolean>;
+  commandForm: Signal<CommandFormState | null>;
+  commandError: Signal<CommandLineError | null>;
   /** The last command that was sent and may have been stored, with its key. Sending the same one again uses the same key. */
-  lastUse: { body: string; key: string } | null;
+  lastRun: { body: string; key: string } | null;
 }
 
-const mostDrafts = 50;
+const maxDrafts = 50;
 const drafts = new Map<string, ChannelDraft>();
 
 /** Returns the draft of a channel, empty at first. At most fifty drafts are kept in memory; the least recently used one is dropped. */
 export function draftOf(channelId: string): ChannelDraft {
-  const draft = drafts.get(channelId) ?? beginDraft(channelId);
+  const draft = drafts.get(channelId) ?? createDraft(channelId);
   drafts.delete(channelId);
   drafts.set(channelId, draft);
-  if (drafts.size > mostDrafts) drafts.delete(drafts.keys().next().value ?? '');
+  if (drafts.size > maxDrafts) drafts.delete(drafts.keys().next().value ?? '');
   return draft;
 }
 
-function beginDraft(channelId: string): ChannelDraft {
+function createDraft(channelId: string): ChannelDraft {
   const stored = storedDraft(myId(), channelId);
   const draft: ChannelDraft = {
     text: signal(stored?.text ?? ''),
-    files: signal<readonly Picked[]>([]),
+    files: signal<readonly DraftFile[]>([]),
     tokens: new Map<string, Meaning>(stored?.tokens),
-    pings: signal(true),
-    filling: signal<Filling | null>(null),
-    lineFault: signal<LineFault | null>(null),
-    lastUse: null,
+    isPinging: signal(true),
+    commandForm: signal<CommandFormState | null>(null),
+    commandError: signal<CommandLineError | null>(null),
+    lastRun: null,
   };
   const { text, tokens } = draft;
   let isFirst = true;
@@ -83,19 +83,19 @@ function beginDraft(channelId: string): ChannelDraft {
 }
 
 /** Opens the form for a command. `rest` is the text that was typed after its name, and becomes the value of the first field. */
-export function startFilling(draft: ChannelDraft, command: PickerCommand, rest: string): void {
+export function openCommandForm(draft: ChannelDraft, command: PickerCommand, rest: string): void {
   const first = command.options?.[0];
-  const begun = first && rest !== '' ? ([[first.name, { text: rest }]] as const) : [];
-  draft.filling.value = {
+  const initialValues = first && rest !== '' ? ([[first.name, { text: rest }]] as const) : [];
+  draft.commandForm.value = {
     command,
-    values: signal<ReadonlyMap<string, Filled>>(new Map(begun)),
-    added: signal<readonly string[]>(begun.length && !first?.required ? [first?.name ?? ''] : []),
+    values: signal<ReadonlyMap<string, FieldValue>>(new Map(initialValues)),
+    added: signal<readonly string[]>(initialValues.length && !first?.required ? [first?.name ?? ''] : []),
     error: signal<ApiError | null>(null),
   };
   draft.text.value = '';
-  draft.lineFault.value = null;
+  draft.commandError.value = null;
 }
 
 /** Returns the options of a command that have a field now, in the order of the command. */
-export const fieldsOf = ({ command, added }: Filling): CommandOption[] =>
+export const fieldsOf = ({ command, added }: CommandFormState): CommandOption[] =>
   (command.options ?? []).filter(({ name, required }) => required || added.value.includes(name));

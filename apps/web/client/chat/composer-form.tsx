@@ -2,28 +2,28 @@ import { useSignal } from '@preact/signals';
 import { Paperclip, SendHorizontal, Smile } from 'lucide';
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { lengthOf } from '../../../../lib/base/text.ts';
+import { countCodePoints } from '../../../../lib/base/text.ts';
 import type { PickerCommand } from '../../../../lib/contract/command.ts';
-import { tellTyping } from '../../state/typing.ts';
+import { sendTyping } from '../../state/typing.ts';
 import { IconButton } from '../../ui/button.tsx';
-import { Problem } from '../../ui/problem.tsx';
-import { sayRefusal } from '../../ui/toast.tsx';
-import type { Place } from '../place.ts';
+import { ErrorNotice } from '../../ui/error-notice.tsx';
+import { showError } from '../../ui/toast.tsx';
+import type { ChannelContext } from '../channel-context.ts';
 import { commandLineOf } from './command-line.ts';
-import { sendTyped } from './command-use.ts';
 import { CompletionCount, useCompletion } from './completion.tsx';
 import { queryAt } from './completion-query.ts';
-import { type Suggestion, writtenAs } from './completion-sources.tsx';
-import { useOffer } from './completion-suggest.ts';
+import { commandText, type Suggestion } from './completion-sources.tsx';
+import { useSuggestions } from './completion-suggest.ts';
 import { isSendKey, replaceIn, useAutoGrow, useTypeAnywhere } from './composer-area.ts';
-import { type ChannelDraft, startFilling } from './composer-drafts.ts';
-import { Counter, LineNote, SlowNote, useSlowSeconds } from './composer-notes.tsx';
-import { stopReplying } from './composer-reply.tsx';
-import { contentOf, lastOwnMessage, obstacleOf, sendDraft, sendMessage } from './composer-sending.ts';
+import { type ChannelDraft, openCommandForm } from './composer-drafts.ts';
+import { CommandErrorNote, Counter, SlowModeNote, useCooldownSeconds } from './composer-notes.tsx';
+import { cancelReply } from './composer-reply.tsx';
+import { contentOf, lastOwnMessage, sendBlockerOf, sendDraft, sendMessage } from './composer-sending.ts';
 import { tokenFor } from './composer-tokens.ts';
 import { editing, replying } from './composing.ts';
 import type { EmojiPicker } from './emoji-picker.tsx';
 import { shortcodeBefore } from './emoji-shortcodes.ts';
+import { runTypedCommand } from './run-command.ts';
 import { TypingLine } from './typing-line.tsx';
 import { pastedFiles } from './upload-drop.ts';
 
@@ -35,7 +35,7 @@ function EmojiButton({ onPick }: { onPick: (emoji: string) => void }): JSX.Eleme
   const open = (anchor: Element): void =>
     void import('./emoji-picker.tsx').then((module) => {
       picker.value = { Picker: module.EmojiPicker, anchor };
-    }, sayRefusal);
+    }, showError);
   const close = (): void => {
     picker.value = null;
   };
@@ -59,26 +59,26 @@ function EmojiButton({ onPick }: { onPick: (emoji: string) => void }): JSX.Eleme
 
 /** The form to write a message: text with completion, files and the send button. */
 export function ComposerForm({
-  place,
+  context,
   draft,
   mayAttach,
   takesFocus,
   onFiles,
 }: {
-  place: Place;
+  context: ChannelContext;
   draft: ChannelDraft;
   mayAttach: boolean;
   takesFocus: boolean;
   onFiles: (files: File[]) => void;
 }): JSX.Element {
-  const { channelId } = place;
+  const { channelId } = context;
   const { text, tokens } = draft;
   const area = useRef<HTMLTextAreaElement>(null);
   const input = useRef<HTMLInputElement>(null);
   const caret = useSignal(text.value.length);
   const focused = useSignal(false);
   const busy = useSignal(false);
-  const secondsLeft = useSlowSeconds(place);
+  const secondsLeft = useCooldownSeconds(context);
   useAutoGrow(area, text.value);
   useTypeAnywhere(area);
   const original = replying.value.get(channelId);
@@ -88,66 +88,66 @@ export function ComposerForm({
   }, [takesFocus, original?.id]);
 
   const query = focused.value ? queryAt(text.value, caret.value, tokens.keys()) : null;
-  const { items, busy: asking, fault } = useOffer(place, query);
-  const sendOne = (chosen: PickerCommand): void => {
+  const { items, busy: isLoadingCommands, error } = useSuggestions(context, query);
+  const runChosen = (chosen: PickerCommand): void => {
     const rest = commandLineOf(text.value)?.rest ?? '';
     busy.value = true;
-    void sendTyped(place, draft, chosen, rest).then((sent) => {
+    void runTypedCommand(context, draft, chosen, rest).then((sent) => {
       if (sent) text.value = '';
       busy.value = false;
     });
   };
-  const command = (chosen: PickerCommand): void => {
-    const behind = text.value.slice(caret.value).trim();
+  const acceptCommand = (chosen: PickerCommand): void => {
+    const rest = text.value.slice(caret.value).trim();
     // A command that is typed in full and has no options needs no form.
-    if (chosen.kind === 'slash' && !chosen.options?.length && query?.wanted === chosen.name) sendOne(chosen);
-    else if (chosen.kind === 'slash') startFilling(draft, chosen, behind);
-    else if (area.current) replaceIn(area.current, 0, caret.value, `${writtenAs(chosen)} `);
+    if (chosen.kind === 'slash' && !chosen.options?.length && query?.wanted === chosen.name) runChosen(chosen);
+    else if (chosen.kind === 'slash') openCommandForm(draft, chosen, rest);
+    else if (area.current) replaceIn(area.current, 0, caret.value, `${commandText(chosen)} `);
   };
-  const take = ({ choice }: Suggestion): void => {
+  const accept = ({ choice }: Suggestion): void => {
     if (!query || !area.current) return;
-    if (choice.kind === 'command') return command(choice.command);
+    if (choice.kind === 'command') return acceptCommand(choice.command);
     let word: string;
     if (choice.kind === 'text') word = choice.text;
     else {
       word = tokenFor(tokens, choice.sign, choice.names, choice.meaning);
       if (word !== choice.meaning.content) tokens.set(word, choice.meaning);
     }
-    const spaced = /^\s/.test(text.value.slice(caret.value));
-    replaceIn(area.current, query.start, caret.value, spaced ? word : `${word} `);
+    const hasSpace = /^\s/.test(text.value.slice(caret.value));
+    replaceIn(area.current, query.start, caret.value, hasSpace ? word : `${word} `);
   };
   const completion = useCompletion({
     items,
-    about: (query?.sign ?? '') + (query?.wanted ?? ''),
-    closing: `${query?.sign}${query?.start}`,
+    query: (query?.sign ?? '') + (query?.wanted ?? ''),
+    closeKey: `${query?.sign}${query?.start}`,
     label: query ? listNames[query.sign] : '',
-    onTake: take,
+    onAccept: accept,
   });
 
   const submit = (): void => {
     if (busy.value) return;
     busy.value = true;
-    void sendDraft(place, draft, secondsLeft).finally(() => {
+    void sendDraft(context, draft, secondsLeft).finally(() => {
       busy.value = false;
     });
   };
-  const look = (): void => {
+  const updateCaret = (): void => {
     caret.value = area.current?.selectionStart ?? 0;
   };
   const onInput = ({ data }: InputEvent): void => {
     text.value = area.current?.value ?? '';
-    draft.lineFault.value = null;
-    look();
+    draft.commandError.value = null;
+    updateCaret();
     const typed = data === ':' ? shortcodeBefore(text.value, caret.value) : null;
     if (typed && area.current) replaceIn(area.current, typed.start, caret.value, typed.emoji);
-    if (text.value.trim() !== '' && !text.value.startsWith('/')) tellTyping(channelId);
+    if (text.value.trim() !== '' && !text.value.startsWith('/')) sendTyping(channelId);
   };
   const onKey = (event: KeyboardEvent): void => {
     if (completion.onKey(event)) return;
-    const last = event.key === 'ArrowUp' && text.value === '' ? lastOwnMessage(place) : undefined;
+    const last = event.key === 'ArrowUp' && text.value === '' ? lastOwnMessage(context) : undefined;
     if (isSendKey(event)) submit();
     else if (last !== undefined) editing.value = last;
-    else if (event.key === 'Escape' && original && !event.isComposing) stopReplying(channelId);
+    else if (event.key === 'Escape' && original && !event.isComposing) cancelReply(channelId);
     else return;
     event.preventDefault();
   };
@@ -157,7 +157,7 @@ export function ComposerForm({
   };
   return (
     <>
-      <LineNote fault={draft.lineFault.value} onCommand={sendOne} onMessage={() => void sendMessage(place, draft)} />
+      <CommandErrorNote error={draft.commandError.value} onCommand={runChosen} onMessage={() => void sendMessage(context, draft)} />
       <form
         class="composer-form"
         onSubmit={(event) => {
@@ -186,15 +186,15 @@ export function ComposerForm({
           ref={area}
           class="composer-text"
           rows={1}
-          aria-label={`Message ${place.name}`}
-          placeholder={`Message ${place.name}`}
+          aria-label={`Message ${context.name}`}
+          placeholder={`Message ${context.name}`}
           aria-autocomplete="list"
-          {...completion.tie}
+          {...completion.fieldProps}
           value={text.value}
           onInput={onInput}
           onKeyDown={onKey}
-          onKeyUp={look}
-          onClick={look}
+          onKeyUp={updateCaret}
+          onClick={updateCaret}
           onFocus={() => (focused.value = true)}
           onBlur={() => (focused.value = false)}
           onPaste={(event) => {
@@ -210,18 +210,18 @@ export function ComposerForm({
           label="Send"
           type="submit"
           class="composer-send"
-          disabled={busy.value || obstacleOf(draft, commandLineOf(text.value) ? 0 : secondsLeft) !== null}
+          disabled={busy.value || sendBlockerOf(draft, commandLineOf(text.value) ? 0 : secondsLeft) !== null}
         />
         {completion.list}
-        {query && (asking || fault) && (
-          <div class="completion completion-wait">{fault ? <Problem error={fault} /> : <p class="soft">Looking for commands …</p>}</div>
+        {query && (isLoadingCommands || error) && (
+          <div class="completion completion-wait">{error ? <ErrorNotice error={error} /> : <p class="soft">Loading commands…</p>}</div>
         )}
       </form>
       <CompletionCount count={items.length} isOpen={completion.isOpen} />
       <div class="composer-foot soft">
         <TypingLine channelId={channelId} />
-        <SlowNote place={place} secondsLeft={secondsLeft} />
-        <Counter length={lengthOf(contentOf(draft))} />
+        <SlowModeNote context={context} secondsLeft={secondsLeft} />
+        <Counter length={countCodePoints(contentOf(draft))} />
       </div>
     </>
   );

@@ -1,4 +1,4 @@
-import { leaves, parseMarkup, type Token } from '../../../../lib/base/markup.ts';
+import { leafTokens, parseMarkup, type Token } from '../../../../lib/base/markup.ts';
 
 /** The meaning of a readable word in the composer: its form in a message, and its form in a command option. */
 export interface Meaning {
@@ -40,10 +40,10 @@ function finderOf(tokens: Tokens): RegExp | undefined {
 
 /** Returns the code and links of a parsed text, in which tokens are not replaced. */
 const literalSpans = (tokens: readonly Token[]): Token[] =>
-  [...leaves(tokens)].filter(({ type }) => ['code', 'codeblock', 'link'].includes(type));
+  [...leafTokens(tokens)].filter(({ type }) => ['code', 'codeblock', 'link'].includes(type));
 
 /** Converts a text to the form that is sent: each token is replaced by its meaning, except in code and links. */
-export function wireOf(text: string, tokens: Tokens, as: keyof Meaning): string {
+export function toContent(text: string, tokens: Tokens, as: keyof Meaning): string {
   const finder = finderOf(tokens);
   if (!finder) return text;
   // A name may contain markup, so names are masked before the text is parsed for code.
@@ -55,7 +55,7 @@ export function wireOf(text: string, tokens: Tokens, as: keyof Meaning): string 
 }
 
 /**
- * The inverse of `wireOf`, to edit a message: each mention becomes a readable word, by the first allowed name of `namesOf`. If the result would not convert
+ * The inverse of `toContent`, to edit a message: each mention becomes a readable word, by the first allowed name of `namesOf`. If the result would not convert
  * back to the same content, the content stays unchanged.
  */
 export function readableOf(
@@ -65,7 +65,7 @@ export function readableOf(
   const tokens = new Map<string, Meaning>();
   let text = '';
   let at = 0;
-  for (const token of leaves(parseMarkup(content))) {
+  for (const token of leafTokens(parseMarkup(content))) {
     if (token.type !== 'userMention' && token.type !== 'roleMention') continue;
     const written = content.slice(token.start, token.end);
     const meaning = { content: written, option: written };
@@ -75,5 +75,5 @@ export function readableOf(
     at = token.end;
   }
   text += content.slice(at);
-  return wireOf(text, tokens, 'content') === content ? { text, tokens } : { text: content, tokens: new Map() };
+  return toContent(text, tokens, 'content') === content ? { text, tokens } : { text: content, tokens: new Map() };
 }

@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { may } from '../../state/rights.ts';
-import { mayWrite, type Place } from '../place.ts';
+import { type ChannelContext, mayWrite } from '../channel-context.ts';
 import { CommandForm } from './command-form.tsx';
 import './composer.css';
-import { draftOf, picked } from './composer-drafts.ts';
+import { draftFilesOf, draftOf } from './composer-drafts.ts';
 import { ComposerForm } from './composer-form.tsx';
 import { ArchivedNote, CannotWrite } from './composer-notes.tsx';
 import { ReplyBar } from './composer-reply.tsx';
@@ -13,57 +13,57 @@ import { UploadChips } from './upload-chips.tsx';
 import { useDropTarget } from './upload-drop.ts';
 
 /** The composer: a message with files, or the options of a command. Users who cannot write here see the reason. */
-export function Composer({ place }: { place: Place }): JSX.Element {
-  const { channelId, serverId, channel } = place;
+export function Composer({ context }: { context: ChannelContext }): JSX.Element {
+  const { channelId, serverId, channel } = context;
   const draft = draftOf(channelId);
   const { files } = draft;
-  const writes = mayWrite(place);
-  const mayAttach = writes && may('Attach Files', serverId, channel);
-  const wasFilling = useRef(false);
+  const canWrite = mayWrite(context);
+  const mayAttach = canWrite && may('Attach Files', serverId, channel);
+  const hadCommandForm = useRef(false);
   const section = useRef<HTMLElement>(null);
   const original = replying.value.get(channelId);
-  const filling = draft.filling.value;
+  const commandForm = draft.commandForm.value;
   const add = (more: readonly File[]): void => {
-    files.value = [...files.value, ...picked(more)];
+    files.value = [...files.value, ...draftFilesOf(more)];
   };
   const remove = (id: string): void => {
     files.value = files.value.filter((one) => one.id !== id);
     // The focused button disappears with the file, so the focus moves to the text area.
     section.current?.querySelector('textarea')?.focus();
   };
-  const isOver = useDropTarget(mayAttach && !filling, add);
+  const isOver = useDropTarget(mayAttach && !commandForm, add);
   // Each new reply pings by default, whatever was chosen for the previous one.
   useEffect(() => {
-    draft.pings.value = true;
+    draft.isPinging.value = true;
   }, [original?.id]);
-  if (!writes)
+  if (!canWrite)
     return (
-      <section class="composer" aria-label="Write">
-        <CannotWrite place={place} />
+      <section class="composer" aria-label="Write a message">
+        <CannotWrite context={context} />
       </section>
     );
   return (
-    <section ref={section} class="composer" aria-label="Write">
+    <section ref={section} class="composer" aria-label="Write a message">
       {isOver && (
         <div class="upload-overlay" aria-hidden="true">
-          <p>Drop files here to send them</p>
+          <p>Drop files here to attach them</p>
         </div>
       )}
-      <ArchivedNote place={place} />
-      {filling ? (
+      <ArchivedNote context={context} />
+      {commandForm ? (
         <CommandForm
-          place={place}
+          context={context}
           draft={draft}
-          filling={filling}
+          form={commandForm}
           onDone={() => {
-            wasFilling.current = true;
+            hadCommandForm.current = true;
           }}
         />
       ) : (
         <>
           {original && <ReplyBar original={original} draft={draft} />}
           <UploadChips files={files.value} onRemove={remove} />
-          <ComposerForm place={place} draft={draft} mayAttach={mayAttach} takesFocus={wasFilling.current} onFiles={add} />
+          <ComposerForm context={context} draft={draft} mayAttach={mayAttach} takesFocus={hadCommandForm.current} onFiles={add} />
         </>
       )}
     </section>

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
-import type { ShownEmbed } from '../../../../lib/contract/message.ts';
+import type { EmbedView } from '../../../../lib/contract/message.ts';
 import { ownPath } from '../../ui/links.ts';
 import { momentOf } from '../../ui/times.ts';
 import './embed.css';
@@ -16,26 +16,26 @@ const retryMs = 2_500;
  * An external image, loaded through the proxy of this service. Its size is not known, so its box has a fixed size. A failed image is requested once more,
  * because the proxy may have been busy; after a second failure its box is removed.
  */
-function Shown({ url, class: name }: { url: string; class: string }): JSX.Element {
+function ProxiedImage({ url, class: name }: { url: string; class: string }): JSX.Element {
   const failures = useRef(0);
-  const again = (image: HTMLImageElement): void => {
+  const retry = (image: HTMLImageElement): void => {
     if (failures.current++ > 0) return image.classList.add('gone');
     setTimeout(() => image.setAttribute('src', image.src), retryMs);
   };
   return (
-    <img class={name} src={ownPath(url)} alt="" loading="lazy" decoding="async" onError={({ currentTarget }) => again(currentTarget)} />
+    <img class={name} src={ownPath(url)} alt="" loading="lazy" decoding="async" onError={({ currentTarget }) => retry(currentTarget)} />
   );
 }
 
 /** A rich embed of a bot or webhook, or the preview of a link. */
-export function EmbedView({ embed, serverId }: { embed: ShownEmbed; serverId: string | null }): JSX.Element {
+export function EmbedCard({ embed, serverId }: { embed: EmbedView; serverId: string | null }): JSX.Element {
   const { title, description, url, color, timestamp, author, footer, image, thumbnail, fields = [] } = embed;
   return (
     <div class="embed" style={color === undefined ? undefined : { borderInlineStartColor: colorText(color) }}>
       <div class="embed-text">
         {author && (
           <p class="embed-author">
-            {author.proxyIconUrl && <Shown url={author.proxyIconUrl} class="embed-icon" />}
+            {author.proxyIconUrl && <ProxiedImage url={author.proxyIconUrl} class="embed-icon" />}
             {author.url ? (
               <Link url={author.url}>
                 <bdi>{author.name}</bdi>
@@ -72,8 +72,8 @@ export function EmbedView({ embed, serverId }: { embed: ShownEmbed; serverId: st
           </dl>
         )}
       </div>
-      {thumbnail && <Shown url={thumbnail.proxyUrl} class="embed-thumbnail" />}
-      {image && <Shown url={image.proxyUrl} class="embed-image" />}
+      {thumbnail && <ProxiedImage url={thumbnail.proxyUrl} class="embed-thumbnail" />}
+      {image && <ProxiedImage url={image.proxyUrl} class="embed-image" />}
       {(footer || timestamp) && (
         <p class="embed-footer hint">
           {footer && <bdi>{footer.text}</bdi>}

@@ -2,15 +2,15 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { asApiError } from '../../api/call.ts';
-import { Problem } from '../../ui/problem.tsx';
+import { ErrorNotice } from '../../ui/error-notice.tsx';
 import './emoji-picker.css';
-import { rememberEmoji, skinTone, toneNames, usedEmojis } from './emoji-habits.ts';
+import { recordEmojiUse, skinTone, toneNames, usedEmojis } from './emoji-preferences.ts';
 import { type Emoji, emojiGroups, findEmojis, loadEmojis } from './emojis.ts';
 import { Popover } from './popover.tsx';
 
-const mostFound = 120;
+const maxFound = 120;
 /** The number of the group "recently used". */
-const used = -1;
+const recentGroup = -1;
 
 /** Returns how many buttons a row of the grid has. */
 const columnsOf = (grid: Element): number => getComputedStyle(grid).gridTemplateColumns.split(' ').length;
@@ -44,19 +44,19 @@ export function EmojiPicker({
 
 function Picker({ onPick }: { onPick: (emoji: string) => void }): JSX.Element {
   const emojis = useSignal<readonly Emoji[] | null>(null);
-  const fault = useSignal<unknown>(null);
-  const wanted = useSignal('');
-  const group = useSignal(usedEmojis.value.length ? used : 0);
+  const error = useSignal<unknown>(null);
+  const query = useSignal('');
+  const group = useSignal(usedEmojis.value.length ? recentGroup : 0);
   const grid = useRef<HTMLDivElement>(null);
   const search = useRef<HTMLInputElement>(null);
   const load = (): void => {
-    fault.value = null;
+    error.value = null;
     loadEmojis().then(
       (list) => {
         emojis.value = list;
       },
-      (error: unknown) => {
-        fault.value = error;
+      (fault: unknown) => {
+        error.value = fault;
       },
     );
   };
@@ -64,21 +64,21 @@ function Picker({ onPick }: { onPick: (emoji: string) => void }): JSX.Element {
     load();
     search.current?.focus();
   }, []);
-  if (fault.value) return <Problem error={asApiError(fault.value)} again={load} />;
+  if (error.value) return <ErrorNotice error={asApiError(error.value)} retry={load} />;
 
-  const toned = ({ emoji, skins }: Emoji): string => skins[skinTone.value - 1] ?? emoji;
+  const withSkinTone = ({ emoji, skins }: Emoji): string => skins[skinTone.value - 1] ?? emoji;
   const all = emojis.value ?? [];
   const shown =
-    wanted.value.trim() !== ''
-      ? findEmojis(all, wanted.value, mostFound).map((one) => ({ label: one.label, emoji: toned(one) }))
-      : group.value === used
+    query.value.trim() !== ''
+      ? findEmojis(all, query.value, maxFound).map((one) => ({ label: one.label, emoji: withSkinTone(one) }))
+      : group.value === recentGroup
         ? usedEmojis.value.map((emoji) => ({
             label: all.find((one) => one.emoji === emoji || one.skins.includes(emoji))?.label ?? emoji,
             emoji,
           }))
-        : all.filter((one) => one.group === group.value).map((one) => ({ label: one.label, emoji: toned(one) }));
+        : all.filter((one) => one.group === group.value).map((one) => ({ label: one.label, emoji: withSkinTone(one) }));
   const pick = (emoji: string): void => {
-    rememberEmoji(emoji);
+    recordEmojiUse(emoji);
     onPick(emoji);
   };
   const focusAt = (index: number): void => (grid.current?.children[index] as HTMLElement | undefined)?.focus();
@@ -101,7 +101,7 @@ function Picker({ onPick }: { onPick: (emoji: string) => void }): JSX.Element {
     if (next < 0) search.current?.focus();
     else focusAt(next);
   };
-  const groups = usedEmojis.value.length ? [{ group: used, name: 'Used last', icon: '🕘' }, ...emojiGroups] : emojiGroups;
+  const groups = usedEmojis.value.length ? [{ group: recentGroup, name: 'Recently used', icon: '🕘' }, ...emojiGroups] : emojiGroups;
   return (
     <>
       <div class="emoji-picker-top">
@@ -110,8 +110,8 @@ function Picker({ onPick }: { onPick: (emoji: string) => void }): JSX.Element {
           type="search"
           aria-label="Search emoji"
           placeholder="Search emoji"
-          value={wanted.value}
-          onInput={({ currentTarget }) => (wanted.value = currentTarget.value)}
+          value={query.value}
+          onInput={({ currentTarget }) => (query.value = currentTarget.value)}
           onKeyDown={onSearchKey}
         />
         <select
@@ -126,16 +126,16 @@ function Picker({ onPick }: { onPick: (emoji: string) => void }): JSX.Element {
           ))}
         </select>
       </div>
-      <div class="emoji-picker-groups" role="group" aria-label="Groups">
+      <div class="emoji-picker-groups" role="group" aria-label="Categories">
         {groups.map((one) => (
           <button
             key={one.group}
             type="button"
             aria-label={one.name}
             title={one.name}
-            aria-pressed={wanted.value.trim() === '' && group.value === one.group}
+            aria-pressed={query.value.trim() === '' && group.value === one.group}
             onClick={() => {
-              wanted.value = '';
+              query.value = '';
               group.value = one.group;
             }}
           >
@@ -151,7 +151,7 @@ function Picker({ onPick }: { onPick: (emoji: string) => void }): JSX.Element {
         ))}
       </div>
       <p class="hint" role="status">
-        {emojis.value ? shown.length === 0 && 'Nothing found.' : 'Loading …'}
+        {emojis.value ? shown.length === 0 && 'No emoji found.' : 'Loading…'}
       </p>
     </>
   );

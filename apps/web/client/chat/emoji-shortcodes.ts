@@ -1,6 +1,6 @@
-import { leaves, parseMarkup } from '../../../../lib/base/markup.ts';
+import { leafTokens, parseMarkup } from '../../../../lib/base/markup.ts';
 import { queryAt } from './completion-query.ts';
-import { skinTone } from './emoji-habits.ts';
+import { skinTone } from './emoji-preferences.ts';
 import { emojiNamed, loadEmojis } from './emojis.ts';
 
 /** Matches `:tada:`, but not within a word or a time, or after a backslash. */
@@ -20,7 +20,7 @@ export async function withEmojis(content: string): Promise<string> {
   await Promise.race([loadEmojis().catch(() => undefined), new Promise((done) => setTimeout(done, loadMs))]);
   let shown = '';
   let at = 0;
-  for (const { type, start, end } of leaves(parseMarkup(content))) {
+  for (const { type, start, end } of leafTokens(parseMarkup(content))) {
     if (type !== 'text') continue;
     // Match in the whole content, because the characters before and after this part matter too.
     shortcode.lastIndex = start;

@@ -77,7 +77,7 @@ export function loadEmojis(): Promise<readonly Emoji[]> {
 }
 
 /** Ranks how well an emoji matches the searched text: 0 is best, undefined is no match. */
-function fitOf({ label, shortcodes, tags }: Emoji, wanted: string): number | undefined {
+function rankOf({ label, shortcodes, tags }: Emoji, wanted: string): number | undefined {
   if (shortcodes.includes(wanted) || label === wanted) return 0;
   if (shortcodes.some((code) => code.startsWith(wanted))) return 1;
   if (label.startsWith(wanted) || tags.includes(wanted)) return 2;
@@ -85,15 +85,15 @@ function fitOf({ label, shortcodes, tags }: Emoji, wanted: string): number | und
   return tags.some((tag) => tag.startsWith(wanted)) ? 4 : undefined;
 }
 
-/** Finds the emoji that match the beginning of a shortcode or a word, best first, at most `most`. */
-export function findEmojis(emojis: readonly Emoji[], wanted: string, most: number): Emoji[] {
+/** Finds the emoji that match the beginning of a shortcode or a word, best first, at most `limit`. */
+export function findEmojis(emojis: readonly Emoji[], wanted: string, limit: number): Emoji[] {
   const word = wanted.trim().toLowerCase();
   return emojis
     .flatMap((emoji) => {
-      const fit = fitOf(emoji, word);
-      return fit === undefined ? [] : [{ emoji, fit }];
+      const rank = rankOf(emoji, word);
+      return rank === undefined ? [] : [{ emoji, rank }];
     })
-    .sort((a, b) => a.fit - b.fit)
-    .slice(0, most)
+    .sort((a, b) => a.rank - b.rank)
+    .slice(0, limit)
     .map(({ emoji }) => emoji);
 }

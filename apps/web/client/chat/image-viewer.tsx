@@ -5,9 +5,9 @@ import { useEffect } from 'preact/hooks';
 import type { Attachment } from '../../../../lib/contract/message.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { plainName } from '../../ui/hostile-text.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { ownPath } from '../../ui/links.ts';
+import { safeFileName } from '../../ui/safe-text.ts';
 
 /** Shows the images of a message one at a time, scaled to the window or in original size. Arrow keys move between images. */
 export function ImageViewer({
@@ -25,15 +25,15 @@ export function ImageViewer({
       images.findIndex(({ id }) => id === first),
     ),
   );
-  const large = useSignal(false);
+  const isOriginalSize = useSignal(false);
   const image = images[at.value] ?? images[0];
   const go = (by: number): void => {
     at.value = (at.value + by + images.length) % images.length;
-    large.value = false;
+    isOriginalSize.value = false;
   };
   useEffect(() => {
     const onKey = ({ key }: KeyboardEvent): void => {
-      if (large.value) return;
+      if (isOriginalSize.value) return;
       if (key === 'ArrowLeft') go(-1);
       else if (key === 'ArrowRight') go(1);
     };
@@ -41,18 +41,18 @@ export function ImageViewer({
     return () => document.removeEventListener('keydown', onKey);
   }, [images.length]);
   if (!image) return null;
-  const name = plainName(image.filename);
+  const name = safeFileName(image.filename);
   return (
     <Dialog title={name} onClose={onClose} wide>
       <div class="image-viewer">
         {/* In original size the frame scrolls; `tabIndex` makes that possible by keyboard. */}
-        <div class={`image-viewer-frame ${large.value ? 'large' : ''}`} tabIndex={0} role="group" aria-label={name}>
+        <div class={`image-viewer-frame ${isOriginalSize.value ? 'large' : ''}`} tabIndex={0} role="group" aria-label={name}>
           <img
             src={ownPath(image.url)}
             alt={name}
             width={image.width ?? undefined}
             height={image.height ?? undefined}
-            onClick={() => (large.value = !large.value)}
+            onClick={() => (isOriginalSize.value = !isOriginalSize.value)}
           />
         </div>
         <div class="actions">
@@ -65,7 +65,7 @@ export function ImageViewer({
               <IconButton of={ChevronRight} label="Next image" onClick={() => go(1)} />
             </span>
           )}
-          <Button aria-pressed={large.value} onClick={() => (large.value = !large.value)}>
+          <Button aria-pressed={isOriginalSize.value} onClick={() => (isOriginalSize.value = !isOriginalSize.value)}>
             Original size
           </Button>
           <a class="button plain" href={ownPath(image.url)} download={image.filename}>

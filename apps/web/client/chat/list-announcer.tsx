@@ -1,16 +1,16 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { cut } from '../../../../lib/base/text.ts';
+import { truncate } from '../../../../lib/base/text.ts';
 import type { Message } from '../../../../lib/contract/message.ts';
 import { myId } from '../../state/session.ts';
 import { plainText } from './markup-text.ts';
 import { indexAfter } from './slice.ts';
 
 /** The limits of one announcement. When more messages arrive, only their number is announced. */
-const most = { messages: 3, chars: 300, lines: 6 };
+const max = { messages: 3, chars: 300, lines: 6 };
 /** The minimum interval between two announcements, in milliseconds, so that a burst is announced once. */
-const everyMs = 1_500;
+const intervalMs = 1_500;
 
 /**
  * Announces new messages to a screen reader: author and text. It is a separate live region, because the list itself also changes when the user scrolls.
@@ -27,28 +27,28 @@ export function Announcer({
   serverId: string | null;
 }): JSX.Element {
   const lines = useSignal<readonly { key: string; text: string }[]>([]);
-  const told = useRef<string | null>(null);
+  const lastAnnounced = useRef<string | null>(null);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const latest = useRef(messages);
   latest.current = messages;
   const newest = messages.at(-1)?.id ?? null;
-  const tell = (): void => {
+  const announce = (): void => {
     timer.current = undefined;
-    if (told.current === null) return;
-    const fresh = latest.current.slice(indexAfter(latest.current, told.current)).filter(({ author }) => author.id !== myId());
-    told.current = latest.current.at(-1)?.id ?? told.current;
+    if (lastAnnounced.current === null) return;
+    const fresh = latest.current.slice(indexAfter(latest.current, lastAnnounced.current)).filter(({ author }) => author.id !== myId());
+    lastAnnounced.current = latest.current.at(-1)?.id ?? lastAnnounced.current;
     const added =
-      fresh.length > most.messages
-        ? [{ key: told.current, text: `${fresh.length} new messages` }]
+      fresh.length > max.messages
+        ? [{ key: lastAnnounced.current, text: `${fresh.length} new messages` }]
         : fresh.map(({ id, author, content }) => ({
             key: id,
-            text: `${author.displayName}: ${cut(plainText(content, serverId), most.chars) || 'files or embeds'}`,
+            text: `${author.displayName}: ${truncate(plainText(content, serverId), max.chars) || 'attachment or embed'}`,
           }));
-    if (added.length) lines.value = [...lines.value, ...added].slice(-most.lines);
+    if (added.length) lines.value = [...lines.value, ...added].slice(-max.lines);
   };
   useEffect(() => {
-    if (!live || told.current === null) told.current = live ? newest : null;
-    else if (newest !== told.current) timer.current ??= setTimeout(tell, everyMs);
+    if (!live || lastAnnounced.current === null) lastAnnounced.current = live ? newest : null;
+    else if (newest !== lastAnnounced.current) timer.current ??= setTimeout(announce, intervalMs);
   }, [newest, live]);
   useEffect(() => () => clearTimeout(timer.current), []);
   return (

@@ -1,7 +1,7 @@
 import { activeMessage, openTool } from './message-tools.ts';
 
 /** How long a touch on a message lasts until its menu opens, in milliseconds. */
-const holdMs = 500;
+const longPressMs = 500;
 
 const messageAt = (target: EventTarget | null): HTMLElement | null =>
   target instanceof Element ? target.closest<HTMLElement>('article.message[id]') : null;
@@ -23,9 +23,9 @@ export function moveFocus(box: HTMLElement, by: 1 | -1): void {
  * of a message beside its element. Returns a function that removes the listeners.
  */
 export function followPointer(box: HTMLElement, menuOf: (id: string, anchor: Element) => void): () => void {
-  let hold: ReturnType<typeof setTimeout> | undefined;
-  let held = false;
-  const stopHold = (): void => clearTimeout(hold);
+  let longPress: ReturnType<typeof setTimeout> | undefined;
+  let isLongPress = false;
+  const cancelLongPress = (): void => clearTimeout(longPress);
   const set = (article: HTMLElement | null): void => {
     // While its picker or menu is open, a message keeps its tools.
     if (openTool.peek() === null) activeMessage.value = article && idOf(article);
@@ -36,34 +36,34 @@ export function followPointer(box: HTMLElement, menuOf: (id: string, anchor: Ele
   const onLeave = (): void => set(messageAt(document.activeElement));
   const onFocus = ({ target }: FocusEvent): void => set(messageAt(target));
   const onDown = ({ target, pointerType }: PointerEvent): void => {
-    stopHold();
-    held = false;
+    cancelLongPress();
+    isLongPress = false;
     const article = messageAt(target);
     const open = (): void => {
-      held = true;
+      isLongPress = true;
       if (article) menuOf(idOf(article), article);
     };
     // A long press on a link, image or control keeps the browser's own behavior.
-    const own = (target as Element).closest('a, button, img, video, audio, textarea');
-    if (pointerType === 'touch' && article && !own) hold = setTimeout(open, holdMs);
+    const hasOwnPress = (target as Element).closest('a, button, img, video, audio, textarea');
+    if (pointerType === 'touch' && article && !hasOwnPress) longPress = setTimeout(open, longPressMs);
   };
   // Suppress the click that follows the end of a long press; it would close the menu.
-  const onLift = (event: Event): void => {
-    if (held) event.preventDefault();
+  const onTouchEnd = (event: Event): void => {
+    if (isLongPress) event.preventDefault();
   };
   const listeners: [keyof HTMLElementEventMap, (event: never) => void][] = [
     ['pointerover', onOver],
     ['pointerleave', onLeave],
     ['focusin', onFocus],
     ['pointerdown', onDown],
-    ['pointerup', stopHold],
-    ['pointercancel', stopHold],
-    ['scroll', stopHold],
-    ['touchend', onLift],
+    ['pointerup', cancelLongPress],
+    ['pointercancel', cancelLongPress],
+    ['scroll', cancelLongPress],
+    ['touchend', onTouchEnd],
   ];
   for (const [name, listener] of listeners) box.addEventListener(name, listener as EventListener);
   return () => {
-    stopHold();
+    cancelLongPress();
     for (const [name, listener] of listeners) box.removeEventListener(name, listener as EventListener);
   };
 }

@@ -4,10 +4,10 @@ import type { JSX } from 'preact';
 import type { ApiError } from '../../api/call.ts';
 import { Button } from '../../ui/button.tsx';
 import { countOf } from '../../ui/counts.ts';
+import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { Problem } from '../../ui/problem.tsx';
 import { dateOf } from '../../ui/times.ts';
-import type { Place } from '../place.ts';
+import type { ChannelContext } from '../channel-context.ts';
 import type { ListModel } from './list-model.ts';
 import { MessageView } from './message.tsx';
 import type { MessageRow } from './message-rows.ts';
@@ -18,30 +18,40 @@ import { indexAfter } from './slice.ts';
  * its height leaves room to scroll while older messages load.
  */
 export function TopEdge({
-  older,
+  hasOlder,
   failed,
-  again,
-  place,
+  retry,
+  context,
 }: {
-  older: boolean;
+  hasOlder: boolean;
   failed: ApiError | null;
-  again: () => void;
-  place: Place;
+  retry: () => void;
+  context: ChannelContext;
 }): JSX.Element {
-  if (failed) return <Problem error={failed} again={again} />;
-  if (older) return <p class="list-edge soft">Loading older messages …</p>;
+  if (failed) return <ErrorNotice error={failed} retry={retry} />;
+  if (hasOlder) return <p class="list-edge soft">Loading older messages…</p>;
   return (
     <div class="list-start">
       <h2>
-        <bdi>{place.name}</bdi>
+        <bdi>{context.name}</bdi>
       </h2>
-      <p class="soft">{place.serverId === null ? 'Your conversation begins here.' : 'The history begins here.'}</p>
+      <p class="soft">
+        This is the beginning of{' '}
+        {context.serverId === null ? 'your conversation' : context.channel?.kind === 'thread' ? 'this thread' : 'this channel'}.
+      </p>
     </div>
   );
 }
 
 /** A message with the lines above it: the date and the line "new". */
-export function MessageItem({ message, grouped, day, fresh, place, marked }: MessageRow & { place: Place; marked: boolean }): JSX.Element {
+export function MessageItem({
+  message,
+  grouped,
+  day,
+  fresh,
+  context,
+  isHighlighted,
+}: MessageRow & { context: ChannelContext; isHighlighted: boolean }): JSX.Element {
   return (
     <>
       {day !== undefined && (
@@ -54,18 +64,18 @@ export function MessageItem({ message, grouped, day, fresh, place, marked }: Mes
           <span>New</span>
         </p>
       )}
-      <MessageView message={message} place={place} grouped={grouped} marked={marked} />
+      <MessageView message={message} context={context} grouped={grouped} isHighlighted={isHighlighted} />
     </>
   );
 }
 
 /** The button that jumps to the newest message, shown while the user looks at older ones, with the number of messages that arrived meanwhile. */
-export function DownBar({ model }: { model: ListModel }): JSX.Element | null {
+export function JumpToNewestBar({ model }: { model: ListModel }): JSX.Element | null {
   const shown = useComputed(() => {
     const { messages, hasNewer } = model.frame.value;
     const { last } = model.slice.value;
     if (last === null || !messages.length) return null;
-    if (hasNewer) return 'You are looking at old messages';
+    if (hasNewer) return 'You’re viewing older messages';
     const count = messages.length - indexAfter(messages, model.leftAt.value ?? '');
     if (count > 0) return countOf(count, 'new message');
     return '';

@@ -1,5 +1,5 @@
 import { parseMarkup, type Token } from '../../../../lib/base/markup.ts';
-import { faceOf, nameOf } from '../../state/people.ts';
+import { nameOf, userOf } from '../../state/people.ts';
 import { details } from '../../state/servers.ts';
 
 /** Returns the name of a role in a server. */
@@ -13,8 +13,8 @@ export const roleNameOf = (serverId: string | null, roleId: string): string =>
 export function mentionNames(serverId: string | null): (kind: 'userMention' | 'roleMention', id: string) => string[] {
   return (kind, id) => {
     if (kind === 'roleMention') return [roleNameOf(serverId, id)];
-    const face = faceOf(id);
-    return face ? [face.displayName, face.username] : [];
+    const user = userOf(id);
+    return user ? [user.displayName, user.username] : [];
   };
 }
 
@@ -54,13 +54,13 @@ export const plainText = (content: string, serverId: string | null): string =>
 
 /** Matches emoji and white space only. */
 const emojiOrSpace = new RegExp('^(?:\\p{RGI_Emoji}|\\s)+$', 'v');
-const mostLarge = 30;
+const maxLarge = 30;
 
 /** Whether a content is only a few emoji, which are then shown larger. */
 export const isEmojiOnly = (tokens: readonly Token[]): boolean =>
   tokens.length > 0 &&
-  tokens.length <= mostLarge &&
+  tokens.length <= maxLarge &&
   tokens.every(
-    (token) => token.type === 'emoji' || (token.type === 'text' && token.text.length <= mostLarge * 4 && emojiOrSpace.test(token.text)),
+    (token) => token.type === 'emoji' || (token.type === 'text' && token.text.length <= maxLarge * 4 && emojiOrSpace.test(token.text)),
   ) &&
   tokens.some((token) => token.type === 'emoji' || (token.type === 'text' && token.text.trim() !== ''));

@@ -8,8 +8,8 @@ import { channels, details } from '../../state/servers.ts';
 import { myId } from '../../state/session.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { copyText } from '../../ui/clipboard.ts';
-import { plainLink } from '../../ui/hostile-text.ts';
 import { isSafeLink } from '../../ui/links.ts';
+import { safeLinkText } from '../../ui/safe-text.ts';
 import { openProfile } from '../people/open-profile.ts';
 import { useMembers } from '../people/use-member.ts';
 import './markup.css';
@@ -22,10 +22,10 @@ import { colorOf, roleStyle } from './name.tsx';
  */
 export function Markup({ content, serverId }: { content: string; serverId: string | null }): JSX.Element {
   const tokens = useMemo(() => parseMarkup(content), [content]);
-  return <div class={`markup ${isEmojiOnly(tokens) ? 'large' : ''}`}>{shown(tokens, serverId)}</div>;
+  return <div class={`markup ${isEmojiOnly(tokens) ? 'large' : ''}`}>{renderTokens(tokens, serverId)}</div>;
 }
 
-const shown = (tokens: readonly Token[], serverId: string | null): JSX.Element[] =>
+const renderTokens = (tokens: readonly Token[], serverId: string | null): JSX.Element[] =>
   tokens.map((token) => <Piece key={token.start} token={token} serverId={serverId} />);
 
 function Piece({ token, serverId }: { token: Token; serverId: string | null }): JSX.Element {
@@ -33,15 +33,15 @@ function Piece({ token, serverId }: { token: Token; serverId: string | null }): 
     case 'text':
       return <>{token.text}</>;
     case 'bold':
-      return <strong>{shown(token.children, serverId)}</strong>;
+      return <strong>{renderTokens(token.children, serverId)}</strong>;
     case 'italic':
-      return <em>{shown(token.children, serverId)}</em>;
+      return <em>{renderTokens(token.children, serverId)}</em>;
     case 'underline':
-      return <u>{shown(token.children, serverId)}</u>;
+      return <u>{renderTokens(token.children, serverId)}</u>;
     case 'strike':
-      return <s>{shown(token.children, serverId)}</s>;
+      return <s>{renderTokens(token.children, serverId)}</s>;
     case 'spoiler':
-      return <Spoiler>{shown(token.children, serverId)}</Spoiler>;
+      return <Spoiler>{renderTokens(token.children, serverId)}</Spoiler>;
     case 'code':
       return <code>{token.text}</code>;
     case 'codeblock':
@@ -81,7 +81,7 @@ function CodeBlock({ lang, text }: { lang: string; text: string }): JSX.Element 
   return (
     <div class="code-block">
       {lang !== '' && <span class="code-lang">{lang}</span>}
-      <IconButton of={Copy} label="Copy this code" onClick={() => void copyText(text, 'the code')} />
+      <IconButton of={Copy} label="Copy code" onClick={() => void copyText(text, 'the code')} />
       {/* A long line scrolls; `tabIndex` makes that possible by keyboard. */}
       <pre tabIndex={0}>
         <code>{text}</code>
@@ -93,7 +93,7 @@ function CodeBlock({ lang, text }: { lang: string; text: string }): JSX.Element 
 const commit = /^\/([^/]+\/[^/]+)\/(?:-\/)?commit\/([0-9a-f]{7})[0-9a-f]{0,57}$/;
 
 /** Returns the path and name of the channel that a link of this service leads to, if the user can see it. */
-function ownPlace(url: URL): { href: string; text: string } | undefined {
+function channelLinkOf(url: URL): { href: string; text: string } | undefined {
   if (url.origin !== location.origin) return undefined;
   const channelId = /^\/servers\/\d+\/(\d+)$/.exec(url.pathname)?.[1];
   const channel = channels.value.get(channelId ?? '');
@@ -105,7 +105,7 @@ function ownPlace(url: URL): { href: string; text: string } | undefined {
 export function Link({ url, children }: { url: string; children?: ComponentChildren }): JSX.Element {
   if (!isSafeLink(url)) return <>{children ?? url}</>;
   const parsed = new URL(url);
-  const own = ownPlace(parsed);
+  const own = channelLinkOf(parsed);
   if (own)
     return (
       <a class="mention" href={own.href}>
@@ -118,9 +118,9 @@ export function Link({ url, children }: { url: string; children?: ComponentChild
       href={parsed.href}
       target="_blank"
       rel="noopener noreferrer nofollow"
-      title={children || project ? plainLink(parsed.href) : undefined}
+      title={children || project ? safeLinkText(parsed.href) : undefined}
     >
-      {children ?? <bdi>{project ? `${parsed.host}/${project}@${hash}` : plainLink(url)}</bdi>}
+      {children ?? <bdi>{project ? `${parsed.host}/${project}@${hash}` : safeLinkText(url)}</bdi>}
     </a>
   );
 }
@@ -132,7 +132,7 @@ function UserMention({ id, serverId }: { id: string; serverId: string | null }):
   return (
     <button
       type="button"
-      class={`mention ${id === myId() ? 'me' : ''} ${color.value ? 'coloured' : ''}`}
+      class={`mention ${id === myId() ? 'me' : ''} ${color.value ? 'colored' : ''}`}
       style={roleStyle(color.value)}
       onClick={() => openProfile(id, serverId)}
     >
@@ -145,7 +145,7 @@ function RoleMention({ id, serverId }: { id: string; serverId: string | null }):
   const server = details.value.get(serverId ?? '');
   const color = server?.roles.find((role) => role.id === id)?.color;
   return (
-    <span class={`mention ${server?.myRoles.includes(id) ? 'me' : ''} ${color ? 'coloured' : ''}`} style={roleStyle(color)}>
+    <span class={`mention ${server?.myRoles.includes(id) ? 'me' : ''} ${color ? 'colored' : ''}`} style={roleStyle(color)}>
       @<bdi>{roleNameOf(serverId, id)}</bdi>
     </span>
   );

@@ -6,13 +6,13 @@ import type { Message } from '../../../../lib/contract/message.ts';
 import { withEntry } from '../../state/servers.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { copyText } from '../../ui/clipboard.ts';
-import { sayRefusal } from '../../ui/toast.tsx';
-import { type Place, pathOf } from '../place.ts';
+import { showError } from '../../ui/toast.tsx';
+import { type ChannelContext, pathOf } from '../channel-context.ts';
 import { editing, replying } from './composing.ts';
 import type { EmojiPicker } from './emoji-picker.tsx';
 import { Menu, type MenuItem } from './menu.tsx';
 import { DeleteDialog, ThreadFromDialog } from './message-dialogs.tsx';
-import { deleteMessage, openTool, publishMessage, rightsAt, setReaction, togglePin } from './message-tools.ts';
+import { deleteMessage, openTool, publishMessage, rightsOn, setReaction, togglePin } from './message-tools.ts';
 
 const reply = (message: Message): void => {
   replying.value = withEntry(replying.value, message.channelId, message);
@@ -20,15 +20,15 @@ const reply = (message: Message): void => {
 
 /** Deletes a message after confirmation; with Shift it is deleted without confirmation. */
 function remove(message: Message, { shiftKey }: MouseEvent): void {
-  if (shiftKey) deleteMessage(message).catch(sayRefusal);
+  if (shiftKey) deleteMessage(message).catch(showError);
   else openTool.value = { kind: 'delete', message };
 }
 
 /** The tools of a message: the most used actions, and the menu with all others. */
-export function MessageToolbar({ message, place }: { message: Message; place: Place }): JSX.Element {
-  const { react, reply: mayReply, edit, remove: mayRemove } = rightsAt(message, place);
+export function MessageToolbar({ message, context }: { message: Message; context: ChannelContext }): JSX.Element {
+  const { react, reply: mayReply, edit, remove: mayRemove } = rightsOn(message, context);
   return (
-    <div class="message-tools" role="toolbar" aria-label="What to do with this message">
+    <div class="message-tools" role="toolbar" aria-label="Message actions">
       {react && (
         <IconButton
           of={SmilePlus}
@@ -50,8 +50,8 @@ export function MessageToolbar({ message, place }: { message: Message; place: Pl
   );
 }
 
-function itemsOf(message: Message, place: Place, anchor: Element): MenuItem[] {
-  const rights = rightsAt(message, place);
+function itemsOf(message: Message, context: ChannelContext, anchor: Element): MenuItem[] {
+  const rights = rightsOn(message, context);
   const { id, channelId, content, pinned } = message;
   const link = (): string => new URL(pathOf(channelId, id), location.origin).href;
   const items: (MenuItem | false)[] = [
@@ -74,7 +74,7 @@ function ReactionPicker({ message, anchor, onClose }: { message: Message; anchor
   useEffect(() => {
     void import('./emoji-picker.tsx').then((module) => {
       picker.value = { Picker: module.EmojiPicker };
-    }, sayRefusal);
+    }, showError);
   }, []);
   if (!picker.value) return null;
   const { Picker } = picker.value;
@@ -91,9 +91,9 @@ function ReactionPicker({ message, anchor, onClose }: { message: Message; anchor
 }
 
 /** Shows the picker, menu or dialog that is open for a message of this channel. Rendered once per list. */
-export function OpenTools({ place }: { place: Place }): JSX.Element | null {
+export function OpenTools({ context }: { context: ChannelContext }): JSX.Element | null {
   const open = openTool.value;
-  if (open?.message.channelId !== place.channelId) return null;
+  if (open?.message.channelId !== context.channelId) return null;
   const { message } = open;
   const close = (): void => {
     if (openTool.value === open) openTool.value = null;
@@ -102,10 +102,12 @@ export function OpenTools({ place }: { place: Place }): JSX.Element | null {
     case 'react':
       return <ReactionPicker key={message.id} message={message} anchor={open.anchor} onClose={close} />;
     case 'menu':
-      return <Menu key="menu" anchor={open.anchor} label="Message" items={itemsOf(message, place, open.anchor)} onClose={close} />;
+      return (
+        <Menu key="menu" anchor={open.anchor} label="Message actions" items={itemsOf(message, context, open.anchor)} onClose={close} />
+      );
     case 'delete':
-      return <DeleteDialog message={message} serverId={place.serverId} onClose={close} />;
+      return <DeleteDialog message={message} serverId={context.serverId} onClose={close} />;
     case 'thread':
-      return <ThreadFromDialog message={message} serverId={place.serverId} onClose={close} />;
+      return <ThreadFromDialog message={message} serverId={context.serverId} onClose={close} />;
   }
 }

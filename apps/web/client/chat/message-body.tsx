@@ -5,15 +5,15 @@ import type { Message } from '../../../../lib/contract/message.ts';
 import { channels } from '../../state/servers.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { momentOf } from '../../ui/times.ts';
-import type { Place } from '../place.ts';
+import type { ChannelContext } from '../channel-context.ts';
 import { Attachments } from './attachment.tsx';
-import { EmbedView } from './embed.tsx';
+import { EmbedCard } from './embed.tsx';
 import { Markup } from './markup.tsx';
 
 /** Returns the content mode of a channel; a thread uses the one of its parent channel. */
-export function contentModeOf({ channel }: Place): 'default' | 'spoiler' | 'age_restricted' {
-  const ruling = channel?.kind === 'thread' ? channels.value.get(channel.parentId ?? '') : channel;
-  return ruling?.contentMode ?? 'default';
+export function contentModeOf({ channel }: ChannelContext): 'default' | 'spoiler' | 'age_restricted' {
+  const source = channel?.kind === 'thread' ? channels.value.get(channel.parentId ?? '') : channel;
+  return source?.contentMode ?? 'default';
 }
 
 /** The content, files and embeds of a message. `covered` hides them until the user clicks. */
@@ -28,11 +28,11 @@ export function MessageBody({ message, serverId, covered }: { message: Message; 
   const { id, content, editedAt, attachments, embeds, pinned, crossposted } = message;
   const notes = editedAt !== null || pinned || crossposted;
   return (
-    <div class="message-body" id={`said-${id}`}>
+    <div class="message-body" id={`message-body-${id}`}>
       {content !== '' && <Markup content={content} serverId={serverId} />}
       <Attachments list={attachments} />
       {embeds.map((embed, index) => (
-        <EmbedView key={index} embed={embed} serverId={serverId} />
+        <EmbedCard key={index} embed={embed} serverId={serverId} />
       ))}
       {notes && (
         <p class="message-notes">

@@ -1,13 +1,13 @@
 import type { JSX } from 'preact';
 import { limits } from '../../../../lib/base/limits.ts';
-import { cut } from '../../../../lib/base/text.ts';
+import { truncate } from '../../../../lib/base/text.ts';
 import type { Message } from '../../../../lib/contract/message.ts';
 import { Confirm } from '../../ui/dialog.tsx';
 import { ThreadDialog } from '../panels/thread-dialog.tsx';
 import { plainText } from './markup-text.ts';
 import { deleteMessage } from './message-tools.ts';
 
-const quoted = 120;
+const quoteLength = 120;
 
 interface DialogProps {
   message: Message;
@@ -17,14 +17,14 @@ interface DialogProps {
 
 /** Asks for confirmation before a message is deleted. */
 export function DeleteDialog({ message, serverId, onClose }: DialogProps): JSX.Element {
-  const text = cut(plainText(message.content, serverId), quoted);
+  const text = truncate(plainText(message.content, serverId), quoteLength);
   return (
-    <Confirm title="Delete this message?" action="Delete" run={() => deleteMessage(message)} onClose={onClose}>
+    <Confirm title="Delete message?" action="Delete" run={() => deleteMessage(message)} onClose={onClose}>
       <blockquote class="quoted">
         <strong>
           <bdi>{message.author.displayName}</bdi>
         </strong>{' '}
-        <bdi>{text || 'files or embeds'}</bdi>
+        <bdi>{text || 'attachment or embed'}</bdi>
       </blockquote>
       <p class="hint">Its files are deleted too. This cannot be undone.</p>
     </Confirm>
@@ -33,6 +33,6 @@ export function DeleteDialog({ message, serverId, onClose }: DialogProps): JSX.E
 
 /** Starts a thread from a message, and opens it. */
 export function ThreadFromDialog({ message: { id, channelId, content }, serverId, onClose }: DialogProps): JSX.Element {
-  const suggested = cut(plainText(content, serverId), limits.nameChars / 2);
+  const suggested = truncate(plainText(content, serverId), limits.nameChars / 2);
   return <ThreadDialog channelId={channelId} messageId={id} suggested={suggested} onClose={onClose} />;
 }

@@ -5,9 +5,9 @@ import type { Message } from '../../../../lib/contract/message.ts';
 import { call, path } from '../../api/call.ts';
 import { patchMessage } from '../../state/histories.ts';
 import { Button } from '../../ui/button.tsx';
+import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { useTask } from '../../ui/form.tsx';
-import { Problem } from '../../ui/problem.tsx';
-import { readableOf, wireOf } from './composer-tokens.ts';
+import { readableOf, toContent } from './composer-tokens.ts';
 import { editing } from './composing.ts';
 import { withEmojis } from './emoji-shortcodes.ts';
 import { mentionNames } from './markup-text.ts';
@@ -19,12 +19,12 @@ export function MessageEdit({ message: { id, channelId, content }, serverId }: {
   const task = useTask();
   const area = useRef<HTMLTextAreaElement>(null);
   useLayoutEffect(() => {
-    const before = document.activeElement;
+    const previousFocus = document.activeElement;
     area.current?.focus();
     area.current?.setSelectionRange(text.value.length, text.value.length);
     area.current?.scrollIntoView({ block: 'nearest' });
     return () => {
-      if (document.activeElement === document.body && before instanceof HTMLElement) before.focus();
+      if (document.activeElement === document.body && previousFocus instanceof HTMLElement) previousFocus.focus();
     };
   }, []);
   useLayoutEffect(() => {
@@ -36,7 +36,7 @@ export function MessageEdit({ message: { id, channelId, content }, serverId }: {
     editing.value = null;
   };
   const save = async (): Promise<void> => {
-    const next = await withEmojis(wireOf(text.value, readable.tokens, 'content'));
+    const next = await withEmojis(toContent(text.value, readable.tokens, 'content'));
     if (next === content) return close();
     const done = await task.run(async () => {
       const edited = await call<Message>('PATCH', path`/api/channels/${channelId}/messages/${id}`, { content: next });
@@ -58,19 +58,19 @@ export function MessageEdit({ message: { id, channelId, content }, serverId }: {
     <div class="message-edit">
       <textarea
         ref={area}
-        aria-label="Edit the message"
+        aria-label="Edit message"
         value={text.value}
         rows={1}
         onInput={({ currentTarget }) => (text.value = currentTarget.value)}
         onKeyDown={onKey}
       />
-      <Problem error={task.error} />
+      <ErrorNotice error={task.error} />
       <div class="actions">
-        <span class="hint">Enter saves, Escape cancels</span>
-        <Button look="quiet" onClick={close}>
+        <span class="hint">Enter to save, Escape to cancel</span>
+        <Button variant="quiet" onClick={close}>
           Cancel
         </Button>
-        <Button look="main" busy={task.busy} onClick={() => void save()}>
+        <Button variant="main" busy={task.busy} onClick={() => void save()}>
           Save
         </Button>
       </div>

@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import type { Message } from '../../../../lib/contract/message.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { momentOf, shortMomentOf } from '../../ui/times.ts';
-import { pathOf } from '../place.ts';
+import { pathOf } from '../channel-context.ts';
 import { plainText } from './markup-text.ts';
 import { Name, TagMark } from './name.tsx';
 
@@ -40,12 +40,12 @@ export function ReplyLine({
   return (
     <p class="reply-line">
       <Icon of={CornerUpRight} size="1em" />
-      <a href={pathOf(channelId, reply.id)} title="Go to the original message">
+      <a href={pathOf(channelId, reply.id)} title="Jump to original message">
         <strong>
           <bdi>{reply.author.displayName}</bdi>
         </strong>{' '}
-        <bdi>{text || (reply.hasAttachments ? 'a file' : 'an embed')}</bdi>
-        {text && reply.hasAttachments ? ' (with files)' : ''}
+        <bdi>{text || (reply.hasAttachments ? 'attachment' : 'embed')}</bdi>
+        {text && reply.hasAttachments ? ' (with attachments)' : ''}
       </a>
     </p>
   );

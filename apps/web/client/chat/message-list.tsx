@@ -6,60 +6,60 @@ import { refreshPins } from '../../state/histories.ts';
 import { loadMembers } from '../../state/people.ts';
 import { pinChanges } from '../../state/pins.ts';
 import { markRead, reads } from '../../state/reads.ts';
-import { Problem } from '../../ui/problem.tsx';
-import { type Place, pathOf } from '../place.ts';
-import { AgeGate, isEntered } from './age-gate.tsx';
-import { attended } from './attention.ts';
+import { ErrorNotice } from '../../ui/error-notice.tsx';
+import { type ChannelContext, pathOf } from '../channel-context.ts';
+import { AgeGate, isAgeConfirmed } from './age-gate.tsx';
 import { editing } from './composing.ts';
 import { Announcer } from './list-announcer.tsx';
 import { followPointer, moveFocus } from './list-keys.ts';
 import { ListModel } from './list-model.ts';
-import { DownBar, MessageItem, TopEdge } from './list-parts.tsx';
+import { JumpToNewestBar, MessageItem, TopEdge } from './list-parts.tsx';
+import { isPageActive } from './page-activity.ts';
 import './message-list.css';
 import { OpenTools } from './message-actions.tsx';
 import { contentModeOf } from './message-body.tsx';
 import { rowsOf } from './message-rows.ts';
-import { OutgoingView, UseView } from './message-slots.tsx';
 import { openTool } from './message-tools.ts';
+import { OutgoingView, PendingCommandView } from './pending-items.tsx';
 import { rangeOf } from './slice.ts';
 import { Viewport } from './viewport.ts';
 
 /** How long a message that was jumped to stays highlighted, in milliseconds. */
-const markedMs = 3_000;
+const highlightMs = 3_000;
 
 /**
  * The message list of a channel. Only the messages around the view are on the page; the others are in memory or on the server. `jumpTo` is the message to go
  * to.
  */
-export function MessageList({ place, jumpTo }: { place: Place; jumpTo: string | undefined }): JSX.Element {
-  const { channelId, serverId, channel, name, recipientId } = place;
-  // Keep the same object while nothing in it changed, because rows are rendered again when their `place` is another object.
-  const same = useMemo(() => place, [channelId, serverId, channel, name, recipientId]);
-  if (contentModeOf(same) === 'age_restricted' && !isEntered(channelId)) return <AgeGate place={same} />;
-  return <List key={channelId} place={same} jumpTo={jumpTo} />;
+export function MessageList({ context, jumpTo }: { context: ChannelContext; jumpTo: string | undefined }): JSX.Element {
+  const { channelId, serverId, channel, name, recipientId } = context;
+  // Keep the same object while nothing in it changed, because rows are rendered again when their `context` is another object.
+  const stableContext = useMemo(() => context, [channelId, serverId, channel, name, recipientId]);
+  if (contentModeOf(stableContext) === 'age_restricted' && !isAgeConfirmed(channelId)) return <AgeGate context={stableContext} />;
+  return <List key={channelId} context={stableContext} jumpTo={jumpTo} />;
 }
 
 /**
  * Marks the channel as read while the user follows its newest messages and looks at the page. When the user returns to the page, the line "new" is set again.
  */
-function useReading(model: ListModel): void {
-  const wasAway = useRef(false);
+function useMarkRead(model: ListModel): void {
+  const wasInactive = useRef(false);
   useSignalEffect(() => {
     const { status, hasNewer } = model.frame.value;
     const follows = model.slice.value.last === null && status === 'ready' && !hasNewer;
     void reads.value;
-    if (!attended.value) {
-      wasAway.current = true;
+    if (!isPageActive.value) {
+      wasInactive.current = true;
       return;
     }
-    if (wasAway.current) model.noteReadMark();
-    wasAway.current = false;
+    if (wasInactive.current) model.updateReadMark();
+    wasInactive.current = false;
     if (follows) markRead(model.channelId);
   });
 }
 
-function List({ place, jumpTo }: { place: Place; jumpTo: string | undefined }): JSX.Element {
-  const { channelId, serverId } = place;
+function List({ context, jumpTo }: { context: ChannelContext; jumpTo: string | undefined }): JSX.Element {
+  const { channelId, serverId } = context;
   const box = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const viewport = useRef<Viewport>(null);
@@ -69,38 +69,38 @@ function List({ place, jumpTo }: { place: Place; jumpTo: string | undefined }): 
   useLayoutEffect(() => {
     if (!box.current || !content.current) return undefined;
     viewport.current = new Viewport(model, box.current);
-    const ends = [
+    const cleanups = [
       viewport.current.attach(content.current),
       followPointer(box.current, (id, anchor) => {
         const message = model.frame.peek().messages.find((one) => one.id === id);
         if (message) openTool.value = { kind: 'menu', message, anchor };
       }),
     ];
-    return () => ends.forEach((end) => end());
+    return () => cleanups.forEach((cleanup) => cleanup());
   }, []);
   useEffect(() => {
     if (serverId) loadMembers(serverId).catch(() => undefined);
     return model.start();
   }, []);
-  const first = useRef(true);
+  const isFirstRender = useRef(true);
   useEffect(() => {
     if (jumpTo === undefined) return;
-    if (!first.current) void model.jump(jumpTo);
+    if (!isFirstRender.current) void model.jump(jumpTo);
     // Remove the message from the URL, so that the same link works again.
     route(pathOf(channelId), true);
   }, [jumpTo]);
   useEffect(() => {
-    first.current = false;
+    isFirstRender.current = false;
   }, []);
-  useLayoutEffect(() => viewport.current?.drawn());
-  useReading(model);
+  useLayoutEffect(() => viewport.current?.rendered());
+  useMarkRead(model);
 
-  const marked = model.marked.value;
+  const highlighted = model.highlighted.value;
   useEffect(() => {
-    if (marked === null) return undefined;
-    const timer = setTimeout(() => (model.marked.value = null), markedMs);
+    if (highlighted === null) return undefined;
+    const timer = setTimeout(() => (model.highlighted.value = null), highlightMs);
     return () => clearTimeout(timer);
-  }, [marked]);
+  }, [highlighted]);
   const pins = pinChanges.value.get(channelId);
   useEffect(() => {
     if (pins !== undefined) void refreshPins(channelId);
@@ -111,18 +111,18 @@ function List({ place, jumpTo }: { place: Place; jumpTo: string | undefined }): 
     if (id !== null && messages.some((one) => one.id === id) && !document.getElementById(`message-${id}`)) void model.jump(id);
   });
 
-  const { messages, hasOlder, hasNewer, status, outgoing, uses } = model.frame.value;
+  const { messages, hasOlder, hasNewer, status, outgoing, commands } = model.frame.value;
   const { from, to } = rangeOf(messages, model.slice.value);
   const atEnd = to === messages.length && !hasNewer;
   const failed = model.failed.value;
-  const empty = messages.length === 0;
+  const isEmpty = messages.length === 0;
   const onKey = (event: KeyboardEvent): void => {
     const target = event.target as Element;
     if (event.altKey || event.ctrlKey || event.metaKey || !box.current) return;
     if (target !== box.current && !target.matches('article')) return;
     if (event.key === 'ArrowUp' || event.key === 'ArrowDown') {
       event.preventDefault();
-      if (event.key === 'ArrowUp') model.leave();
+      if (event.key === 'ArrowUp') model.stopFollowing();
       moveFocus(box.current, event.key === 'ArrowUp' ? -1 : 1);
     } else if (event.key === 'End') {
       event.preventDefault();
@@ -134,29 +134,29 @@ function List({ place, jumpTo }: { place: Place; jumpTo: string | undefined }): 
   };
   return (
     <div class="message-list">
-      <div class="message-scroll" ref={box} role="group" aria-label={`Messages of ${place.name}`} tabIndex={0} onKeyDown={onKey}>
+      <div class="message-scroll" ref={box} role="group" aria-label={`Messages in ${context.name}`} tabIndex={0} onKeyDown={onKey}>
         <div class="message-rows" ref={content}>
-          {(!empty || status === 'ready') && (
+          {(!isEmpty || status === 'ready') && (
             <TopEdge
-              older={hasOlder || from > 0}
+              hasOlder={hasOlder || from > 0}
               failed={failed?.edge === 'older' ? failed.error : null}
-              again={() => void model.readOn('older', true)}
-              place={place}
+              retry={() => void model.loadMore('older', true)}
+              context={context}
             />
           )}
-          {empty && status === 'loading' && <p class="spinner">Loading …</p>}
-          {empty && typeof status === 'object' && <Problem error={status} again={() => void model.toNewest()} />}
+          {isEmpty && status === 'loading' && <p class="spinner">Loading…</p>}
+          {isEmpty && typeof status === 'object' && <ErrorNotice error={status} retry={() => void model.toNewest()} />}
           {rowsOf(messages, from, to, hasOlder, model.readTo.value).map(({ message, grouped, day, fresh }) => (
-            <MessageItem key={message.id} {...{ message, grouped, day, fresh, place }} marked={marked === message.id} />
+            <MessageItem key={message.id} {...{ message, grouped, day, fresh, context }} isHighlighted={highlighted === message.id} />
           ))}
-          {failed?.edge === 'newer' && !empty && <Problem error={failed.error} again={() => void model.readOn('newer', true)} />}
-          {atEnd && outgoing.map((one) => <OutgoingView key={one.key} one={one} serverId={serverId} />)}
-          {atEnd && uses.map((one) => <UseView key={one.id} use={one} />)}
+          {failed?.edge === 'newer' && !isEmpty && <ErrorNotice error={failed.error} retry={() => void model.loadMore('newer', true)} />}
+          {atEnd && outgoing.map((one) => <OutgoingView key={one.key} message={one} serverId={serverId} />)}
+          {atEnd && commands.map((one) => <PendingCommandView key={one.id} pending={one} />)}
         </div>
       </div>
-      <DownBar model={model} />
+      <JumpToNewestBar model={model} />
       <Announcer messages={messages} live={!hasNewer && status === 'ready'} serverId={serverId} />
-      <OpenTools place={place} />
+      <OpenTools context={context} />
     </div>
   );
 }

@@ -15,7 +15,7 @@ const groupMs = 7 * 60_000;
 
 const dayOf = (at: string): string => new Date(at).toDateString();
 
-const goesOn = (before: Message, message: Message): boolean =>
+const isGrouped = (before: Message, message: Message): boolean =>
   before.author.id === message.author.id &&
   before.author.displayName === message.author.displayName &&
   !message.reply &&
@@ -37,7 +37,7 @@ export function rowsOf(messages: readonly Message[], from: number, to: number, h
       message,
       fresh,
       day: sameDay ? undefined : message.createdAt,
-      grouped: !fresh && sameDay && before !== undefined && goesOn(before, message),
+      grouped: !fresh && sameDay && before !== undefined && isGrouped(before, message),
     };
   });
 }

@@ -1,12 +1,13 @@
 import { signal } from '@preact/signals';
+import { channelKinds } from '../../../../lib/base/channel-kinds.ts';
 import { readEmoji } from '../../../../lib/base/emoji.ts';
 import type { Message } from '../../../../lib/contract/message.ts';
 import { call, path } from '../../api/call.ts';
 import { changeReaction, patchMessage, removeMessage } from '../../state/histories.ts';
 import { may } from '../../state/rights.ts';
 import { myId } from '../../state/session.ts';
-import { sayRefusal } from '../../ui/toast.tsx';
-import { mayWrite, type Place } from '../place.ts';
+import { showError } from '../../ui/toast.tsx';
+import { type ChannelContext, mayWrite } from '../channel-context.ts';
 
 /** The id of the message under the pointer or with the focus, which shows its tools. */
 export const activeMessage = signal<string | null>(null);
@@ -32,22 +33,22 @@ export interface Rights {
 const none: Rights = { react: false, reply: false, edit: false, remove: false, pin: false, thread: false, publish: false };
 
 /** Returns the actions that the user may take on a message now. An ephemeral message is not stored, so there are none. */
-export function rightsAt(message: Message, place: Place): Rights {
+export function rightsOn(message: Message, context: ChannelContext): Rights {
   if (message.ephemeral) return none;
-  const { serverId, channel } = place;
+  const { serverId, channel } = context;
   const mine = message.author.id === myId();
-  const manages = may('Manage Messages', serverId, channel);
-  const writes = mayWrite(place);
+  const canManage = may('Manage Messages', serverId, channel);
+  const canWrite = mayWrite(context);
   const kind = channel?.kind;
   return {
     react: may('Add Reactions', serverId, channel),
-    reply: writes,
+    reply: canWrite,
     edit: mine,
-    remove: mine || manages,
+    remove: mine || canManage,
     // In a DM both participants may pin.
-    pin: serverId === null || manages,
-    thread: writes && (kind === 'text' || kind === 'announcement'),
-    publish: kind === 'announcement' && !message.crossposted && (manages || (mine && writes)),
+    pin: serverId === null || canManage,
+    thread: canWrite && kind !== undefined && channelKinds[kind].hasThreadsAndWebhooks,
+    publish: kind !== undefined && channelKinds[kind].canBeFollowed && !message.crossposted && (canManage || (mine && canWrite)),
   };
 }
 
@@ -57,7 +58,7 @@ export function setReaction({ id, channelId }: Message, emoji: string, on: boole
   changeReaction(channelId, id, form, on ? 1 : -1, true);
   call(on ? 'PUT' : 'DELETE', path`/api/channels/${channelId}/messages/${id}/reactions/${form}`).catch((fault: unknown) => {
     changeReaction(channelId, id, form, on ? -1 : 1, true);
-    sayRefusal(fault);
+    showError(fault);
   });
 }
 
@@ -71,7 +72,7 @@ export async function deleteMessage({ id, channelId }: Message): Promise<void> {
 export function togglePin({ id, channelId, pinned }: Message): void {
   call(pinned ? 'DELETE' : 'PUT', path`/api/channels/${channelId}/pins/${id}`).then(
     () => patchMessage(channelId, id, { pinned: !pinned }),
-    sayRefusal,
+    showError,
   );
 }
 
@@ -79,6 +80,6 @@ export function togglePin({ id, channelId, pinned }: Message): void {
 export function publishMessage({ id, channelId }: Message): void {
   call('POST', path`/api/channels/${channelId}/messages/${id}/crosspost`).then(
     () => patchMessage(channelId, id, { crossposted: true }),
-    sayRefusal,
+    showError,
   );
 }

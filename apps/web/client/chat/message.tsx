@@ -11,8 +11,8 @@ import { Avatar } from '../../ui/avatar.tsx';
 import { countOf } from '../../ui/counts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { clockOf, momentOf } from '../../ui/times.ts';
+import { type ChannelContext, pathOf } from '../channel-context.ts';
 import { openProfile } from '../people/open-profile.ts';
-import { type Place, pathOf } from '../place.ts';
 import { editing } from './composing.ts';
 import './message.css';
 import { MessageToolbar } from './message-actions.tsx';
@@ -41,9 +41,9 @@ function ThreadLink({ messageId }: { messageId: string }): JSX.Element | null {
 }
 
 /** The note on an ephemeral message. It is not stored: only this user has it, until it is dismissed or the page is closed. */
-function OnlyYou({ message: { id, channelId } }: { message: Message }): JSX.Element {
+function EphemeralNote({ message: { id, channelId } }: { message: Message }): JSX.Element {
   return (
-    <p class="only-you hint">
+    <p class="ephemeral-note hint">
       <Icon of={Eye} size="1em" /> Only you can see this.
       <button type="button" class="link-button" onClick={() => removeMessage(channelId, id)}>
         Dismiss
@@ -58,35 +58,35 @@ function OnlyYou({ message: { id, channelId } }: { message: Message }): JSX.Elem
  */
 export function MessageView({
   message,
-  place,
+  context,
   grouped = false,
-  marked = false,
+  isHighlighted = false,
   plain = false,
 }: {
   message: Message;
-  place: Place;
+  context: ChannelContext;
   grouped?: boolean;
-  marked?: boolean;
+  isHighlighted?: boolean;
   plain?: boolean;
 }): JSX.Element {
   const { id, author, createdAt } = message;
-  const { serverId } = place;
+  const { serverId } = context;
   // Each row subscribes only to whether it is the active one, so that the other rows are not rendered again.
   const active = useComputed(() => activeMessage.value === id);
-  const edited = useComputed(() => editing.value === id);
+  const isEdited = useComputed(() => editing.value === id);
   const isActive = active.value && !plain;
   const mine = author.id === myId();
-  const forMe = !mine && mentionsMe({ ...message, serverId });
-  const covered = contentModeOf(place) === 'spoiler' && !mine;
-  const classes = ['message', grouped && 'grouped', forMe && 'for-me', marked && 'marked', message.ephemeral && 'ephemeral'];
-  const tab = isActive ? 0 : -1;
+  const isMention = !mine && mentionsMe({ ...message, serverId });
+  const covered = contentModeOf(context) === 'spoiler' && !mine;
+  const classes = ['message', grouped && 'grouped', isMention && 'for-me', isHighlighted && 'marked', message.ephemeral && 'ephemeral'];
+  const tabIndex = isActive ? 0 : -1;
   return (
     <article
       class={classes.filter(Boolean).join(' ')}
       id={plain ? undefined : `message-${id}`}
       tabIndex={-1}
       aria-label={`${author.displayName}, ${momentOf(createdAt)}`}
-      aria-describedby={plain ? undefined : `said-${id}`}
+      aria-describedby={plain ? undefined : `message-body-${id}`}
     >
       <ReplyLine message={message} serverId={serverId} covered={covered} />
       <CommandLine message={message} serverId={serverId} />
@@ -98,17 +98,17 @@ export function MessageView({
         </button>
       )}
       <div class="message-main">
-        {!grouped && <AuthorLine message={message} serverId={serverId} tabIndex={tab} />}
-        {edited.value && !plain ? (
+        {!grouped && <AuthorLine message={message} serverId={serverId} tabIndex={tabIndex} />}
+        {isEdited.value && !plain ? (
           <MessageEdit message={message} serverId={serverId} />
         ) : (
           <MessageBody message={message} serverId={serverId} covered={covered} />
         )}
-        <Reactions message={message} mayAdd={!message.ephemeral && may('Add Reactions', serverId, place.channel)} />
+        <Reactions message={message} mayAdd={!message.ephemeral && may('Add Reactions', serverId, context.channel)} />
         <ThreadLink messageId={id} />
-        {message.ephemeral && <OnlyYou message={message} />}
+        {message.ephemeral && <EphemeralNote message={message} />}
       </div>
-      {isActive && !edited.value && <MessageToolbar message={message} place={place} />}
+      {isActive && !isEdited.value && <MessageToolbar message={message} context={context} />}
     </article>
   );
 }

@@ -11,9 +11,9 @@ import { useMembers } from '../people/use-member.ts';
 /** Returns the color of an account in a server: the color of its highest role that has one; undefined when there is none or the member is not loaded. */
 export function colorOf(serverId: string | null, userId: string): string | undefined {
   if (serverId === null) return undefined;
-  const mine = membersOf(serverId)?.get(userId)?.roles;
-  if (!mine?.length) return undefined;
-  return details.value.get(serverId)?.roles.find(({ id, color }) => color !== null && mine.includes(id))?.color ?? undefined;
+  const roleIds = membersOf(serverId)?.get(userId)?.roles;
+  if (!roleIds?.length) return undefined;
+  return details.value.get(serverId)?.roles.find(({ id, color }) => color !== null && roleIds.includes(id))?.color ?? undefined;
 }
 
 /** Returns the style that passes a role's color to the style sheet, which keeps it readable in both themes. */
@@ -25,7 +25,7 @@ const tags: Record<Tag, string> = { bot: 'Bot', verified_bot: 'Bot', official: '
 export function TagMark({ tag }: { tag: Tag | undefined }): JSX.Element | null {
   if (!tag) return null;
   return (
-    <span class="tag" title={tag === 'verified_bot' ? 'A bot that the platform checked' : tags[tag]}>
+    <span class="tag" title={tag === 'verified_bot' ? 'Bot verified by the platform' : tags[tag]}>
       {tag === 'verified_bot' && <Icon of={BadgeCheck} size="1em" />} {tags[tag]}
       {tag === 'verified_bot' && <span class="visually-hidden">, verified</span>}
     </span>
@@ -47,7 +47,7 @@ export function Name({
   return (
     <button
       type="button"
-      class={`name ${color.value ? 'coloured' : ''}`}
+      class={`name ${color.value ? 'colored' : ''}`}
       style={roleStyle(color.value)}
       tabIndex={tabIndex}
       onClick={() => openProfile(id, serverId)}

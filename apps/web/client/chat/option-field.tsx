@@ -4,9 +4,9 @@ import { useRef } from 'preact/hooks';
 import type { CommandOption } from '../../../../lib/contract/command.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { Field } from '../../ui/form.tsx';
-import type { Place } from '../place.ts';
+import type { ChannelContext } from '../channel-context.ts';
 import { useAutoGrow } from './composer-area.ts';
-import type { Filled } from './composer-drafts.ts';
+import type { FieldValue } from './composer-drafts.ts';
 import { OptionPicker } from './option-picker.tsx';
 
 /** The names of the option types as the page shows them. */
@@ -21,20 +21,20 @@ const typeNames: Record<CommandOption['type'], string> = {
 };
 
 interface ControlProps {
-  tie: { id: string; 'aria-describedby'?: string; 'aria-invalid'?: true };
+  fieldProps: { id: string; 'aria-describedby'?: string; 'aria-invalid'?: true };
   option: CommandOption;
-  place: Place;
-  value: Filled;
-  onFill: (value: Filled) => void;
+  context: ChannelContext;
+  value: FieldValue;
+  onFill: (value: FieldValue) => void;
 }
 
 /** A text field that grows with its text. */
-function TextControl({ tie, value, onFill }: ControlProps): JSX.Element {
+function TextControl({ fieldProps, value, onFill }: ControlProps): JSX.Element {
   const ref = useRef<HTMLTextAreaElement>(null);
   useAutoGrow(ref, value.text);
   return (
     <textarea
-      {...tie}
+      {...fieldProps}
       ref={ref}
       class="option-text"
       rows={1}
@@ -45,7 +45,7 @@ function TextControl({ tie, value, onFill }: ControlProps): JSX.Element {
 }
 
 function Control(props: ControlProps): JSX.Element {
-  const { tie, option, place, value, onFill } = props;
+  const { fieldProps, option, context, value, onFill } = props;
   switch (option.type) {
     case 'string':
       return <TextControl {...props} />;
@@ -53,7 +53,7 @@ function Control(props: ControlProps): JSX.Element {
     case 'number':
       return (
         <input
-          {...tie}
+          {...fieldProps}
           type="text"
           inputMode={option.type === 'integer' ? 'numeric' : 'decimal'}
           autocomplete="off"
@@ -63,8 +63,8 @@ function Control(props: ControlProps): JSX.Element {
       );
     case 'boolean':
       return (
-        <select {...tie} value={value.text} onChange={({ currentTarget }) => onFill({ text: currentTarget.value })}>
-          <option value="">Choose …</option>
+        <select {...fieldProps} value={value.text} onChange={({ currentTarget }) => onFill({ text: currentTarget.value })}>
+          <option value="">Choose…</option>
           <option value="true">True</option>
           <option value="false">False</option>
         </select>
@@ -72,7 +72,7 @@ function Control(props: ControlProps): JSX.Element {
     case 'user':
     case 'role':
     case 'channel':
-      return <OptionPicker tie={tie} type={option.type} place={place} value={value} onFill={onFill} />;
+      return <OptionPicker fieldProps={fieldProps} type={option.type} context={context} value={value} onFill={onFill} />;
     default:
       return option.type satisfies never;
   }
@@ -83,14 +83,14 @@ export function OptionField({
   error,
   onRemove,
   ...control
-}: Omit<ControlProps, 'tie'> & { error: string | undefined; onRemove: () => void }): JSX.Element {
+}: Omit<ControlProps, 'fieldProps'> & { error: string | undefined; onRemove: () => void }): JSX.Element {
   const { name, description, type, required } = control.option;
   return (
     <div class="option-field">
       <Field label={`${name}${required ? ' (required)' : ''}`} hint={`${description} · ${typeNames[type]}`} error={error}>
-        {(tie) => <Control tie={tie} {...control} />}
+        {(fieldProps) => <Control fieldProps={fieldProps} {...control} />}
       </Field>
-      {!required && <IconButton of={X} label={`Without ${name}`} onClick={onRemove} />}
+      {!required && <IconButton of={X} label={`Remove ${name}`} onClick={onRemove} />}
     </div>
   );
 }

@@ -1,24 +1,24 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { folded } from '../../../../lib/base/text.ts';
-import type { Place } from '../place.ts';
+import { foldCase } from '../../../../lib/base/text.ts';
+import type { ChannelContext } from '../channel-context.ts';
 import { CompletionCount, useCompletion } from './completion.tsx';
 import { channelsFor, peopleFor, rolesFor, type Suggestion } from './completion-sources.tsx';
-import { readMembers } from './completion-suggest.ts';
-import type { Filled } from './composer-drafts.ts';
+import { loadMembersOnce } from './completion-suggest.ts';
+import type { FieldValue } from './composer-drafts.ts';
 
 /** The option types whose value is chosen from a list. */
-export type PickedType = 'user' | 'role' | 'channel';
+export type PickerType = 'user' | 'role' | 'channel';
 
-function choicesFor(type: PickedType, place: Place, wanted: string): Suggestion[] {
+function choicesFor(type: PickerType, context: ChannelContext, wanted: string): Suggestion[] {
   switch (type) {
     case 'user':
-      return peopleFor(place, wanted);
+      return peopleFor(context, wanted);
     case 'role':
-      return rolesFor(place, wanted);
+      return rolesFor(context, wanted);
     case 'channel':
-      return channelsFor(place, wanted, true);
+      return channelsFor(context, wanted, true);
     default:
       return type satisfies never;
   }
@@ -26,47 +26,47 @@ function choicesFor(type: PickedType, place: Place, wanted: string): Suggestion[
 
 /** The field of an option that is a person, role or channel. The user types a name, and completion chooses the object. */
 export function OptionPicker({
-  tie,
+  fieldProps,
   type,
-  place,
+  context,
   value,
   onFill,
 }: {
-  tie: { id: string; 'aria-describedby'?: string; 'aria-invalid'?: true };
-  type: PickedType;
-  place: Place;
-  value: Filled;
-  onFill: (value: Filled) => void;
+  fieldProps: { id: string; 'aria-describedby'?: string; 'aria-invalid'?: true };
+  type: PickerType;
+  context: ChannelContext;
+  value: FieldValue;
+  onFill: (value: FieldValue) => void;
 }): JSX.Element {
   const focused = useSignal(false);
   useEffect(() => {
-    if (type === 'user') readMembers(place);
+    if (type === 'user') loadMembersOnce(context);
   }, [type]);
-  const wanted = value.text.replace(/^[@#]/, '');
-  const items = focused.value && value.id === undefined ? choicesFor(type, place, wanted) : [];
+  const query = value.text.replace(/^[@#]/, '');
+  const items = focused.value && value.id === undefined ? choicesFor(type, context, query) : [];
   const fill = ({ id, label }: Suggestion): void => onFill({ text: label, id });
   const completion = useCompletion({
     items,
-    about: wanted,
-    closing: wanted,
+    query,
+    closeKey: query,
     label: { user: 'People', role: 'Roles', channel: 'Channels' }[type],
-    eager: wanted !== '',
-    onTake: fill,
+    eager: query !== '',
+    onAccept: fill,
   });
-  const leave = (): void => {
+  const onBlur = (): void => {
     focused.value = false;
-    if (value.id !== undefined || wanted === '') return;
+    if (value.id !== undefined || query === '') return;
     // A name that is typed in full counts like one chosen from the list.
-    const same = choicesFor(type, place, wanted).filter(({ label, detail }) =>
-      [label, detail].some((name) => folded(name) === folded(wanted)),
+    const matches = choicesFor(type, context, query).filter(({ label, detail }) =>
+      [label, detail].some((name) => foldCase(name) === foldCase(query)),
     );
-    if (same.length === 1 && same[0]) fill(same[0]);
+    if (matches.length === 1 && matches[0]) fill(matches[0]);
   };
   return (
     <>
       <input
-        {...tie}
-        {...completion.tie}
+        {...fieldProps}
+        {...completion.fieldProps}
         type="text"
         role="combobox"
         aria-expanded={completion.isOpen}
@@ -76,7 +76,7 @@ export function OptionPicker({
         onInput={({ currentTarget }) => onFill({ text: currentTarget.value })}
         onKeyDown={completion.onKey}
         onFocus={() => (focused.value = true)}
-        onBlur={leave}
+        onBlur={onBlur}
       />
       <CompletionCount count={items.length} isOpen={completion.isOpen} />
       {completion.list}

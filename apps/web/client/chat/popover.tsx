@@ -5,7 +5,7 @@ import './popover.css';
 const edgePx = 8;
 
 /** Returns the position for a box beside an element: above it when there is room, otherwise below, and always inside the window. */
-function placeBeside(anchor: DOMRect, { offsetWidth, offsetHeight }: HTMLElement): { left: number; top: number } {
+function positionBeside(anchor: DOMRect, { offsetWidth, offsetHeight }: HTMLElement): { left: number; top: number } {
   const above = anchor.top - offsetHeight - 4;
   const top = above >= edgePx ? above : anchor.bottom + 4;
   return {
@@ -36,25 +36,25 @@ export function Popover({
   children: ComponentChildren;
 }): JSX.Element {
   const ref = useRef<HTMLDivElement>(null);
-  const at = useRef(anchor.getBoundingClientRect());
+  const anchorRect = useRef(anchor.getBoundingClientRect());
   useLayoutEffect(() => {
     const box = ref.current;
-    const before = document.activeElement;
+    const previousFocus = document.activeElement;
     box?.showPopover();
     return () => {
-      if (box?.contains(document.activeElement) && before instanceof HTMLElement) before.focus();
+      if (box?.contains(document.activeElement) && previousFocus instanceof HTMLElement) previousFocus.focus();
     };
   }, []);
   useLayoutEffect(() => {
     const box = ref.current;
     if (!box) return;
-    const place = (): void => {
-      const { left, top } = placeBeside(at.current, box);
+    const position = (): void => {
+      const { left, top } = positionBeside(anchorRect.current, box);
       box.style.left = `${left}px`;
       box.style.top = `${top}px`;
     };
-    place();
-    const resized = new ResizeObserver(place);
+    position();
+    const resized = new ResizeObserver(position);
     resized.observe(box);
     return () => resized.disconnect();
   }, []);

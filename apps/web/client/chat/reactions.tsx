@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { limits } from '../../../../lib/base/limits.ts';
 import type { Message } from '../../../../lib/contract/message.ts';
-import type { UserFace } from '../../../../lib/contract/user.ts';
+import type { UserSummary } from '../../../../lib/contract/user.ts';
 import { call, path } from '../../api/call.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { countOf } from '../../ui/counts.ts';
@@ -17,9 +17,9 @@ export const emojiText = (emoji: string): string => (/^\w+:\d+$/.test(emoji) ? c
 
 const namesShown = 10;
 /** How long the pointer rests on a reaction before the page loads who reacted, in milliseconds. */
-const restMs = 250;
+const hoverMs = 250;
 
-function whoText(people: readonly UserFace[], count: number): string {
+function reactorsText(people: readonly UserSummary[], count: number): string {
   const names = people.slice(0, namesShown).map(({ displayName }) => `\u2068${displayName}\u2069`);
   const others = count - names.length;
   return names.join(', ') + (others > 0 ? ` and ${others} more` : '');
@@ -28,7 +28,7 @@ function whoText(people: readonly UserFace[], count: number): string {
 /** The reactions of a message: each is a toggle button with its count. Hover and focus show who reacted. */
 export function Reactions({ message, mayAdd }: { message: Message; mayAdd: boolean }): JSX.Element | null {
   if (!message.reactions.length) return null;
-  const room = message.reactions.length < limits.reactionsPerMessage;
+  const hasRoom = message.reactions.length < limits.reactionsPerMessage;
   return (
     <ul class="reactions" aria-label="Reactions">
       {message.reactions.map((reaction) => (
@@ -36,11 +36,11 @@ export function Reactions({ message, mayAdd }: { message: Message; mayAdd: boole
           <Reaction message={message} {...reaction} />
         </li>
       ))}
-      {mayAdd && room && (
+      {mayAdd && hasRoom && (
         <li>
           <IconButton
             of={SmilePlus}
-            label="Add a reaction"
+            label="Add reaction"
             aria-haspopup="dialog"
             onClick={({ currentTarget }) => (openTool.value = { kind: 'react', message, anchor: currentTarget })}
           />
@@ -51,31 +51,31 @@ export function Reactions({ message, mayAdd }: { message: Message; mayAdd: boole
 }
 
 function Reaction({ message, emoji, count, me }: { message: Message; emoji: string; count: number; me: boolean }): JSX.Element {
-  const looked = useSignal(false);
-  const who = useSignal<string | null>(null);
+  const isHovered = useSignal(false);
+  const reactors = useSignal<string | null>(null);
   useEffect(() => {
-    if (!looked.value) {
-      who.value = null;
+    if (!isHovered.value) {
+      reactors.value = null;
       return undefined;
     }
     const stop = new AbortController();
     const timer = setTimeout(() => {
-      call<UserFace[]>('GET', path`/api/channels/${message.channelId}/messages/${message.id}/reactions/${emoji}`, undefined, {
+      call<UserSummary[]>('GET', path`/api/channels/${message.channelId}/messages/${message.id}/reactions/${emoji}`, undefined, {
         signal: stop.signal,
       }).then(
         (people) => {
-          who.value = whoText(people, count);
+          reactors.value = reactorsText(people, count);
         },
         () => undefined,
       );
-    }, restMs);
+    }, hoverMs);
     return () => {
       clearTimeout(timer);
       stop.abort();
     };
-  }, [looked.value, count]);
-  const look = (on: boolean) => (): void => {
-    looked.value = on;
+  }, [isHovered.value, count]);
+  const setHovered = (on: boolean) => (): void => {
+    isHovered.value = on;
   };
   return (
     <button
@@ -83,17 +83,17 @@ function Reaction({ message, emoji, count, me }: { message: Message; emoji: stri
       class="reaction"
       aria-pressed={me}
       aria-label={`${emojiText(emoji)}, ${countOf(count, 'reaction')}`}
-      aria-description={who.value ?? undefined}
-      onPointerEnter={look(true)}
-      onPointerLeave={look(false)}
-      onFocus={look(true)}
-      onBlur={look(false)}
+      aria-description={reactors.value ?? undefined}
+      onPointerEnter={setHovered(true)}
+      onPointerLeave={setHovered(false)}
+      onFocus={setHovered(true)}
+      onBlur={setHovered(false)}
       onClick={() => setReaction(message, emoji, !me)}
     >
       <span class="reaction-emoji">{emojiText(emoji)}</span> {count}
-      {who.value && (
+      {reactors.value && (
         <span class="reaction-who" aria-hidden="true">
-          {who.value}
+          {reactors.value}
         </span>
       )}
     </button>

@@ -46,14 +46,14 @@ export function sliceAround(messages: Listed, id: string, count: number): Slice 
 }
 
 /** Extends the slice by `by` older messages. Beyond `most` it drops its newest ones, but a slice that follows the newest keeps them. */
-export function grownUp(messages: Listed, slice: Slice, by: number, most: number): Slice {
+export function extendUp(messages: Listed, slice: Slice, by: number, most: number): Slice {
   const { from, to } = rangeOf(messages, slice);
   const next = Math.max(from - by, 0);
   return sliceOf(messages, next, Math.min(to, next + most), slice.last === null);
 }
 
 /** Extends the slice by `by` newer messages. Beyond `most` it drops its oldest ones. */
-export function grownDown(messages: Listed, slice: Slice, by: number, most: number): Slice {
+export function extendDown(messages: Listed, slice: Slice, by: number, most: number): Slice {
   const { from, to } = rangeOf(messages, slice);
   const next = Math.min(to + by, messages.length);
   return sliceOf(messages, Math.max(from, next - most), next);

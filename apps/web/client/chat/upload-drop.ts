@@ -1,13 +1,13 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { say } from '../../ui/toast.tsx';
+import { showToast } from '../../ui/toast.tsx';
 
 /** Returns the dropped files without folders, which cannot be sent. */
 function droppedFiles(data: DataTransfer): File[] {
   const items = [...data.items].filter(({ kind }) => kind === 'file');
-  const whole = items.filter((item) => item.webkitGetAsEntry()?.isDirectory !== true);
-  if (whole.length < items.length) say('Folders cannot be sent; put their files together in one archive.', true);
-  return whole.flatMap((item) => item.getAsFile() ?? []);
+  const files = items.filter((item) => item.webkitGetAsEntry()?.isDirectory !== true);
+  if (files.length < items.length) showToast('You can’t send folders. Send an archive (such as a ZIP file) instead.', true);
+  return files.flatMap((item) => item.getAsFile() ?? []);
 }
 
 /** Returns the pasted files; none when the clipboard also contains text, as when a part of a table or document is pasted. */
@@ -23,35 +23,35 @@ const holdsFiles = (event: DragEvent): boolean => event.dataTransfer?.types.incl
  * sent here. The browser never opens a dropped file.
  */
 export function useDropTarget(mayDrop: boolean, onFiles: (files: File[]) => void): boolean {
-  const over = useSignal(false);
-  const now = useRef({ mayDrop, onFiles });
-  now.current = { mayDrop, onFiles };
+  const isOver = useSignal(false);
+  const latest = useRef({ mayDrop, onFiles });
+  latest.current = { mayDrop, onFiles };
   useEffect(() => {
-    const hold = (event: DragEvent): void => {
+    const onDragOver = (event: DragEvent): void => {
       if (!holdsFiles(event)) return;
       event.preventDefault();
-      over.value = now.current.mayDrop && !document.querySelector('dialog[open]');
+      isOver.value = latest.current.mayDrop && !document.querySelector('dialog[open]');
     };
-    const leave = (event: DragEvent): void => {
+    const onDragLeave = (event: DragEvent): void => {
       // Without a related target, the pointer left the window.
-      if (event.relatedTarget === null) over.value = false;
+      if (event.relatedTarget === null) isOver.value = false;
     };
-    const drop = (event: DragEvent): void => {
+    const onDrop = (event: DragEvent): void => {
       if (!holdsFiles(event) || event.defaultPrevented || !event.dataTransfer) return;
       event.preventDefault();
-      const wasOver = over.value;
-      over.value = false;
-      if (wasOver) now.current.onFiles(droppedFiles(event.dataTransfer));
-      else if (!now.current.mayDrop) say('You cannot send files here: it needs the permission Attach Files.', true);
+      const wasOver = isOver.value;
+      isOver.value = false;
+      if (wasOver) latest.current.onFiles(droppedFiles(event.dataTransfer));
+      else if (!latest.current.mayDrop) showToast('You don’t have permission to attach files here.', true);
     };
-    addEventListener('dragover', hold);
-    addEventListener('dragleave', leave);
-    addEventListener('drop', drop);
+    addEventListener('dragover', onDragOver);
+    addEventListener('dragleave', onDragLeave);
+    addEventListener('drop', onDrop);
     return () => {
-      removeEventListener('dragover', hold);
-      removeEventListener('dragleave', leave);
-      removeEventListener('drop', drop);
+      removeEventListener('dragover', onDragOver);
+      removeEventListener('dragleave', onDragLeave);
+      removeEventListener('drop', onDrop);
     };
   }, []);
-  return over.value;
+  return isOver.value;
 }

@@ -1,13 +1,13 @@
-import { lookAt } from '../../state/histories.ts';
+import { setViewedMessage } from '../../state/histories.ts';
 import type { ListModel } from './list-model.ts';
-import { grownDown, grownUp, newestSlice, rangeOf } from './slice.ts';
+import { extendDown, extendUp, newestSlice, rangeOf } from './slice.ts';
 
 /** How near to an edge of the rendered messages the view must be before more are rendered, in pixels. */
 const marginPx = 600;
 /** How many messages are added at a time: few enough to be rendered within a frame. */
 const step = 25;
 /** The smallest possible height of a message, in pixels. */
-const lowestPx = 24;
+const minMessagePx = 24;
 /** The view counts as at the end when it is at most this far from it, in pixels. */
 const endPx = 4;
 
@@ -20,7 +20,7 @@ export class Viewport {
   private readonly model: ListModel;
   private readonly box: HTMLElement;
   private inView: { id: string; y: number }[] = [];
-  private lastTop = 0;
+  private lastScrollTop = 0;
 
   constructor(model: ListModel, box: HTMLElement) {
     this.model = model;
@@ -33,9 +33,9 @@ export class Viewport {
     const onScroll = (): void => this.scrolled();
     // Without this, a message that arrives before the first scroll event of the wheel would move the view back to the end.
     const onWheel = ({ deltaY }: WheelEvent): void => {
-      if (deltaY < 0 && box.scrollTop > 0 && this.follows) this.model.leave();
+      if (deltaY < 0 && box.scrollTop > 0 && this.isFollowing) this.model.stopFollowing();
     };
-    const resized = new ResizeObserver(() => this.keep());
+    const resized = new ResizeObserver(() => this.restoreScroll());
     resized.observe(box);
     resized.observe(content);
     box.addEventListener('scroll', onScroll, { passive: true });
@@ -47,61 +47,61 @@ export class Viewport {
     };
   }
 
-  private get follows(): boolean {
+  private get isFollowing(): boolean {
     return this.model.slice.peek().last === null;
   }
 
   /** The maximum number of messages on the page: as many of the smallest height as fill the view and its margins, and two steps. */
-  private get most(): number {
-    return Math.ceil((this.box.clientHeight + 2 * marginPx) / lowestPx) + 2 * step;
+  private get maxRendered(): number {
+    return Math.ceil((this.box.clientHeight + 2 * marginPx) / minMessagePx) + 2 * step;
   }
 
-  private get gap(): number {
+  private get distanceToEnd(): number {
     return this.box.scrollHeight - this.box.scrollTop - this.box.clientHeight;
   }
 
   private elementOf = (id: string): HTMLElement | null => document.getElementById(`message-${id}`);
 
   /** Restores the scroll position after something changed. */
-  keep(): void {
+  restoreScroll(): void {
     const { box, model } = this;
-    const aimed = model.aim && this.elementOf(model.aim.id);
-    if (aimed && model.aim) {
-      const y = model.aim.to === 'top' ? box.clientHeight / 4 : Math.max(0, (box.clientHeight - aimed.offsetHeight) / 2);
-      box.scrollTop += this.yOf(aimed) - y;
-      if (model.aim.to === 'middle') aimed.focus({ preventScroll: true });
-      model.aim = null;
-    } else if (this.follows) box.scrollTop = box.scrollHeight;
+    const target = model.scrollTarget && this.elementOf(model.scrollTarget.id);
+    if (target && model.scrollTarget) {
+      const y = model.scrollTarget.to === 'top' ? box.clientHeight / 4 : Math.max(0, (box.clientHeight - target.offsetHeight) / 2);
+      box.scrollTop += this.yOf(target) - y;
+      if (model.scrollTarget.to === 'middle') target.focus({ preventScroll: true });
+      model.scrollTarget = null;
+    } else if (this.isFollowing) box.scrollTop = box.scrollHeight;
     else {
       for (const { id, y } of this.inView) {
         const element = this.elementOf(id);
         if (!element) continue;
         // Scrolling since the position was recorded is intended, so it is kept.
-        const moved = this.yOf(element) - (y + this.lastTop - box.scrollTop);
+        const moved = this.yOf(element) - (y + this.lastScrollTop - box.scrollTop);
         if (Math.abs(moved) >= 0.5) box.scrollTop += moved;
         break;
       }
     }
-    this.note();
+    this.recordPositions();
   }
 
   /** Runs after each rendering: restores the scroll position, removes distant messages, and requests near ones. */
-  drawn(): void {
-    this.keep();
+  rendered(): void {
+    this.restoreScroll();
     const { messages } = this.model.frame.peek();
     const { from, to } = rangeOf(messages, this.model.slice.peek());
-    if (this.follows && to - from > this.most) this.model.slice.value = newestSlice(messages, this.most - step);
-    else this.reach();
+    if (this.isFollowing && to - from > this.maxRendered) this.model.slice.value = newestSlice(messages, this.maxRendered - step);
+    else this.extendRange();
   }
 
   private yOf = (element: HTMLElement): number => element.getBoundingClientRect().top - this.box.getBoundingClientRect().top;
 
   /** Records which messages are in view and their positions. */
-  private note(): void {
+  private recordPositions(): void {
     const { box, model } = this;
-    this.lastTop = box.scrollTop;
+    this.lastScrollTop = box.scrollTop;
     this.inView = [];
-    if (!this.follows) {
+    if (!this.isFollowing) {
       const { top, bottom } = box.getBoundingClientRect();
       for (const element of box.querySelectorAll<HTMLElement>('article.message')) {
         const rect = element.getBoundingClientRect();
@@ -112,32 +112,32 @@ export class Viewport {
       const [oldest] = model.frame.peek().messages;
       if (this.inView.length > 1 && this.inView[0]?.id === oldest?.id) this.inView.push(...this.inView.splice(0, 1));
     }
-    lookAt(model.channelId, this.follows ? null : (this.inView[0]?.id ?? null));
+    setViewedMessage(model.channelId, this.isFollowing ? null : (this.inView[0]?.id ?? null));
   }
 
   private scrolled(): void {
     // The view left the end only if it moved up. If the content grew below it, the user still follows.
-    if (this.follows && this.box.scrollTop < this.lastTop - 1 && this.gap > endPx) this.model.leave();
-    this.note();
-    this.reach();
+    if (this.isFollowing && this.box.scrollTop < this.lastScrollTop - 1 && this.distanceToEnd > endPx) this.model.stopFollowing();
+    this.recordPositions();
+    this.extendRange();
   }
 
   /**
    * Renders more messages near an edge of the rendered range. At an edge of the loaded range it loads the next page; at the end of the channel the list
    * follows new messages.
    */
-  private reach(): void {
-    const { box, model, gap } = this;
+  private extendRange(): void {
+    const { box, model, distanceToEnd } = this;
     const { messages, hasOlder, hasNewer } = model.frame.peek();
     const slice = model.slice.peek();
     const { from, to } = rangeOf(messages, slice);
     if (box.scrollTop < marginPx) {
-      if (from > 0) model.slice.value = grownUp(messages, slice, step, this.most);
-      else if (hasOlder && messages.length) void model.readOn('older');
+      if (from > 0) model.slice.value = extendUp(messages, slice, step, this.maxRendered);
+      else if (hasOlder && messages.length) void model.loadMore('older');
     }
-    if (gap >= marginPx || this.follows) return;
-    if (to < messages.length) model.slice.value = grownDown(messages, model.slice.peek(), step, this.most);
-    else if (hasNewer) void model.readOn('newer');
-    else if (gap <= endPx && model.aim === null) model.arrive();
+    if (distanceToEnd >= marginPx || this.isFollowing) return;
+    if (to < messages.length) model.slice.value = extendDown(messages, model.slice.peek(), step, this.maxRendered);
+    else if (hasNewer) void model.loadMore('newer');
+    else if (distanceToEnd <= endPx && model.scrollTarget === null) model.followNewest();
   }
 }

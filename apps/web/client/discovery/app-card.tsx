@@ -18,7 +18,7 @@ export function AppCard({ app, onAdd }: { app: DirectoryApp; onAdd: () => void }
           <p class="card-marks">
             <span class="soft">{bot.username}</span>
             {bot.tag === 'verified_bot' && (
-              <span class="tag" title="Checked by the platform">
+              <span class="tag" title="Verified by the platform">
                 Verified
               </span>
             )}
@@ -26,9 +26,9 @@ export function AppCard({ app, onAdd }: { app: DirectoryApp; onAdd: () => void }
         </div>
       </header>
       <p class="card-text">{description}</p>
-      <p class="soft">in {countOf(serverCount, 'server')}</p>
+      <p class="soft">In {countOf(serverCount, 'server')}</p>
       <p class="card-action">
-        <Button look="main" aria-label={`Add to a server: ${name}`} onClick={onAdd}>
+        <Button variant="main" aria-label={`Add to a server: ${name}`} onClick={onAdd}>
           Add to a server
         </Button>
       </p>

@@ -25,7 +25,7 @@ export function AppsPage(): JSX.Element {
       <PageHeader>
         <h1>App Directory</h1>
         <a class="page-tools" href="/developers">
-          For developers
+          Developer portal
         </a>
       </PageHeader>
       <div class="discovery-body">
@@ -40,7 +40,7 @@ export function AppsPage(): JSX.Element {
         </div>
         <ListingView
           listing={listing}
-          thing="app"
+          noun="app"
           searching={q !== ''}
           empty="No apps are listed yet. Developers can list their apps in the developer portal."
           card={(app) => <AppCard app={app} onAdd={() => (adding.value = app)} />}

@@ -41,7 +41,7 @@ export function DiscoveryPage(): JSX.Element {
           <TextField
             label="Search servers"
             type="search"
-            placeholder="A name, a word, a keyword"
+            placeholder="Name, description or keyword"
             value={text.value}
             onValue={(value) => (text.value = value)}
           />
@@ -54,7 +54,7 @@ export function DiscoveryPage(): JSX.Element {
         </div>
         <ListingView
           listing={listing}
-          thing="server"
+          noun="server"
           searching={q !== '' || category.value !== all}
           empty="No servers are listed yet. Community servers can be listed in their settings."
           card={(server) => <ServerCard server={server} onJoined={() => listing.change(server.id, { joined: true })} />}

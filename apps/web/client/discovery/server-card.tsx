@@ -8,8 +8,8 @@ import { putServer, servers } from '../../state/servers.ts';
 import { Avatar } from '../../ui/avatar.tsx';
 import { Button } from '../../ui/button.tsx';
 import { countOf } from '../../ui/counts.ts';
+import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { useTask } from '../../ui/form.tsx';
-import { Problem } from '../../ui/problem.tsx';
 import { categoryNames } from './categories.ts';
 import { TypeMarks } from './type-marks.tsx';
 
@@ -51,14 +51,14 @@ export function ServerCard({ server, onJoined }: { server: DiscoveryServer; onJo
       <p class="soft">
         {countOf(memberCount, 'member')}, {onlineCount.toLocaleString()} online
       </p>
-      <Problem error={task.error} />
+      <ErrorNotice error={task.error} />
       <p class="card-action">
         {joined ? (
           <a class="button" href={`/servers/${id}`} aria-label={`Open ${name}`}>
             Open
           </a>
         ) : (
-          <Button look="main" busy={task.busy} aria-label={`Join ${name}`} onClick={join}>
+          <Button variant="main" busy={task.busy} aria-label={`Join ${name}`} onClick={join}>
             Join
           </Button>
         )}

@@ -3,8 +3,8 @@ import type { ServerType } from '../../../../lib/contract/server.ts';
 
 const names: Record<ServerType, [mark: string, meaning: string]> = {
   official: ['Official', 'Run by the platform'],
-  staff: ['Staff', 'A server of the platform’s staff'],
-  developer: ['Developer', 'A server of the platform’s developers'],
+  staff: ['Staff', 'Platform staff server'],
+  developer: ['Developer', 'Platform developer server'],
   verified: ['Verified', 'Verified by the platform'],
   partnered: ['Partner', 'Part of the partner program'],
 };

@@ -50,17 +50,17 @@ export function memberAt(rows: readonly MemberRow[], from: number, key: string, 
   const isMember = ({ kind }: MemberRow): boolean => kind === 'member';
   const first = rows.findIndex(isMember);
   const last = rows.findLastIndex(isMember);
-  const onwards = (start: number): number => rows.findIndex((row, at) => at >= start && isMember(row));
-  const backwards = (start: number): number => rows.findLastIndex((row, at) => at <= start && isMember(row));
+  const nextMember = (start: number): number => rows.findIndex((row, at) => at >= start && isMember(row));
+  const previousMember = (start: number): number => rows.findLastIndex((row, at) => at <= start && isMember(row));
   switch (key) {
     case 'ArrowDown':
-      return onwards(from + 1);
+      return nextMember(from + 1);
     case 'ArrowUp':
-      return backwards(from - 1);
+      return previousMember(from - 1);
     case 'PageDown':
-      return onwards(Math.min(last, from + pageRows));
+      return nextMember(Math.min(last, from + pageRows));
     case 'PageUp':
-      return backwards(Math.max(first, from - pageRows));
+      return previousMember(Math.max(first, from - pageRows));
     case 'Home':
       return first;
     case 'End':

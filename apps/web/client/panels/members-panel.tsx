@@ -2,16 +2,16 @@ import { useComputed, useSignal } from '@preact/signals';
 import { Crown } from 'lucide';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { faceOf, hasMoreMembers, loadMembers, loadMoreMembers, membersOf } from '../../state/people.ts';
+import { hasMoreMembers, loadMembers, loadMoreMembers, membersOf, userOf } from '../../state/people.ts';
 import { details } from '../../state/servers.ts';
 import { Avatar } from '../../ui/avatar.tsx';
+import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { useTask } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { Problem } from '../../ui/problem.tsx';
+import type { ChannelContext } from '../channel-context.ts';
 import { colorOf, roleStyle, TagMark } from '../chat/name.tsx';
 import { openProfile } from '../people/open-profile.ts';
 import { usePresences } from '../people/use-presences.ts';
-import type { Place } from '../place.ts';
 import { type MemberRow, memberAt, memberRows, membersWatched, watchedOf } from './member-rows.ts';
 import { Panel } from './panel.tsx';
 import './panels.css';
@@ -19,7 +19,7 @@ import './panels.css';
 /** The height of every row, in pixels. The style sheet uses the same height, so that the position of a row is known without rendering the others. */
 const rowPx = 44;
 /** The number of rows rendered beyond the view, so that scrolling shows no gaps. */
-const beyond = 10;
+const overscanRows = 10;
 
 function Row({
   row,
@@ -27,14 +27,14 @@ function Row({
   at,
   count,
   more,
-  isStop,
+  isTabStop,
 }: {
   row: MemberRow;
   serverId: string;
   at: number;
   count: number;
   more: boolean;
-  isStop: boolean;
+  isTabStop: boolean;
 }): JSX.Element {
   const position = { 'aria-setsize': more ? -1 : count, 'aria-posinset': at };
   if (row.kind === 'group')
@@ -50,17 +50,17 @@ function Row({
   const color = colorOf(serverId, user.id);
   return (
     <li class={`member-row ${status === 'offline' ? 'offline' : ''}`} {...position}>
-      <button type="button" data-key={row.key} tabIndex={isStop ? 0 : -1} onClick={() => openProfile(user.id, serverId)}>
+      <button type="button" data-key={row.key} tabIndex={isTabStop ? 0 : -1} onClick={() => openProfile(user.id, serverId)}>
         <Avatar id={user.id} name={user.displayName} url={user.avatarUrl} size={32} status={status} />
-        <span class="member-words">
-          <span class={`name ${color ? 'coloured' : ''}`} style={roleStyle(color)}>
+        <span class="member-text">
+          <span class={`name ${color ? 'colored' : ''}`} style={roleStyle(color)}>
             <bdi>{user.displayName}</bdi>
             {isOwner && (
               <span class="owner-mark" role="img" aria-label="Owner" title="Owner">
                 <Icon of={Crown} size="1em" />
               </span>
             )}
-            <TagMark tag={faceOf(user.id)?.tag} />
+            <TagMark tag={userOf(user.id)?.tag} />
           </span>
           {customStatus && (
             <span class="soft member-status">
@@ -78,73 +78,81 @@ function Row({
  * when the end is in view; meanwhile the counts end with a plus. Tab moves to one row, and the arrow keys move between rows.
  */
 function MemberList({ serverId }: { serverId: string }): JSX.Element {
-  const reading = useTask();
+  const loading = useTask();
   const view = useSignal({ from: 0, to: 30 });
   const rows = useComputed(() => memberRows(details.value.get(serverId)?.roles ?? [], [...(membersOf(serverId)?.values() ?? [])]));
   const all = rows.value;
   const more = hasMoreMembers(serverId);
   const { from, to } = view.value;
-  const readMore = (): void => void reading.run(() => loadMoreMembers(serverId));
+  const loadMore = (): void => void loading.run(() => loadMoreMembers(serverId));
   useEffect(() => {
-    if (more && to >= all.length && !reading.error) readMore();
+    if (more && to >= all.length && !loading.error) loadMore();
   }, [more, to >= all.length, all.length]);
   const shown = all.slice(from, to);
   usePresences(watchedOf(all, shown));
-  const box = useRef<HTMLDivElement>(null);
-  const current = useSignal<string | null>(null);
+  const listElement = useRef<HTMLDivElement>(null);
+  const currentKey = useSignal<string | null>(null);
   /** The row that gets the focus when it is rendered. */
-  const movesTo = useRef<string | null>(null);
-  const stop = shown.find(({ key }) => key === current.value) ?? shown.find(({ kind }) => kind === 'member');
+  const focusKey = useRef<string | null>(null);
+  const tabStop = shown.find(({ key }) => key === currentKey.value) ?? shown.find(({ kind }) => kind === 'member');
   useEffect(() => {
     // An effect of an earlier rendering may run after the key press, so compare the keys.
-    if (stop && stop.key === movesTo.current) box.current?.querySelector<HTMLElement>('button[tabindex="0"]')?.focus();
+    if (tabStop && tabStop.key === focusKey.current) listElement.current?.querySelector<HTMLElement>('button[tabindex="0"]')?.focus();
   });
   const onKeyDown = (event: KeyboardEvent): void => {
-    const element = box.current;
+    const element = listElement.current;
     const pageRows = Math.floor((element?.clientHeight ?? 0) / rowPx);
-    const at = memberAt(all, all.indexOf(stop as MemberRow), event.key, pageRows);
+    const at = memberAt(all, all.indexOf(tabStop as MemberRow), event.key, pageRows);
     const next = all[at];
     if (!element || !next) return;
     event.preventDefault();
-    current.value = next.key;
-    movesTo.current = next.key;
+    currentKey.value = next.key;
+    focusKey.current = next.key;
     if (at * rowPx < element.scrollTop) element.scrollTop = at * rowPx;
     else if ((at + 1) * rowPx > element.scrollTop + element.clientHeight) element.scrollTop = (at + 1) * rowPx - element.clientHeight;
-    look(element);
+    updateView(element);
   };
-  const look = (element: HTMLElement): void => {
-    const first = Math.max(0, Math.floor(element.scrollTop / rowPx) - beyond);
-    const last = Math.ceil((element.scrollTop + element.clientHeight) / rowPx) + beyond;
+  const updateView = (element: HTMLElement): void => {
+    const first = Math.max(0, Math.floor(element.scrollTop / rowPx) - overscanRows);
+    const last = Math.ceil((element.scrollTop + element.clientHeight) / rowPx) + overscanRows;
     if (first !== view.value.from || last !== view.value.to) view.value = { from: first, to: last };
   };
   return (
     <div
       class="scroll member-list"
-      onScroll={({ currentTarget }) => look(currentTarget)}
+      onScroll={({ currentTarget }) => updateView(currentTarget)}
       onKeyDown={onKeyDown}
       onFocusIn={({ target }) => {
         const focused = (target as Element).closest<HTMLElement>('[data-key]')?.dataset.key;
-        movesTo.current = null;
-        if (focused !== undefined) current.value = focused;
+        focusKey.current = null;
+        if (focused !== undefined) currentKey.value = focused;
       }}
       ref={(element) => {
-        box.current = element;
-        if (element) look(element);
+        listElement.current = element;
+        if (element) updateView(element);
       }}
     >
       <ul style={{ paddingTop: `${Math.min(from, all.length) * rowPx}px`, paddingBottom: `${Math.max(0, all.length - to) * rowPx}px` }}>
         {shown.map((row, index) => (
-          <Row key={row.key} row={row} serverId={serverId} at={from + index + 1} count={all.length} more={more} isStop={row === stop} />
+          <Row
+            key={row.key}
+            row={row}
+            serverId={serverId}
+            at={from + index + 1}
+            count={all.length}
+            more={more}
+            isTabStop={row === tabStop}
+          />
         ))}
       </ul>
-      <Problem error={reading.error} again={readMore} />
+      <ErrorNotice error={loading.error} retry={loadMore} />
     </div>
   );
 }
 
 /** The members of the channel's server. */
-export function MembersPanel({ place, onClose }: { place: Place; onClose: () => void }): JSX.Element {
-  const serverId = place.serverId ?? '';
+export function MembersPanel({ context, onClose }: { context: ChannelContext; onClose: () => void }): JSX.Element {
+  const serverId = context.serverId ?? '';
   const task = useTask();
   // In a large server not all presences are kept up to date, so loaded members may be outdated.
   const isLarge = (membersOf(serverId)?.size ?? 0) > membersWatched;
@@ -152,8 +160,8 @@ export function MembersPanel({ place, onClose }: { place: Place; onClose: () => 
   useEffect(load, [serverId]);
   return (
     <Panel title="Members" onClose={onClose} flush>
-      {task.error && <Problem error={task.error} again={load} />}
-      {membersOf(serverId) ? <MemberList serverId={serverId} /> : !task.error && <p class="spinner">Loading …</p>}
+      {task.error && <ErrorNotice error={task.error} retry={load} />}
+      {membersOf(serverId) ? <MemberList serverId={serverId} /> : !task.error && <p class="spinner">Loading…</p>}
     </Panel>
   );
 }

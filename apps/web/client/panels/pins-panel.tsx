@@ -2,26 +2,26 @@ import type { JSX } from 'preact';
 import type { Message } from '../../../../lib/contract/message.ts';
 import { call, path } from '../../api/call.ts';
 import { patchMessage } from '../../state/histories.ts';
-import { putFace } from '../../state/people.ts';
+import { mergeUser } from '../../state/people.ts';
 import { pinChanges } from '../../state/pins.ts';
 import { may } from '../../state/rights.ts';
 import { Button } from '../../ui/button.tsx';
-import { Problem } from '../../ui/problem.tsx';
-import { sayRefusal } from '../../ui/toast.tsx';
-import { useRead } from '../../ui/use-read.ts';
+import { ErrorNotice } from '../../ui/error-notice.tsx';
+import { showError } from '../../ui/toast.tsx';
+import { useLoaded } from '../../ui/use-loaded.ts';
+import { type ChannelContext, pathOf } from '../channel-context.ts';
 import { MessageView } from '../chat/message.tsx';
-import { type Place, pathOf } from '../place.ts';
 import { Panel } from './panel.tsx';
 import './panels.css';
 
 /** The pinned messages of a channel, latest pin first. They are loaded again when a message is pinned or unpinned. */
-export function PinsPanel({ place, onClose }: { place: Place; onClose: () => void }): JSX.Element {
-  const { channelId, serverId, channel } = place;
+export function PinsPanel({ context, onClose }: { context: ChannelContext; onClose: () => void }): JSX.Element {
+  const { channelId, serverId, channel } = context;
   const changes = pinChanges.value.get(channelId) ?? 0;
-  const pins = useRead(
+  const pins = useLoaded(
     async (signal) => {
       const list = await call<Message[]>('GET', path`/api/channels/${channelId}/pins`, undefined, { signal });
-      for (const { author } of list) putFace(author);
+      for (const { author } of list) mergeUser(author);
       return list;
     },
     [channelId, changes],
@@ -29,19 +29,19 @@ export function PinsPanel({ place, onClose }: { place: Place; onClose: () => voi
   const unpin = (id: string): void => {
     call('DELETE', path`/api/channels/${channelId}/pins/${id}`).then(() => {
       patchMessage(channelId, id, { pinned: false });
-      pins.again();
-    }, sayRefusal);
+      pins.reload();
+    }, showError);
   };
   const mayUnpin = serverId === null || may('Manage Messages', serverId, channel);
   return (
     <Panel title="Pinned messages" onClose={onClose}>
-      <Problem error={pins.error} again={pins.again} />
-      {!pins.value && !pins.error && <p class="spinner">Loading …</p>}
-      {pins.value?.length === 0 && <p class="soft">Nothing is pinned here.</p>}
+      <ErrorNotice error={pins.error} retry={pins.reload} />
+      {!pins.value && !pins.error && <p class="spinner">Loading…</p>}
+      {pins.value?.length === 0 && <p class="soft">No pinned messages yet.</p>}
       <ul class="pin-list">
         {pins.value?.map((message) => (
           <li key={message.id}>
-            <MessageView message={message} place={place} plain />
+            <MessageView message={message} context={context} plain />
             <div class="actions">
               {mayUnpin && <Button onClick={() => unpin(message.id)}>Unpin</Button>}
               <a class="button" href={pathOf(channelId, message.id)}>

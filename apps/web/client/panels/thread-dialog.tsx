@@ -8,10 +8,10 @@ import { channels, putChannel } from '../../state/servers.ts';
 import { Button } from '../../ui/button.tsx';
 import { useCreateKey } from '../../ui/create-key.ts';
 import { Dialog } from '../../ui/dialog.tsx';
+import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { SelectField, TextField, useTask } from '../../ui/form.tsx';
-import { Problem } from '../../ui/problem.tsx';
 import { spanOf } from '../../ui/times.ts';
-import { pathOf } from '../place.ts';
+import { pathOf } from '../channel-context.ts';
 
 /** The dialog that starts a thread in a channel, with or without a message, and opens it. `suggested` is the initial name. */
 export function ThreadDialog({
@@ -44,7 +44,7 @@ export function ThreadDialog({
     <Dialog title="Start a thread" onClose={onClose}>
       <form class="form" onSubmit={submit}>
         <TextField
-          label="Name"
+          label="Thread name"
           required
           autofocus
           maxLength={limits.nameChars}
@@ -54,15 +54,15 @@ export function ThreadDialog({
         />
         <SelectField
           label="Archive after"
-          hint="Time without a new message. A new message restores the thread."
+          hint="Time without new messages. A new message restores the thread."
           value={minutes.value}
           onValue={(value) => (minutes.value = value)}
           options={limits.threadAutoArchiveMinutes.map((count) => ({ value: String(count), label: spanOf(count * 60) }))}
         />
-        <Problem error={task.error} shown={['/name']} />
+        <ErrorNotice error={task.error} shown={['/name']} />
         <div class="actions">
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" busy={task.busy}>
+          <Button type="submit" variant="main" busy={task.busy}>
             Start thread
           </Button>
         </div>

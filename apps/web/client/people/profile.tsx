@@ -4,16 +4,16 @@ import type { Server } from '../../../../lib/contract/server.ts';
 import type { Profile } from '../../../../lib/contract/user.ts';
 import { call, path, query } from '../../api/call.ts';
 import { openDm } from '../../state/dms.ts';
-import { faceOf, membersOf, presenceOf } from '../../state/people.ts';
+import { membersOf, presenceOf, userOf } from '../../state/people.ts';
 import { details } from '../../state/servers.ts';
 import { myId } from '../../state/session.ts';
 import { Avatar, statusNames } from '../../ui/avatar.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { useTask } from '../../ui/form.tsx';
-import { Problem } from '../../ui/problem.tsx';
 import { dateOf } from '../../ui/times.ts';
-import { useRead } from '../../ui/use-read.ts';
+import { useLoaded } from '../../ui/use-loaded.ts';
 import { Markup } from '../chat/markup.tsx';
 import { roleStyle, TagMark } from '../chat/name.tsx';
 import { MemberActions } from '../settings/member-actions.tsx';
@@ -24,12 +24,12 @@ import { usePresences } from './use-presences.ts';
 import './profile.css';
 
 function Roles({ server, userId }: { server: Server; userId: string }): JSX.Element | null {
-  const held = membersOf(server.id)?.get(userId)?.roles ?? [];
-  const roles = server.roles.filter(({ id }) => held.includes(id));
+  const memberRoles = membersOf(server.id)?.get(userId)?.roles ?? [];
+  const roles = server.roles.filter(({ id }) => memberRoles.includes(id));
   if (roles.length === 0) return null;
   return (
     <>
-      <dt>Roles here</dt>
+      <dt>Roles</dt>
       <dd>
         <ul class="chips">
           {roles.map(({ id, name, color }) => (
@@ -48,13 +48,13 @@ function ProfileBody({ profile, serverId, onClose }: { profile: Profile; serverI
   const { user, bio, pronouns, badges, tag, createdAt, serverJoinedAt, mutualServers } = profile;
   const presence = presenceOf(user.id) ?? user;
   const { route } = useLocation();
-  const talking = useTask();
+  const opening = useTask();
   const server = details.value.get(serverId ?? '');
   const member = server && membersOf(server.id)?.get(user.id);
   useMembers(serverId, [user.id]);
   usePresences([user.id]);
-  const talk = (): void =>
-    void talking.run(async () => {
+  const sendMessage = (): void =>
+    void opening.run(async () => {
       const dm = await openDm(user.id);
       onClose();
       route(`/dms/${dm.id}`);
@@ -62,7 +62,7 @@ function ProfileBody({ profile, serverId, onClose }: { profile: Profile; serverI
   return (
     <div class="profile">
       <div class="profile-head">
-        <Avatar id={user.id} name={user.displayName} url={faceOf(user.id)?.avatarUrl ?? null} size={80} status={presence.status} />
+        <Avatar id={user.id} name={user.displayName} url={userOf(user.id)?.avatarUrl ?? null} size={80} status={presence.status} />
         <div>
           <p class="profile-name">
             <bdi>{user.displayName}</bdi> <TagMark tag={tag ?? undefined} />
@@ -105,7 +105,7 @@ function ProfileBody({ profile, serverId, onClose }: { profile: Profile; serverI
             </dd>
           </>
         )}
-        <dt>Here since</dt>
+        <dt>Member since</dt>
         <dd>
           {dateOf(createdAt)}
           {serverJoinedAt && server && (
@@ -117,7 +117,7 @@ function ProfileBody({ profile, serverId, onClose }: { profile: Profile; serverI
         {server && <Roles server={server} userId={user.id} />}
         {mutualServers.length > 0 && user.id !== myId() && (
           <>
-            <dt>Servers you share</dt>
+            <dt>Mutual servers</dt>
             <dd>
               <ul class="chips">
                 {mutualServers.map(({ id, name }) => (
@@ -132,16 +132,16 @@ function ProfileBody({ profile, serverId, onClose }: { profile: Profile; serverI
           </>
         )}
       </dl>
-      <Problem error={talking.error} />
+      <ErrorNotice error={opening.error} />
       <div class="actions">
         {server && member && <MemberActions server={server} member={member} />}
         {user.id === myId() ? (
           <a class="button" href="/settings" onClick={onClose}>
-            Edit your profile
+            Edit profile
           </a>
         ) : (
-          <Button look="main" busy={talking.busy} onClick={talk}>
-            Send a message
+          <Button variant="main" busy={opening.busy} onClick={sendMessage}>
+            Send message
           </Button>
         )}
       </div>
@@ -153,18 +153,18 @@ function OpenProfile({ userId, serverId }: { userId: string; serverId: string | 
   const close = (): void => {
     profileOpen.value = null;
   };
-  const profile = useRead(
+  const profile = useLoaded(
     (signal) =>
       call<Profile>('GET', path`/api/users/${userId}/profile` + query({ serverId: serverId ?? undefined }), undefined, { signal }),
     [userId, serverId],
   );
   return (
-    <Dialog title={profile.value?.user.displayName ?? faceOf(userId)?.displayName ?? 'Profile'} onClose={close}>
-      <Problem error={profile.error} again={profile.again} />
+    <Dialog title={profile.value?.user.displayName ?? userOf(userId)?.displayName ?? 'Profile'} onClose={close}>
+      <ErrorNotice error={profile.error} retry={profile.reload} />
       {profile.value ? (
         <ProfileBody profile={profile.value} serverId={serverId} onClose={close} />
       ) : (
-        !profile.error && <p class="spinner">Loading …</p>
+        !profile.error && <p class="spinner">Loading…</p>
       )}
     </Dialog>
   );
@@ -172,6 +172,6 @@ function OpenProfile({ userId, serverId }: { userId: string; serverId: string | 
 
 /** The open profile, as a dialog over the page. */
 export function ProfileDialog(): JSX.Element | null {
-  const open = profileOpen.value;
-  return open && <OpenProfile key={open.userId} {...open} />;
+  const profile = profileOpen.value;
+  return profile && <OpenProfile key={profile.userId} {...profile} />;
 }

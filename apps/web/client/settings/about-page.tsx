@@ -4,12 +4,12 @@ import type { Server } from '../../../../lib/contract/server.ts';
 import { hasMoreMembers, loadMembers, membersOf, nameOf } from '../../state/people.ts';
 import { myId } from '../../state/session.ts';
 import { Avatar } from '../../ui/avatar.tsx';
+import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { useTask } from '../../ui/form.tsx';
-import { Problem } from '../../ui/problem.tsx';
-import { bornOf } from '../../ui/times.ts';
+import { creationTimeOf } from '../../ui/times.ts';
 import { TypeMarks } from '../discovery/type-marks.tsx';
 import { useMembers } from '../people/use-member.ts';
-import { LeaveServer } from './leaving.tsx';
+import { LeaveServer } from './leave-or-transfer.tsx';
 
 /** Information about a server for every member, and the button to leave it. */
 export function AboutPage({ server }: { server: Server }): JSX.Element {
@@ -32,10 +32,10 @@ export function AboutPage({ server }: { server: Server }): JSX.Element {
           <dt>Owner</dt>
           <dd>{nameOf(server.ownerId)}</dd>
           <dt>Created</dt>
-          <dd>{bornOf(server.id)}</dd>
+          <dd>{creationTimeOf(server.id)}</dd>
         </dl>
       </div>
-      <Problem error={task.error} again={load} />
+      <ErrorNotice error={task.error} retry={load} />
       {server.ownerId !== myId() && <LeaveServer server={server} />}
     </>
   );

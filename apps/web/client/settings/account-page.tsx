@@ -5,11 +5,11 @@ import { ApiError, call, path } from '../../api/call.ts';
 import { me } from '../../state/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
+import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { TextField, useTask } from '../../ui/form.tsx';
-import { Problem } from '../../ui/problem.tsx';
 import { shortMomentOf } from '../../ui/times.ts';
-import { say } from '../../ui/toast.tsx';
-import { useRead } from '../../ui/use-read.ts';
+import { showToast } from '../../ui/toast.tsx';
+import { useLoaded } from '../../ui/use-loaded.ts';
 
 const sessionsPath = '/api/users/@me/sessions';
 
@@ -21,8 +21,8 @@ function PasswordForm({ onChanged }: { onChanged: () => void }): JSX.Element {
   const change = async (): Promise<void> => {
     if (next.value !== repeated.value)
       throw new ApiError(0, {
-        message: 'The new passwords differ.',
-        errors: [{ path: '/repeated', message: 'Type the same password again.' }],
+        message: 'The new passwords don’t match.',
+        errors: [{ path: '/repeated', message: 'Enter the same password again.' }],
       });
     await call('PUT', '/api/users/@me/password', { currentPassword: current.value, newPassword: next.value });
   };
@@ -31,7 +31,7 @@ function PasswordForm({ onChanged }: { onChanged: () => void }): JSX.Element {
     void task.run(change).then((done) => {
       if (!done) return;
       current.value = next.value = repeated.value = '';
-      say('Password changed. All other devices are logged out.');
+      showToast('Password changed. All other devices have been logged out.');
       onChanged();
     });
   };
@@ -61,7 +61,7 @@ function PasswordForm({ onChanged }: { onChanged: () => void }): JSX.Element {
         error={task.error?.at('/newPassword')}
       />
       <TextField
-        label="New password again"
+        label="Confirm new password"
         type="password"
         required
         autocomplete="new-password"
@@ -69,9 +69,9 @@ function PasswordForm({ onChanged }: { onChanged: () => void }): JSX.Element {
         onValue={(value) => (repeated.value = value)}
         error={task.error?.at('/repeated')}
       />
-      <Problem error={task.error} shown={['/currentPassword', '/newPassword', '/repeated']} />
+      <ErrorNotice error={task.error} shown={['/currentPassword', '/newPassword', '/repeated']} />
       <div class="actions">
-        <Button type="submit" look="main" busy={task.busy}>
+        <Button type="submit" variant="main" busy={task.busy}>
           Change password
         </Button>
       </div>
@@ -87,7 +87,7 @@ function SessionRow({ session, onLogOut }: { session: OwnSession; onLogOut: () =
         <strong>{device}</strong>
         <span class="settings-sub">
           {address !== null && `${address} · `}
-          {current ? 'This device' : <time dateTime={lastUsedAt}>Last used: {shortMomentOf(lastUsedAt)}</time>}
+          {current ? 'This device' : <time dateTime={lastUsedAt}>Last active: {shortMomentOf(lastUsedAt)}</time>}
         </span>
       </span>
       {!current && (
@@ -101,50 +101,50 @@ function SessionRow({ session, onLogOut }: { session: OwnSession; onLogOut: () =
 
 /** The account page: the user's sessions and password. */
 export function AccountPage(): JSX.Element {
-  const sessions = useRead<OwnSession[]>((signal) => call('GET', sessionsPath, undefined, { signal }), []);
-  const ending = useSignal<OwnSession | 'others' | null>(null);
+  const sessions = useLoaded<OwnSession[]>((signal) => call('GET', sessionsPath, undefined, { signal }), []);
+  const loggingOut = useSignal<OwnSession | 'others' | null>(null);
   const list = sessions.value && [...sessions.value].sort((one, other) => Number(other.current) - Number(one.current));
   const close = (): void => {
-    ending.value = null;
+    loggingOut.value = null;
   };
-  const end = async (): Promise<void> => {
-    const which = ending.value;
-    if (which === null) return;
-    if (which === 'others') await call('DELETE', sessionsPath);
+  const logOut = async (): Promise<void> => {
+    const target = loggingOut.value;
+    if (target === null) return;
+    if (target === 'others') await call('DELETE', sessionsPath);
     else
-      await call('DELETE', path`/api/users/@me/sessions/${which.id}`).catch((fault: unknown) => {
+      await call('DELETE', path`/api/users/@me/sessions/${target.id}`).catch((fault: unknown) => {
         if (!(fault instanceof ApiError) || fault.status !== 404) throw fault; // the session has already ended
       });
-    sessions.set((list ?? []).filter(({ id, current }) => current || (which !== 'others' && id !== which.id)));
-    say(which === 'others' ? 'All other devices are logged out.' : 'The device is logged out.');
+    sessions.set((list ?? []).filter(({ id, current }) => current || (target !== 'others' && id !== target.id)));
+    showToast(target === 'others' ? 'All other devices have been logged out.' : 'The device has been logged out.');
   };
   return (
     <>
       <section class="settings-block" aria-labelledby="devices">
         <h3 id="devices">Devices</h3>
         <p class="soft">You are logged in on these devices. Log out any that you don’t recognize, then change your password.</p>
-        <Problem error={sessions.error} again={sessions.again} />
-        {!list && !sessions.error && <p class="spinner">Loading …</p>}
+        <ErrorNotice error={sessions.error} retry={sessions.reload} />
+        {!list && !sessions.error && <p class="spinner">Loading…</p>}
         <ul class="settings-list">
           {list?.map((session) => (
-            <SessionRow key={session.id} session={session} onLogOut={() => (ending.value = session)} />
+            <SessionRow key={session.id} session={session} onLogOut={() => (loggingOut.value = session)} />
           ))}
         </ul>
         {list && list.length > 1 && (
-          <Button look="danger" onClick={() => (ending.value = 'others')}>
+          <Button variant="danger" onClick={() => (loggingOut.value = 'others')}>
             Log out all other devices
           </Button>
         )}
       </section>
-      <PasswordForm onChanged={sessions.again} />
-      {ending.value && (
+      <PasswordForm onChanged={sessions.reload} />
+      {loggingOut.value && (
         <Confirm
-          title={ending.value === 'others' ? 'Log out all other devices?' : `Log out ${ending.value.device}?`}
+          title={loggingOut.value === 'others' ? 'Log out all other devices?' : `Log out ${loggingOut.value.device}?`}
           action="Log out"
-          run={end}
+          run={logOut}
           onClose={close}
         >
-          <p>{ending.value === 'others' ? 'You stay logged in on this device.' : 'Parlance closes there at once.'}</p>
+          <p>{loggingOut.value === 'others' ? 'You stay logged in on this device.' : 'The device is logged out immediately.'}</p>
         </Confirm>
       )}
     </>

@@ -3,16 +3,16 @@ import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { AuditEntry, Ban, AuditPage as Page, Server } from '../../../../lib/contract/server.ts';
 import { call, path, query } from '../../api/call.ts';
-import { loadMembers, putFace } from '../../state/people.ts';
+import { loadMembers, mergeUser } from '../../state/people.ts';
 import { may } from '../../state/rights.ts';
 import { Button } from '../../ui/button.tsx';
 import { countOf } from '../../ui/counts.ts';
+import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { TextField, useTask } from '../../ui/form.tsx';
-import { Problem } from '../../ui/problem.tsx';
 import { momentOf } from '../../ui/times.ts';
-import { useRead } from '../../ui/use-read.ts';
+import { useLoaded } from '../../ui/use-loaded.ts';
 import { useMembers } from '../people/use-member.ts';
-import { actorOf, changesOf, sentenceOf } from './audit-words.ts';
+import { actorOf, changesOf, sentenceOf } from './audit-texts.ts';
 
 function Entry({ entry, server }: { entry: AuditEntry; server: Server }): JSX.Element {
   const changes = changesOf(server, entry);
@@ -54,7 +54,7 @@ const textOf = (server: Server, entry: AuditEntry): string =>
 /** The audit log of a server, newest first: who did what to whom. */
 export function AuditPage({ server }: { server: Server }): JSX.Element {
   const at = path`/api/servers/${server.id}/audit-log`;
-  const reading = useRead<Page>((signal) => call('GET', at, undefined, { signal }), [server.id]);
+  const log = useLoaded<Page>((signal) => call('GET', at, undefined, { signal }), [server.id]);
   const text = useSignal('');
   const more = useTask();
   useEffect(() => {
@@ -62,35 +62,35 @@ export function AuditPage({ server }: { server: Server }): JSX.Element {
     loadMembers(server.id).catch(() => undefined);
     if (may('Ban Members', server.id))
       call<Ban[]>('GET', path`/api/servers/${server.id}/bans`)
-        .then((bans) => bans.forEach(({ user }) => putFace(user)))
+        .then((bans) => bans.forEach(({ user }) => mergeUser(user)))
         .catch(() => undefined);
   }, [server.id]);
-  const page = reading.value;
+  const page = log.value;
   useMembers(server.id, [...new Set(page?.items.map(({ actorId }) => actorId))]);
-  const readMore = (): void =>
+  const loadMore = (): void =>
     void more.run(async () => {
       const older = await call<Page>('GET', at + query({ before: page?.items.at(-1)?.id }));
-      reading.set({ items: [...(page?.items ?? []), ...older.items], hasMore: older.hasMore });
+      log.set({ items: [...(page?.items ?? []), ...older.items], hasMore: older.hasMore });
     });
-  const wanted = text.value.trim().toLowerCase();
-  const shown = page?.items.filter((entry) => wanted === '' || textOf(server, entry).includes(wanted)) ?? [];
+  const filter = text.value.trim().toLowerCase();
+  const shown = page?.items.filter((entry) => filter === '' || textOf(server, entry).includes(filter)) ?? [];
   return (
     <>
       <div class="settings-line settings-end">
         <TextField
           label="Filter entries"
           type="search"
-          placeholder="A name, a word, an id"
+          placeholder="Name, word or ID"
           value={text.value}
           onValue={(value) => (text.value = value)}
         />
-        <Button onClick={reading.again}>Read again</Button>
+        <Button onClick={log.reload}>Refresh</Button>
       </div>
-      <Problem error={reading.error} again={reading.again} />
-      {!page && !reading.error && <p class="spinner">Loading …</p>}
+      <ErrorNotice error={log.error} retry={log.reload} />
+      {!page && !log.error && <p class="spinner">Loading…</p>}
       {page && (
         <p class="soft" role="status">
-          {wanted !== '' && `${shown.length} of `}
+          {filter !== '' && `${shown.length} of `}
           {countOf(page.items.length, 'entry', 'entries')}
           {page.hasMore && ' loaded'}
         </p>
@@ -100,10 +100,10 @@ export function AuditPage({ server }: { server: Server }): JSX.Element {
           <Entry key={entry.id} entry={entry} server={server} />
         ))}
       </ol>
-      <Problem error={more.error} />
+      <ErrorNotice error={more.error} />
       {page?.hasMore && (
         <div>
-          <Button busy={more.busy} onClick={readMore}>
+          <Button busy={more.busy} onClick={loadMore}>
             Show older entries
           </Button>
         </div>

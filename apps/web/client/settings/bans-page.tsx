@@ -6,11 +6,11 @@ import { call, path, query } from '../../api/call.ts';
 import { Avatar } from '../../ui/avatar.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
+import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { TextField, useTask } from '../../ui/form.tsx';
-import { Problem } from '../../ui/problem.tsx';
 import { momentOf } from '../../ui/times.ts';
-import { say } from '../../ui/toast.tsx';
-import { useRead } from '../../ui/use-read.ts';
+import { showToast } from '../../ui/toast.tsx';
+import { useLoaded } from '../../ui/use-loaded.ts';
 
 /** Bans an account that is not in the server, by its id. */
 function BanById({ serverId, onBanned }: { serverId: string; onBanned: () => void }): JSX.Element {
@@ -25,14 +25,14 @@ function BanById({ serverId, onBanned }: { serverId: string; onBanned: () => voi
         if (!done) return;
         id.value = '';
         reason.value = '';
-        say('Banned.');
+        showToast('Account banned.');
         onBanned();
       });
   };
   return (
     <form class="form" onSubmit={submit}>
       <h3>Ban an account by ID</h3>
-      <p class="soft">For someone who is not here. Members are banned from the page of members.</p>
+      <p class="soft">Use this to ban someone who is not in the server. To ban a member, go to Members.</p>
       <TextField label="Account ID" required autocomplete="off" value={id.value} onValue={(value) => (id.value = value)} />
       <TextField
         label="Reason (optional)"
@@ -40,9 +40,9 @@ function BanById({ serverId, onBanned }: { serverId: string; onBanned: () => voi
         onValue={(value) => (reason.value = value)}
         error={task.error?.at('/reason')}
       />
-      <Problem error={task.error} shown={['/reason']} />
+      <ErrorNotice error={task.error} shown={['/reason']} />
       <div class="actions">
-        <Button type="submit" look="danger" busy={task.busy}>
+        <Button type="submit" variant="danger" busy={task.busy}>
           Ban
         </Button>
       </div>
@@ -53,24 +53,24 @@ function BanById({ serverId, onBanned }: { serverId: string; onBanned: () => voi
 /** The bans of a server with their reasons, newest first. Bans can be lifted and added. */
 export function BansPage({ server }: { server: Server }): JSX.Element {
   const at = path`/api/servers/${server.id}/bans`;
-  const bans = useRead<Ban[]>((signal) => call('GET', at, undefined, { signal }), [server.id]);
-  const lifting = useSignal<Ban | null>(null);
+  const bans = useLoaded<Ban[]>((signal) => call('GET', at, undefined, { signal }), [server.id]);
+  const unbanning = useSignal<Ban | null>(null);
   const more = useTask();
   const list = bans.value;
-  const readMore = (): void =>
+  const loadMore = (): void =>
     void more.run(async () => {
       const older = await call<Ban[]>('GET', at + query({ before: list?.at(-1)?.user.id }));
       bans.set([...(list ?? []), ...older]);
     });
-  const lift = async (): Promise<void> => {
-    const id = lifting.value?.user.id ?? '';
+  const unban = async (): Promise<void> => {
+    const id = unbanning.value?.user.id ?? '';
     await call('DELETE', path`/api/servers/${server.id}/bans/${id}`);
     bans.set((list ?? []).filter(({ user }) => user.id !== id));
   };
   return (
     <>
-      <Problem error={bans.error} again={bans.again} />
-      {!list && !bans.error && <p class="spinner">Loading …</p>}
+      <ErrorNotice error={bans.error} retry={bans.reload} />
+      {!list && !bans.error && <p class="spinner">Loading…</p>}
       {list?.length === 0 && <p>Nobody is banned.</p>}
       <ul class="settings-list">
         {list?.map((ban) => (
@@ -83,29 +83,24 @@ export function BansPage({ server }: { server: Server }): JSX.Element {
                 {momentOf(ban.createdAt)}
               </time>
             </span>
-            <Button aria-label={`Remove the ban of ${ban.user.displayName}`} onClick={() => (lifting.value = ban)}>
-              Lift
+            <Button aria-label={`Unban ${ban.user.displayName}`} onClick={() => (unbanning.value = ban)}>
+              Unban
             </Button>
           </li>
         ))}
       </ul>
       {list && list.length > 0 && list.length % limits.bansListed === 0 && (
         <div>
-          <Button busy={more.busy} onClick={readMore}>
+          <Button busy={more.busy} onClick={loadMore}>
             Show older bans
           </Button>
         </div>
       )}
-      <Problem error={more.error} />
-      <BanById serverId={server.id} onBanned={bans.again} />
-      {lifting.value && (
-        <Confirm
-          title={`Remove the ban of ${lifting.value.user.displayName}?`}
-          action="Remove ban"
-          run={lift}
-          onClose={() => (lifting.value = null)}
-        >
-          <p>They can join again with an invite or through Discovery.</p>
+      <ErrorNotice error={more.error} />
+      <BanById serverId={server.id} onBanned={bans.reload} />
+      {unbanning.value && (
+        <Confirm title={`Unban ${unbanning.value.user.displayName}?`} action="Unban" run={unban} onClose={() => (unbanning.value = null)}>
+          <p>They can rejoin with an invite or through Discovery.</p>
         </Confirm>
       )}
     </>

@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
 import { Button } from '../../ui/button.tsx';
+import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { type Task, useTask } from '../../ui/form.tsx';
-import { Problem } from '../../ui/problem.tsx';
-import { say } from '../../ui/toast.tsx';
+import { showToast } from '../../ui/toast.tsx';
 
 /** Unsaved changes. It stores only the fields that differ from the saved values, so a change by someone else shows in the other fields. */
 export interface Draft<T extends object> {
@@ -15,14 +15,14 @@ export interface Draft<T extends object> {
   reset: () => void;
 }
 
-/** Returns a draft of changes to `standing`, the saved values. */
-export function useDraft<T extends object>(standing: T): Draft<T> {
+/** Returns a draft of changes to `saved`, the saved values. */
+export function useDraft<T extends object>(saved: T): Draft<T> {
   const typed = useSignal<Partial<T>>({});
   const fields = Object.keys(typed.value) as (keyof T)[];
   const patch: Partial<T> = {};
-  for (const field of fields) if (typed.value[field] !== standing[field]) patch[field] = typed.value[field];
+  for (const field of fields) if (typed.value[field] !== saved[field]) patch[field] = typed.value[field];
   return {
-    now: { ...standing, ...patch },
+    now: { ...saved, ...patch },
     patch,
     set: (part) => {
       typed.value = { ...typed.value, ...part };
@@ -51,29 +51,29 @@ export function DraftForm<T extends object>({
   disabled?: boolean;
   children: ComponentChildren;
 }): JSX.Element {
-  const unchanged = Object.keys(draft.patch).length === 0;
+  const isUnchanged = Object.keys(draft.patch).length === 0;
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    if (unchanged || disabled) return;
+    if (isUnchanged || disabled) return;
     void task.run(save).then((done) => {
       if (!done) return;
       draft.reset();
-      say('Saved.');
+      showToast('Changes saved.');
     });
   };
-  const undo = (): void => {
+  const discard = (): void => {
     draft.reset();
     task.clear();
   };
   return (
     <form class="form" onSubmit={submit}>
       {children}
-      <Problem error={task.error} shown={shown} />
+      <ErrorNotice error={task.error} shown={shown} />
       <div class="actions">
-        <Button disabled={unchanged || task.busy} onClick={undo}>
-          Undo
+        <Button disabled={isUnchanged || task.busy} onClick={discard}>
+          Discard changes
         </Button>
-        <Button type="submit" look="main" busy={task.busy} disabled={unchanged || disabled}>
+        <Button type="submit" variant="main" busy={task.busy} disabled={isUnchanged || disabled}>
           {label}
         </Button>
       </div>
@@ -82,6 +82,6 @@ export function DraftForm<T extends object>({
 }
 
 /** Returns a draft and the task that saves it. */
-export function useDraftTask<T extends object>(standing: T): { draft: Draft<T>; task: Task } {
-  return { draft: useDraft(standing), task: useTask() };
+export function useDraftTask<T extends object>(saved: T): { draft: Draft<T>; task: Task } {
+  return { draft: useDraft(saved), task: useTask() };
 }

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
+import { channelKinds } from '../../../../lib/base/channel-kinds.ts';
 import type { Channel } from '../../../../lib/contract/channel.ts';
 import type { Follower } from '../../../../lib/contract/follower.ts';
 import type { Server } from '../../../../lib/contract/server.ts';
@@ -8,60 +9,65 @@ import { may } from '../../state/rights.ts';
 import { channels, servers } from '../../state/servers.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
-import { Problem } from '../../ui/problem.tsx';
+import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { momentOf } from '../../ui/times.ts';
-import { useRead } from '../../ui/use-read.ts';
+import { useLoaded } from '../../ui/use-loaded.ts';
 
 /** Returns the name of a channel and its server, as far as the user can see them. */
-function targetName({ channelId, serverId }: Follower): string {
+function followerName({ channelId, serverId }: Follower): string {
   const channel = channels.value.get(channelId);
   const server = servers.value.get(serverId);
   if (channel) return `#${channel.name} in ${server?.name}`;
-  return server ? `A channel of ${server.name} that you cannot see` : 'A channel of another server';
+  return server ? `A channel in ${server.name} that you can’t see` : 'A channel in another server';
 }
 
 /** Whether the user may end the following: it needs Manage Webhooks in the following channel. */
-const mayEnd = ({ channelId, serverId }: Follower): boolean => {
+const canUnfollow = ({ channelId, serverId }: Follower): boolean => {
   const channel = channels.value.get(channelId);
   return channel !== undefined && may('Manage Webhooks', serverId, channel);
 };
 
 function ChannelFollowers({ channel }: { channel: Channel }): JSX.Element {
-  const followers = useRead<Follower[]>(
+  const followers = useLoaded<Follower[]>(
     (signal) => call('GET', path`/api/channels/${channel.id}/followers`, undefined, { signal }),
     [channel.id],
   );
-  const ending = useSignal<Follower | null>(null);
-  const end = async (): Promise<void> => {
-    const targetId = ending.value?.channelId ?? '';
+  const unfollowing = useSignal<Follower | null>(null);
+  const unfollow = async (): Promise<void> => {
+    const targetId = unfollowing.value?.channelId ?? '';
     await call('DELETE', path`/api/channels/${channel.id}/followers/${targetId}`);
     followers.set((followers.value ?? []).filter(({ channelId }) => channelId !== targetId));
   };
   return (
     <section class="settings-block">
       <h3>{channel.name}</h3>
-      <Problem error={followers.error} again={followers.again} />
-      {!followers.value && !followers.error && <p class="spinner">Loading …</p>}
-      {followers.value?.length === 0 && <p>No channel follows this channel.</p>}
+      <ErrorNotice error={followers.error} retry={followers.reload} />
+      {!followers.value && !followers.error && <p class="spinner">Loading…</p>}
+      {followers.value?.length === 0 && <p>No channels follow this channel yet.</p>}
       <ul class="settings-list">
         {followers.value?.map((follower) => (
           <li key={follower.channelId} class="settings-row">
             <span class="settings-row-text">
-              {targetName(follower)}
-              <span class="hint settings-sub">since {momentOf(follower.createdAt)}</span>
+              {followerName(follower)}
+              <span class="hint settings-sub">Since {momentOf(follower.createdAt)}</span>
             </span>
-            {mayEnd(follower) && (
-              <Button aria-label={`Stop following: ${targetName(follower)}`} onClick={() => (ending.value = follower)}>
+            {canUnfollow(follower) && (
+              <Button aria-label={`Stop following: ${followerName(follower)}`} onClick={() => (unfollowing.value = follower)}>
                 Stop following
               </Button>
             )}
           </li>
         ))}
       </ul>
-      {ending.value && (
-        <Confirm title="Stop following?" action="Stop following" run={end} onClose={() => (ending.value = null)}>
+      {unfollowing.value && (
+        <Confirm
+          title={`Stop following ${channel.name}?`}
+          action="Stop following"
+          run={unfollow}
+          onClose={() => (unfollowing.value = null)}
+        >
           <p>
-            {targetName(ending.value)} will get no more messages from {channel.name}. Earlier messages are kept.
+            {followerName(unfollowing.value)} will no longer get messages from {channel.name}. Earlier messages are kept.
           </p>
         </Confirm>
       )}
@@ -74,11 +80,11 @@ export function FollowersPage({ server }: { server: Server }): JSX.Element {
   return (
     <>
       <p class="soft">
-        Text channels of any server can follow an announcement channel. Every published message is copied to them. Following and unfollowing
-        need Manage Webhooks in the following channel.
+        Text channels in any server can follow an announcement channel. Published messages are copied to them. To follow or unfollow, you
+        need Manage Webhooks in the channel that follows.
       </p>
       {server.channels
-        .filter(({ kind }) => kind === 'announcement')
+        .filter(({ kind }) => channelKinds[kind].canBeFollowed)
         .map((channel) => (
           <ChannelFollowers key={channel.id} channel={channel} />
         ))}

@@ -5,10 +5,11 @@ import type { Invite, InviteInput, Server } from '../../../../lib/contract/serve
 import { call, path } from '../../api/call.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy.tsx';
+import { countOf } from '../../ui/counts.ts';
 import { useCreateKey } from '../../ui/create-key.ts';
 import { Dialog } from '../../ui/dialog.tsx';
+import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { SelectField, useTask } from '../../ui/form.tsx';
-import { Problem } from '../../ui/problem.tsx';
 import { momentOf, spanOf } from '../../ui/times.ts';
 import './settings.css';
 
@@ -22,10 +23,10 @@ const ages = [1800, 3600, 21_600, 43_200, 86_400, limits.inviteMaxAgeSecs, 0].ma
 
 const uses = [0, 1, 5, 10, 25, 50, limits.inviteMaxUses].map((count) => ({
   value: String(count),
-  label: count === 0 ? 'No limit' : count === 1 ? 'Once' : `${count} times`,
+  label: count === 0 ? 'No limit' : countOf(count, 'use'),
 }));
 
-function Made({ invite }: { invite: Invite }): JSX.Element {
+function CreatedInvite({ invite }: { invite: Invite }): JSX.Element {
   const link = inviteLink(invite.code);
   return (
     <div class="made-invite" role="status">
@@ -37,50 +38,52 @@ function Made({ invite }: { invite: Invite }): JSX.Element {
       </p>
       <p class="hint">
         {invite.maxUses === 0 ? 'Unlimited uses' : invite.maxUses === 1 ? 'Can be used once' : `Can be used ${invite.maxUses} times`},{' '}
-        {invite.expiresAt ? `valid until ${momentOf(invite.expiresAt)}.` : 'never expires.'}
+        {invite.expiresAt ? `expires ${momentOf(invite.expiresAt)}.` : 'never expires.'}
       </p>
     </div>
   );
 }
 
 /** The dialog that creates an invite and shows its link to copy. */
-export function InviteDialog({ server, onClose, onMade }: { server: Server; onClose: () => void; onMade?: () => void }): JSX.Element {
+export function InviteDialog({ server, onClose, onCreated }: { server: Server; onClose: () => void; onCreated?: () => void }): JSX.Element {
   const maxAgeSecs = useSignal('86400');
   const maxUses = useSignal('0');
   const invite = useSignal<Invite | null>(null);
   const task = useTask();
   const key = useCreateKey();
   const developer = server.types.includes('developer');
-  const make = (event: SubmitEvent): void => {
+  const create = (event: SubmitEvent): void => {
     event.preventDefault();
     void task.run(async () => {
       const input: InviteInput = { maxAgeSecs: Number(maxAgeSecs.value), maxUses: Number(maxUses.value) };
       invite.value = await call<Invite>('POST', path`/api/servers/${server.id}/invites`, input, { key: key.of(input) });
       key.done();
-      onMade?.();
+      onCreated?.();
     });
   };
   return (
     <Dialog title={`Invite people to ${server.name}`} onClose={onClose}>
-      <form class="form" onSubmit={make}>
-        {server.invitesPaused && <p class="settings-notice">Invites are paused here: links lead in again once that is switched off.</p>}
+      <form class="form" onSubmit={create}>
+        {server.invitesPaused && (
+          <p class="settings-notice">Invites are paused: nobody can join until they are resumed in the server overview.</p>
+        )}
         {developer ? (
           <p class="settings-notice">
-            In a developer server an invite can be used once and is valid for at most {spanOf(limits.developerInviteMaxAgeSecs)}.
+            Invites to a developer server can be used once and expire after at most {spanOf(limits.developerInviteMaxAgeSecs)}.
           </p>
         ) : (
           <>
             {server.types.includes('staff') && (
-              <p class="settings-notice">This is a staff server: only members with Manage Server can invite.</p>
+              <p class="settings-notice">This is a staff server: only members with Manage Server can invite people.</p>
             )}
             <SelectField label="Expires" options={ages} value={maxAgeSecs.value} onValue={(value) => (maxAgeSecs.value = value)} />
-            <SelectField label="Can be used" options={uses} value={maxUses.value} onValue={(value) => (maxUses.value = value)} />
+            <SelectField label="Maximum uses" options={uses} value={maxUses.value} onValue={(value) => (maxUses.value = value)} />
           </>
         )}
-        <Problem error={task.error} />
-        {invite.value && <Made invite={invite.value} />}
+        <ErrorNotice error={task.error} />
+        {invite.value && <CreatedInvite invite={invite.value} />}
         <div class="actions">
-          <Button type="submit" look={invite.value ? 'plain' : 'main'} busy={task.busy}>
+          <Button type="submit" variant={invite.value ? 'plain' : 'main'} busy={task.busy}>
             {invite.value ? 'Create another link' : 'Create link'}
           </Button>
         </div>

@@ -6,22 +6,22 @@ import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy.tsx';
 import { countOf } from '../../ui/counts.ts';
 import { Confirm } from '../../ui/dialog.tsx';
-import { Problem } from '../../ui/problem.tsx';
+import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { momentOf } from '../../ui/times.ts';
-import { useRead } from '../../ui/use-read.ts';
+import { useLoaded } from '../../ui/use-loaded.ts';
 import { InviteDialog, inviteLink } from './invite-dialog.tsx';
 import { mayInvite } from './invite-rights.ts';
 
 const usesOf = ({ uses, maxUses }: Invite): string =>
-  maxUses === 0 ? `used ${countOf(uses, 'time')}, no limit` : `used ${uses} of ${maxUses}`;
+  maxUses === 0 ? `used ${countOf(uses, 'time')}, no limit` : `used ${uses} of ${maxUses} times`;
 
 /** The valid invites of a server, to create, copy and revoke them. */
 export function InvitesPage({ server }: { server: Server }): JSX.Element {
-  const invites = useRead<Invite[]>(
+  const invites = useLoaded<Invite[]>(
     (signal) => call('GET', path`/api/servers/${server.id}/invites`, undefined, { signal }),
     [server.id, server.invitesPaused],
   );
-  const making = useSignal(false);
+  const isCreating = useSignal(false);
   const revoking = useSignal<string | null>(null);
   const revoke = async (): Promise<void> => {
     const code = revoking.value ?? '';
@@ -35,22 +35,20 @@ export function InvitesPage({ server }: { server: Server }): JSX.Element {
       )}
       {server.types.includes('developer') && (
         <p class="settings-notice">
-          This is a developer server: only the owner and Administrators can create invites. Each can be used once and is valid for at most
-          an hour.
+          This is a developer server: only the owner and Administrators can create invites. Each invite can be used once and expires after
+          at most an hour.
         </p>
       )}
-      {server.invitesPaused && (
-        <p class="settings-notice">Invites are paused: nobody can join until that is switched off in the overview.</p>
-      )}
+      {server.invitesPaused && <p class="settings-notice">Invites are paused: nobody can join until they are resumed in the overview.</p>}
       {mayInvite(server.id) && (
         <div>
-          <Button look="main" onClick={() => (making.value = true)}>
+          <Button variant="main" onClick={() => (isCreating.value = true)}>
             Create invite
           </Button>
         </div>
       )}
-      <Problem error={invites.error} again={invites.again} />
-      {!invites.value && !invites.error && <p class="spinner">Loading …</p>}
+      <ErrorNotice error={invites.error} retry={invites.reload} />
+      {!invites.value && !invites.error && <p class="spinner">Loading…</p>}
       {invites.value?.length === 0 && <p>There are no active invites.</p>}
       <ul class="settings-list">
         {invites.value?.map((invite) => (
@@ -70,9 +68,9 @@ export function InvitesPage({ server }: { server: Server }): JSX.Element {
           </li>
         ))}
       </ul>
-      {making.value && <InviteDialog server={server} onClose={() => (making.value = false)} onMade={invites.again} />}
+      {isCreating.value && <InviteDialog server={server} onClose={() => (isCreating.value = false)} onCreated={invites.reload} />}
       {revoking.value !== null && (
-        <Confirm title="Revoke the invite?" action="Revoke" run={revoke} onClose={() => (revoking.value = null)}>
+        <Confirm title="Revoke invite?" action="Revoke" run={revoke} onClose={() => (revoking.value = null)}>
           <p>
             <code>{inviteLink(revoking.value)}</code> will stop working. People who joined with it stay members.
           </p>

@@ -8,10 +8,10 @@ import { isBelowMe, may, myRank } from '../../state/rights.ts';
 import { myId } from '../../state/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm, Dialog } from '../../ui/dialog.tsx';
+import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { TextField, useTask } from '../../ui/form.tsx';
-import { Problem } from '../../ui/problem.tsx';
 import { SwitchField } from '../../ui/switch-field.tsx';
-import { say } from '../../ui/toast.tsx';
+import { showToast } from '../../ui/toast.tsx';
 
 interface Props {
   server: Server;
@@ -22,7 +22,7 @@ interface Props {
 /** The dialog that adds and removes a member's roles; each change is saved at once. Roles that are not below the user's highest role cannot be changed. */
 function RolesDialog({ server, member, onClose }: Props): JSX.Element {
   const rank = myRank(server);
-  const turn = async ({ id }: Role, on: boolean): Promise<void> => {
+  const setRole = async ({ id }: Role, on: boolean): Promise<void> => {
     await call(on ? 'PUT' : 'DELETE', path`/api/servers/${server.id}/members/${member.user.id}/roles/${id}`);
     // Read the current roles, because another role may have changed meanwhile.
     const now = membersOf(server.id)?.get(member.user.id) ?? member;
@@ -39,8 +39,8 @@ function RolesDialog({ server, member, onClose }: Props): JSX.Element {
           label={role.name}
           checked={member.roles.includes(role.id)}
           disabled={role.position >= rank}
-          {...(role.position >= rank && { hint: 'Not below your highest role.' })}
-          save={(on) => turn(role, on)}
+          {...(role.position >= rank && { hint: 'This role is not below your highest role.' })}
+          save={(on) => setRole(role, on)}
         />
       ))}
     </Dialog>
@@ -58,25 +58,25 @@ function BanDialog({ server, member, onClose }: Props): JSX.Element {
       await call('PUT', path`/api/servers/${server.id}/bans/${member.user.id}`, input);
       onClose();
       dropMember(server.id, member.user.id);
-      say(`${member.user.displayName} is banned.`);
+      showToast(`${member.user.displayName} was banned.`);
     });
   };
   return (
     <Dialog title={`Ban ${member.user.displayName}?`} onClose={onClose}>
       <form class="form" onSubmit={submit}>
-        <p>They are removed immediately and cannot rejoin until the ban is removed. The platform notifies them.</p>
+        <p>They are removed from the server, cannot rejoin until you unban them, and are notified.</p>
         <TextField
           label="Reason (optional)"
-          hint={`Up to ${limits.banReasonChars} characters. Shown in the list of bans and the audit log.`}
+          hint={`Up to ${limits.banReasonChars} characters. Shown in the ban list and the audit log.`}
           lines={2}
           value={reason.value}
           onValue={(value) => (reason.value = value)}
           error={task.error?.at('/reason')}
         />
-        <Problem error={task.error} shown={['/reason']} />
+        <ErrorNotice error={task.error} shown={['/reason']} />
         <div class="actions">
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="danger" busy={task.busy}>
+          <Button type="submit" variant="danger" busy={task.busy}>
             Ban
           </Button>
         </div>
@@ -92,12 +92,12 @@ export function MemberActions({ server, member }: { server: Server; member: Memb
   const close = (): void => {
     open.value = null;
   };
-  const below = user.id !== myId() && isBelowMe(server, user.id, member.roles);
+  const isBelow = user.id !== myId() && isBelowMe(server, user.id, member.roles);
   const kick = async (): Promise<void> => {
     await call('DELETE', path`/api/servers/${server.id}/members/${user.id}`);
     close();
     dropMember(server.id, user.id);
-    say(`${user.displayName} was kicked.`);
+    showToast(`${user.displayName} was kicked.`);
   };
   return (
     <span class="settings-line">
@@ -106,12 +106,12 @@ export function MemberActions({ server, member }: { server: Server; member: Memb
           Roles
         </Button>
       )}
-      {below && may('Kick Members', server.id) && (
+      {isBelow && may('Kick Members', server.id) && (
         <Button aria-label={`Kick ${user.displayName}`} onClick={() => (open.value = 'kick')}>
           Kick
         </Button>
       )}
-      {below && may('Ban Members', server.id) && (
+      {isBelow && may('Ban Members', server.id) && (
         <Button aria-label={`Ban ${user.displayName}`} onClick={() => (open.value = 'ban')}>
           Ban
         </Button>
@@ -120,7 +120,7 @@ export function MemberActions({ server, member }: { server: Server; member: Memb
       {open.value === 'ban' && <BanDialog server={server} member={member} onClose={close} />}
       {open.value === 'kick' && (
         <Confirm title={`Kick ${user.displayName}?`} action="Kick" run={kick} onClose={close}>
-          <p>They are removed immediately and can rejoin with an invite. The platform notifies them.</p>
+          <p>They are removed from the server, can rejoin with an invite, and are notified.</p>
         </Confirm>
       )}
     </span>

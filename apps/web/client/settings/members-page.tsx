@@ -7,14 +7,14 @@ import { may } from '../../state/rights.ts';
 import { Avatar } from '../../ui/avatar.tsx';
 import { Button } from '../../ui/button.tsx';
 import { countOf } from '../../ui/counts.ts';
+import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { TextField, useTask } from '../../ui/form.tsx';
-import { Problem } from '../../ui/problem.tsx';
 import { MemberActions } from './member-actions.tsx';
 
 /** How many members are shown at first, and how many more each time. */
-const pageOf = 50;
+const pageSize = 50;
 /** How long after the last key press the service is asked, in milliseconds. */
-const restMs = 150;
+const debounceMs = 150;
 
 const matches = ({ user }: Member, text: string): boolean =>
   user.displayName.toLowerCase().includes(text) || user.username.includes(text) || user.id === text;
@@ -22,40 +22,46 @@ const matches = ({ user }: Member, text: string): boolean =>
 /** The members of a server by name, with their roles, and actions for members below the user. */
 export function MembersPage({ server }: { server: Server }): JSX.Element {
   const text = useSignal('');
-  const most = useSignal(pageOf);
+  const shownCount = useSignal(pageSize);
   const task = useTask();
   const load = (): void => void task.run(() => loadMembers(server.id));
   useEffect(load, [server.id]);
-  const wanted = text.value.trim().replace(/^@/, '').toLowerCase();
+  const query = text.value.trim().replace(/^@/, '').toLowerCase();
   useEffect(() => {
-    if (wanted === '' || !hasMoreMembers(server.id)) return undefined;
+    if (query === '' || !hasMoreMembers(server.id)) return undefined;
     const stop = new AbortController();
-    const rest = setTimeout(() => void findMembers(server.id, wanted, stop.signal).catch(() => undefined), restMs);
+    const timer = setTimeout(() => void findMembers(server.id, query, stop.signal).catch(() => undefined), debounceMs);
     return () => {
-      clearTimeout(rest);
+      clearTimeout(timer);
       stop.abort();
     };
-  }, [server.id, wanted]);
+  }, [server.id, query]);
   const members = membersOf(server.id);
-  const more = hasMoreMembers(server.id);
-  const reading = useTask();
-  const readMore = (): void => void reading.run(() => loadMoreMembers(server.id));
-  if (!members) return task.error ? <Problem error={task.error} again={load} /> : <p class="spinner">Loading …</p>;
+  const hasMore = hasMoreMembers(server.id);
+  const loadingMore = useTask();
+  const loadMore = (): void => void loadingMore.run(() => loadMoreMembers(server.id));
+  if (!members) return task.error ? <ErrorNotice error={task.error} retry={load} /> : <p class="spinner">Loading…</p>;
   const found = [...members.values()]
-    .filter((member) => matches(member, wanted))
+    .filter((member) => matches(member, query))
     .toSorted((a, b) => a.user.displayName.localeCompare(b.user.displayName) || (a.user.id < b.user.id ? -1 : 1));
   return (
     <>
-      <TextField label="Search" type="search" placeholder="Name or ID" value={text.value} onValue={(value) => (text.value = value)} />
+      <TextField
+        label="Search members"
+        type="search"
+        placeholder="Name or ID"
+        value={text.value}
+        onValue={(value) => (text.value = value)}
+      />
       <p class="soft" role="status">
         {found.length !== members.size && `${found.length} of `}
-        {more ? `the first ${countOf(members.size, 'member')}` : countOf(members.size, 'member')}
+        {hasMore ? `the first ${countOf(members.size, 'member')}` : countOf(members.size, 'member')}
       </p>
       {may('Manage Roles', server.id) && (
-        <p class="hint">You can give and take roles below your own highest. The own role of a bot is given and taken by nobody.</p>
+        <p class="hint">You can assign and remove roles below your highest role. A bot’s own role can’t be assigned or removed.</p>
       )}
       <ul class="settings-list">
-        {found.slice(0, most.value).map((member) => (
+        {found.slice(0, shownCount.value).map((member) => (
           <li key={member.user.id} class="settings-row settings-member">
             <Avatar id={member.user.id} name={member.user.displayName} url={member.user.avatarUrl} status={member.status} />
             <span class="settings-row-text">
@@ -76,20 +82,20 @@ export function MembersPage({ server }: { server: Server }): JSX.Element {
           </li>
         ))}
       </ul>
-      {(found.length > most.value || (more && wanted === '')) && (
+      {(found.length > shownCount.value || (hasMore && query === '')) && (
         <div>
           <Button
-            busy={reading.busy}
+            busy={loadingMore.busy}
             onClick={() => {
-              most.value += pageOf;
-              if (found.length <= most.value) readMore();
+              shownCount.value += pageSize;
+              if (found.length <= shownCount.value) loadMore();
             }}
           >
             Show more
           </Button>
         </div>
       )}
-      <Problem error={reading.error} again={readMore} />
+      <ErrorNotice error={loadingMore.error} retry={loadMore} />
     </>
   );
 }

@@ -4,7 +4,7 @@ import { call, path } from '../../api/call.ts';
 import { putServer } from '../../state/servers.ts';
 import { CheckField, TextField } from '../../ui/form.tsx';
 import { DraftForm, useDraftTask } from './draft.tsx';
-import { PartingWays } from './leaving.tsx';
+import { LeaveOrTransfer } from './leave-or-transfer.tsx';
 import { PictureField } from './picture-field.tsx';
 
 /** A server's name, icon and invite pause, and the ways to leave the server. */
@@ -17,9 +17,9 @@ export function OverviewPage({ server }: { server: Server }): JSX.Element {
   return (
     <>
       <PictureField
-        label="Icon"
+        label="Server icon"
         at={path`/api/servers/${server.id}/icon`}
-        face={{ id: server.id, name: server.name, url: server.iconUrl }}
+        owner={{ id: server.id, name: server.name, url: server.iconUrl }}
         square
         onPicture={(iconUrl) => putServer({ ...server, iconUrl })}
       />
@@ -32,7 +32,7 @@ export function OverviewPage({ server }: { server: Server }): JSX.Element {
           onChecked={(invitesPaused) => draft.set({ invitesPaused })}
         />
       </DraftForm>
-      <PartingWays server={server} />
+      <LeaveOrTransfer server={server} />
     </>
   );
 }

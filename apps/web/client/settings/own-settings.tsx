@@ -11,10 +11,10 @@ import { StatusPage } from './status-page.tsx';
 function DeveloperPage(): JSX.Element {
   return (
     <>
-      <p>In the developer portal you create applications: bots with slash commands that you add to your servers.</p>
+      <p>In the developer portal, you can create applications: bots with slash commands that you add to your servers.</p>
       <p>
         <a class="button main" href="/developers">
-          Open the developer portal
+          Open developer portal
         </a>
       </p>
     </>

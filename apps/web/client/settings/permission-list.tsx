@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { holds, permissionBits } from '../../../../lib/base/permissions.ts';
+import { hasPermission, permissionBits } from '../../../../lib/base/permissions.ts';
 import { CheckField } from '../../ui/form.tsx';
 import { allPermissionNames, permissionTexts } from '../../ui/permission-texts.ts';
 
@@ -21,14 +21,14 @@ export function PermissionList({
     <fieldset class="permission-list">
       <legend>{legend}</legend>
       {allPermissionNames.map((permission) => {
-        const mine = holds(held, permission);
+        const isHeld = hasPermission(held, permission);
         return (
           <CheckField
             key={permission}
             label={permission}
-            hint={`${permissionTexts[permission]}${mine || disabled ? '' : ' You don’t have this permission, so you cannot change it.'}`}
-            checked={holds(bits, permission)}
-            disabled={disabled || !mine}
+            hint={`${permissionTexts[permission]}${isHeld || disabled ? '' : ' You don’t have this permission, so you can’t change it.'}`}
+            checked={hasPermission(bits, permission)}
+            disabled={disabled || !isHeld}
             onChecked={(on) => onBits(on ? bits | permissionBits[permission] : bits & ~permissionBits[permission])}
           />
         );

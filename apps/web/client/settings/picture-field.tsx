@@ -6,22 +6,22 @@ import type { Picture } from '../../../../lib/contract/shared.ts';
 import { call } from '../../api/call.ts';
 import { Avatar } from '../../ui/avatar.tsx';
 import { Button } from '../../ui/button.tsx';
+import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { useTask } from '../../ui/form.tsx';
-import { Problem } from '../../ui/problem.tsx';
 
-const kinds = 'image/png,image/jpeg,image/webp,image/gif';
+const acceptedTypes = 'image/png,image/jpeg,image/webp,image/gif';
 
 /** The field of an avatar or server icon, which can be uploaded and removed. `at` is its API path; `onPicture` gets the new URL. */
 export function PictureField({
   label,
   at,
-  face,
+  owner,
   square = false,
   onPicture,
 }: {
   label: string;
   at: string;
-  face: { id: string; name: string; url: string | null };
+  owner: { id: string; name: string; url: string | null };
   square?: boolean;
   onPicture: (url: string | null) => void;
 }): JSX.Element {
@@ -45,16 +45,16 @@ export function PictureField({
     });
   return (
     <div class="picture-field" role="group" aria-labelledby={`${id}-label`}>
-      <Avatar {...face} size={80} square={square} />
+      <Avatar {...owner} size={80} square={square} />
       <div class="picture-tools">
         <strong id={`${id}-label`}>{label}</strong>
         <div class="settings-line">
           <label class="button" aria-disabled={task.busy}>
-            {task.busy ? 'Uploading …' : 'Choose a picture'}
+            {task.busy ? 'Uploading…' : 'Choose image'}
             <input
               type="file"
               class="visually-hidden"
-              accept={kinds}
+              accept={acceptedTypes}
               disabled={task.busy}
               aria-describedby={`${id}-hint`}
               onChange={({ currentTarget }) => {
@@ -63,21 +63,21 @@ export function PictureField({
               }}
             />
           </label>
-          {face.url && (
+          {owner.url && (
             <Button busy={task.busy} onClick={clear}>
               Remove
             </Button>
           )}
         </div>
         <p class="hint" id={`${id}-hint`}>
-          PNG, JPEG, WebP or GIF, up to {limits.pictureBytes / 1024 / 1024} MiB. It is cropped to a square.
+          PNG, JPEG, WebP or GIF, up to {limits.pictureBytes / 1024 / 1024} MB. The image is cropped to a square.
         </p>
         {tooLarge.value && (
           <p class="field-error" role="alert">
-            This picture is larger than {limits.pictureBytes / 1024 / 1024} MiB.
+            This image is larger than {limits.pictureBytes / 1024 / 1024} MB.
           </p>
         )}
-        <Problem error={task.error} />
+        <ErrorNotice error={task.error} />
       </div>
     </div>
   );

@@ -1,23 +1,23 @@
 import type { JSX } from 'preact';
 import { limits } from '../../../../lib/base/limits.ts';
-import { lengthOf } from '../../../../lib/base/text.ts';
-import type { Me, MeInFull, MePatch, Profile } from '../../../../lib/contract/user.ts';
+import { countCodePoints } from '../../../../lib/base/text.ts';
+import type { Me, MeDetails, MePatch, Profile } from '../../../../lib/contract/user.ts';
 import { call, path } from '../../api/call.ts';
-import { putFace } from '../../state/people.ts';
+import { mergeUser } from '../../state/people.ts';
 import { me, myId } from '../../state/session.ts';
 import { Avatar } from '../../ui/avatar.tsx';
+import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { TextField } from '../../ui/form.tsx';
-import { Problem } from '../../ui/problem.tsx';
-import { useRead } from '../../ui/use-read.ts';
+import { useLoaded } from '../../ui/use-loaded.ts';
 import { DraftForm, useDraftTask } from './draft.tsx';
 import { PictureField } from './picture-field.tsx';
 
 /** Applies a change of the user's account everywhere on the page. */
-function takeMe(changed: Partial<Me>): void {
+function applyMe(changed: Partial<Me>): void {
   if (!me.value) return;
   me.value = { ...me.value, ...changed };
   const { id, username, displayName, avatarUrl } = me.value;
-  putFace({ id, username, displayName, avatarUrl });
+  mergeUser({ id, username, displayName, avatarUrl });
 }
 
 /** A preview of how others will see the typed values. */
@@ -26,7 +26,7 @@ function Preview({ displayName, pronouns, bio }: { displayName: string; pronouns
   if (!own) return null;
   const name = displayName.trim() === '' ? own.username : displayName;
   return (
-    <aside class="profile-preview" aria-label="How others see it">
+    <aside class="profile-preview" aria-label="Profile preview">
       <Avatar id={own.id} name={name} url={own.avatarUrl} size={72} status={own.status === 'invisible' ? 'offline' : own.status} />
       <div>
         <p>
@@ -43,7 +43,7 @@ function Preview({ displayName, pronouns, bio }: { displayName: string; pronouns
   );
 }
 
-function ProfileForm({ own, profile, onSaved }: { own: Me; profile: Profile; onSaved: (saved: MeInFull) => void }): JSX.Element {
+function ProfileForm({ own, profile, onSaved }: { own: Me; profile: Profile; onSaved: (saved: MeDetails) => void }): JSX.Element {
   const { draft, task } = useDraftTask({
     // The display name defaults to the username, so the field is empty when both are the same.
     displayName: own.displayName === own.username ? '' : own.displayName,
@@ -53,7 +53,7 @@ function ProfileForm({ own, profile, onSaved }: { own: Me; profile: Profile; onS
   const { now, set } = draft;
   const save = async (): Promise<void> => {
     const patch: MePatch = draft.patch;
-    onSaved(await call<MeInFull>('PATCH', '/api/users/@me', patch));
+    onSaved(await call<MeDetails>('PATCH', '/api/users/@me', patch));
   };
   return (
     <div class="profile-columns">
@@ -74,7 +74,7 @@ function ProfileForm({ own, profile, onSaved }: { own: Me; profile: Profile; onS
         />
         <TextField
           label="About you"
-          hint={`${lengthOf(now.bio)} of ${limits.bioChars} characters.`}
+          hint={`${countCodePoints(now.bio)} of ${limits.bioChars} characters.`}
           lines={4}
           value={now.bio}
           onValue={(bio) => set({ bio })}
@@ -88,27 +88,27 @@ function ProfileForm({ own, profile, onSaved }: { own: Me; profile: Profile; onS
 
 /** The user's public profile: name, picture, pronouns and bio, with a preview. */
 export function ProfilePage(): JSX.Element {
-  const reading = useRead<Profile>((signal) => call('GET', path`/api/users/${myId()}/profile`, undefined, { signal }), [myId()]);
+  const loaded = useLoaded<Profile>((signal) => call('GET', path`/api/users/${myId()}/profile`, undefined, { signal }), [myId()]);
   const own = me.value;
-  if (!own) return <p class="spinner">Loading …</p>;
-  const profile = reading.value;
+  if (!own) return <p class="spinner">Loading…</p>;
+  const profile = loaded.value;
   return (
     <>
       <PictureField
-        label="Your picture"
+        label="Profile picture"
         at="/api/users/@me/avatar"
-        face={{ id: own.id, name: own.displayName, url: own.avatarUrl }}
-        onPicture={(avatarUrl) => takeMe({ avatarUrl })}
+        owner={{ id: own.id, name: own.displayName, url: own.avatarUrl }}
+        onPicture={(avatarUrl) => applyMe({ avatarUrl })}
       />
-      <Problem error={reading.error} again={reading.again} />
-      {!profile && !reading.error && <p class="spinner">Loading …</p>}
+      <ErrorNotice error={loaded.error} retry={loaded.reload} />
+      {!profile && !loaded.error && <p class="spinner">Loading…</p>}
       {profile && (
         <ProfileForm
           own={own}
           profile={profile}
           onSaved={(saved) => {
-            takeMe(saved);
-            reading.set({ ...profile, bio: saved.bio, pronouns: saved.pronouns });
+            applyMe(saved);
+            loaded.set({ ...profile, bio: saved.bio, pronouns: saved.pronouns });
           }}
         />
       )}

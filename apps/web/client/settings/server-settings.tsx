@@ -1,13 +1,14 @@
 import type { ComponentType, JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { useRoute } from 'preact-iso';
+import { channelKinds } from '../../../../lib/base/channel-kinds.ts';
 import type { Permission } from '../../../../lib/base/permissions.ts';
 import type { Channel } from '../../../../lib/contract/channel.ts';
 import type { Server } from '../../../../lib/contract/server.ts';
 import { may } from '../../state/rights.ts';
 import { details, loadServer, servers } from '../../state/servers.ts';
+import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { useTask } from '../../ui/form.tsx';
-import { Problem } from '../../ui/problem.tsx';
 import { NotFound, PageHeader } from '../page.tsx';
 import { AboutPage } from './about-page.tsx';
 import { AuditPage } from './audit-page.tsx';
@@ -35,10 +36,10 @@ const anyOf =
     permissions.some((permission) => may(permission, id));
 
 /** Whether the user has one of the permissions in any channel, because a permission may be granted in one channel only. */
-const somewhere =
-  (permissions: Permission[], fits: (channel: Channel) => boolean = () => true) =>
+const inAnyChannel =
+  (permissions: Permission[], matches: (channel: Channel) => boolean = () => true) =>
   ({ id, channels }: Server): boolean =>
-    channels.some((channel) => fits(channel) && permissions.some((permission) => may(permission, id, channel)));
+    channels.some((channel) => matches(channel) && permissions.some((permission) => may(permission, id, channel)));
 
 const entries: readonly Entry[] = [
   { page: 'overview', label: 'Overview', component: OverviewPage, offered: anyOf('Manage Server') },
@@ -46,7 +47,7 @@ const entries: readonly Entry[] = [
     page: 'channels',
     label: 'Channels',
     component: ChannelsPage,
-    offered: (server) => anyOf('Manage Channels', 'Manage Roles')(server) || somewhere(['Manage Channels', 'Manage Roles'])(server),
+    offered: (server) => anyOf('Manage Channels', 'Manage Roles')(server) || inAnyChannel(['Manage Channels', 'Manage Roles'])(server),
   },
   { page: 'roles', label: 'Roles', component: RolesPage, offered: anyOf('Manage Roles') },
   { page: 'members', label: 'Members', component: MembersPage, offered: anyOf('Manage Roles', 'Kick Members', 'Ban Members') },
@@ -56,13 +57,13 @@ const entries: readonly Entry[] = [
     page: 'webhooks',
     label: 'Webhooks',
     component: WebhooksPage,
-    offered: somewhere(['Manage Webhooks'], ({ kind }) => kind === 'text' || kind === 'announcement'),
+    offered: inAnyChannel(['Manage Webhooks'], ({ kind }) => channelKinds[kind].hasThreadsAndWebhooks),
   },
   {
     page: 'followers',
     label: 'Followers',
     component: FollowersPage,
-    offered: (server) => somewhere(['Manage Webhooks'])(server) && server.channels.some(({ kind }) => kind === 'announcement'),
+    offered: (server) => inAnyChannel(['Manage Webhooks'])(server) && server.channels.some(({ kind }) => channelKinds[kind].canBeFollowed),
   },
   { page: 'community', label: 'Community', component: CommunityPage, offered: anyOf('Manage Server') },
   { page: 'discovery', label: 'Discovery', component: DiscoverySettingsPage, offered: anyOf('Manage Server') },
@@ -73,8 +74,8 @@ const entries: readonly Entry[] = [
 const about = entries.at(-1) as Entry;
 
 /** The text for a path whose page is not offered to the user, or no longer. */
-function NotOffered(): JSX.Element {
-  return <p>You may not use this page, or it does not exist.</p>;
+function PageNotFound(): JSX.Element {
+  return <p>This page doesn’t exist or you don’t have access.</p>;
 }
 
 /** The settings of a server: the pages that the user may use. A user who may use none sees information about the server and the button to leave it. */
@@ -94,15 +95,15 @@ export function ServerSettings(): JSX.Element {
           <h1>{servers.value.get(serverId)?.name}</h1>
         </PageHeader>
         {task.error ? (
-          <Problem error={task.error} again={() => void task.run(() => loadServer(serverId))} />
+          <ErrorNotice error={task.error} retry={() => void task.run(() => loadServer(serverId))} />
         ) : (
-          <p class="spinner">Loading …</p>
+          <p class="spinner">Loading…</p>
         )}
       </main>
     );
   const offered = entries.filter((entry) => entry.offered(server));
   const current = page
-    ? (offered.find((entry) => entry.page === page) ?? { page, label: 'Not here', component: NotOffered })
+    ? (offered.find((entry) => entry.page === page) ?? { page, label: 'Page not found', component: PageNotFound })
     : (offered[0] ?? about);
   const Page = current.component;
   return (

@@ -8,10 +8,10 @@ import { TextField } from '../../ui/form.tsx';
 import { DraftForm, useDraftTask } from './draft.tsx';
 
 const choices: readonly { value: ChosenStatus; label: string; hint: string }[] = [
-  { value: 'online', label: 'Online', hint: 'Others see that you are here.' },
-  { value: 'idle', label: 'Idle', hint: 'You are connected but away from the screen.' },
-  { value: 'dnd', label: 'Do not disturb', hint: 'You are online and don’t want to be disturbed.' },
-  { value: 'invisible', label: 'Invisible', hint: 'You appear offline but can use everything as usual.' },
+  { value: 'online', label: 'Online', hint: 'Others see you as online.' },
+  { value: 'idle', label: 'Idle', hint: 'Others see that you are away.' },
+  { value: 'dnd', label: 'Do not disturb', hint: 'Others see that you don’t want to be disturbed.' },
+  { value: 'invisible', label: 'Invisible', hint: 'You appear offline but can use Parlance as usual.' },
 ];
 
 /** The user's status as others see it. It applies until it is changed, and is shown while the user has a page open. */

@@ -7,28 +7,29 @@ import { isUnread, mentionsIn } from '../../state/reads.ts';
 import { myRights } from '../../state/rights.ts';
 import { details, servers } from '../../state/servers.ts';
 import { IconButton } from '../../ui/button.tsx';
+import { countOf } from '../../ui/counts.ts';
 import { Icon } from '../../ui/icon.tsx';
-import { holdsMessages, orderedChannels } from '../place.ts';
+import { holdsMessages, orderedChannels } from '../channel-context.ts';
 import { mayInvite } from '../settings/invite-rights.ts';
-import { fold, foldedCategories } from './folded.ts';
+import { collapsedCategories, setCollapsed } from './collapsed.ts';
 
 const InviteDialog = lazy(() => import('../settings/invite-dialog.tsx').then((page) => page.InviteDialog));
 
 const icons = { text: Hash, announcement: Megaphone, voice: Volume2, thread: MessagesSquare, category: Hash } as const;
 
 /** The permission bits that give access to a page of the server settings. */
-const managing = 0b1_1111_1100_0000;
+const settingsPermissions = 0b1_1111_1100_0000;
 
 function Row({ channel, serverId, current }: { channel: Channel; serverId: string; current: boolean }): JSX.Element {
   const mentions = mentionsIn(channel.id);
   const unread = isUnread(channel.id);
   const name = channel.name ?? '';
-  const look = holdsMessages(channel) ? (unread ? 'unread' : '') : 'soft';
+  const className = holdsMessages(channel) ? (unread ? 'unread' : '') : 'soft';
   return (
-    <a class={`channel-row ${look}`} href={`/servers/${serverId}/${channel.id}`} aria-current={current ? 'page' : undefined}>
+    <a class={`channel-row ${className}`} href={`/servers/${serverId}/${channel.id}`} aria-current={current ? 'page' : undefined}>
       <Icon of={icons[channel.kind]} /> <span class="channel-name">{name}</span>
       {mentions > 0 ? (
-        <span class="badge" aria-label={`${mentions} mentions`}>
+        <span class="badge" aria-label={countOf(mentions, 'mention')}>
           {mentions}
         </span>
       ) : (
@@ -44,7 +45,7 @@ export function ChannelList({ serverId }: { serverId: string }): JSX.Element {
   const { top, categories, threads } = orderedChannels(serverId);
   const server = servers.value.get(serverId);
   const full = details.value.get(serverId);
-  const inviting = useSignal(false);
+  const isInviting = useSignal(false);
   const rows = (list: Channel[]): JSX.Element => (
     <ul>
       {list.map((channel) => (
@@ -67,12 +68,12 @@ export function ChannelList({ serverId }: { serverId: string }): JSX.Element {
     <nav class="channel-list" aria-label="Channels">
       <header>
         <h2 title={server?.name}>{server?.name}</h2>
-        {mayInvite(serverId) && <IconButton of={UserPlus} label="Invite people" onClick={() => (inviting.value = true)} />}
+        {mayInvite(serverId) && <IconButton of={UserPlus} label="Invite people" onClick={() => (isInviting.value = true)} />}
         <a
           class="icon-button"
           href={`/servers/${serverId}/settings`}
-          aria-label={myRights(serverId) & managing ? 'Server settings' : 'About this server'}
-          title={myRights(serverId) & managing ? 'Server settings' : 'About this server'}
+          aria-label={myRights(serverId) & settingsPermissions ? 'Server settings' : 'About this server'}
+          title={myRights(serverId) & settingsPermissions ? 'Server settings' : 'About this server'}
         >
           <Icon of={Settings} />
         </a>
@@ -82,15 +83,15 @@ export function ChannelList({ serverId }: { serverId: string }): JSX.Element {
         {categories.map(({ category, channels }) => (
           <details
             key={category.id}
-            open={!foldedCategories.value.includes(category.id)}
-            onToggle={({ currentTarget }) => fold(category.id, !currentTarget.open)}
+            open={!collapsedCategories.value.includes(category.id)}
+            onToggle={({ currentTarget }) => setCollapsed(category.id, !currentTarget.open)}
           >
             <summary>{category.name}</summary>
             {rows(channels)}
           </details>
         ))}
       </div>
-      {inviting.value && full && <InviteDialog server={full} onClose={() => (inviting.value = false)} />}
+      {isInviting.value && full && <InviteDialog server={full} onClose={() => (isInviting.value = false)} />}
     </nav>
   );
 }

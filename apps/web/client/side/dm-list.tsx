@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useLocation } from 'preact-iso';
 import { dms } from '../../state/dms.ts';
-import { faceOf, presenceOf } from '../../state/people.ts';
+import { presenceOf, userOf } from '../../state/people.ts';
 import { isUnread } from '../../state/reads.ts';
 import { Avatar } from '../../ui/avatar.tsx';
 import { usePresences } from '../people/use-presences.ts';
@@ -29,16 +29,18 @@ export function DmList(): JSX.Element {
               <Avatar
                 id={recipient.id}
                 name={recipient.displayName}
-                url={faceOf(recipient.id)?.avatarUrl ?? null}
+                url={userOf(recipient.id)?.avatarUrl ?? null}
                 size={32}
                 {...(recipient.tag !== 'system' && { status: presenceOf(recipient.id)?.status ?? recipient.status })}
               />
-              <span class="channel-name">{faceOf(recipient.id)?.displayName ?? recipient.displayName}</span>
+              <span class="channel-name">{userOf(recipient.id)?.displayName ?? recipient.displayName}</span>
               {isUnread(id) && <span class="visually-hidden">unread</span>}
             </a>
           </li>
         ))}
-        {dms.value.length === 0 && <li class="soft channel-row">To start a conversation, open someone’s profile.</li>}
+        {dms.value.length === 0 && (
+          <li class="soft channel-row">No direct messages yet. To start a conversation, open someone’s profile.</li>
+        )}
       </ul>
     </nav>
   );

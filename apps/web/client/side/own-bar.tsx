@@ -4,14 +4,14 @@ import { logout, me } from '../../state/session.ts';
 import { Avatar } from '../../ui/avatar.tsx';
 import { IconButton } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { sayRefusal } from '../../ui/toast.tsx';
+import { showError } from '../../ui/toast.tsx';
 
 /** The user's own name and the link to the settings. */
 export function OwnBar(): JSX.Element | null {
   const own = me.value;
   if (!own) return null;
   return (
-    <section class="own-bar" aria-label="You">
+    <section class="own-bar" aria-label="Your account">
       <Avatar
         id={own.id}
         name={own.displayName}
@@ -26,7 +26,7 @@ export function OwnBar(): JSX.Element | null {
       <a class="icon-button" href="/settings" aria-label="Your settings" title="Your settings">
         <Icon of={Settings} />
       </a>
-      <IconButton of={LogOut} label="Log out" onClick={() => void logout().catch(sayRefusal)} />
+      <IconButton of={LogOut} label="Log out" onClick={() => void logout().catch(showError)} />
     </section>
   );
 }

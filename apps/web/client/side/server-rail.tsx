@@ -6,24 +6,25 @@ import { isUnread, mentionsIn } from '../../state/reads.ts';
 import { details, servers } from '../../state/servers.ts';
 import { Avatar } from '../../ui/avatar.tsx';
 import { IconButton } from '../../ui/button.tsx';
+import { countOf } from '../../ui/counts.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Icon } from '../../ui/icon.tsx';
+import { holdsMessages } from '../channel-context.ts';
 import { JoinForm, NewServer } from '../home.tsx';
-import { holdsMessages } from '../place.ts';
 
 /** Returns how many unread messages of a server mention the user, and whether the server has unread messages. */
-function marksOf(serverId: string): { unread: boolean; mentions: number } {
+function unreadStateOf(serverId: string): { unread: boolean; mentions: number } {
   const ids = (details.value.get(serverId)?.channels ?? []).filter(holdsMessages).map(({ id }) => id);
   return { unread: ids.some(isUnread), mentions: ids.reduce((sum, id) => sum + mentionsIn(id), 0) };
 }
 
 /** Returns the text of a mark for a screen reader. */
-const marked = ({ unread, mentions }: { unread: boolean; mentions: number }): string =>
-  mentions ? `, ${mentions} mentions` : unread ? ', unread' : '';
+const unreadText = ({ unread, mentions }: { unread: boolean; mentions: number }): string =>
+  mentions ? `, ${countOf(mentions, 'mention')}` : unread ? ', unread' : '';
 
 /** The bar of servers at the edge of the page, with the DMs first and unread marks. */
 export function ServerRail({ current }: { current: string | undefined }): JSX.Element {
-  const adding = useSignal(false);
+  const isAdding = useSignal(false);
   const dmUnread = dms.value.filter(({ id }) => isUnread(id)).length;
   return (
     <nav class="rail" aria-label="Servers">
@@ -40,9 +41,9 @@ export function ServerRail({ current }: { current: string | undefined }): JSX.El
           </a>
         </li>
         {[...servers.value.values()].map((server) => {
-          const marks = marksOf(server.id);
+          const unreadState = unreadStateOf(server.id);
           return (
-            <li key={server.id} class={marks.unread ? 'unread' : ''}>
+            <li key={server.id} class={unreadState.unread ? 'unread' : ''}>
               <a
                 class="rail-link"
                 href={`/servers/${server.id}`}
@@ -50,18 +51,18 @@ export function ServerRail({ current }: { current: string | undefined }): JSX.El
                 title={server.name}
               >
                 <Avatar id={server.id} name={server.name} url={server.iconUrl} size={46} square />
-                {marks.mentions > 0 && (
+                {unreadState.mentions > 0 && (
                   <span class="badge" aria-hidden="true">
-                    {marks.mentions}
+                    {unreadState.mentions}
                   </span>
                 )}
-                <span class="visually-hidden">{server.name + marked(marks)}</span>
+                <span class="visually-hidden">{server.name + unreadText(unreadState)}</span>
               </a>
             </li>
           );
         })}
         <li>
-          <IconButton of={Plus} label="Create or join a server" class="rail-link" onClick={() => (adding.value = true)} />
+          <IconButton of={Plus} label="Create or join a server" class="rail-link" onClick={() => (isAdding.value = true)} />
         </li>
         <li>
           <a class="rail-link" href="/discovery" aria-label="Discovery" title="Discovery">
@@ -69,12 +70,12 @@ export function ServerRail({ current }: { current: string | undefined }): JSX.El
           </a>
         </li>
       </ul>
-      {adding.value && (
-        <Dialog title="Add a server" onClose={() => (adding.value = false)}>
+      {isAdding.value && (
+        <Dialog title="Add a server" onClose={() => (isAdding.value = false)}>
           <h3>Create a server</h3>
-          <NewServer onMade={() => (adding.value = false)} />
-          <h3>Join one</h3>
-          <JoinForm onDone={() => (adding.value = false)} />
+          <NewServer onCreated={() => (isAdding.value = false)} />
+          <h3>Join with an invite</h3>
+          <JoinForm onDone={() => (isAdding.value = false)} />
         </Dialog>
       )}
     </nav>

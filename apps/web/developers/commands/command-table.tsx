@@ -7,10 +7,10 @@ import { Button, IconButton } from '../../ui/button.tsx';
 import { countOf } from '../../ui/counts.ts';
 import { CommandEditor } from './command-editor.tsx';
 import { type DraftCommand, newCommand } from './draft.ts';
-import { type Faults, faultsUnder } from './faults.ts';
+import { countErrorsUnder, type FieldErrors } from './field-errors.ts';
 import { moved, refocus, replaced, without } from './lists.ts';
 
-const writtenAs = ({ kind, prefix, name }: DraftCommand): string => `${kind === 'slash' ? '/' : prefix}${name}`;
+const displayName = ({ kind, prefix, name }: DraftCommand): string => `${kind === 'slash' ? '/' : prefix}${name}`;
 
 const optionsOf = ({ kind, options }: DraftCommand): string =>
   kind === 'prefix' ? '' : options.map(({ name, required }) => (required ? name || '…' : `[${name || '…'}]`)).join(' ') || 'none';
@@ -18,20 +18,20 @@ const optionsOf = ({ kind, options }: DraftCommand): string =>
 /** A table of commands, with an editor below each open row. A command with errors opens automatically. */
 export function CommandTable({
   list,
-  faults,
+  errors,
   onChange,
 }: {
   list: readonly DraftCommand[];
-  faults: Faults;
+  errors: FieldErrors;
   /** `structural` is true when something was added, removed or moved, so that JSON pointers refer to other items now. */
   onChange: (list: readonly DraftCommand[], structural: boolean) => void;
 }): JSX.Element {
   const open = useSignal<number | null>(null);
   useEffect(() => {
-    const isOpenFaulty = list.some(({ key }, at) => key === open.value && faultsUnder(faults, `/${at}`) > 0);
-    const first = list.find((_command, at) => faultsUnder(faults, `/${at}`) > 0);
-    if (first && !isOpenFaulty) open.value = first.key;
-  }, [faults]);
+    const hasOpenError = list.some(({ key }, at) => key === open.value && countErrorsUnder(errors, `/${at}`) > 0);
+    const first = list.find((_command, at) => countErrorsUnder(errors, `/${at}`) > 0);
+    if (first && !hasOpenError) open.value = first.key;
+  }, [errors]);
   const add = (): void => {
     const command = newCommand();
     open.value = command.key;
@@ -43,28 +43,28 @@ export function CommandTable({
       {list.length === 0 && <p class="portal-card">No commands yet.</p>}
       {list.length > 0 && (
         <table class="command-table">
-          <caption class="visually-hidden">Commands, in the order in which they are saved</caption>
+          <caption class="visually-hidden">Commands in the order in which they are saved</caption>
           <thead>
             <tr>
               <th scope="col">Command</th>
               <th scope="col">Description</th>
               <th scope="col">Options</th>
               <th scope="col">
-                <span class="visually-hidden">Change</span>
+                <span class="visually-hidden">Actions</span>
               </th>
             </tr>
           </thead>
           <tbody>
             {list.map((command, at) => {
-              const wrong = faultsUnder(faults, `/${at}`);
+              const errorCount = countErrorsUnder(errors, `/${at}`);
               const isOpen = open.value === command.key;
-              const name = command.name === '' ? `command ${at + 1}` : writtenAs(command);
+              const name = command.name === '' ? `command ${at + 1}` : displayName(command);
               return (
                 <Fragment key={command.key}>
-                  <tr class={wrong ? 'faulty' : ''}>
+                  <tr class={errorCount ? 'invalid' : ''}>
                     <th scope="row">
                       <code>{name}</code>
-                      {wrong > 0 && <span class="field-error"> {countOf(wrong, 'error')}</span>}
+                      {errorCount > 0 && <span class="field-error"> {countOf(errorCount, 'error')}</span>}
                     </th>
                     <td>{command.description}</td>
                     <td>{optionsOf(command)}</td>
@@ -97,7 +97,7 @@ export function CommandTable({
                         <CommandEditor
                           command={command}
                           path={`/${at}`}
-                          faults={faults}
+                          errors={errors}
                           onChange={(next, structural) => onChange(replaced(list, at, next), structural)}
                         />
                       </td>
@@ -113,7 +113,7 @@ export function CommandTable({
         <Button disabled={isFull} onClick={add}>
           Add command
         </Button>
-        {isFull && <span class="hint"> A list holds at most {limits.commandsPerScope}.</span>}
+        {isFull && <span class="hint"> A list can have at most {limits.commandsPerScope} commands.</span>}
       </div>
     </>
   );

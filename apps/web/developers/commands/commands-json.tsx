@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 import { useId, useRef } from 'preact/hooks';
 import { Button } from '../../ui/button.tsx';
-import type { Faults } from './faults.ts';
-import { lineAt, readJson } from './json-places.ts';
+import type { FieldErrors } from './field-errors.ts';
+import { lineAt, readJson } from './json-lines.ts';
 
 interface Mark {
   line: number;
@@ -10,10 +10,10 @@ interface Mark {
 }
 
 /** Returns the errors by line: the syntax error while the text is not valid JSON, otherwise the errors of the API. */
-function marksOf(text: string, faults: Faults): Mark[] {
+function marksOf(text: string, errors: FieldErrors): Mark[] {
   const read = readJson(text);
   if (!read.ok) return [{ line: read.line, message: read.message }];
-  return faults.map(({ path, message }) => ({ line: lineAt(read.lines, path), message: `${path} ${message}` }));
+  return errors.map(({ path, message }) => ({ line: lineAt(read.lines, path), message: `${path} ${message}` }));
 }
 
 /** Selects a line, which scrolls to it and lets the user type over it. */
@@ -27,10 +27,10 @@ function goTo(field: HTMLTextAreaElement | null, line: number): void {
 }
 
 /** A list of commands as JSON with line numbers. Each error is shown with its line and jumps to it. */
-export function CommandsJson({ text, faults, onText }: { text: string; faults: Faults; onText: (text: string) => void }): JSX.Element {
+export function CommandsJson({ text, errors, onText }: { text: string; errors: FieldErrors; onText: (text: string) => void }): JSX.Element {
   const id = useId();
   const field = useRef<HTMLTextAreaElement>(null);
-  const marks = marksOf(text, faults);
+  const marks = marksOf(text, errors);
   const count = text.split('\n').length;
   return (
     <div class="field">
@@ -51,16 +51,16 @@ export function CommandsJson({ text, faults, onText }: { text: string; faults: F
           spellcheck={false}
           autocomplete="off"
           value={text}
-          aria-describedby={`${id}-faults`}
+          aria-describedby={`${id}-errors`}
           aria-invalid={marks.length > 0 || undefined}
           onInput={({ currentTarget }) => onText(currentTarget.value)}
         />
       </div>
-      <div id={`${id}-faults`} role="status">
+      <div id={`${id}-errors`} role="status">
         <ul>
           {marks.map(({ line, message }) => (
             <li key={`${line} ${message}`}>
-              <Button look="quiet" onClick={() => goTo(field.current, line)}>
+              <Button variant="quiet" onClick={() => goTo(field.current, line)}>
                 Line {line}
               </Button>{' '}
               <span class="field-error">{message}</span>

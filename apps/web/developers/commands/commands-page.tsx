@@ -5,34 +5,34 @@ import type { Application } from '../../../../lib/contract/application.ts';
 import type { Command } from '../../../../lib/contract/command.ts';
 import { call, path } from '../../api/call.ts';
 import { Button } from '../../ui/button.tsx';
+import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { SelectField, useTask } from '../../ui/form.tsx';
-import { Problem } from '../../ui/problem.tsx';
-import { say } from '../../ui/toast.tsx';
+import { showToast } from '../../ui/toast.tsx';
 import { type BotServer, findBot } from '../applications.ts';
 import { Frame } from '../frame.tsx';
 import { CommandTable } from './command-table.tsx';
 import { CommandsJson } from './commands-json.tsx';
-import { bodyOf, changesOf, jsonOf, readDraft, Unfit } from './draft.ts';
+import { bodyOf, changesOf, jsonOf, readDraft, UnsupportedJson } from './draft.ts';
 import { type Draft, draftAt, freshDraft, isDirty, putDraft, type Scope } from './drafts.ts';
-import type { Faults } from './faults.ts';
-import { readJson } from './json-places.ts';
+import type { FieldErrors } from './field-errors.ts';
+import { readJson } from './json-lines.ts';
 
 const listPath = (id: string, scope: Scope): string =>
   scope === 'all' ? path`/api/applications/${id}/commands` : path`/api/applications/${id}/servers/${scope}/commands`;
 
-const noFaults: Faults = [];
+const noErrors: FieldErrors = [];
 
 /** Describes what saving would change. */
 function effectOf(draft: Draft): string {
   const read = draft.mode === 'json' ? readJson(draft.text) : undefined;
-  if (read?.ok === false) return 'This is not valid JSON yet.';
-  if (read && !Array.isArray(read.value)) return 'This is not a JSON array yet.';
+  if (read?.ok === false) return 'The JSON is not valid.';
+  if (read && !Array.isArray(read.value)) return 'The JSON is not an array.';
   const body = read ? (read.value as ReturnType<typeof bodyOf>) : bodyOf(draft.list);
   const { added, changed, removed } = changesOf(
     draft.saved,
     body.filter((one) => typeof one === 'object' && one !== null),
   );
-  if (added + changed + removed === 0) return 'The commands don’t change, only their format or order.';
+  if (added + changed + removed === 0) return 'Only the format or order changes.';
   return `Saving adds ${added}, changes ${changed} and removes ${removed}.`;
 }
 
@@ -40,8 +40,8 @@ function effectOf(draft: Draft): string {
 function CommandList({ id, scope }: { id: string; scope: Scope }): JSX.Element {
   const reading = useTask();
   const saving = useTask();
-  const faults = useSignal<Faults>(noFaults);
-  const unfit = useSignal('');
+  const errors = useSignal<FieldErrors>(noErrors);
+  const tableError = useSignal('');
   const draft = draftAt(id, scope);
   const read = (): void =>
     void reading.run(async () => {
@@ -50,27 +50,27 @@ function CommandList({ id, scope }: { id: string; scope: Scope }): JSX.Element {
       if (!known || !isDirty(known)) putDraft(id, scope, freshDraft(saved, known?.mode ?? 'table'));
     });
   useEffect(read, []);
-  if (!draft) return reading.error ? <Problem error={reading.error} again={read} /> : <p class="spinner">Loading…</p>;
+  if (!draft) return reading.error ? <ErrorNotice error={reading.error} retry={read} /> : <p class="spinner">Loading…</p>;
 
   const put = (change: Partial<Draft>): void => putDraft(id, scope, { ...draft, ...change });
   const clear = (): void => {
-    faults.value = noFaults;
-    unfit.value = '';
+    errors.value = noErrors;
+    tableError.value = '';
     saving.clear();
   };
   const toJson = (): void => {
-    unfit.value = '';
+    tableError.value = '';
     put({ mode: 'json', text: jsonOf(bodyOf(draft.list)) });
   };
   const toTable = (): void => {
     const text = readJson(draft.text);
     try {
-      if (!text.ok) throw new Unfit('', `line ${text.line}: ${text.message}`);
+      if (!text.ok) throw new UnsupportedJson('', `line ${text.line}: ${text.message}`);
       put({ mode: 'table', list: readDraft(text.value) });
-      unfit.value = '';
-    } catch (fault) {
-      if (!(fault instanceof Unfit)) throw fault;
-      unfit.value = `The table cannot show this yet: ${fault.pointer} ${fault.message}`;
+      tableError.value = '';
+    } catch (error) {
+      if (!(error instanceof UnsupportedJson)) throw error;
+      tableError.value = `The table can’t show this JSON: ${error.pointer} ${error.message}`;
     }
   };
   const save = (): void => {
@@ -83,12 +83,12 @@ function CommandList({ id, scope }: { id: string; scope: Scope }): JSX.Element {
         try {
           const saved = await call<Command[]>('PUT', listPath(id, scope), text ? text.value : bodyOf(draft.list));
           putDraft(id, scope, freshDraft(saved, draft.mode));
-        } catch (fault) {
-          faults.value = (fault as { errors?: Faults }).errors ?? noFaults;
-          throw fault;
+        } catch (error) {
+          errors.value = (error as { errors?: FieldErrors }).errors ?? noErrors;
+          throw error;
         }
       })
-      .then((done) => done && say('Commands saved. The picker shows them within a minute.'));
+      .then((done) => done && showToast('Commands saved. The picker shows them within a minute.'));
   };
   const dirty = isDirty(draft);
   return (
@@ -101,29 +101,29 @@ function CommandList({ id, scope }: { id: string; scope: Scope }): JSX.Element {
           JSON
         </Button>
       </div>
-      {unfit.value && (
-        <p class="problem" role="alert">
-          {unfit.value}
+      {tableError.value && (
+        <p class="error-notice" role="alert">
+          {tableError.value}
         </p>
       )}
       {draft.mode === 'table' ? (
         <CommandTable
           list={draft.list}
-          faults={faults.value}
+          errors={errors.value}
           onChange={(list, structural) => {
             if (structural) clear();
             put({ list });
           }}
         />
       ) : (
-        <CommandsJson text={draft.text} faults={faults.value} onText={(text) => put({ text })} />
+        <CommandsJson text={draft.text} errors={errors.value} onText={(text) => put({ text })} />
       )}
       <p class="hint">
-        Saving replaces the whole list and removes commands that are not in it. A command that keeps its kind and name keeps its ID. The
-        service checks everything first, and changes nothing when it finds a fault.
+        Saving replaces the whole list and removes commands that are not in it. A command that keeps its kind and name keeps its ID. If a
+        command has an error, nothing is saved.
       </p>
       <div class="portal-card commands-save">
-        <Problem error={saving.error} shown={faults.value.filter((one) => /^\/\d/.test(one.path)).map((one) => one.path)} />
+        <ErrorNotice error={saving.error} shown={errors.value.filter((one) => /^\/\d/.test(one.path)).map((one) => one.path)} />
         <p role="status">
           {dirty ? (
             <>
@@ -143,7 +143,7 @@ function CommandList({ id, scope }: { id: string; scope: Scope }): JSX.Element {
           >
             Discard changes
           </Button>
-          <Button look="main" busy={saving.busy} disabled={!dirty} onClick={save}>
+          <Button variant="main" busy={saving.busy} disabled={!dirty} onClick={save}>
             Save commands
           </Button>
         </div>
@@ -168,10 +168,10 @@ function Commands({ application }: { application: Application }): JSX.Element {
   ];
   return (
     <>
-      <Problem error={finding.error} />
+      <ErrorNotice error={finding.error} />
       <SelectField
-        label="Which list"
-        hint="A server shows its own commands in addition to the global ones. Only servers that both you and the bot are in are listed."
+        label="Command list"
+        hint="A server shows its own commands in addition to the commands for all servers. Only servers that both you and the bot are in are listed."
         value={scope.value}
         options={options}
         onValue={(value) => (scope.value = value)}

@@ -61,7 +61,7 @@ export const draftOf = (commands: readonly Command[]): DraftCommand[] =>
 export const jsonOf = (body: readonly CommandInput[]): string => JSON.stringify(body, null, 2);
 
 /** A part of the JSON that the table cannot show. */
-export class Unfit extends Error {
+export class UnsupportedJson extends Error {
   readonly pointer: string;
   constructor(pointer: string, message: string) {
     super(message);
@@ -73,26 +73,26 @@ type Fields = Record<string, unknown>;
 
 function fieldsOf(value: unknown, pointer: string): Fields {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
-  throw new Unfit(pointer, 'must be an object');
+  throw new UnsupportedJson(pointer, 'must be an object');
 }
 
 function listOf(value: unknown, pointer: string): readonly unknown[] {
   if (Array.isArray(value)) return value as unknown[];
-  throw new Unfit(pointer, 'must be an array');
+  throw new UnsupportedJson(pointer, 'must be an array');
 }
 
 /** Returns a text or boolean field; returns `fallback` when it is left out. */
 function fieldOf<T extends string | boolean>(fields: Fields, name: string, fallback: T, pointer: string): T {
   const value = fields[name] ?? fallback;
   if (typeof value === typeof fallback) return value as T;
-  throw new Unfit(`${pointer}/${name}`, `must be ${typeof fallback}`);
+  throw new UnsupportedJson(`${pointer}/${name}`, `must be ${typeof fallback}`);
 }
 
 function choiceOf<T extends string>(fields: Fields, name: string, choices: readonly T[], pointer: string): T {
   const value = fieldOf<string>(fields, name, choices[0] ?? '', pointer);
   const found = choices.find((one) => one === value);
   if (found !== undefined) return found;
-  throw new Unfit(`${pointer}/${name}`, `must be one of ${choices.join(', ')}`);
+  throw new UnsupportedJson(`${pointer}/${name}`, `must be one of ${choices.join(', ')}`);
 }
 
 function optionOf(value: unknown, pointer: string): DraftOption {
@@ -111,7 +111,7 @@ function optionOf(value: unknown, pointer: string): DraftOption {
   };
 }
 
-/** Converts JSON to a draft. Throws `Unfit` for content that the table cannot show, so that switching to the table loses nothing. */
+/** Converts JSON to a draft. Throws `UnsupportedJson` for content that the table cannot show, so that switching to the table loses nothing. */
 export const readDraft = (value: unknown): DraftCommand[] =>
   listOf(value, '').map((one, index) => {
     const pointer = `/${index}`;
@@ -127,7 +127,7 @@ export const readDraft = (value: unknown): DraftCommand[] =>
   });
 
 /**
- * Returns a command as text in the form in which it is saved: with the service's defaults and a fixed order of fields, so that two commands can be compared.
+ * Returns a command as text in the form in which it is saved: with the API's defaults and a fixed order of fields, so that two commands can be compared.
  */
 const savedAs = ({ kind = 'slash', name, description = '', prefix, options = [] }: CommandInput): string =>
   JSON.stringify([

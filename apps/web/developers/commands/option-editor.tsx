@@ -4,21 +4,21 @@ import { limits } from '../../../../lib/base/limits.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { CheckField, SelectField, TextField } from '../../ui/form.tsx';
 import { type DraftOption, newOption, optionTypes } from './draft.ts';
-import { type Faults, faultAt } from './faults.ts';
+import { errorAt, type FieldErrors } from './field-errors.ts';
 import { moved, refocus, replaced, without } from './lists.ts';
 
 function OptionFields({
   option,
   path,
-  faults,
+  errors,
   onChange,
 }: {
   option: DraftOption;
   path: string;
-  faults: Faults;
+  errors: FieldErrors;
   onChange: (option: DraftOption) => void;
 }): JSX.Element {
-  const required = faultAt(faults, `${path}/required`);
+  const requiredError = errorAt(errors, `${path}/required`);
   return (
     <div class="command-fields">
       <TextField
@@ -26,25 +26,25 @@ function OptionFields({
         autocomplete="off"
         value={option.name}
         onValue={(name) => onChange({ ...option, name })}
-        error={faultAt(faults, `${path}/name`)}
+        error={errorAt(errors, `${path}/name`)}
       />
       <SelectField
         label="Type"
         value={option.type}
         options={optionTypes}
         onValue={(type) => onChange({ ...option, type })}
-        error={faultAt(faults, `${path}/type`)}
+        error={errorAt(errors, `${path}/type`)}
       />
       <TextField
         label="Description"
         autocomplete="off"
         value={option.description}
         onValue={(description) => onChange({ ...option, description })}
-        error={faultAt(faults, `${path}/description`)}
+        error={errorAt(errors, `${path}/description`)}
       />
       <div>
         <CheckField label="Required" checked={option.required} onChecked={(checked) => onChange({ ...option, required: checked })} />
-        {required && <p class="field-error">{required}</p>}
+        {requiredError && <p class="field-error">{requiredError}</p>}
       </div>
     </div>
   );
@@ -54,28 +54,28 @@ function OptionFields({
 export function OptionEditor({
   options,
   path,
-  faults,
+  errors,
   onChange,
 }: {
   options: readonly DraftOption[];
   path: string;
-  faults: Faults;
+  errors: FieldErrors;
   /** `structural` is true when options were added, removed or moved, so that JSON pointers refer to other options now. */
   onChange: (options: readonly DraftOption[], structural: boolean) => void;
 }): JSX.Element {
-  const own = faultAt(faults, path);
+  const ownError = errorAt(errors, path);
   return (
     <fieldset class="command-options">
       <legend>Options</legend>
-      {own && <p class="field-error">{own}</p>}
-      {options.length > 0 && <p class="hint">Required options come first. People fill them in as “name: value”.</p>}
+      {ownError && <p class="field-error">{ownError}</p>}
+      {options.length > 0 && <p class="hint">Required options must come first. People enter options as “name: value”.</p>}
       <ol>
         {options.map((option, at) => (
           <li key={option.key}>
             <OptionFields
               option={option}
               path={`${path}/${at}`}
-              faults={faults}
+              errors={errors}
               onChange={(next) => onChange(replaced(options, at, next), false)}
             />
             <div class="command-moves">
@@ -103,7 +103,9 @@ export function OptionEditor({
       <Button disabled={options.length >= limits.optionsPerCommand} onClick={() => onChange([...options, newOption()], true)}>
         Add option
       </Button>
-      {options.length >= limits.optionsPerCommand && <span class="hint"> A command has at most {limits.optionsPerCommand}.</span>}
+      {options.length >= limits.optionsPerCommand && (
+        <span class="hint"> A command can have at most {limits.optionsPerCommand} options.</span>
+      )}
     </fieldset>
   );
 }

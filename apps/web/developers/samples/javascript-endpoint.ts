@@ -14,7 +14,7 @@ const secret = process.env.SIGNING_SECRET;
 if (!secret) throw new Error('Set SIGNING_SECRET to the signing secret of the application.');
 const port = Number(process.env.PORT ?? 3000);
 
-// The signature is made over the timestamp, a dot and the body's very bytes. One older than 5 minutes may be a repetition.
+// The signature covers the timestamp, a dot and the exact bytes of the body. Requests older than 5 minutes may be replays.
 function isSigned(headers, body) {
   const timestamp = String(headers['x-service-timestamp']);
   const given = Buffer.from(String(headers['x-service-signature']));
@@ -23,23 +23,23 @@ function isSigned(headers, body) {
   return isRecent && given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-function answer({ type, applicationId: askedOf, user, data }) {
+function answer({ type, applicationId: receiver, user, data }) {
   if (type === 'ping') return { type: 'pong' };
-  if (askedOf !== applicationId || data.name !== 'hello') return { type: 'message', content: 'I do not know that command.' };
+  if (receiver !== applicationId || data.name !== 'hello') return { type: 'message', content: 'Unknown command.' };
   const name = data.options.find((option) => option.name === 'name')?.value ?? user.displayName;
   return { type: 'message', content: 'Hello, ' + name + '!' };
 }
 
 const server = createServer(async (request, response) => {
   try {
-    const pieces = [];
+    const chunks = [];
     let length = 0;
-    for await (const piece of request) {
-      pieces.push(piece);
-      length += piece.length;
+    for await (const chunk of request) {
+      chunks.push(chunk);
+      length += chunk.length;
       if (length > 1024 * 1024) return request.destroy();
     }
-    const body = Buffer.concat(pieces);
+    const body = Buffer.concat(chunks);
     if (!isSigned(request.headers, body)) return response.writeHead(401).end();
     const text = JSON.stringify(answer(JSON.parse(body)));
     response.writeHead(200, { 'Content-Type': 'application/json' }).end(text);

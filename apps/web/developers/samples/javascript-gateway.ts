@@ -20,20 +20,20 @@ async function call(method, path, body) {
     body: body && JSON.stringify(body),
   });
   const text = await response.text();
-  if (!response.ok) throw new Error(method + ' was answered with ' + response.status + ': ' + text);
+  if (!response.ok) throw new Error(method + ' failed with status ' + response.status + ': ' + text);
   return text ? JSON.parse(text) : undefined;
 }
 
-// Saving replaces the whole list, so the other commands are sent along.
+// PUT replaces the whole list, so it includes the existing commands.
 async function register() {
   const path = '/api/applications/' + applicationId + '/commands';
   const commands = await call('GET', path);
   if (commands.some((command) => command.kind === 'slash' && command.name === 'hello')) return;
-  const options = [{ name: 'name', description: 'Who is greeted.' }];
+  const options = [{ name: 'name', description: 'The name to greet.' }];
   await call('PUT', path, [...commands, { name: 'hello', description: 'Says hello.', options }]);
 }
 
-// The first answer has to come within 3 seconds.
+// The first response must be sent within 3 seconds.
 async function answer({ id, token: secret, user, data }) {
   if (data.name !== 'hello') return;
   const name = data.options.find((option) => option.name === 'name')?.value ?? user.displayName;
@@ -41,7 +41,7 @@ async function answer({ id, token: secret, user, data }) {
   await call('POST', '/api/interactions/' + id + '/' + secret + '/callback', { type: 'message', content });
 }
 
-// One connection, until it closes; gives the code it closed with.
+// Opens a connection, and returns its close code when it has closed.
 async function connect() {
   const { url } = await call('GET', '/api/gateway');
   const socket = new WebSocket(url + '?v=1');
@@ -74,7 +74,7 @@ async function connect() {
 await register();
 for (;;) {
   const code = await connect().catch((error) => console.error(error.message));
-  if (code === 4004) throw new Error('The token is not valid any more.');
+  if (code === 4004) throw new Error('The token is no longer valid.');
   await new Promise((done) => setTimeout(done, 3000));
 }
 `,

@@ -18,7 +18,7 @@ SECRET = os.environ["SIGNING_SECRET"].encode()
 PORT = int(os.environ.get("PORT", "3000"))
 
 
-# The signature is made over the timestamp, a dot and the body's very bytes. One older than 5 minutes may be a repetition.
+# The signature covers the timestamp, a dot and the exact bytes of the body. Requests older than 5 minutes may be replays.
 def is_signed(headers, body):
     timestamp = headers.get("X-Service-Timestamp", "")
     given = headers.get("X-Service-Signature", "")
@@ -27,13 +27,13 @@ def is_signed(headers, body):
     return is_recent and hmac.compare_digest(given.encode(), expected.encode())
 
 
-def answer(asked):
-    if asked["type"] == "ping":
+def answer(request):
+    if request["type"] == "ping":
         return {"type": "pong"}
-    if asked["applicationId"] != APPLICATION_ID or asked["data"]["name"] != "hello":
-        return {"type": "message", "content": "I do not know that command."}
-    options = {option["name"]: option["value"] for option in asked["data"]["options"]}
-    name = options.get("name", asked["user"]["displayName"])
+    if request["applicationId"] != APPLICATION_ID or request["data"]["name"] != "hello":
+        return {"type": "message", "content": "Unknown command."}
+    options = {option["name"]: option["value"] for option in request["data"]["options"]}
+    name = options.get("name", request["user"]["displayName"])
     return {"type": "message", "content": f"Hello, {name}!"}
 
 

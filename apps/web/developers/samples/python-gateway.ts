@@ -30,21 +30,21 @@ def call(method, path, body=None):
         with urllib.request.urlopen(request, timeout=10) as response:
             text = response.read()
     except urllib.error.HTTPError as error:
-        raise RuntimeError(f"{method} was answered with {error.code}: {error.read().decode()}") from None
+        raise RuntimeError(f"{method} failed with status {error.code}: {error.read().decode()}") from None
     return json.loads(text) if text else None
 
 
-# Saving replaces the whole list, so the other commands are sent along.
+# PUT replaces the whole list, so it includes the existing commands.
 def register():
     path = f"/api/applications/{APPLICATION_ID}/commands"
     commands = call("GET", path)
     if any(command["kind"] == "slash" and command["name"] == "hello" for command in commands):
         return
-    options = [{"name": "name", "description": "Who is greeted."}]
+    options = [{"name": "name", "description": "The name to greet."}]
     call("PUT", path, commands + [{"name": "hello", "description": "Says hello.", "options": options}])
 
 
-# The first answer has to come within 3 seconds.
+# The first response must be sent within 3 seconds.
 def answer(interaction):
     if interaction["data"]["name"] != "hello":
         return
@@ -57,7 +57,7 @@ def answer(interaction):
         print(error)
 
 
-# One connection, until it closes.
+# Opens a connection, and returns when it has closed.
 async def connect():
     url = (await asyncio.to_thread(call, "GET", "/api/gateway"))["url"]
     seq = None
@@ -99,7 +99,7 @@ async def main():
             await connect()
         except websockets.ConnectionClosed as error:
             if error.rcvd and error.rcvd.code == 4004:
-                raise SystemExit("The token is not valid any more.")
+                raise SystemExit("The token is no longer valid.")
         except (OSError, RuntimeError, websockets.WebSocketException) as error:
             print(error)
         await asyncio.sleep(3)

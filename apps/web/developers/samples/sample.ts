@@ -22,7 +22,7 @@ export interface Sample {
 export const sampleCommand = {
   name: 'hello',
   description: 'Says hello.',
-  options: [{ name: 'name', description: 'Who is greeted.' }],
+  options: [{ name: 'name', description: 'The name to greet.' }],
 } as const;
 
 /** Quotes a text as a string literal that is valid in both JavaScript and Python, with everything escaped that could end it. */

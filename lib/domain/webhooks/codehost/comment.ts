@@ -1,11 +1,11 @@
 import type { Embed } from '../../../contract/message.ts';
-import { excerptOf } from './excerpt.ts';
-import { about, colors, embedOf } from './look.ts';
-import { type Fields, flagAt, linkAt, linkOf, numberAt, objectAt, rawAt, without, wrongAction } from './read.ts';
-import { type Common, commonOf, type Topic, topicOf } from './subject.ts';
+import { colors, createEmbed, withTopic } from './embed.ts';
+import { toExcerpt } from './excerpt.ts';
+import { explainIgnoredAction, explainMissing, type Fields, flagAt, linkAt, numberAt, objectAt, stringAt, toLink } from './payload.ts';
+import { type CommonFacts, readCommonFacts, readTopic, type Topic } from './subject.ts';
 
 /** The facts about a comment. `url` is the URL of the comment. */
-export interface CommentFacts extends Common, Topic {
+export interface CommentFacts extends CommonFacts, Topic {
   event: 'issue_comment';
   on: 'issue' | 'pull request';
   body: string;
@@ -13,25 +13,25 @@ export interface CommentFacts extends Common, Topic {
 
 /** Reads an `issue_comment`. Only new comments are posted, on issues and on pull requests. */
 export function readComment(payload: Fields): CommentFacts | string {
-  if (rawAt(payload, 'action') !== 'created') return wrongAction('issue_comment', payload);
+  if (stringAt(payload, 'action') !== 'created') return explainIgnoredAction('issue_comment', payload);
   const [issue, comment] = [objectAt(payload, 'issue'), objectAt(payload, 'comment')];
-  if (issue === null) return without('issue');
-  if (comment === null) return without('comment');
-  const pull = objectAt(issue, 'pull_request') !== null || flagAt(payload, 'is_pull');
-  const topic = topicOf(payload, issue, pull ? 'pulls' : 'issues');
+  if (issue === null) return explainMissing('issue');
+  if (comment === null) return explainMissing('comment');
+  const isPullRequest = objectAt(issue, 'pull_request') !== null || flagAt(payload, 'is_pull');
+  const topic = readTopic(payload, issue, isPullRequest ? 'pulls' : 'issues');
   // Gogs sends no link to a comment.
   const id = numberAt(comment, 'id');
-  const own = topic.url === null || id === null ? topic.url : linkOf(`${topic.url}#issuecomment-${id}`);
+  const fallbackUrl = topic.url === null || id === null ? topic.url : toLink(`${topic.url}#issuecomment-${id}`);
   return {
     event: 'issue_comment',
-    ...commonOf(payload, 'comment.user'),
+    ...readCommonFacts(payload, 'comment.user'),
     ...topic,
-    url: linkAt(comment, 'html_url') ?? own,
-    on: pull ? 'pull request' : 'issue',
-    body: excerptOf(rawAt(comment, 'body')),
+    url: linkAt(comment, 'html_url') ?? fallbackUrl,
+    on: isPullRequest ? 'pull request' : 'issue',
+    body: toExcerpt(stringAt(comment, 'body')),
   };
 }
 
 /** The post of a comment. */
 export const renderComment = (facts: CommentFacts): Embed =>
-  embedOf(facts, { title: about(`New comment on ${facts.on}`, facts), url: facts.url, color: colors.comment, body: facts.body });
+  createEmbed(facts, { title: withTopic(`New comment on ${facts.on}`, facts), url: facts.url, color: colors.comment, body: facts.body });

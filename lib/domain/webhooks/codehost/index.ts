@@ -1,12 +1,12 @@
 import type { Embed } from '../../../contract/message.ts';
 import { type CommentFacts, readComment, renderComment } from './comment.ts';
+import { colors, formatCountOf } from './embed.ts';
 import { type ForkFacts, readFork, renderFork } from './fork.ts';
 import { type IssuesFacts, readIssues, renderIssues } from './issues.ts';
-import { colors, counted } from './look.ts';
+import { bounds, type Fields, lineAt, objectAt, toLine } from './payload.ts';
 import { type PingFacts, readPing, renderPing } from './ping.ts';
 import { type PullRequestFacts, readPullRequest, renderPullRequest } from './pull-request.ts';
 import { type PushFacts, readPush, renderPush } from './push.ts';
-import { bounds, type Fields, lineAt, lineOf, objectAt } from './read.ts';
 import { type RefFacts, readRef, renderRef } from './refs.ts';
 import { type ReleaseFacts, readRelease, renderRelease } from './release.ts';
 import { type ReviewFacts, readGiteaReview, readReview, renderReview } from './review.ts';
@@ -27,11 +27,11 @@ export type Facts =
   | StarFacts
   | ForkFacts;
 
-/** The result of reading a delivery: the facts needed to post it (at most 16 kB as JSON, whatever was sent), or the reason why nothing is posted. */
-export type Reading = { action: string | null; facts: Facts } | { action: string | null; ignored: string };
+/** The result of reading a delivery: the facts needed to post it (at most 16 kB as JSON, whatever was sent), or the reason why it is not posted. */
+export type ParsedDelivery = { action: string | null; facts: Facts } | { action: string | null; ignored: string };
 
-/** The reader of each event name. Other events post nothing. A reader returns a string, the reason, if it posts nothing. */
-const readers = new Map<string, (payload: Fields) => Facts | string>([
+/** The parser of each event name. Other events are not posted. A parser returns the reason as a string if the delivery is not posted. */
+const parsers = new Map<string, (payload: Fields) => Facts | string>([
   ['ping', readPing],
   ['push', readPush],
   ['pull_request', readPullRequest],
@@ -47,19 +47,19 @@ const readers = new Map<string, (payload: Fields) => Facts | string>([
   ['delete', readRef('delete')],
   ['star', readStar],
   ['fork', readFork],
-  ['watch', () => '`watch` is sent with every star: `star` tells it'],
+  ['watch', () => '`watch` is posted as `star`'],
 ]);
 
 /**
  * Reads a delivery of a code host. `event` is the value of its header, `payload` the parsed body. Only the needed fields are read, and each of them may be
  * missing or have another type. Cheap; never throws.
  */
-export function readDelivery(event: string, payload: unknown): Reading {
+export function parseDelivery(event: string, payload: unknown): ParsedDelivery {
   const action = lineAt(payload, bounds.action, 'action') || null;
-  const reader = readers.get(event);
-  if (!reader) return { action, ignored: `event \`${lineOf(event, bounds.action)}\` posts nothing` };
+  const parser = parsers.get(event);
+  if (!parser) return { action, ignored: `event \`${toLine(event, bounds.action)}\` is not posted` };
   const fields = objectAt(payload, '');
-  const facts = fields === null ? 'the payload is no JSON object' : reader(fields);
+  const facts = fields === null ? 'the payload is not a JSON object' : parser(fields);
   return typeof facts === 'string' ? { action, ignored: facts } : { action, facts };
 }
 
@@ -93,8 +93,8 @@ export function renderDelivery(facts: Facts): Embed {
 }
 
 /** The single post for the deliveries beyond the first 100 that wait (docs/behavior/webhooks.md#overflow). */
-export const moreEvents = (count: number): Embed => ({
-  title: `… and ${counted(Math.max(1, Math.trunc(count) || 1), 'more event')}`,
-  description: 'They came faster than they could be posted here. The code host shows them all.',
+export const renderOverflow = (count: number): Embed => ({
+  title: `… and ${formatCountOf(Math.max(1, Math.trunc(count) || 1), 'more event')}`,
+  description: 'These events arrived faster than they could be posted here. You can see all of them on the code host.',
   color: colors.notice,
 });

@@ -1,10 +1,10 @@
 import type { Embed } from '../../../contract/message.ts';
-import { colors, embedOf } from './look.ts';
-import { bounds, type Fields, lineAt, lineOf, textsAt } from './read.ts';
-import { actorAt, type Common, repositoryAt } from './subject.ts';
+import { colors, createEmbed } from './embed.ts';
+import { bounds, type Fields, lineAt, stringsAt, toLine } from './payload.ts';
+import { actorAt, type CommonFacts, repositoryAt } from './subject.ts';
 
 /** The facts about the first delivery of a new webhook: the events that the code host says it will send. */
-export interface PingFacts extends Common {
+export interface PingFacts extends CommonFacts {
   event: 'ping';
   events: string[];
 }
@@ -16,9 +16,9 @@ export function readPing(payload: Fields): PingFacts {
     event: 'ping',
     repository: repositoryAt(payload) ?? (organization === '' ? null : { name: organization, url: null }),
     by: actorAt(payload, 'sender'),
-    events: textsAt(payload, 'hook.events')
+    events: stringsAt(payload, 'hook.events')
       .slice(0, bounds.events)
-      .map((name) => lineOf(name, bounds.action)),
+      .map((name) => toLine(name, bounds.action)),
   };
 }
 
@@ -27,5 +27,5 @@ export function renderPing(facts: PingFacts): Embed {
   const { events } = facts;
   const sent = events.includes('*') ? 'every event' : events.join(', ');
   const body = sent === '' ? 'Activity will be posted here.' : `Activity will be posted here. The code host sends: ${sent}`;
-  return embedOf(facts, { title: 'Webhook connected', url: null, color: colors.opened, body });
+  return createEmbed(facts, { title: 'Webhook connected', url: null, color: colors.opened, body });
 }

@@ -1,11 +1,11 @@
 import type { Embed } from '../../../contract/message.ts';
-import { excerptOf } from './excerpt.ts';
-import { about, colors, counted, embedOf, grouped } from './look.ts';
-import { bounds, type Fields, flagAt, lineAt, numberAt, objectAt, rawAt, without, wrongAction } from './read.ts';
-import { type Common, commonOf, type Topic, topicOf } from './subject.ts';
+import { colors, createEmbed, formatCount, formatCountOf, withTopic } from './embed.ts';
+import { toExcerpt } from './excerpt.ts';
+import { bounds, explainIgnoredAction, explainMissing, type Fields, flagAt, lineAt, numberAt, objectAt, stringAt } from './payload.ts';
+import { type CommonFacts, readCommonFacts, readTopic, type Topic } from './subject.ts';
 
 /** The facts about a pull request. */
-export interface PullRequestFacts extends Common, Topic {
+export interface PullRequestFacts extends CommonFacts, Topic {
   event: 'pull_request';
   state: 'opened' | 'reopened' | 'ready' | 'merged' | 'closed';
   draft: boolean;
@@ -33,12 +33,12 @@ const actions = new Map<string, PullRequestFacts['state']>([
 ]);
 
 /** The state that an action leads to; undefined for an action that is not posted. */
-function stateOf(action: string, pull: Fields): PullRequestFacts['state'] | undefined {
+function readState(action: string, pull: Fields): PullRequestFacts['state'] | undefined {
   if (action === 'closed') return flagAt(pull, 'merged') ? 'merged' : 'closed';
   return actions.get(action);
 }
 
-function sizeOf(pull: Fields): PullRequestFacts['size'] {
+function readSize(pull: Fields): PullRequestFacts['size'] {
   const [added, removed, files] = [numberAt(pull, 'additions'), numberAt(pull, 'deletions'), numberAt(pull, 'changed_files')];
   return added === null || removed === null || files === null ? null : { added, removed, files };
 }
@@ -46,19 +46,19 @@ function sizeOf(pull: Fields): PullRequestFacts['size'] {
 /** Reads a `pull_request`. Posted are: opened, reopened, ready for review, merged (closed and merged), closed. */
 export function readPullRequest(payload: Fields): PullRequestFacts | string {
   const pull = objectAt(payload, 'pull_request');
-  const state = stateOf(rawAt(payload, 'action'), pull ?? {});
-  if (state === undefined) return wrongAction('pull_request', payload);
-  if (pull === null) return without('pull_request');
+  const state = readState(stringAt(payload, 'action'), pull ?? {});
+  if (state === undefined) return explainIgnoredAction('pull_request', payload);
+  if (pull === null) return explainMissing('pull_request');
   return {
     event: 'pull_request',
-    ...commonOf(payload, 'pull_request.user'),
-    ...topicOf(payload, pull, 'pulls'),
+    ...readCommonFacts(payload, 'pull_request.user'),
+    ...readTopic(payload, pull, 'pulls'),
     state,
     draft: flagAt(pull, 'draft'),
-    body: state === 'opened' || state === 'ready' ? excerptOf(rawAt(pull, 'body')) : '',
+    body: state === 'opened' || state === 'ready' ? toExcerpt(stringAt(pull, 'body')) : '',
     from: lineAt(pull, bounds.branch, 'head.ref', 'head_branch'),
     into: lineAt(pull, bounds.branch, 'base.ref', 'base_branch'),
-    size: sizeOf(pull),
+    size: readSize(pull),
   };
 }
 
@@ -68,9 +68,9 @@ export function renderPullRequest(facts: PullRequestFacts): Embed {
   const { title, color } = states[state];
   const isDraft = draft && (state === 'opened' || state === 'reopened');
   const branches = from !== '' && into !== '' ? `${from} → ${into}` : '';
-  const changed = size === null ? '' : `+${grouped(size.added)} −${grouped(size.removed)} in ${counted(size.files, 'file')}`;
-  return embedOf(facts, {
-    title: about(isDraft ? title.replace('Pull', 'Draft pull') : title, facts),
+  const changed = size === null ? '' : `+${formatCount(size.added)} −${formatCount(size.removed)} in ${formatCountOf(size.files, 'file')}`;
+  return createEmbed(facts, {
+    title: withTopic(isDraft ? title.replace('Pull', 'Draft pull') : title, facts),
     url,
     color: isDraft ? colors.draft : color,
     body,

@@ -1,8 +1,8 @@
 import { escapeMarkup } from '../../../base/markup-escape.ts';
 import type { Embed } from '../../../contract/message.ts';
-import { colors, counted, embedOf } from './look.ts';
-import { bounds, type Fields, flagAt, lineAt, lineOf, linkAt, numberAt, objectsAt, rawAt } from './read.ts';
-import { type Common, commonOf } from './subject.ts';
+import { colors, createEmbed, formatCountOf } from './embed.ts';
+import { bounds, type Fields, flagAt, lineAt, linkAt, numberAt, objectsAt, stringAt, toLine } from './payload.ts';
+import { type CommonFacts, readCommonFacts } from './subject.ts';
 
 /** A commit of a push: the beginning of its id (empty if it has none) and the first line of its message. */
 interface Commit {
@@ -13,7 +13,7 @@ interface Commit {
 }
 
 /** The facts about a push to a branch. */
-export interface PushFacts extends Common {
+export interface PushFacts extends CommonFacts {
   event: 'push';
   branch: string;
   forced: boolean;
@@ -24,23 +24,23 @@ export interface PushFacts extends Common {
   compare: string | null;
 }
 
-const nothing = /^0{40,64}$/;
-const shortId = 7;
+const zeroSha = /^0{40,64}$/;
+const shortShaChars = 7;
 
-function commitOf(commit: Fields): Commit {
-  const sha = rawAt(commit, 'id', 'sha');
+function readCommit(commit: Fields): Commit {
+  const sha = stringAt(commit, 'id', 'sha');
   const known = /^[0-9a-f]{7,64}$/i.test(sha);
-  const message = /^[^\r\n]*/.exec(rawAt(commit, 'message').trimStart())?.[0] ?? '';
+  const message = /^[^\r\n]*/.exec(stringAt(commit, 'message').trimStart())?.[0] ?? '';
   return {
-    id: known ? sha.slice(0, shortId) : '',
-    message: lineOf(message, bounds.commitLine),
+    id: known ? sha.slice(0, shortShaChars) : '',
+    message: toLine(message, bounds.commitLine),
     author: lineAt(commit, bounds.name, 'author.username', 'author.name', 'committer.username', 'committer.name'),
     url: linkAt(commit, 'url'),
   };
 }
 
 /** The link to the comparison; null if there is none. For a new branch, for example, Gitea sends the address of the host itself. */
-function compareOf(payload: Fields): string | null {
+function readCompareUrl(payload: Fields): string | null {
   const link = linkAt(payload, 'compare_url', 'compare');
   return link?.includes('/compare/') ? link : null;
 }
@@ -49,40 +49,40 @@ function compareOf(payload: Fields): string | null {
  * Reads a `push`. Returns the reason if it is not posted: tags, deletes and pushes without commits are not (docs/behavior/webhooks.md#events).
  */
 export function readPush(payload: Fields): PushFacts | string {
-  const ref = rawAt(payload, 'ref');
+  const ref = stringAt(payload, 'ref');
   if (ref === '') return 'a push without a branch';
-  if (flagAt(payload, 'deleted') || nothing.test(rawAt(payload, 'after')))
-    return 'a push that deletes its branch or tag: `delete` tells it';
-  if (ref.startsWith('refs/tags/')) return 'a push to a tag: `create` tells it';
+  if (flagAt(payload, 'deleted') || zeroSha.test(stringAt(payload, 'after')))
+    return 'a push that deletes a branch or tag is posted as `delete`';
+  if (ref.startsWith('refs/tags/')) return 'a push to a tag is posted as `create`';
   if (ref.startsWith('refs/') && !ref.startsWith('refs/heads/')) return 'a push to neither a branch nor a tag';
   const commits = objectsAt(payload, 'commits');
   if (commits.length === 0) return 'a push without commits';
   return {
     event: 'push',
-    ...commonOf(payload, 'pusher'),
-    branch: lineOf(ref.replace('refs/heads/', ''), bounds.branch),
+    ...readCommonFacts(payload, 'pusher'),
+    branch: toLine(ref.replace('refs/heads/', ''), bounds.branch),
     forced: flagAt(payload, 'forced'),
-    created: flagAt(payload, 'created') || nothing.test(rawAt(payload, 'before')),
+    created: flagAt(payload, 'created') || zeroSha.test(stringAt(payload, 'before')),
     total: Math.max(numberAt(payload, 'total_commits') ?? 0, commits.length),
-    commits: commits.slice(0, bounds.commits).map(commitOf),
-    compare: compareOf(payload),
+    commits: commits.slice(0, bounds.commits).map(readCommit),
+    compare: readCompareUrl(payload),
   };
 }
 
 /** One or two lines: the message and its author, and the URL if there is one. The URL has its own line because our markup has no links with a text. */
 function commitLines({ id, message, author, url }: Commit): string[] {
-  const said = escapeMarkup([message || '(no message)', author].filter((part) => part !== '').join(' – '));
-  return [id === '' ? said : `\`${id}\` ${said}`, ...(url === null ? [] : [`<${url}>`])];
+  const text = escapeMarkup([message || '(no message)', author].filter((part) => part !== '').join(' – '));
+  return [id === '' ? text : `\`${id}\` ${text}`, ...(url === null ? [] : [`<${url}>`])];
 }
 
 /** The post of a push: the branch, the total number of commits, the first five of them, and a link to the rest. */
 export function renderPush(facts: PushFacts): Embed {
   const { branch, forced, created, total, commits, compare } = facts;
   const more = total - commits.length;
-  const rest = more > 0 ? [`… and ${counted(more, 'more commit')}${compare === null ? '' : `: <${compare}>`}`] : [];
-  return embedOf(facts, {
+  const rest = more > 0 ? [`… and ${formatCountOf(more, 'more commit')}${compare === null ? '' : `: <${compare}>`}`] : [];
+  return createEmbed(facts, {
     branch,
-    title: `${counted(total, 'new commit')}${created ? ' on a new branch' : ''}${forced ? ' (force-pushed)' : ''}`,
+    title: `${formatCountOf(total, 'new commit')}${created ? ' on a new branch' : ''}${forced ? ' (force-pushed)' : ''}`,
     url: total === 1 ? (commits[0]?.url ?? compare) : compare,
     color: forced ? colors.forced : colors.push,
     lines: [...commits.flatMap(commitLines), ...rest],

@@ -1,10 +1,10 @@
 import type { Embed } from '../../../contract/message.ts';
-import { colors, embedOf } from './look.ts';
-import { bounds, type Fields, lineAt, lineOf, rawAt } from './read.ts';
-import { type Common, commonOf } from './subject.ts';
+import { colors, createEmbed } from './embed.ts';
+import { bounds, type Fields, lineAt, stringAt, toLine } from './payload.ts';
+import { type CommonFacts, readCommonFacts } from './subject.ts';
 
 /** The facts about a branch or tag that was created or deleted. */
-export interface RefFacts extends Common {
+export interface RefFacts extends CommonFacts {
   event: 'create' | 'delete';
   kind: 'branch' | 'tag';
   name: string;
@@ -14,16 +14,16 @@ export interface RefFacts extends Common {
 export const readRef =
   (event: RefFacts['event']) =>
   (payload: Fields): RefFacts | string => {
-    const kind = rawAt(payload, 'ref_type');
+    const kind = stringAt(payload, 'ref_type');
     if (kind !== 'branch' && kind !== 'tag')
-      return `\`${event}\` of \`${lineAt(payload, bounds.action, 'ref_type')}\` posts nothing, of a branch or tag it does`;
-    const name = lineOf(rawAt(payload, 'ref').replace(/^refs\/(?:heads|tags)\//, ''), bounds.branch);
-    return name === '' ? `\`${event}\` of a ${kind} without a name` : { event, ...commonOf(payload), kind, name };
+      return `\`${event}\` of \`${lineAt(payload, bounds.action, 'ref_type')}\` is not posted; only branches and tags are`;
+    const name = toLine(stringAt(payload, 'ref').replace(/^refs\/(?:heads|tags)\//, ''), bounds.branch);
+    return name === '' ? `\`${event}\` of a ${kind} without a name` : { event, ...readCommonFacts(payload), kind, name };
   };
 
 /** The post of a branch or tag that was created or deleted. */
 export function renderRef(facts: RefFacts): Embed {
   const { event, kind, name } = facts;
   const [done, color] = event === 'create' ? ['created', colors.created] : ['deleted', colors.deleted];
-  return embedOf(facts, { title: `${kind === 'branch' ? 'Branch' : 'Tag'} ${done}: ${name}`, url: null, color });
+  return createEmbed(facts, { title: `${kind === 'branch' ? 'Branch' : 'Tag'} ${done}: ${name}`, url: null, color });
 }

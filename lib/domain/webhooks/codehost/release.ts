@@ -1,11 +1,22 @@
 import type { Embed } from '../../../contract/message.ts';
-import { excerptOf } from './excerpt.ts';
-import { colors, embedOf } from './look.ts';
-import { bounds, type Fields, flagAt, lineAt, linkAt, linkOf, objectAt, rawAt, without, wrongAction } from './read.ts';
-import { type Common, commonOf } from './subject.ts';
+import { colors, createEmbed } from './embed.ts';
+import { toExcerpt } from './excerpt.ts';
+import {
+  bounds,
+  explainIgnoredAction,
+  explainMissing,
+  type Fields,
+  flagAt,
+  lineAt,
+  linkAt,
+  objectAt,
+  stringAt,
+  toLink,
+} from './payload.ts';
+import { type CommonFacts, readCommonFacts } from './subject.ts';
 
 /** The facts about a release. */
-export interface ReleaseFacts extends Common {
+export interface ReleaseFacts extends CommonFacts {
   event: 'release';
   /** Its name, or its tag when it has none. */
   name: string;
@@ -17,20 +28,20 @@ export interface ReleaseFacts extends Common {
 
 /** Reads a `release`. Only `published` is posted, because code hosts also send `created` and `released` for the same release. */
 export function readRelease(payload: Fields): ReleaseFacts | string {
-  if (rawAt(payload, 'action') !== 'published') return wrongAction('release', payload);
+  if (stringAt(payload, 'action') !== 'published') return explainIgnoredAction('release', payload);
   const release = objectAt(payload, 'release');
-  if (release === null) return without('release');
-  const common = commonOf(payload, 'release.author');
+  if (release === null) return explainMissing('release');
+  const common = readCommonFacts(payload, 'release.author');
   // Gogs sends no link to a release.
-  const own = common.repository?.url ? linkOf(`${common.repository.url}/releases`) : null;
+  const fallbackUrl = common.repository?.url ? toLink(`${common.repository.url}/releases`) : null;
   return {
     event: 'release',
     ...common,
     name: lineAt(release, bounds.title, 'name', 'tag_name'),
-    url: linkAt(release, 'html_url') ?? own,
+    url: linkAt(release, 'html_url') ?? fallbackUrl,
     tag: lineAt(release, bounds.branch, 'tag_name'),
     early: flagAt(release, 'prerelease'),
-    body: excerptOf(rawAt(release, 'body')),
+    body: toExcerpt(stringAt(release, 'body')),
   };
 }
 
@@ -38,7 +49,7 @@ export function readRelease(payload: Fields): ReleaseFacts | string {
 export function renderRelease(facts: ReleaseFacts): Embed {
   const { name, url, tag, early, body } = facts;
   const title = early ? 'Pre-release published' : 'Release published';
-  return embedOf(facts, {
+  return createEmbed(facts, {
     title: name === '' ? title : `${title}: ${name}`,
     url,
     color: colors.release,

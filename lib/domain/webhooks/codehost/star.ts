@@ -1,20 +1,25 @@
 import type { Embed } from '../../../contract/message.ts';
-import { colors, counted, embedOf } from './look.ts';
-import { type Fields, numberAt, rawAt, wrongAction } from './read.ts';
-import { type Common, commonOf } from './subject.ts';
+import { colors, createEmbed, formatCountOf } from './embed.ts';
+import { explainIgnoredAction, type Fields, numberAt, stringAt } from './payload.ts';
+import { type CommonFacts, readCommonFacts } from './subject.ts';
 
 /** The facts about a star. `stars` is the number of stars of the repository now. */
-export interface StarFacts extends Common {
+export interface StarFacts extends CommonFacts {
   event: 'star';
   stars: number | null;
 }
 
 /** Reads a `star`. Only new stars are posted. */
 export function readStar(payload: Fields): StarFacts | string {
-  if (rawAt(payload, 'action') !== 'created') return wrongAction('star', payload);
-  return { event: 'star', ...commonOf(payload), stars: numberAt(payload, 'repository.stargazers_count') };
+  if (stringAt(payload, 'action') !== 'created') return explainIgnoredAction('star', payload);
+  return { event: 'star', ...readCommonFacts(payload), stars: numberAt(payload, 'repository.stargazers_count') };
 }
 
 /** The post of a star. */
 export const renderStar = (facts: StarFacts): Embed =>
-  embedOf(facts, { title: 'New star', url: null, color: colors.star, footer: facts.stars === null ? '' : counted(facts.stars, 'star') });
+  createEmbed(facts, {
+    title: 'New star',
+    url: null,
+    color: colors.star,
+    footer: facts.stars === null ? '' : formatCountOf(facts.stars, 'star'),
+  });

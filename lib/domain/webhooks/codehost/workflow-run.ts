@@ -1,10 +1,10 @@
 import type { Embed } from '../../../contract/message.ts';
-import { colors, embedOf } from './look.ts';
-import { bounds, type Fields, lineAt, linkAt, numberAt, objectAt, rawAt, without, wrongAction } from './read.ts';
-import { type Common, commonOf } from './subject.ts';
+import { colors, createEmbed } from './embed.ts';
+import { bounds, explainIgnoredAction, explainMissing, type Fields, lineAt, linkAt, numberAt, objectAt, stringAt } from './payload.ts';
+import { type CommonFacts, readCommonFacts } from './subject.ts';
 
 /** The facts about a finished workflow run. */
-export interface WorkflowRunFacts extends Common {
+export interface WorkflowRunFacts extends CommonFacts {
   event: 'workflow_run';
   state: 'succeeded' | 'failed' | 'cancelled';
   /** Why it failed, if it timed out or could not start; else empty. */
@@ -25,21 +25,21 @@ const conclusions = new Map<string, Pick<WorkflowRunFacts, 'state' | 'reason'>>(
   ['startup_failure', { state: 'failed', reason: 'could not start' }],
   ['cancelled', { state: 'cancelled', reason: '' }],
 ]);
-const looks = { succeeded: colors.success, failed: colors.failed, cancelled: colors.cancelled };
+const colorByState = { succeeded: colors.success, failed: colors.failed, cancelled: colors.cancelled };
 
 /**
  * Reads a `workflow_run`. Only completed runs are posted (GitHub, and Gitea from 1.24). A run may have no name of its own; then the name or path of its
  * workflow is used.
  */
 export function readWorkflowRun(payload: Fields): WorkflowRunFacts | string {
-  if (rawAt(payload, 'action') !== 'completed') return wrongAction('workflow_run', payload);
+  if (stringAt(payload, 'action') !== 'completed') return explainIgnoredAction('workflow_run', payload);
   const run = objectAt(payload, 'workflow_run');
-  if (run === null) return without('workflow_run');
-  const found = conclusions.get(rawAt(run, 'conclusion'));
-  if (!found) return `a run with conclusion \`${lineAt(run, bounds.action, 'conclusion') || 'unknown'}\` posts nothing`;
+  if (run === null) return explainMissing('workflow_run');
+  const found = conclusions.get(stringAt(run, 'conclusion'));
+  if (!found) return `a run with conclusion \`${lineAt(run, bounds.action, 'conclusion') || 'unknown'}\` is not posted`;
   return {
     event: 'workflow_run',
-    ...commonOf(payload, 'workflow_run.triggering_actor', 'workflow_run.actor'),
+    ...readCommonFacts(payload, 'workflow_run.triggering_actor', 'workflow_run.actor'),
     ...found,
     name: lineAt(run, bounds.title, 'name') || lineAt(payload, bounds.title, 'workflow.name') || lineAt(run, bounds.title, 'path'),
     number: numberAt(run, 'run_number'),
@@ -54,5 +54,5 @@ export function renderWorkflowRun(facts: WorkflowRunFacts): Embed {
   const { state, reason, name, number, branch, url } = facts;
   const run = [name, number === null ? '' : `#${number}`].filter((part) => part !== '').join(' ');
   const title = `Workflow ${state}${run === '' ? '' : `: ${run}`}${reason === '' ? '' : ` (${reason})`}`;
-  return embedOf(facts, { branch, title, url, color: looks[state], body: facts.about === name ? '' : facts.about });
+  return createEmbed(facts, { branch, title, url, color: colorByState[state], body: facts.about === name ? '' : facts.about });
 }

@@ -1,7 +1,7 @@
 import { Schema } from 'mongoose';
 
 /** The slow mode cooldown of an account in a channel. `_id` is `<channelId>:<userId>`, so that one document decides every race between posts. */
-export interface TurnDoc {
+export interface CooldownDoc {
   _id: string;
   /** When the account last posted, by the database's clock. Whether the cooldown has passed depends on the channel's current slow mode. */
   at: Date;
@@ -11,8 +11,8 @@ export interface TurnDoc {
   expiresAt: Date;
 }
 
-export const turnSchema = new Schema<TurnDoc>(
+export const cooldownSchema = new Schema<CooldownDoc>(
   { _id: String, at: Date, createId: String, expiresAt: Date },
   { collection: 'turns', versionKey: false },
 );
-turnSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });
+cooldownSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });

@@ -16,7 +16,7 @@ export interface DmDoc {
 }
 
 /** The `pair` of two accounts. */
-export const pairOf = (ids: readonly string[]): string => ids.toSorted().join(':');
+export const toPairKey = (ids: readonly string[]): string => ids.toSorted().join(':');
 
 export const dmSchema = new Schema<DmDoc>(
   { _id: String, pair: String, userIds: [String], bots: [String], lastMessageId: String, activeId: String, createdAt: Date },

@@ -1,6 +1,6 @@
 import { Schema } from 'mongoose';
 import type { Command } from '../../../contract/command.ts';
-import type { Delivery } from '../../../contract/endpoint.ts';
+import type { EndpointDelivery } from '../../../contract/endpoint.ts';
 import type { InteractionState, OptionValue } from '../../../contract/interaction.ts';
 import type { MessageDraft } from './message.ts';
 import { indexOutbox, type Outbox } from './outbox.ts';
@@ -52,7 +52,7 @@ export interface InteractionDoc extends Outbox {
   /** When it was claimed for its only request to the endpoint; null before. */
   deliveredAt: Date | null;
   /** The result of that request, once it is known. */
-  delivery?: Pick<Delivery, 'status' | 'ms' | 'outcome' | 'reason'>;
+  delivery?: Pick<EndpointDelivery, 'status' | 'ms' | 'outcome' | 'reason'>;
 }
 
 export const interactionSchema = new Schema<InteractionDoc>(
@@ -75,8 +75,8 @@ export const interactionSchema = new Schema<InteractionDoc>(
     endpoint: Boolean,
     deliveredAt: Date,
     delivery: Schema.Types.Mixed,
-    ob: [Schema.Types.Mixed],
-    obAt: Date,
+    outbox: [Schema.Types.Mixed],
+    outboxAt: Date,
   },
   { collection: 'interactions', versionKey: false, minimize: false },
 );

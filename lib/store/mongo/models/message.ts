@@ -108,8 +108,8 @@ export const messageSchema = new Schema<MessageDoc>(
     createdAt: Date,
     editedAt: Date,
     deleted: Boolean,
-    ob: [Schema.Types.Mixed],
-    obAt: Date,
+    outbox: [Schema.Types.Mixed],
+    outboxAt: Date,
   },
   { collection: 'messages', versionKey: false, minimize: false },
 );

@@ -1,7 +1,7 @@
 import type { Schema } from 'mongoose';
 import { limits } from '../../../base/limits.ts';
 import type { Overwrite } from '../../../base/permissions.ts';
-import { type EventName, traitsOf } from '../../../contract/events.ts';
+import { type EventName, getEventDefinition } from '../../../contract/events.ts';
 
 /** A pending event in the outbox of a document. It is appended to the log once for each `id`. */
 export interface OutboxEntry {
@@ -12,7 +12,7 @@ export interface OutboxEntry {
   /** The payload, if it is not stored anywhere else: for example an ephemeral answer, or a state that has changed since. */
   data?: unknown;
   /** The old values, for a change that may affect who can view a channel. */
-  was?: Was;
+  was?: PreviousValues;
   /** The range of positions to which a change moved other roles, both ends included; without `to` it ends at the highest position. */
   shifted?: { from: number; to?: number };
 }
@@ -21,7 +21,7 @@ export interface OutboxEntry {
  * The values before a change: a role, the owner, or the overwrites of a channel. `given`: the role that a member was given (`has`)
  * or lost.
  */
-export interface Was {
+export interface PreviousValues {
   role?: { id: string; permissions: number };
   owner?: string;
   overwrites?: readonly Overwrite[];
@@ -30,56 +30,58 @@ export interface Was {
 
 /** The fields of a document with pending events; both are absent when there are none. */
 export interface Outbox {
-  ob?: OutboxEntry[];
-  obAt?: Date;
+  outbox?: OutboxEntry[];
+  outboxAt?: Date;
 }
 
 /** The path of the last event that fits in an outbox. Changes that can be repeated without limit are written only while it is absent. */
-export const outboxEnd = `ob.${limits.eventsOwed - 1}`;
+export const lastOutboxPath = `outbox.${limits.pendingEvents - 1}`;
 
 /**
- * The operators that an update needs to add `entries` to a document's outbox: `{ $push, $min }`. An earlier `obAt` stays, so that the sweep also finds a
+ * The operators that an update needs to add `entries` to a document's outbox: `{ $push, $min }`. An earlier `outboxAt` stays, so that the sweep also finds a
  * document that is written to all the time.
  */
-export const owing = (entries: OutboxEntry[], now: Date): { $push: object; $min: { obAt: Date } } => ({
-  $push: { ob: { $each: entries } },
-  $min: { obAt: now },
+export const pushEntries = (entries: OutboxEntry[], now: Date): { $push: object; $min: { outboxAt: Date } } => ({
+  $push: { outbox: { $each: entries } },
+  $min: { outboxAt: now },
 });
 
 /**
- * `owing` for an update pipeline: the fields of a `$set` stage that adds `entry` to the outbox. The values are expressions, so user input in them must be
+ * `pushEntries` for an update pipeline: the fields of a `$set` stage that adds `entry` to the outbox. The values are expressions, so user input in them must be
  * wrapped in `$literal`. An event that shows the state at the time it is sent (`coalesce`) replaces a pending event of the same thing, unless that one has old
  * values. It has its own id, so that it is still relayed if the replaced one was relayed meanwhile.
  */
-export const alsoOwing = (
+export const setEntry = (
   entry: { id: unknown; name: EventName; data?: object; was?: object },
   now: Date,
-): { ob: object; obAt: object } => {
-  const owed = { $ifNull: ['$ob', []] };
-  const same = [
-    { $eq: ['$$owed.name', entry.name] },
-    { $eq: [{ $ifNull: ['$$owed.was', null] }, null] },
-    { $eq: [{ $ifNull: ['$$owed.data', null] }, { $literal: entry.data ?? null }] },
+): { outbox: object; outboxAt: object } => {
+  const pending = { $ifNull: ['$outbox', []] };
+  const sameEventConditions = [
+    { $eq: ['$$entry.name', entry.name] },
+    { $eq: [{ $ifNull: ['$$entry.was', null] }, null] },
+    { $eq: [{ $ifNull: ['$$entry.data', null] }, { $literal: entry.data ?? null }] },
   ];
-  const others = { $filter: { input: owed, as: 'owed', cond: { $not: [{ $and: same }] } } };
-  const shows = traitsOf(entry.name).coalesce;
+  const others = { $filter: { input: pending, as: 'entry', cond: { $not: [{ $and: sameEventConditions }] } } };
+  const replacesPending = getEventDefinition(entry.name).coalesce;
   return {
-    ob: { $concatArrays: [shows ? others : owed, [entry]] },
-    obAt: { $ifNull: ['$obAt', now] },
+    outbox: { $concatArrays: [replacesPending ? others : pending, [entry]] },
+    outboxAt: { $ifNull: ['$outboxAt', now] },
   };
 };
 
-/** An update pipeline that removes acknowledged events from a document's outbox, and `obAt` when none is left. Events that were added meanwhile stay. */
-export const settled = (eventIds: readonly string[]): object[] => [
+/** An update pipeline that removes acknowledged events from a document's outbox, and `outboxAt` when none is left. Events that were added meanwhile stay. */
+export const removeEntries = (eventIds: readonly string[]): object[] => [
   {
     $set: {
-      ob: { $filter: { input: { $ifNull: ['$ob', []] }, as: 'entry', cond: { $not: [{ $in: ['$$entry.id', { $literal: eventIds }] }] } } },
+      outbox: {
+        $filter: { input: { $ifNull: ['$outbox', []] }, as: 'entry', cond: { $not: [{ $in: ['$$entry.id', { $literal: eventIds }] }] } },
+      },
     },
   },
   {
     $set: {
-      obAt: { $cond: [{ $eq: [{ $size: '$ob' }, 0] }, '$$REMOVE', '$obAt'] },
-      ob: { $cond: [{ $eq: [{ $size: '$ob' }, 0] }, '$$REMOVE', '$ob'] },
+      outboxAt: { $cond: [{ $eq: [{ $size: '$outbox' }, 0] }, '$$REMOVE', '$outboxAt'] },
+      outbox: { $cond: [{ $eq: [{ $size: '$outbox' }, 0] }, '$$REMOVE', '$outbox'] },
     },
   },
 ];
@@ -87,10 +89,10 @@ export const settled = (eventIds: readonly string[]): object[] => [
 /**
  * The index that the relay reads from, in its order. The query names it, because a query planner that sorts instead reads the whole backlog for every batch.
  */
-export const undeliveredIndex = 'undelivered';
+export const pendingIndex = 'pending';
 
 /** Adds indexes that contain only documents with pending events: by age for the sweep, and by `key` for the relay. */
 export function indexOutbox<T>(schema: Schema<T>, key?: Record<string, 1>): void {
-  schema.index({ obAt: 1 }, { partialFilterExpression: { obAt: { $exists: true } } });
-  if (key) schema.index({ ...key, obAt: 1 }, { name: undeliveredIndex, partialFilterExpression: { obAt: { $exists: true } } });
+  schema.index({ outboxAt: 1 }, { partialFilterExpression: { outboxAt: { $exists: true } } });
+  if (key) schema.index({ ...key, outboxAt: 1 }, { name: pendingIndex, partialFilterExpression: { outboxAt: { $exists: true } } });
 }

@@ -37,7 +37,7 @@ export interface ServerDoc extends Outbox {
   updatesChannelId?: string | null;
   /** What Discovery shows about the server; fields that nobody has set are absent. */
   discovery?: { category?: DiscoveryCategory; description?: string; tags?: string[] };
-  /** The text that Discovery searches: name, description and tags (one on each line), normalized by `folded`. Each is written together with its original. */
+  /** The text that Discovery searches: name, description and tags (one on each line), normalized by `foldCase`. Each is written together with its original. */
   search?: { name?: string; description?: string; tags?: string };
   /** The position that the next new or moved channel gets. It only grows, so no two channels have the same one. */
   nextPosition: number;
@@ -76,8 +76,8 @@ export const serverSchema = new Schema<ServerDoc>(
     recountAt: Date,
     storedBytes: Number,
     createdAt: Date,
-    ob: { type: [Schema.Types.Mixed], default: undefined },
-    obAt: Date,
+    outbox: { type: [Schema.Types.Mixed], default: undefined },
+    outboxAt: Date,
   },
   { collection: 'servers', versionKey: false, minimize: false },
 );
@@ -150,8 +150,8 @@ export const channelSchema = new Schema<ChannelDoc>(
     lastActivityAt: Date,
     archiveAt: Date,
     createdAt: Date,
-    ob: { type: [Schema.Types.Mixed], default: undefined },
-    obAt: Date,
+    outbox: { type: [Schema.Types.Mixed], default: undefined },
+    outboxAt: Date,
   },
   { collection: 'channels', versionKey: false, minimize: false },
 );
@@ -181,7 +181,7 @@ export interface MemberDoc extends Outbox {
   /** Role ids, without `@everyone`. */
   roles: string[];
   joinedAt: Date;
-  /** The text that a search for members compares: the account's names, normalized by `folded`. Absent until it is written for the first time. */
+  /** The text that a search for members compares: the account's names, normalized by `foldCase`. Absent until it is written for the first time. */
   search?: { username: string; displayName: string };
   /** An id that a join or a rename sets to mark that `search` must be written again. A write of `search` removes it only if it has not changed. */
   renameId?: string;
@@ -203,8 +203,8 @@ export const memberSchema = new Schema<MemberDoc>(
     joinedAt: Date,
     search: { type: new Schema({ username: String, displayName: String }, { _id: false, id: false }), default: undefined },
     renameId: String,
-    ob: { type: [Schema.Types.Mixed], default: undefined },
-    obAt: Date,
+    outbox: { type: [Schema.Types.Mixed], default: undefined },
+    outboxAt: Date,
   },
   { collection: 'members', versionKey: false, minimize: false },
 );

@@ -2,7 +2,7 @@ import { groupBy } from '../../../base/group-by.ts';
 import type { Appended, Confirm } from './confirm.ts';
 
 /** The minimum time between two writes of acknowledgements, in milliseconds. Those that come in between are written together. */
-const everyMs = 100;
+const minIntervalMs = 100;
 
 /**
  * Acknowledges relayed events: once `appended` is confirmed to be in the log, it calls `write`, which removes the events of `batch` from their outbox. Batches
@@ -11,7 +11,7 @@ const everyMs = 100;
  */
 export type Acknowledge = <B>(appended: readonly Appended[], batch: B, write: (batches: B[]) => Promise<void>) => Promise<void>;
 
-interface Waiting {
+interface PendingBatch {
   appended: readonly Appended[];
   batch: unknown;
   write: (batches: never[]) => Promise<void>;
@@ -21,33 +21,33 @@ interface Waiting {
 
 /** Creates `acknowledge`, which acknowledges the events that `confirm` confirms. */
 export function createAcknowledge(confirm: Confirm): Acknowledge {
-  let waiting: Waiting[] = [];
+  let pendingBatches: PendingBatch[] = [];
   let flushedAt = Number.NEGATIVE_INFINITY;
 
   /** Acknowledges the batches of the same partitions, so that a partition whose replicas do not confirm delays no other. */
-  const acknowledgeGroup = async (items: readonly Waiting[]): Promise<void> => {
+  const acknowledgeGroup = async (batches: readonly PendingBatch[]): Promise<void> => {
     try {
-      await confirm(items.flatMap(({ appended }) => appended));
+      await confirm(batches.flatMap(({ appended }) => appended));
     } catch (error) {
-      for (const { reject } of items) reject(error);
+      for (const { reject } of batches) reject(error);
       return;
     }
-    for (const [write, some] of groupBy(items, (item) => item.write))
-      void write(some.map(({ batch }) => batch as never)).then(
-        () => some.forEach(({ resolve }) => resolve()),
-        (error: unknown) => some.forEach(({ reject }) => reject(error)),
+    for (const [write, group] of groupBy(batches, (item) => item.write))
+      void write(group.map(({ batch }) => batch as never)).then(
+        () => group.forEach(({ resolve }) => resolve()),
+        (error: unknown) => group.forEach(({ reject }) => reject(error)),
       );
   };
   const flush = (): void => {
-    const items = waiting;
-    waiting = [];
+    const batches = pendingBatches;
+    pendingBatches = [];
     flushedAt = performance.now();
-    const partitionsOf = ({ appended }: Waiting): string => [...new Set(appended.map(({ partition }) => partition))].join();
-    for (const group of groupBy(items, partitionsOf).values()) void acknowledgeGroup(group);
+    const toPartitionsKey = ({ appended }: PendingBatch): string => [...new Set(appended.map(({ partition }) => partition))].join();
+    for (const group of groupBy(batches, toPartitionsKey).values()) void acknowledgeGroup(group);
   };
   return (appended, batch, write) =>
     new Promise((resolve, reject) => {
-      if (waiting.push({ appended, batch, write, resolve, reject }) > 1) return;
-      setTimeout(flush, Math.max(0, flushedAt + everyMs - performance.now()));
+      if (pendingBatches.push({ appended, batch, write, resolve, reject }) > 1) return;
+      setTimeout(flush, Math.max(0, flushedAt + minIntervalMs - performance.now()));
     });
 }

@@ -1,14 +1,14 @@
 import { limits } from '../../../base/limits.ts';
 import type { Metrics } from '../../../base/metrics.ts';
 import type { EventName } from '../../../contract/events.ts';
-import { bindScript, type RedisClient, throughFailover } from '../redis.ts';
-import { type Appended, highestOfEpochs } from './confirm.ts';
-import { openHead, type Visibility } from './entry.ts';
+import { bindScript, type RedisClient, retryDuringFailover } from '../redis.ts';
+import { type Appended, findHighestPerEpoch } from './confirm.ts';
+import { serializeHeadStart, type Visibility } from './entry.ts';
 import { type Epochs, isCurrentLua } from './epochs.ts';
 import { type Keys, versionKey } from './keys.ts';
 
 /** An event for the log of a place. */
-export interface Append extends Visibility {
+export interface NewEntry extends Visibility {
   /** The event's id. However often it is appended, it is in the log of a place only once. */
   id: string;
   name: EventName;
@@ -17,12 +17,12 @@ export interface Append extends Visibility {
 }
 
 /** How long the mark of an event is kept, in milliseconds: while it is not acknowledged, and after that, for as long as a process may be paused. */
-const markKeptMs = { pending: 24 * 3_600_000, acknowledged: 10 * 60_000 };
+const markTtlMs = { pending: 24 * 3_600_000, acknowledged: 10 * 60_000 };
 
 // Appends the events that are not in the log of a place yet, in order; all of them or none. KEYS: state, n, active, the log, the average size of its entries,
 // the version of the server's access data, the Pub/Sub channel, and the mark of each event. ARGV: run, place, and the head and payload of each event. A log
 // holds up to `limits.replayEvents` entries, or fewer if they are large, so that it stays below `limits.logBytesPerPlace`.
-const lua = `
+const appendLua = `
 ${isCurrentLua}
 if not isCurrent(KEYS[1], ARGV[1]) then return false end
 local version = redis.call('GET', KEYS[6])
@@ -41,7 +41,7 @@ for i = 8, #KEYS do
     local message = ARGV[at]..',"rulesVersion":"'..version..'","number":'..n..',"previous":'..prev..'}\\n'..ARGV[at + 1]
     size = size + (#message - size) / 16
     redis.call('XADD', KEYS[4], 'MAXLEN', '~', math.max(16, math.min(${limits.replayEvents}, math.floor(${limits.logBytesPerPlace} / size))), n..'-0', 'm', message)
-    redis.call('SET', KEYS[i], n, 'PX', ${markKeptMs.pending})
+    redis.call('SET', KEYS[i], n, 'PX', ${markTtlMs.pending})
     redis.call('PUBLISH', KEYS[7], message)
     prev = n
   end
@@ -49,63 +49,64 @@ for i = 8, #KEYS do
 end
 if fresh then
   redis.call('ZADD', KEYS[3], prev, ARGV[2])
-  redis.call('SET', KEYS[5], string.format('%.0f', size), 'PX', ${limits.sessionKeptMs})
-  redis.call('PEXPIRE', KEYS[4], ${limits.sessionKeptMs})
+  redis.call('SET', KEYS[5], string.format('%.0f', size), 'PX', ${limits.sessionRetentionMs})
+  redis.call('PEXPIRE', KEYS[4], ${limits.sessionRetentionMs})
 end
 return out
 `;
 
 // KEYS: mark, channel. ARGV: message.
 const broadcastLua = `
-if not redis.call('SET', KEYS[1], '1', 'NX', 'PX', ${markKeptMs.acknowledged}) then return 0 end
+if not redis.call('SET', KEYS[1], '1', 'NX', 'PX', ${markTtlMs.acknowledged}) then return 0 end
 redis.call('PUBLISH', KEYS[2], ARGV[1])
 return 1
 `;
 
 // KEYS: marks. A mark that Redis has lost is set again, with 0 as its number.
-const keepMarksLua = `
+const expireMarksLua = `
 for i = 1, #KEYS do
-  if redis.call('PEXPIRE', KEYS[i], ${markKeptMs.acknowledged}) == 0 then redis.call('SET', KEYS[i], '0', 'PX', ${markKeptMs.acknowledged}) end
+  if redis.call('PEXPIRE', KEYS[i], ${markTtlMs.acknowledged}) == 0 then redis.call('SET', KEYS[i], '0', 'PX', ${markTtlMs.acknowledged}) end
 end
 `;
 
 /** The key of an event's mark. It holds the number of the event's entry, or 0 if the event was acknowledged after Redis had lost the mark. */
 export const markKey = (keys: Keys, place: string, eventId: string): string =>
-  `${keys.partition(keys.partitionOf(place))}mark:${place}:${eventId}`;
+  `${keys.partitionPrefix(keys.partitionOf(place))}mark:${place}:${eventId}`;
 
 /** How many events and bytes one script call appends at most. Redis is blocked during the call. */
-const callEvents = 100;
-const callBytes = 256 * 1024;
+const maxEventsPerCall = 100;
+const maxBytesPerCall = 256 * 1024;
 
-/** Splits `events` into pieces, one for each script call. */
-function pieces(events: readonly Append[]): Append[][] {
-  const out: Append[][] = [];
+/** Splits `events` into parts, one for each script call. */
+function splitIntoCalls(events: readonly NewEntry[]): NewEntry[][] {
+  const calls: NewEntry[][] = [];
   let bytes = 0;
   for (const event of events) {
-    const last = out.at(-1);
+    const lastCall = calls.at(-1);
     bytes += event.payload.length;
-    if (last && last.length < callEvents && bytes <= callBytes) last.push(event);
+    if (lastCall && lastCall.length < maxEventsPerCall && bytes <= maxBytesPerCall) lastCall.push(event);
     else {
-      out.push([event]);
+      calls.push([event]);
       bytes = event.payload.length;
     }
   }
-  return out;
+  return calls;
 }
 
 /** By partition, the epoch in which earlier events were appended that are not acknowledged yet. */
-export type During = ReadonlyMap<number, number>;
+export type EpochsByPartition = ReadonlyMap<number, number>;
 
 /** What a worker uses to append to the log. */
 export interface Appender {
   /**
-   * Appends events to a place in their order, each only once however often it is called. Returns the argument for `confirm`. Rejects while Redis is away. Also
-   * rejects when the epoch ends in between, or when the epoch of `during` has ended: the earlier events may be lost, and must be appended again first.
+   * Appends events to a place in their order, each only once however often it is called. Returns the argument for `confirm`. Rejects while Redis is
+   * unavailable. Also rejects when the epoch ends in between, or when an epoch of `requiredEpochs` has ended: the earlier events may be lost, and must be
+   * appended again first.
    */
-  readonly append: (place: string, events: readonly Append[], during?: During) => Promise<Appended[]>;
+  readonly append: (place: string, events: readonly NewEntry[], requiredEpochs?: EpochsByPartition) => Promise<Appended[]>;
   /** Lets the marks of acknowledged events expire after the time for which a worker may be paused after it has read these events. Never rejects. */
-  readonly keepMarks: (place: string, eventIds: readonly string[]) => Promise<void>;
-  /** Publishes an event without a log to all nodes, once for each id. Sessions that are not connected miss it. Rejects while Redis is away. */
+  readonly expireMarks: (place: string, eventIds: readonly string[]) => Promise<void>;
+  /** Publishes an event without a log to all nodes, once for each id. Sessions that are not connected miss it. Rejects while Redis is unavailable. */
   readonly broadcast: (message: Broadcast) => Promise<void>;
 }
 
@@ -123,53 +124,53 @@ export const broadcastPlace = 'broadcast';
 
 /** Binds the scripts to `redis`. The metric `events` counts the events that are appended or broadcast. */
 export function createAppender(redis: RedisClient, keys: Keys, epochs: Epochs, events: Metrics['events']): Appender {
-  const script = bindScript<string[] | null>(redis, 'parlanceAppend', lua);
+  const appendScript = bindScript<string[] | null>(redis, 'parlanceAppend', appendLua);
   const broadcastScript = bindScript<number>(redis, 'parlanceBroadcast', broadcastLua);
-  const keepMarksScript = bindScript<null>(redis, 'parlanceKeepMarks', keepMarksLua);
+  const expireMarksScript = bindScript<null>(redis, 'parlanceExpireMarks', expireMarksLua);
 
-  /** Appends a piece by one script call and returns its numbers; null when the epoch is not `during`. */
-  const appendPiece = async (place: string, piece: readonly Append[], during?: number): Promise<number[] | null> => {
-    const k = keys.partitionOf(place);
-    const at = keys.partition(k);
-    const own = [
-      `${at}state`,
-      `${at}n`,
-      `${at}active`,
-      `${at}log:${place}`,
-      `${at}size:${place}`,
+  /** Appends events by one script call and returns its numbers; null when the epoch is not `requiredEpoch`. */
+  const appendCall = async (place: string, callEvents: readonly NewEntry[], requiredEpoch?: number): Promise<number[] | null> => {
+    const partition = keys.partitionOf(place);
+    const prefix = keys.partitionPrefix(partition);
+    const ownKeys = [
+      `${prefix}state`,
+      `${prefix}n`,
+      `${prefix}active`,
+      `${prefix}log:${place}`,
+      `${prefix}size:${place}`,
       versionKey(keys, place.startsWith('server:') ? place.slice('server:'.length) : place),
     ];
-    const args = piece.flatMap(({ payload, ...head }) => [openHead(head), payload]);
-    for (let tries = 0; tries < 3; tries++) {
-      if (epochs.run(k) === '') await epochs.boot(k);
-      if (during !== undefined && epochs.epoch(k) !== during) return null;
-      const numbers = await script(
-        [...own, keys.channel(place), ...piece.map(({ id }) => markKey(keys, place, id))],
-        [epochs.run(k), place, ...args],
+    const args = callEvents.flatMap(({ payload, ...head }) => [serializeHeadStart(head), payload]);
+    for (let attempts = 0; attempts < 3; attempts++) {
+      if (epochs.runId(partition) === '') await epochs.syncEpoch(partition);
+      if (requiredEpoch !== undefined && epochs.epoch(partition) !== requiredEpoch) return null;
+      const numbers = await appendScript(
+        [...ownKeys, keys.channel(place), ...callEvents.map(({ id }) => markKey(keys, place, id))],
+        [epochs.runId(partition), place, ...args],
       );
       if (numbers) return numbers.map(Number);
-      await epochs.boot(k);
+      await epochs.syncEpoch(partition);
     }
-    throw new Error('redis restarted again while an event was appended');
+    throw new Error('Redis restarted several times while events were appended');
   };
 
   return {
-    async append(place, list, before) {
+    async append(place, newEntries, requiredEpochs) {
       const partition = keys.partitionOf(place);
       const numbers: number[] = [];
-      let during = before?.get(partition);
-      for (const piece of pieces(list)) {
-        const some = await throughFailover(redis, () => appendPiece(place, piece, during));
-        if (!some) throw new Error('Redis may have lost events that come before these');
-        numbers.push(...some.filter((number) => number > 0));
-        during = epochs.epoch(partition);
-        for (const { name } of piece) events.inc({ event: name });
+      let requiredEpoch = requiredEpochs?.get(partition);
+      for (const callEvents of splitIntoCalls(newEntries)) {
+        const callNumbers = await retryDuringFailover(redis, () => appendCall(place, callEvents, requiredEpoch));
+        if (!callNumbers) throw new Error('Redis may have lost earlier events');
+        numbers.push(...callNumbers.filter((number) => number > 0));
+        requiredEpoch = epochs.epoch(partition);
+        for (const { name } of callEvents) events.inc({ event: name });
       }
-      return highestOfEpochs(numbers).map((number) => ({ partition, number, during: during as number }));
+      return findHighestPerEpoch(numbers).map((number) => ({ partition, number, appendEpoch: requiredEpoch as number }));
     },
-    async keepMarks(place, eventIds) {
+    async expireMarks(place, eventIds) {
       if (eventIds.length > 0)
-        await keepMarksScript(
+        await expireMarksScript(
           eventIds.map((id) => markKey(keys, place, id)),
           [],
         ).catch(() => undefined);

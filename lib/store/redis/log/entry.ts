@@ -2,7 +2,7 @@ import type { Overwrite } from '../../../base/permissions.ts';
 import type { EventName } from '../../../contract/events.ts';
 
 /** The old rules for who can view a channel, as far as a change has replaced them: the channel's overwrites, roles of its server, and the owner. */
-export interface Before {
+export interface PreviousRules {
   overwrites?: readonly Overwrite[];
   roles?: readonly { id: string; permissions: number }[];
   owner?: string;
@@ -15,7 +15,7 @@ export interface Visibility {
   /** The overwrites of a deleted channel, which say who could view it. */
   overwrites?: readonly Overwrite[];
   /** The old rules, for a change of who may view the channel. Recipients are computed from the old and the new rules. */
-  before?: Before;
+  before?: PreviousRules;
   /** The only account that receives the event. */
   onlyAccount?: string;
   /** The only session that receives the event. */
@@ -56,9 +56,10 @@ export const isEntry = (message: Buffer): boolean => message.includes(newline);
 
 /** Parses an entry: the head is before the first line break, the payload after it. */
 export function readEntry(message: Buffer): Entry {
-  const end = message.indexOf(newline);
-  return { head: JSON.parse(message.toString('utf8', 0, end)) as EntryHead, payload: message.subarray(end + 1) };
+  const headEnd = message.indexOf(newline);
+  return { head: JSON.parse(message.toString('utf8', 0, headEnd)) as EntryHead, payload: message.subarray(headEnd + 1) };
 }
 
 /** The head as JSON without its version, numbers and closing brace, which the append script adds. */
-export const openHead = (head: Omit<EntryHead, 'rulesVersion' | 'number' | 'previous'>): string => JSON.stringify(head).slice(0, -1);
+export const serializeHeadStart = (head: Omit<EntryHead, 'rulesVersion' | 'number' | 'previous'>): string =>
+  JSON.stringify(head).slice(0, -1);

@@ -1,28 +1,28 @@
 import { bindScript, onConnectionLost, type RedisClient } from '../redis.ts';
-import type { Evidence } from './evidence.ts';
+import type { AcknowledgedNumbers } from './acknowledged-numbers.ts';
 import type { Keys } from './keys.ts';
 
 /** The numbers of epoch e are e · 2^40 + 1, e · 2^40 + 2 and so on. They never repeat, whatever Redis loses. */
 export const epochSize = 2 ** 40;
 /** The epoch of a number. */
-export const epochOf = (n: number): number => Math.floor(n / epochSize);
+export const getEpoch = (number: number): number => Math.floor(number / epochSize);
 
 /** The state of a partition's log. */
 export interface EpochState {
-  /** The run id of Redis at the last `boot`. */
-  run: string;
+  /** The run id of Redis at the last `syncEpoch`. */
+  runId: string;
   epoch: number;
   /** The last number that was assigned. */
-  n: number;
+  lastNumber: number;
   /** Positions below it are invalid, because acknowledged entries were lost. */
   floor: number;
   /** The last number of each epoch that has ended. */
-  ends: ReadonlyMap<number, number>;
+  epochEnds: ReadonlyMap<number, number>;
 }
 
 // KEYS: state, n, ends. ARGV: the highest epoch that the caller knows, the highest acknowledged number that it knows.
 // The first call under a run of Redis ends the epoch at the current number. If a higher number was acknowledged, entries were lost, and the floor is raised.
-const lua = `
+const syncLua = `
 local known, acknowledged, size = tonumber(ARGV[1]), tonumber(ARGV[2]), ${epochSize}
 local info = redis.call('INFO', 'server')
 local run = string.match(info, 'run_id:(%x+)')
@@ -53,8 +53,8 @@ return out
 `;
 
 /**
- * Lua: `isCurrent(key, run)` returns whether the log was booted under this run of this Redis node. On a cluster, the state is copied to replicas and moves with
- * its slot. The stored node id then differs from the node's own until `boot` is called there.
+ * Lua: `isCurrent(key, run)` returns whether `syncEpoch` was called under this run of this Redis node. On a cluster, the state is copied to replicas and moves
+ * with its slot. The stored node id then differs from the node's own until `syncEpoch` is called there.
  */
 export const isCurrentLua = `
 local function isCurrent(key, run)
@@ -68,54 +68,59 @@ end
  * knows. If Redis has lost that entry, all earlier positions become invalid.
  */
 export interface Epochs {
-  /** The run id of a partition's Redis that this process knows; empty after the connection was lost, until `boot`. */
-  run(partition: number): string;
+  /** The run id of a partition's Redis that this process knows; empty after the connection was lost, until `syncEpoch`. */
+  runId(partition: number): string;
   /** The epoch of a partition that this process knows. */
   epoch(partition: number): number;
-  /** Records that `n` was acknowledged. */
-  acknowledge(partition: number, n: number): void;
-  /** Reads the state of the log, and begins a new epoch if Redis was restarted. Rejects while Redis is away. */
-  boot(partition: number): Promise<EpochState>;
+  /** Records that `number` was acknowledged. */
+  acknowledge(partition: number, number: number): void;
+  /** Reads the state of the log, and begins a new epoch if Redis was restarted. Rejects while Redis is unavailable. */
+  syncEpoch(partition: number): Promise<EpochState>;
 }
 
 /**
- * Binds the epochs of all partitions to `redis`. Calls `onLoss` when acknowledged entries were lost. `evidence` has the numbers that any process acknowledged.
+ * Binds the epochs of all partitions to `redis`. Calls `onLoss` when acknowledged entries were lost. `acknowledgedNumbers` has those of all processes.
  */
-export function createEpochs(redis: RedisClient, keys: Keys, onLoss: () => void, evidence?: Pick<Evidence, 'read'>): Epochs {
-  const script = bindScript<[string, string, string, string, number, ...string[]]>(redis, 'parlanceBoot', lua);
-  const parts = Array.from({ length: keys.partitions }, () => ({ run: '', epoch: 0, acknowledged: 0, floor: 0 }));
-  const part = (k: number): (typeof parts)[number] => {
-    const found = parts[k];
-    if (!found) throw new Error(`there is no partition ${k}`);
-    return found;
+export function createEpochs(
+  redis: RedisClient,
+  keys: Keys,
+  onLoss: () => void,
+  acknowledgedNumbers?: Pick<AcknowledgedNumbers, 'read'>,
+): Epochs {
+  const script = bindScript<[string, string, string, string, number, ...string[]]>(redis, 'parlanceBoot', syncLua);
+  const states = Array.from({ length: keys.partitions }, () => ({ runId: '', epoch: 0, acknowledged: 0, floor: 0 }));
+  const getState = (partition: number): (typeof states)[number] => {
+    const state = states[partition];
+    if (!state) throw new Error(`there is no partition ${partition}`);
+    return state;
   };
   onConnectionLost(redis, () => {
-    for (const one of parts) one.run = '';
+    for (const state of states) state.runId = '';
   });
   return {
-    run: (k) => part(k).run,
-    epoch: (k) => part(k).epoch,
-    acknowledge(k, n) {
-      const one = part(k);
-      if (n > one.acknowledged) one.acknowledged = n;
+    runId: (partition) => getState(partition).runId,
+    epoch: (partition) => getState(partition).epoch,
+    acknowledge(partition, number) {
+      const state = getState(partition);
+      if (number > state.acknowledged) state.acknowledged = number;
     },
-    async boot(k) {
-      const one = part(k);
-      const at = keys.partition(k);
-      if (evidence) one.acknowledged = Math.max(one.acknowledged, await evidence.read(k));
-      const known = Math.max(one.epoch, epochOf(one.acknowledged));
-      const reply = await script([`${at}state`, `${at}n`, `${at}ends`], [known, one.acknowledged]);
-      const [run, epoch, n, floor, raised, ...ends] = reply;
-      if (raised === 1 || (one.epoch > 0 && Number(floor) > one.floor)) onLoss();
-      one.run = run;
-      one.epoch = Number(epoch);
-      one.floor = Number(floor);
+    async syncEpoch(partition) {
+      const state = getState(partition);
+      const prefix = keys.partitionPrefix(partition);
+      if (acknowledgedNumbers) state.acknowledged = Math.max(state.acknowledged, await acknowledgedNumbers.read(partition));
+      const knownEpoch = Math.max(state.epoch, getEpoch(state.acknowledged));
+      const reply = await script([`${prefix}state`, `${prefix}n`, `${prefix}ends`], [knownEpoch, state.acknowledged]);
+      const [runId, epoch, lastNumber, floor, isRaised, ...ends] = reply;
+      if (isRaised === 1 || (state.epoch > 0 && Number(floor) > state.floor)) onLoss();
+      state.runId = runId;
+      state.epoch = Number(epoch);
+      state.floor = Number(floor);
       return {
-        run,
-        epoch: one.epoch,
-        n: Number(n),
-        floor: one.floor,
-        ends: new Map(ends.flatMap((end, at_) => (at_ % 2 === 0 ? [[Number(end), Number(ends[at_ + 1])]] : []))),
+        runId,
+        epoch: state.epoch,
+        lastNumber: Number(lastNumber),
+        floor: state.floor,
+        epochEnds: new Map(ends.flatMap((end, index) => (index % 2 === 0 ? [[Number(end), Number(ends[index + 1])]] : []))),
       };
     },
   };

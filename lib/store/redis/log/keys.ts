@@ -4,16 +4,16 @@ import { createHash } from 'node:crypto';
 export interface Keys {
   readonly partitions: number;
   /** The prefix of every key of partition `index`. */
-  partition(index: number): string;
+  partitionPrefix(index: number): string;
   /** The hash slot of partition `index` on a Redis Cluster. */
   slot(index: number): number;
   /** The partition of a place, or of data that is kept beside it. It is a hash of the id at the end, after the last colon. */
   readonly partitionOf: (place: string) => number;
   /** The partition of everything that is kept for an account, which is that of the account's place. */
   partitionOfAccount(accountId: string): number;
-  /** The Pub/Sub channel of an account's presence, and that of the presences of partition `k` that bots receive for their servers. */
+  /** The Pub/Sub channel of an account's presence, and that of the presences of `partition` that bots receive for their servers. */
   presenceChannel(accountId: string): string;
-  botPresenceChannel(k: number): string;
+  botPresenceChannel(index: number): string;
   /** The Pub/Sub channel of a place, or of a node. */
   channel(place: string): string;
   /** The partition of a Pub/Sub channel. */
@@ -26,29 +26,29 @@ export interface Keys {
 export const serverPlace = (serverId: string): string => `server:${serverId}`;
 export const accountPlace = (accountId: string): string => `account:${accountId}`;
 
-const slots = 16_384;
+const slotCount = 16_384;
 
 /** The hash slot of a tag, as Redis Cluster computes it (CRC16, XMODEM). */
-export function slotOfTag(tag: string): number {
+export function computeSlot(tag: string): number {
   let crc = 0;
   for (const byte of Buffer.from(tag)) {
     crc ^= byte << 8;
     for (let bit = 0; bit < 8; bit++) crc = (crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1) & 0xffff;
   }
-  return crc % slots;
+  return crc % slotCount;
 }
 
 /** The hash tag of partition k. It is chosen so that its slot is in the k-th part of all slots, which spreads the partitions evenly over the masters. */
-function tagOf(prefix: string, partitions: number, k: number): string {
-  for (let tries = 0, tag = `${prefix}-${k}`; ; tag = `${prefix}-${k}.${++tries}`)
-    if (Math.floor((slotOfTag(tag) * partitions) / slots) === k) return tag;
+function findTag(prefix: string, partitions: number, index: number): string {
+  for (let attempts = 0, tag = `${prefix}-${index}`; ; tag = `${prefix}-${index}.${++attempts}`)
+    if (Math.floor((computeSlot(tag) * partitions) / slotCount) === index) return tag;
 }
 
 /** Creates the keys with `prefix` in their hash tags, for `partitions` partitions. */
 export function createKeys(prefix: string, partitions: number): Keys {
-  const tags = Array.from({ length: partitions }, (_, k) => tagOf(prefix, partitions, k));
-  const byTag = new Map(tags.map((tag, k) => [tag, k]));
-  const partition = (index: number): string => `{${tags[index]}}:`;
+  const tags = Array.from({ length: partitions }, (_, index) => findTag(prefix, partitions, index));
+  const byTag = new Map(tags.map((tag, index) => [tag, index]));
+  const partitionPrefix = (index: number): string => `{${tags[index]}}:`;
   const partitionOf = (place: string): number =>
     partitions === 1
       ? 0
@@ -58,17 +58,17 @@ export function createKeys(prefix: string, partitions: number): Keys {
           .readUInt32BE(0) % partitions;
   return {
     partitions,
-    partition,
-    slot: (index) => slotOfTag(tags[index] as string),
+    partitionPrefix,
+    slot: (index) => computeSlot(tags[index] as string),
     partitionOfChannel: (channel) => byTag.get(channel.slice(1, channel.indexOf('}:'))) ?? -1,
     partitionOf,
     partitionOfAccount: (accountId) => partitionOf(accountPlace(accountId)),
-    presenceChannel: (accountId) => `${partition(partitionOf(accountPlace(accountId)))}presence:${accountId}`,
-    botPresenceChannel: (k) => `${partition(k)}presences`,
-    channel: (place) => `${partition(partitionOf(place))}at:${place}`,
+    presenceChannel: (accountId) => `${partitionPrefix(partitionOf(accountPlace(accountId)))}presence:${accountId}`,
+    botPresenceChannel: (index) => `${partitionPrefix(index)}presences`,
+    channel: (place) => `${partitionPrefix(partitionOf(place))}at:${place}`,
     placeOf: (channel) => channel.slice(channel.indexOf(':at:') + 4),
   };
 }
 
 /** The key of an access version (`AccessVersions`). The version of a server is in the partition of the server's place, where every append reads it. */
-export const versionKey = (keys: Keys, id: string): string => `${keys.partition(keys.partitionOf(id))}v:${id}`;
+export const versionKey = (keys: Keys, id: string): string => `${keys.partitionPrefix(keys.partitionOf(id))}v:${id}`;

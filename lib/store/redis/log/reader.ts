@@ -1,6 +1,6 @@
 import { limits } from '../../../base/limits.ts';
 import type { EventData } from '../../../contract/events.ts';
-import { bindScript, type ConnectOptions, impatient, type RedisClient } from '../redis.ts';
+import { bindScript, type ConnectOptions, failFast, type RedisClient } from '../redis.ts';
 import { type Broadcast, broadcastPlace, markKey } from './append.ts';
 import { type Entry, isEntry, readEntry } from './entry.ts';
 import { type EpochState, type Epochs, isCurrentLua } from './epochs.ts';
@@ -18,7 +18,7 @@ import { type ConnectNode, createSubscriber } from './subscriber.ts';
  * - `presence`: an account's presence changed. With `servers` it is for the bots in those servers, else for the sessions that watch the account.
  * - `presences`: the last published presences of these accounts, which this node asked for. It comes in order with the changes.
  */
-export type Control =
+export type ControlMessage =
   | { kind: 'access'; accountId: string }
   | { kind: 'member'; place: string; accountId: string }
   | { kind: 'taken'; accountId: string; session: string; owner: string }
@@ -31,61 +31,61 @@ export type Control =
 export const controlChannel = (keys: Keys, accountId: string): string => keys.channel(accountPlace(accountId));
 
 /** The callbacks of a node for what it receives. */
-export interface Listener {
+export interface LogListener {
   onEntry(place: string, entry: Entry): void;
-  onControl(message: Control): void;
+  onControl(message: ControlMessage): void;
   /** The subscriptions of a partition were lost, have moved, or can be made again. Messages that were published meanwhile were missed. */
   onInterrupted(partition: number): void;
 }
 
 /** A part of a place's log to read: the entries with numbers above `after`. */
-export interface Wanted {
+export interface LogRange {
   place: string;
   after: number;
 }
 
 /** The result of reading a part of a log. */
-export interface Found {
+export interface LogSlice {
   entries: Entry[];
   /** Whether these are all entries after `after`; false when the log does not reach back that far. */
-  complete: boolean;
+  isComplete: boolean;
 }
 
 /** A node's access to the log: it subscribes to places and reads their logs. */
 export interface LogReader {
   readonly partitions: number;
   partitionOf(place: string): number;
-  /** Subscribes to places of a partition, and to this node's own channel there. Rejects while the connection is away. */
-  subscribe(k: number, places: readonly string[]): Promise<void>;
+  /** Subscribes to places of a partition, and to this node's own channel there. Rejects while the connection is unavailable. */
+  subscribe(partition: number, places: readonly string[]): Promise<void>;
   /** Unsubscribes from a place. Never rejects. */
   unsubscribe(place: string): void;
-  /** Subscribes to presence changes of these accounts, which belong to partition `k`. Rejects while the connection is away. */
-  watch(k: number, accountIds: readonly string[]): Promise<void>;
+  /** Subscribes to presence changes of these accounts, which belong to `partition`. Rejects while the connection is unavailable. */
+  watch(partition: number, accountIds: readonly string[]): Promise<void>;
   /** Unsubscribes from the presence changes of an account. Never rejects. */
   unwatch(accountId: string): void;
-  /** Subscribes to all presence changes of a partition that bots receive for their servers. Rejects while the connection is away. */
-  watchForBots(k: number): Promise<void>;
+  /** Subscribes to all presence changes of a partition that bots receive for their servers. Rejects while the connection is unavailable. */
+  watchForBots(partition: number): Promise<void>;
   /** Unsubscribes from them in every partition. Never rejects. */
   unwatchForBots(): void;
-  /** Publishes the presences of these accounts, which belong to partition `k`, to this node, as a control message with this id. */
-  sendPresences(k: number, id: number, accountIds: readonly string[]): Promise<void>;
+  /** Publishes the presences of these accounts, which belong to `partition`, to this node, as a control message with this id. */
+  publishPresences(partition: number, id: number, accountIds: readonly string[]): Promise<void>;
   /** Whether the subscribing connection of a partition is ready. */
-  isUp(k: number): boolean;
-  /** Reads the state of a partition's log. `seen` is the highest number that was sent to clients; it counts as acknowledged. */
-  boot(k: number, seen: number): Promise<EpochState>;
-  /** Publishes a mark for this node in partition `k`, after all earlier entries; `since` is the number of the last mark. False when Redis was restarted. */
-  mark(k: number, id: number, since: number): Promise<boolean>;
-  /** The places of a partition with entries after `since`, each with the number of its last one. */
-  active(k: number, since: number): Promise<Map<string, number>>;
+  isUp(partition: number): boolean;
+  /** Reads the state of a partition's log. `sentNumber` is the highest number that was sent to clients; it counts as acknowledged. */
+  syncEpoch(partition: number, sentNumber: number): Promise<EpochState>;
+  /** Publishes a mark for this node in `partition`, after all earlier entries; `afterNumber` is that of the last mark. False when Redis was restarted. */
+  publishMark(partition: number, id: number, afterNumber: number): Promise<boolean>;
+  /** The places of a partition with entries after `afterNumber`, each with the number of its last one. */
+  readActivePlaces(partition: number, afterNumber: number): Promise<Map<string, number>>;
   /** The numbers of the entries of events in a place, from their marks; null for an event without a mark. */
-  appended(place: string, eventIds: readonly string[]): Promise<(number | null)[]>;
-  /** Reads parts of logs of one partition; the results are in the order of `wanted`. */
-  read(k: number, wanted: readonly Wanted[]): Promise<Found[]>;
+  readAppendedNumbers(place: string, eventIds: readonly string[]): Promise<(number | null)[]>;
+  /** Reads parts of logs of one partition; the results are in the order of `ranges`. */
+  readLogs(partition: number, ranges: readonly LogRange[]): Promise<LogSlice[]>;
   close(): Promise<void>;
 }
 
 /** How many logs are read in one pipeline. */
-const logsAtOnce = 64;
+const logsPerPipeline = 64;
 
 /**
  * Options of a subscribing connection. When the connection is lost, a command on it fails at once, because all subscriptions are made again anyway. A
@@ -96,9 +96,9 @@ export const subscriberOptions: ConnectOptions = {
   autoResubscribe: false,
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
-  socketTimeout: impatient.socketTimeout,
-  connectTimeout: impatient.connectTimeout,
-  retryStrategy: impatient.retryStrategy,
+  socketTimeout: failFast.socketTimeout,
+  connectTimeout: failFast.connectTimeout,
+  retryStrategy: failFast.retryStrategy,
 };
 
 // KEYS: state, n, active, the node's channel. ARGV: run, partition, id, since.
@@ -122,10 +122,10 @@ return 1
 type Row = [id: Buffer, fields: Buffer[]];
 
 /** Parses the `rows` of a log after `after`. If the first entry's `previous` is above `after`, entries in between are gone. */
-function foundIn(rows: readonly Row[], after: number): Found {
+function toLogSlice(rows: readonly Row[], after: number): LogSlice {
   const entries = rows.map(([, fields]) => readEntry(fields[1] as Buffer));
   const [first] = entries;
-  return { entries, complete: first !== undefined && first.head.previous <= after && rows.length <= limits.replayEvents };
+  return { entries, isComplete: first !== undefined && first.head.previous <= after && rows.length <= limits.replayEvents };
 }
 
 /**
@@ -138,80 +138,86 @@ export function createLogReader(
   keys: Keys,
   epochs: Epochs,
   nodeId: string,
-  listener: Listener,
+  listener: LogListener,
 ): LogReader {
-  const markScript = bindScript<number | null>(redis, 'parlanceMark', markLua);
-  const presencesScript = bindScript<number>(redis, 'parlanceSendPresences', sendPresencesLua);
-  const ownChannels = Array.from({ length: keys.partitions }, (_, k) => [`${keys.partition(k)}at:node:${nodeId}`]);
+  const publishMarkScript = bindScript<number | null>(redis, 'parlanceMark', markLua);
+  const publishPresencesScript = bindScript<number>(redis, 'parlanceSendPresences', sendPresencesLua);
+  const ownChannels = Array.from({ length: keys.partitions }, (_, partition) => [`${keys.partitionPrefix(partition)}at:node:${nodeId}`]);
   ownChannels[keys.partitionOf(broadcastPlace)]?.push(keys.channel(broadcastPlace));
   const subscriber = createSubscriber(redis, keys, connect, {
     onMessage(channel, message) {
       if (isEntry(message)) listener.onEntry(keys.placeOf(channel), readEntry(message));
-      else listener.onControl(JSON.parse(message.toString()) as Control);
+      else listener.onControl(JSON.parse(message.toString()) as ControlMessage);
     },
-    onInterrupted: (k) => listener.onInterrupted(k),
+    onInterrupted: (partition) => listener.onInterrupted(partition),
   });
 
-  const readSome = async (k: number, wanted: readonly Wanted[]): Promise<Found[]> => {
-    const at = keys.partition(k);
+  const readLogBatch = async (partition: number, ranges: readonly LogRange[]): Promise<LogSlice[]> => {
+    const prefix = keys.partitionPrefix(partition);
     const pipeline = redis.pipeline();
-    for (const { place, after } of wanted) pipeline.xrangeBuffer(`${at}log:${place}`, `(${after}-0`, '+', 'COUNT', limits.replayEvents + 1);
+    for (const { place, after } of ranges)
+      pipeline.xrangeBuffer(`${prefix}log:${place}`, `(${after}-0`, '+', 'COUNT', limits.replayEvents + 1);
     return ((await pipeline.exec()) ?? []).map(([error, rows], index) => {
       if (error) throw error;
-      return foundIn(rows as Row[], (wanted[index] as Wanted).after);
+      return toLogSlice(rows as Row[], (ranges[index] as LogRange).after);
     });
   };
 
   return {
     partitions: keys.partitions,
     partitionOf: keys.partitionOf,
-    subscribe: (k, places) => subscriber.subscribe(k, [...(ownChannels[k] ?? []), ...places.map((place) => keys.channel(place))]),
+    subscribe: (partition, places) =>
+      subscriber.subscribe(partition, [...(ownChannels[partition] ?? []), ...places.map((place) => keys.channel(place))]),
     unsubscribe: (place) => subscriber.unsubscribe(keys.partitionOf(place), keys.channel(place)),
-    watch: (k, accountIds) => subscriber.subscribe(k, [...(ownChannels[k] ?? []), ...accountIds.map((id) => keys.presenceChannel(id))]),
+    watch: (partition, accountIds) =>
+      subscriber.subscribe(partition, [...(ownChannels[partition] ?? []), ...accountIds.map((id) => keys.presenceChannel(id))]),
     unwatch: (accountId) => subscriber.unsubscribe(keys.partitionOfAccount(accountId), keys.presenceChannel(accountId)),
-    watchForBots: (k) => subscriber.subscribe(k, [keys.botPresenceChannel(k)]),
+    watchForBots: (partition) => subscriber.subscribe(partition, [keys.botPresenceChannel(partition)]),
     unwatchForBots: () => {
-      for (const k of ownChannels.keys()) subscriber.unsubscribe(k, keys.botPresenceChannel(k));
+      for (const partition of ownChannels.keys()) subscriber.unsubscribe(partition, keys.botPresenceChannel(partition));
     },
-    sendPresences: async (k, id, accountIds) =>
-      void (await presencesScript([`${keys.partition(k)}published`, ownChannels[k]?.[0] as string], [id, ...accountIds])),
-    isUp: (k) => subscriber.isUp(k),
-    boot: (k, seen) => {
-      epochs.acknowledge(k, seen);
-      return epochs.boot(k);
+    publishPresences: async (partition, id, accountIds) =>
+      void (await publishPresencesScript(
+        [`${keys.partitionPrefix(partition)}published`, ownChannels[partition]?.[0] as string],
+        [id, ...accountIds],
+      )),
+    isUp: (partition) => subscriber.isUp(partition),
+    syncEpoch: (partition, sentNumber) => {
+      epochs.acknowledge(partition, sentNumber);
+      return epochs.syncEpoch(partition);
     },
-    async mark(k, id, since) {
-      const at = keys.partition(k);
-      const keysHere = [`${at}state`, `${at}n`, `${at}active`, ownChannels[k]?.[0] as string];
-      return (await markScript(keysHere, [epochs.run(k), k, id, since])) !== null;
+    async publishMark(partition, id, afterNumber) {
+      const prefix = keys.partitionPrefix(partition);
+      const scriptKeys = [`${prefix}state`, `${prefix}n`, `${prefix}active`, ownChannels[partition]?.[0] as string];
+      return (await publishMarkScript(scriptKeys, [epochs.runId(partition), partition, id, afterNumber])) !== null;
     },
-    async active(k, since) {
-      const found = await redis.zrangebyscore(`${keys.partition(k)}active`, `(${since}`, '+inf', 'WITHSCORES');
-      return new Map(found.flatMap((place, at) => (at % 2 === 0 ? [[place, Number(found[at + 1])] as const] : [])));
+    async readActivePlaces(partition, afterNumber) {
+      const activePlaces = await redis.zrangebyscore(`${keys.partitionPrefix(partition)}active`, `(${afterNumber}`, '+inf', 'WITHSCORES');
+      return new Map(activePlaces.flatMap((place, index) => (index % 2 === 0 ? [[place, Number(activePlaces[index + 1])] as const] : [])));
     },
-    async appended(place, eventIds) {
+    async readAppendedNumbers(place, eventIds) {
       const numbers = await redis.mget(eventIds.map((id) => markKey(keys, place, id)));
-      return numbers.map((n) => (n === null ? null : Number(n)));
+      return numbers.map((number) => (number === null ? null : Number(number)));
     },
-    async read(k, wanted) {
-      const at = keys.partition(k);
-      const [keep, scores] = await Promise.all([
-        redis.hget(`${at}state`, 'keep'),
-        redis.zmscore(`${at}active`, ...wanted.map(({ place }) => place)),
+    async readLogs(partition, ranges) {
+      const prefix = keys.partitionPrefix(partition);
+      const [oldestKeptNumber, lastNumbers] = await Promise.all([
+        redis.hget(`${prefix}state`, 'keep'),
+        redis.zmscore(`${prefix}active`, ...ranges.map(({ place }) => place)),
       ]);
-      const found = wanted.map(({ after }): Found => ({ entries: [], complete: after >= Number(keep ?? 0) }));
-      const fresh = [...wanted.keys()].filter((index) => Number(scores[index] ?? 0) > (wanted[index] as Wanted).after);
-      for (let from = 0; from < fresh.length; from += logsAtOnce) {
-        const some = fresh.slice(from, from + logsAtOnce);
-        const rows = await readSome(
-          k,
-          some.map((index) => wanted[index] as Wanted),
+      const slices = ranges.map(({ after }): LogSlice => ({ entries: [], isComplete: after >= Number(oldestKeptNumber ?? 0) }));
+      const changedIndexes = [...ranges.keys()].filter((index) => Number(lastNumbers[index] ?? 0) > (ranges[index] as LogRange).after);
+      for (let from = 0; from < changedIndexes.length; from += logsPerPipeline) {
+        const batch = changedIndexes.slice(from, from + logsPerPipeline);
+        const rows = await readLogBatch(
+          partition,
+          batch.map((index) => ranges[index] as LogRange),
         );
-        some.forEach((index, at_) => {
-          found[index] = rows[at_] as Found;
+        batch.forEach((index, batchIndex) => {
+          slices[index] = rows[batchIndex] as LogSlice;
         });
       }
-      return found;
+      return slices;
     },
     close: async () => subscriber.close(),
   };

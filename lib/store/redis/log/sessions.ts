@@ -1,30 +1,30 @@
 import { limits } from '../../../base/limits.ts';
 import { bindScript, type RedisClient } from '../redis.ts';
 import type { Keys } from './keys.ts';
-import { markLua } from './presence.ts';
+import { presenceLua } from './presence.ts';
 import { controlChannel } from './reader.ts';
 
 /** How long a gateway node counts as alive after its last renewal, in milliseconds. */
 const leaseMs = 5_000;
-const keptMs = limits.sessionKeptMs;
+const sessionTtlMs = limits.sessionRetentionMs;
 
-// `tell` publishes to a session's previous node that it has lost the session (`Control` of kind `taken`), so that the socket closes now and not at its next
-// heartbeat. `keep` restarts the expiry of a session and of its account's set of sessions. `held` returns owner, account and node of a session if `owner` holds
-// it; otherwise it removes the session from that owner's node.
+// `publishTaken` publishes to a session's previous node that it has lost the session (`ControlMessage` of kind `taken`), so that the socket closes now and not
+// at its next heartbeat. `renew` restarts the expiry of a session and of its account's set of sessions. `readOwned` returns owner, account and node of a
+// session if `owner` holds it; otherwise it removes the session from that owner's node.
 const sessionLua = `
-${markLua}
-local function tell(channel, account, sid, owner)
+${presenceLua}
+local function publishTaken(channel, account, sid, owner)
   redis.call('PUBLISH', channel, '{"kind":"taken","accountId":"'..account..'","session":"'..sid..'","owner":"'..owner..'"}')
 end
-local function keep(P, sid, account)
-  redis.call('PEXPIRE', P..'ses:'..sid, ${keptMs})
+local function renew(P, sid, account)
+  redis.call('PEXPIRE', P..'ses:'..sid, ${sessionTtlMs})
   redis.call('SADD', P..'bot:'..account, sid)
-  redis.call('PEXPIRE', P..'bot:'..account, ${keptMs * 2})
+  redis.call('PEXPIRE', P..'bot:'..account, ${sessionTtlMs * 2})
 end
-local function held(P, sid, owner)
+local function readOwned(P, sid, owner)
   local h = redis.call('HMGET', P..'ses:'..sid, 'owner', 'account', 'node')
   if h[1] == owner then return h end
-  gone(P, owner, sid)
+  removeFromOldNode(P, owner, sid)
 end
 `;
 
@@ -46,27 +46,27 @@ table.sort(sessions, function(a, b) if a[2] ~= b[2] then return a[2] < b[2] end 
 for i = 1, #sessions - ${limits.sessionsPerBot - 1} do
   redis.call('DEL', P..'ses:'..sessions[i][1])
   redis.call('SREM', set, sessions[i][1])
-  go(P, sessions[i][4], sessions[i][1])
-  if sessions[i][2] == 1 then tell(channel, account, sessions[i][1], '') end
+  removeFromNode(P, sessions[i][4], sessions[i][1])
+  if sessions[i][2] == 1 then publishTaken(channel, account, sessions[i][1], '') end
 end
 redis.call('HSET', key, 'account', account, 'node', node, 'owner', owner, 'events', events, 'opened', redis.call('INCR', P..'opened'))
-keep(P, sid, account)
-arrive(P, node, sid, account)
+renew(P, sid, account)
+addToNode(P, node, sid, account)
 return 1
 `;
 
 // Takes over a session for another socket, on any node. Returns false if there is no such session of this account.
-const takeLua = `
+const takeOverLua = `
 ${sessionLua}
 local P, sid, account, node, owner, channel = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local h = redis.call('HMGET', P..'ses:'..sid, 'account', 'events', 'owner', 'node', 's', 'at')
 if h[1] ~= account then return false end
 redis.call('HSET', P..'ses:'..sid, 'node', node, 'owner', owner, 'opened', redis.call('INCR', P..'opened'))
 redis.call('HDEL', P..'ses:'..sid, 'left')
-if h[4] and h[4] ~= node then go(P, h[4], sid) end
-arrive(P, node, sid, account)
-if h[3] and h[3] ~= '' and h[3] ~= owner then tell(channel, account, sid, owner) end
-keep(P, sid, account)
+if h[4] and h[4] ~= node then removeFromNode(P, h[4], sid) end
+addToNode(P, node, sid, account)
+if h[3] and h[3] ~= '' and h[3] ~= owner then publishTaken(channel, account, sid, owner) end
+renew(P, sid, account)
 return { h[2], h[5] or '', h[6] or '' }
 `;
 
@@ -75,21 +75,21 @@ return { h[2], h[5] or '', h[6] or '' }
 const refreshLua = `
 ${sessionLua}
 local P, sid, owner = ARGV[1], ARGV[2], ARGV[3]
-local h = held(P, sid, owner)
+local h = readOwned(P, sid, owner)
 if not h then return 0 end
 if ARGV[4] ~= '' then redis.call('HSET', P..'ses:'..sid, 's', ARGV[4], 'at', ARGV[5]) end
-arrive(P, h[3], sid, h[2])
-keep(P, sid, h[2])
+addToNode(P, h[3], sid, h[2])
+renew(P, sid, h[2])
 return 1
 `;
 
 // The owner's socket has closed. With ARGV[4] = 1 the session ends, else it waits to be resumed.
-const leaveLua = `
+const releaseLua = `
 ${sessionLua}
 local P, sid, owner = ARGV[1], ARGV[2], ARGV[3]
-local h = held(P, sid, owner)
+local h = readOwned(P, sid, owner)
 if not h then return 0 end
-go(P, h[3], sid)
+removeFromNode(P, h[3], sid)
 if ARGV[4] == '1' then
   redis.call('DEL', P..'ses:'..sid)
   redis.call('SREM', P..'bot:'..h[2], sid)
@@ -100,31 +100,36 @@ return 1
 `;
 
 /** The socket that holds a session. `owner` is unique for each socket of each node. */
-export interface Owner {
+export interface SessionOwner {
   node: string;
   owner: string;
 }
 
 /**
- * The stored state of a session: the events that it asked for, and from its last heartbeat `s`, the last position that the client received, and `at`, the
- * position up to which it has therefore received everything.
+ * The stored state of a session: the events that it asked for, and from its last heartbeat `lastPosition`, the last position that the client received, and
+ * `nodePosition`, the position up to which it has therefore received everything.
  */
-export interface Kept {
+export interface StoredSession {
   events: string[];
-  s: string;
-  at: string;
+  lastPosition: string;
+  nodePosition: string;
 }
 
-/** What a gateway node uses to manage sessions. All methods reject while Redis is away. */
+/** What a gateway node uses to manage sessions. All methods reject while Redis is unavailable. */
 export interface Sessions {
   /** Opens a session. `events` are the names of the events that it asked for. */
-  open(session: { id: string; accountId: string; events: readonly string[] } & Owner): Promise<void>;
+  open(session: { id: string; accountId: string; events: readonly string[] } & SessionOwner): Promise<void>;
   /** Takes over a session; null when this account has no such session. */
-  take(session: { id: string; accountId: string } & Owner): Promise<Kept | null>;
+  takeOver(session: { id: string; accountId: string } & SessionOwner): Promise<StoredSession | null>;
   /** Keeps the session for another 6 minutes, and stores what its client has received; false when this socket has lost the session. */
-  refresh(session: { id: string; accountId: string; owner: string; received?: { s: string; at: string } | undefined }): Promise<boolean>;
-  /** Gives up the session: `end` ends it for good, `wait` leaves it to be resumed. */
-  leave(session: { id: string; accountId: string; owner: string }, how: 'end' | 'wait'): Promise<void>;
+  refresh(session: {
+    id: string;
+    accountId: string;
+    owner: string;
+    receivedPosition?: { lastPosition: string; nodePosition: string } | undefined;
+  }): Promise<boolean>;
+  /** Gives up the session: `end` ends it for good, `suspend` keeps it, so that it can be resumed. */
+  release(session: { id: string; accountId: string; owner: string }, mode: 'end' | 'suspend'): Promise<void>;
   /** Renews the lease of `node` for 5 s. */
   renewLease(node: string): Promise<void>;
   /** Ends the lease of a node that shuts down. */
@@ -133,38 +138,48 @@ export interface Sessions {
 
 /** Binds the session scripts to `redis`. */
 export function createSessions(redis: RedisClient, keys: Keys): Sessions {
-  const open = bindScript<number>(redis, 'parlanceOpen', openLua);
-  const take = bindScript<[string, string, string] | null>(redis, 'parlanceTake', takeLua);
-  const refresh = bindScript<number>(redis, 'parlanceRefresh', refreshLua);
-  const leave = bindScript<number>(redis, 'parlanceLeave', leaveLua);
-  const leasesOf = (node: string): string[] => Array.from({ length: keys.partitions }, (_, k) => `${keys.partition(k)}node:${node}`);
-  const call = <R>(
+  const openScript = bindScript<number>(redis, 'parlanceOpen', openLua);
+  const takeOverScript = bindScript<[string, string, string] | null>(redis, 'parlanceTakeOver', takeOverLua);
+  const refreshScript = bindScript<number>(redis, 'parlanceRefresh', refreshLua);
+  const releaseScript = bindScript<number>(redis, 'parlanceRelease', releaseLua);
+  const getLeaseKeys = (node: string): string[] =>
+    Array.from({ length: keys.partitions }, (_, partition) => `${keys.partitionPrefix(partition)}node:${node}`);
+  const runScript = <R>(
     script: (keys: string[], args: (string | number)[]) => Promise<R>,
     accountId: string,
     ...args: (string | number)[]
   ): Promise<R> => {
-    const prefix = keys.partition(keys.partitionOfAccount(accountId));
+    const prefix = keys.partitionPrefix(keys.partitionOfAccount(accountId));
     return script([`${prefix}session`], [prefix, ...args]);
   };
   return {
     async open({ id, accountId, node, owner, events }) {
-      await call(open, accountId, id, accountId, node, owner, ` ${events.join(' ')} `, controlChannel(keys, accountId));
+      await runScript(openScript, accountId, id, accountId, node, owner, ` ${events.join(' ')} `, controlChannel(keys, accountId));
     },
-    async take({ id, accountId, node, owner }) {
-      const kept = await call(take, accountId, id, accountId, node, owner, controlChannel(keys, accountId));
-      return kept && { events: kept[0].trim().split(' ').filter(Boolean), s: kept[1], at: kept[2] };
+    async takeOver({ id, accountId, node, owner }) {
+      const stored = await runScript(takeOverScript, accountId, id, accountId, node, owner, controlChannel(keys, accountId));
+      return stored && { events: stored[0].trim().split(' ').filter(Boolean), lastPosition: stored[1], nodePosition: stored[2] };
     },
-    async refresh({ id, accountId, owner, received }) {
-      return (await call(refresh, accountId, id, owner, received?.s ?? '', received?.at ?? '')) === 1;
+    async refresh({ id, accountId, owner, receivedPosition }) {
+      return (
+        (await runScript(
+          refreshScript,
+          accountId,
+          id,
+          owner,
+          receivedPosition?.lastPosition ?? '',
+          receivedPosition?.nodePosition ?? '',
+        )) === 1
+      );
     },
-    async leave({ id, accountId, owner }, how) {
-      await call(leave, accountId, id, owner, how === 'end' ? '1' : '0');
+    async release({ id, accountId, owner }, mode) {
+      await runScript(releaseScript, accountId, id, owner, mode === 'end' ? '1' : '0');
     },
     async renewLease(node) {
-      await Promise.all(leasesOf(node).map((key) => redis.set(key, '1', 'PX', leaseMs)));
+      await Promise.all(getLeaseKeys(node).map((key) => redis.set(key, '1', 'PX', leaseMs)));
     },
     async dropLease(node) {
-      await Promise.all(leasesOf(node).map((key) => redis.del(key)));
+      await Promise.all(getLeaseKeys(node).map((key) => redis.del(key)));
     },
   };
 }

@@ -14,7 +14,7 @@ export interface SubscriberListener {
  * no longer serves the partition are dropped.
  */
 export interface Subscriber {
-  /** Subscribes to channels of one partition. Rejects while the node that serves it is away. */
+  /** Subscribes to channels of one partition. Rejects while the node that serves it is unavailable. */
   subscribe(partition: number, channels: readonly string[]): Promise<void>;
   /** Never rejects. */
   unsubscribe(partition: number, channel: string): void;
@@ -27,9 +27,9 @@ export interface Subscriber {
 export type ConnectNode = (node: { host: string; port: number } | null) => Redis;
 
 /** How often a ping is sent on each connection, in milliseconds. A dead connection is noticed because nothing comes back. */
-const pingMs = 1_000;
+const pingIntervalMs = 1_000;
 /** How many channels are subscribed to in one command. */
-const channelsAtOnce = 1_000;
+const channelsPerCommand = 1_000;
 
 function parseNode(key: string): { host: string; port: number } {
   const colon = key.lastIndexOf(':');
@@ -40,17 +40,18 @@ function parseNode(key: string): { host: string; port: number } {
 export function createSubscriber(commands: RedisClient, keys: Keys, connect: ConnectNode, listener: SubscriberListener): Subscriber {
   const cluster = commands instanceof Cluster ? commands : null;
   const partitions = [...Array(keys.partitions).keys()];
-  const findOwner = (k: number): string | undefined => (cluster ? cluster.slots[keys.slot(k)]?.[0] : 'single');
+  const findOwner = (partition: number): string | undefined => (cluster ? cluster.slots[keys.slot(partition)]?.[0] : 'single');
   let owners = partitions.map(findOwner);
   const connections = new Map<string, Redis>();
 
-  const connectionOf = (owner: string): Redis => {
-    const known = connections.get(owner);
-    if (known) return known;
+  const getConnection = (owner: string): Redis => {
+    const existing = connections.get(owner);
+    if (existing) return existing;
     const redis = connect(cluster ? parseNode(owner) : null);
     connections.set(owner, redis);
     const interrupt = (): void => {
-      if (connections.get(owner) === redis) for (const k of partitions) if (owners[k] === owner) listener.onInterrupted(k);
+      if (connections.get(owner) === redis)
+        for (const partition of partitions) if (owners[partition] === owner) listener.onInterrupted(partition);
     };
     redis.on(cluster ? 'smessageBuffer' : 'messageBuffer', (name: Buffer, message: Buffer) => {
       const channel = name.toString();
@@ -65,45 +66,45 @@ export function createSubscriber(commands: RedisClient, keys: Keys, connect: Con
     });
     return redis;
   };
-  const ownerConnection = (k: number): Redis | null => {
-    const owner = owners[k];
-    return owner === undefined ? null : connectionOf(owner);
+  const getOwnerConnection = (partition: number): Redis | null => {
+    const owner = owners[partition];
+    return owner === undefined ? null : getConnection(owner);
   };
 
   const updateOwners = (): void => {
-    const before = owners;
+    const oldOwners = owners;
     owners = partitions.map(findOwner);
     for (const [owner, redis] of connections)
       if (!owners.includes(owner)) {
         connections.delete(owner);
         redis.disconnect();
       }
-    for (const k of partitions) if (owners[k] !== before[k]) listener.onInterrupted(k);
+    for (const partition of partitions) if (owners[partition] !== oldOwners[partition]) listener.onInterrupted(partition);
   };
   cluster?.on('refresh', updateOwners);
-  const pings = setInterval(() => {
+  const pingTimer = setInterval(() => {
     for (const redis of connections.values()) if (redis.status === 'ready') redis.ping().catch(() => undefined);
-  }, pingMs);
-  pings.unref();
+  }, pingIntervalMs);
+  pingTimer.unref();
 
   return {
-    async subscribe(k, channels) {
-      const redis = ownerConnection(k);
-      if (!redis) throw new Error(`no node serves partition ${k}`);
-      const all: Promise<unknown>[] = [];
-      for (let from = 0; from < channels.length; from += channelsAtOnce) {
-        const some = channels.slice(from, from + channelsAtOnce);
-        all.push(cluster ? redis.ssubscribe(...some) : redis.subscribe(...some));
+    async subscribe(partition, channels) {
+      const redis = getOwnerConnection(partition);
+      if (!redis) throw new Error(`no node serves partition ${partition}`);
+      const commandPromises: Promise<unknown>[] = [];
+      for (let from = 0; from < channels.length; from += channelsPerCommand) {
+        const batch = channels.slice(from, from + channelsPerCommand);
+        commandPromises.push(cluster ? redis.ssubscribe(...batch) : redis.subscribe(...batch));
       }
-      await Promise.all(all);
+      await Promise.all(commandPromises);
     },
-    unsubscribe(k, channel) {
-      const redis = ownerConnection(k);
+    unsubscribe(partition, channel) {
+      const redis = getOwnerConnection(partition);
       void (cluster ? redis?.sunsubscribe(channel) : redis?.unsubscribe(channel))?.catch(() => undefined);
     },
-    isUp: (k) => ownerConnection(k)?.status === 'ready',
+    isUp: (partition) => getOwnerConnection(partition)?.status === 'ready',
     close() {
-      clearInterval(pings);
+      clearInterval(pingTimer);
       cluster?.off('refresh', updateOwners);
       for (const redis of connections.values()) redis.disconnect();
     },

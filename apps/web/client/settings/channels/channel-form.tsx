@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { channelKinds } from '../../../../../lib/base/channel-kinds.ts';
 import { limits } from '../../../../../lib/base/limits.ts';
 import type { Channel } from '../../../../../lib/contract/channel.ts';
 import { call, path } from '../../../api/call.ts';
@@ -20,13 +21,13 @@ const archiveChoices = limits.threadAutoArchiveMinutes.map((minutes) => ({ value
 
 const contentModes = [
   { value: 'default', label: 'Normal' },
-  { value: 'spoiler', label: 'Spoiler: images are hidden until clicked' },
-  { value: 'age_restricted', label: 'Age-restricted: for people aged 18 and over' },
+  { value: 'spoiler', label: 'Spoiler: messages are hidden until clicked' },
+  { value: 'age_restricted', label: 'Age-restricted: for people 18 and older' },
 ] as const;
 
 const kinds = [
   { value: 'text', label: 'Text' },
-  { value: 'announcement', label: 'Announcements: other channels can follow it' },
+  { value: 'announcement', label: 'Announcement: other channels can follow it' },
 ] as const;
 
 /** Returns the fields of a channel as the form stores them. */
@@ -45,7 +46,7 @@ const fieldsOf = ({ name, topic, slowmodeSecs, contentMode, parentId, kind, auto
 export function ChannelForm({ channel, serverId }: { channel: Channel; serverId: string }): JSX.Element {
   const { draft, task } = useDraftTask(fieldsOf(channel));
   const { now, set } = draft;
-  const messages = channel.kind === 'text' || channel.kind === 'announcement';
+  const messages = channelKinds[channel.kind].hasThreadsAndWebhooks;
   const thread = channel.kind === 'thread';
   const at = (field: string): string | undefined => task.error?.at(`/${field}`);
   const save = async (): Promise<void> => putChannel(await call<Channel>('PATCH', path`/api/channels/${channel.id}`, draft.patch));
@@ -62,7 +63,7 @@ export function ChannelForm({ channel, serverId }: { channel: Channel; serverId:
             onValue={(topic) => set({ topic })}
             error={at('topic')}
           />
-          <SelectField label="Kind" options={kinds} value={now.kind as 'text'} onValue={(kind) => set({ kind })} error={at('kind')} />
+          <SelectField label="Type" options={kinds} value={now.kind as 'text'} onValue={(kind) => set({ kind })} error={at('kind')} />
         </>
       )}
       {(messages || channel.kind === 'voice') && (
@@ -96,7 +97,7 @@ export function ChannelForm({ channel, serverId }: { channel: Channel; serverId:
       {(messages || thread) && (
         <SelectField
           label={thread ? 'Archive after' : 'New threads are archived after'}
-          hint="Time without a new message. A new message restores the thread."
+          hint="Time without new messages. A new message restores the thread."
           options={archiveChoices}
           value={String(now.autoArchiveMinutes)}
           onValue={(minutes) => set({ autoArchiveMinutes: Number(minutes) as typeof now.autoArchiveMinutes })}
@@ -105,7 +106,7 @@ export function ChannelForm({ channel, serverId }: { channel: Channel; serverId:
       {thread && (
         <CheckField
           label="Archived"
-          hint="Hidden from the list until someone posts."
+          hint="Hidden from the channel list until someone sends a message."
           checked={now.archived}
           onChecked={(archived) => set({ archived })}
         />

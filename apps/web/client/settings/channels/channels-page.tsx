@@ -7,13 +7,13 @@ import { may } from '../../../state/rights.ts';
 import { channels } from '../../../state/servers.ts';
 import { Button } from '../../../ui/button.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
-import { orderedChannels } from '../../place.ts';
+import { orderedChannels } from '../../channel-context.ts';
 import { ChannelEditor } from './channel-editor.tsx';
 import { kindNames } from './kinds.ts';
 import { NewChannelForm } from './new-channel-form.tsx';
 
 /** Whether the user may change anything in a channel. */
-const changeable = (serverId: string, channel: Channel): boolean =>
+const canChange = (serverId: string, channel: Channel): boolean =>
   may('Manage Channels', serverId, channel) || may('Manage Roles', serverId, channel);
 
 function Row({ channel, serverId }: { channel: Channel; serverId: string }): JSX.Element {
@@ -23,7 +23,7 @@ function Row({ channel, serverId }: { channel: Channel; serverId: string }): JSX
       <span class="settings-row-text">
         <strong>{name}</strong> <span class="soft">{kindNames[channel.kind]}</span>
       </span>
-      {changeable(serverId, channel) && (
+      {canChange(serverId, channel) && (
         <a class="button" href={`/servers/${serverId}/settings/channels?channel=${channel.id}`} aria-label={`Edit ${name}`}>
           Edit
         </a>
@@ -35,7 +35,7 @@ function Row({ channel, serverId }: { channel: Channel; serverId: string }): JSX
 /** The channels of a server by category, to create and edit them. `?channel=` opens one. */
 export function ChannelsPage({ server }: { server: Server }): JSX.Element {
   const { query, route } = useLocation();
-  const making = useSignal(false);
+  const isCreating = useSignal(false);
   const { top, categories } = orderedChannels(server.id);
   const list = `/servers/${server.id}/settings/channels`;
   if (query.channel !== undefined) {
@@ -57,7 +57,7 @@ export function ChannelsPage({ server }: { server: Server }): JSX.Element {
     <>
       {may('Manage Channels', server.id) && (
         <div>
-          <Button look="main" onClick={() => (making.value = true)}>
+          <Button variant="main" onClick={() => (isCreating.value = true)}>
             Create channel
           </Button>
         </div>
@@ -70,7 +70,7 @@ export function ChannelsPage({ server }: { server: Server }): JSX.Element {
           <Row key={category.id} channel={category} serverId={server.id} />,
           inside.length > 0 && (
             <li key={`${category.id}-in`}>
-              <ul class="settings-list inner" aria-label={`Channels of ${category.name}`}>
+              <ul class="settings-list inner" aria-label={`Channels in ${category.name}`}>
                 {inside.map((channel) => (
                   <Row key={channel.id} channel={channel} serverId={server.id} />
                 ))}
@@ -79,12 +79,12 @@ export function ChannelsPage({ server }: { server: Server }): JSX.Element {
           ),
         ])}
       </ul>
-      {making.value && (
-        <Dialog title="Create channel" onClose={() => (making.value = false)}>
+      {isCreating.value && (
+        <Dialog title="Create channel" onClose={() => (isCreating.value = false)}>
           <NewChannelForm
             server={server}
-            onMade={({ id }) => {
-              making.value = false;
+            onCreated={({ id }) => {
+              isCreating.value = false;
               route(`${list}?channel=${id}`);
             }}
           />

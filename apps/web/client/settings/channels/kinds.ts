@@ -5,7 +5,7 @@ import { channels } from '../../../state/servers.ts';
 export const kindNames: Record<ChannelKind, string> = {
   category: 'category',
   text: 'text',
-  announcement: 'announcements',
+  announcement: 'announcement',
   voice: 'voice',
   thread: 'thread',
 };

@@ -8,46 +8,46 @@ import { may } from '../../../state/rights.ts';
 import { putChannel } from '../../../state/servers.ts';
 import { Button } from '../../../ui/button.tsx';
 import { useCreateKey } from '../../../ui/create-key.ts';
+import { ErrorNotice } from '../../../ui/error-notice.tsx';
 import { CheckField, SelectField, TextField, useTask } from '../../../ui/form.tsx';
-import { Problem } from '../../../ui/problem.tsx';
 import { categoryChoices, noCategory } from './kinds.ts';
 
 /** Voice channels are not offered, because there are no voice calls to use them for. */
 const kinds: readonly { value: ChannelInput['kind']; label: string }[] = [
   { value: 'text', label: 'Text: messages, files, threads' },
-  { value: 'announcement', label: 'Announcements: other channels can follow it' },
+  { value: 'announcement', label: 'Announcement: other channels can follow it' },
   { value: 'category', label: 'Category: groups channels' },
 ];
 
 /** A form that creates a channel or category. */
-export function NewChannelForm({ server, onMade }: { server: Server; onMade: (channel: Channel) => void }): JSX.Element {
+export function NewChannelForm({ server, onCreated }: { server: Server; onCreated: (channel: Channel) => void }): JSX.Element {
   const name = useSignal('');
   const kind = useSignal<ChannelInput['kind']>('text');
   const parentId = useSignal(noCategory);
   const isPrivate = useSignal(false);
   const task = useTask();
   const key = useCreateKey();
-  const hidden = [{ id: server.id, allow: 0, deny: permissionBits['View Channel'] }];
+  const hiddenFromEveryone = [{ id: server.id, allow: 0, deny: permissionBits['View Channel'] }];
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     void task.run(async () => {
-      const inside = kind.value === 'category' || parentId.value === noCategory ? null : parentId.value;
+      const parent = kind.value === 'category' || parentId.value === noCategory ? null : parentId.value;
       const input: ChannelInput = {
         name: name.value,
         kind: kind.value,
-        parentId: inside,
-        ...(isPrivate.value ? { overwrites: hidden } : {}),
+        parentId: parent,
+        ...(isPrivate.value ? { overwrites: hiddenFromEveryone } : {}),
       };
       const channel = await call<Channel>('POST', path`/api/servers/${server.id}/channels`, input, { key: key.of(input) });
       key.done();
       putChannel(channel);
-      onMade(channel);
+      onCreated(channel);
     });
   };
   return (
     <form class="form" onSubmit={submit}>
       <TextField label="Name" required value={name.value} onValue={(value) => (name.value = value)} error={task.error?.at('/name')} />
-      <SelectField label="Kind" options={kinds} value={kind.value} onValue={(value) => (kind.value = value)} />
+      <SelectField label="Type" options={kinds} value={kind.value} onValue={(value) => (kind.value = value)} />
       {kind.value !== 'category' && (
         <SelectField
           label="Category"
@@ -65,9 +65,9 @@ export function NewChannelForm({ server, onMade }: { server: Server; onMade: (ch
           onChecked={(checked) => (isPrivate.value = checked)}
         />
       )}
-      <Problem error={task.error} shown={['/name', '/parentId']} />
+      <ErrorNotice error={task.error} shown={['/name', '/parentId']} />
       <div class="actions">
-        <Button type="submit" look="main" busy={task.busy}>
+        <Button type="submit" variant="main" busy={task.busy}>
           Create
         </Button>
       </div>

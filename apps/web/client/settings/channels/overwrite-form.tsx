@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useId } from 'preact/hooks';
-import { holds, type Permission, permissionBits } from '../../../../../lib/base/permissions.ts';
+import { hasPermission, type Permission, permissionBits } from '../../../../../lib/base/permissions.ts';
 import type { Channel } from '../../../../../lib/contract/channel.ts';
 import type { Server } from '../../../../../lib/contract/server.ts';
 import { call, path } from '../../../api/call.ts';
@@ -35,9 +35,9 @@ interface Bits {
 }
 
 const choiceOf = ({ allow, deny }: Bits, permission: Permission): Choice =>
-  holds(allow, permission) ? 'allow' : holds(deny, permission) ? 'deny' : 'neutral';
+  hasPermission(allow, permission) ? 'allow' : hasPermission(deny, permission) ? 'deny' : 'neutral';
 
-function chosen({ allow, deny }: Bits, permission: Permission, choice: Choice): Bits {
+function withChoice({ allow, deny }: Bits, permission: Permission, choice: Choice): Bits {
   const bit = permissionBits[permission];
   return {
     allow: choice === 'allow' ? allow | bit : allow & ~bit,
@@ -45,23 +45,23 @@ function chosen({ allow, deny }: Bits, permission: Permission, choice: Choice): 
   };
 }
 
-function ThreeStates({
+function PermissionChoice({
   permission,
   value,
   onValue,
-  barred,
+  lockedReason,
 }: {
   permission: Permission;
   value: Choice;
   onValue: (choice: Choice) => void;
-  barred: string | null;
+  lockedReason: string | null;
 }): JSX.Element {
   const id = useId();
   return (
-    <fieldset class="overwrite-states" disabled={barred !== null} aria-describedby={`${id}-hint`}>
+    <fieldset class="overwrite-states" disabled={lockedReason !== null} aria-describedby={`${id}-hint`}>
       <legend>{permission}</legend>
       <p class="hint" id={`${id}-hint`}>
-        {permissionTexts[permission]} {barred}
+        {permissionTexts[permission]} {lockedReason}
       </p>
       <div class="settings-line">
         {choices.map((one) => (
@@ -86,11 +86,11 @@ export function OverwriteForm({
 }: {
   channel: Channel;
   server: Server;
-  target: { id: string; name: string; barred: string | null };
+  target: { id: string; name: string; lockedReason: string | null };
 }): JSX.Element {
-  const standing = channel.overwrites.find(({ id }) => id === target.id);
-  const { draft, task } = useDraftTask<Bits>({ allow: standing?.allow ?? 0, deny: standing?.deny ?? 0 });
-  const held = myRights(server.id) | myRights(server.id, channel);
+  const saved = channel.overwrites.find(({ id }) => id === target.id);
+  const { draft, task } = useDraftTask<Bits>({ allow: saved?.allow ?? 0, deny: saved?.deny ?? 0 });
+  const myPermissions = myRights(server.id) | myRights(server.id, channel);
   const save = async (): Promise<void> => {
     const at = path`/api/channels/${channel.id}/overwrites/${target.id}`;
     const { allow, deny } = draft.now;
@@ -99,15 +99,15 @@ export function OverwriteForm({
     putChannel({ ...channel, overwrites: channel.overwrites.filter(({ id }) => id !== target.id) });
   };
   return (
-    <DraftForm draft={draft} task={task} save={save} disabled={target.barred !== null}>
-      {target.barred && <p class="settings-notice">{target.barred}</p>}
+    <DraftForm draft={draft} task={task} save={save} disabled={target.lockedReason !== null}>
+      {target.lockedReason && <p class="settings-notice">{target.lockedReason}</p>}
       {channelPermissions.map((permission) => (
-        <ThreeStates
+        <PermissionChoice
           key={permission}
           permission={permission}
           value={choiceOf(draft.now, permission)}
-          onValue={(choice) => draft.set(chosen(draft.now, permission, choice))}
-          barred={target.barred ?? (holds(held, permission) ? null : 'You don’t have this permission.')}
+          onValue={(choice) => draft.set(withChoice(draft.now, permission, choice))}
+          lockedReason={target.lockedReason ?? (hasPermission(myPermissions, permission) ? null : 'You don’t have this permission.')}
         />
       ))}
     </DraftForm>

@@ -3,36 +3,36 @@ import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { Channel } from '../../../../../lib/contract/channel.ts';
 import type { Server } from '../../../../../lib/contract/server.ts';
-import { findByUsername, loadMembers, membersOf, nameOf } from '../../../state/people.ts';
+import { findMemberByUsername, loadMembers, membersOf, nameOf } from '../../../state/people.ts';
 import { isBelowMe, myRank } from '../../../state/rights.ts';
 import { Button } from '../../../ui/button.tsx';
 import { SelectField, TextField } from '../../../ui/form.tsx';
-import { sayRefusal } from '../../../ui/toast.tsx';
+import { showError } from '../../../ui/toast.tsx';
 import { useMembers } from '../../people/use-member.ts';
 import { OverwriteForm } from './overwrite-form.tsx';
 
 /** A role or member whose overwrite can be edited. */
-interface Target {
+interface OverwriteTarget {
   id: string;
   name: string;
   /** Why the user cannot change the overwrite; null when the user can. */
-  barred: string | null;
+  lockedReason: string | null;
 }
 
 /** Returns the roles of a server, then the members who have an overwrite or were just added. */
-function targetsOf(server: Server, channel: Channel, added: string | null): Target[] {
+function targetsOf(server: Server, channel: Channel, added: string | null): OverwriteTarget[] {
   const rank = myRank(server);
   const roles = server.roles.map(({ id, name, position }) => ({
     id,
     name,
-    barred: position === 0 || position < rank ? null : 'This role is not below your highest role.',
+    lockedReason: position === 0 || position < rank ? null : 'This role is not below your highest role.',
   }));
   const known = new Set(server.roles.map(({ id }) => id));
   const memberIds = [...new Set([...channel.overwrites.map(({ id }) => id), ...(added ? [added] : [])])].filter((id) => !known.has(id));
   const members = memberIds.map((id) => {
     const member = membersOf(server.id)?.get(id);
-    const below = isBelowMe(server, id, member?.roles ?? []);
-    return { id, name: `${nameOf(id)} (member)`, barred: below ? null : 'This member’s highest role is not below yours.' };
+    const isBelow = isBelowMe(server, id, member?.roles ?? []);
+    return { id, name: `${nameOf(id)} (member)`, lockedReason: isBelow ? null : 'This member’s highest role is not below yours.' };
   });
   return [...roles, ...members];
 }
@@ -42,9 +42,9 @@ export function Overwrites({ channel, server }: { channel: Channel; server: Serv
   const chosen = useSignal(server.id);
   const added = useSignal<string | null>(null);
   const username = useSignal('');
-  const fault = useSignal<string | undefined>(undefined);
+  const usernameError = useSignal<string | undefined>(undefined);
   useEffect(() => {
-    loadMembers(server.id).catch(sayRefusal);
+    loadMembers(server.id).catch(showError);
   }, [server.id]);
   const targets = targetsOf(server, channel, added.value);
   const target = targets.find(({ id }) => id === chosen.value) ?? targets.find(({ id }) => id === server.id);
@@ -55,8 +55,8 @@ export function Overwrites({ channel, server }: { channel: Channel; server: Serv
   );
   const add = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
-    const member = await findByUsername(server.id, username.value.trim().replace(/^@/, ''));
-    fault.value = member ? undefined : 'No member of this server has this username.';
+    const member = await findMemberByUsername(server.id, username.value.trim().replace(/^@/, ''));
+    usernameError.value = member ? undefined : 'No member of this server has this username.';
     if (!member) return;
     added.value = member.user.id;
     chosen.value = member.user.id;
@@ -64,23 +64,23 @@ export function Overwrites({ channel, server }: { channel: Channel; server: Serv
   };
   return (
     <section class="settings-block">
-      <h3>Permissions here</h3>
+      <h3>Channel permissions</h3>
       <p class="soft">
         A channel can override the permissions of roles. Overrides apply in this order: @everyone, then a member’s roles (allow wins over
         deny), then the member. The owner and Administrators always have every permission.
       </p>
       <SelectField
         label="Role or member"
-        options={targets.map(({ id, name }) => ({ value: id, label: changed.has(id) ? `${name} — changed here` : name }))}
+        options={targets.map(({ id, name }) => ({ value: id, label: changed.has(id) ? `${name} (has overrides)` : name }))}
         value={target?.id ?? server.id}
         onValue={(id) => (chosen.value = id)}
       />
-      <form class="settings-line settings-end" onSubmit={(event) => void add(event).catch(sayRefusal)}>
+      <form class="settings-line settings-end" onSubmit={(event) => void add(event).catch(showError)}>
         <TextField
           label="Add a member by username"
           value={username.value}
           onValue={(value) => (username.value = value)}
-          error={fault.value}
+          error={usernameError.value}
           autocomplete="off"
         />
         <Button type="submit" disabled={username.value.trim() === ''}>

@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useLocation } from 'preact-iso';
 import type { Role, Server } from '../../../../../lib/contract/server.ts';
 import { call, path } from '../../../api/call.ts';
-import { takeRole } from '../../../state/people.ts';
+import { removeRoleFromMembers } from '../../../state/people.ts';
 import { myRank, myRights } from '../../../state/rights.ts';
 import { dropRole, putRole } from '../../../state/servers.ts';
 import { Button } from '../../../ui/button.tsx';
@@ -20,47 +20,47 @@ export function RoleEditor({ role, server }: { role: Role; server: Server }): JS
   const { name, color, hoist, permissions } = role;
   const { draft, task } = useDraftTask<Pick<Role, 'name' | 'color' | 'hoist' | 'permissions'>>({ name, color, hoist, permissions });
   const { now, set } = draft;
-  const asking = useSignal(false);
+  const isConfirming = useSignal(false);
   const { route } = useLocation();
-  const everyone = role.id === server.id;
-  const barred = !everyone && role.position >= myRank(server);
+  const isEveryone = role.id === server.id;
+  const isLocked = !isEveryone && role.position >= myRank(server);
   const at = path`/api/servers/${server.id}/roles/${role.id}`;
   const save = async (): Promise<void> => putRole(server.id, await call<Role>('PATCH', at, draft.patch));
   const remove = async (): Promise<void> => {
     await call('DELETE', at);
     route(`/servers/${server.id}/settings/roles`, true);
-    takeRole(server.id, role.id);
+    removeRoleFromMembers(server.id, role.id);
     dropRole(server.id, role.id);
   };
   return (
     <>
       <h3>{name}</h3>
-      {barred && <p class="settings-notice">This role is not below your highest role. You can view it but not change it.</p>}
-      <DraftForm draft={draft} task={task} save={save} shown={['/name', '/color']} disabled={barred}>
-        {!everyone && (
+      {isLocked && <p class="settings-notice">This role is not below your highest role. You can view it but not change it.</p>}
+      <DraftForm draft={draft} task={task} save={save} shown={['/name', '/color']} disabled={isLocked}>
+        {!isEveryone && (
           <>
             <TextField
               label="Name"
               required
-              disabled={barred}
+              disabled={isLocked}
               value={now.name}
               onValue={(value) => set({ name: value })}
               error={task.error?.at('/name')}
             />
             <CheckField
-              label="Custom colour"
+              label="Custom color"
               checked={now.color !== null}
-              disabled={barred}
+              disabled={isLocked}
               onChecked={(on) => set({ color: on ? (color ?? firstColor) : null })}
             />
             {now.color !== null && (
-              <Field label="Colour" error={task.error?.at('/color')}>
+              <Field label="Color" error={task.error?.at('/color')}>
                 {(tie) => (
                   <input
                     {...tie}
                     type="color"
                     class="color-input"
-                    disabled={barred}
+                    disabled={isLocked}
                     value={now.color ?? firstColor}
                     onInput={({ currentTarget }) => set({ color: currentTarget.value })}
                   />
@@ -71,30 +71,30 @@ export function RoleEditor({ role, server }: { role: Role; server: Server }): JS
               label="Show members separately"
               hint="The member list shows members with this role in their own group."
               checked={now.hoist}
-              disabled={barred}
+              disabled={isLocked}
               onChecked={(on) => set({ hoist: on })}
             />
           </>
         )}
         <PermissionList
-          legend={everyone ? 'Permissions of everyone' : 'Permissions of members with this role'}
+          legend={isEveryone ? 'Permissions of all members' : 'Permissions of members with this role'}
           bits={now.permissions}
           held={myRights(server.id)}
           onBits={(bits) => set({ permissions: bits })}
-          disabled={barred}
+          disabled={isLocked}
         />
       </DraftForm>
-      {!everyone && !barred && (
+      {!isEveryone && !isLocked && (
         <section class="settings-block">
           <h3>Delete role</h3>
           <p class="soft">It is removed from all its members. A bot’s own role is deleted when the bot leaves.</p>
-          <Button look="danger" onClick={() => (asking.value = true)}>
+          <Button variant="danger" onClick={() => (isConfirming.value = true)}>
             Delete {name}
           </Button>
         </section>
       )}
-      {asking.value && (
-        <Confirm title={`Delete ${name}?`} action="Delete permanently" run={remove} onClose={() => (asking.value = false)}>
+      {isConfirming.value && (
+        <Confirm title={`Delete ${name}?`} action="Delete permanently" run={remove} onClose={() => (isConfirming.value = false)}>
           <p>It is removed from all members and from channel permissions.</p>
         </Confirm>
       )}

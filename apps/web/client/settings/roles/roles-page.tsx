@@ -9,11 +9,11 @@ import { putRole } from '../../../state/servers.ts';
 import { Button, IconButton } from '../../../ui/button.tsx';
 import { useCreateKey } from '../../../ui/create-key.ts';
 import { Dialog } from '../../../ui/dialog.tsx';
+import { ErrorNotice } from '../../../ui/error-notice.tsx';
 import { TextField, useTask } from '../../../ui/form.tsx';
-import { Problem } from '../../../ui/problem.tsx';
 import { RoleEditor } from './role-editor.tsx';
 
-function NewRoleForm({ serverId, onMade }: { serverId: string; onMade: (role: Role) => void }): JSX.Element {
+function NewRoleForm({ serverId, onCreated }: { serverId: string; onCreated: (role: Role) => void }): JSX.Element {
   const name = useSignal('');
   const task = useTask();
   const key = useCreateKey();
@@ -24,16 +24,16 @@ function NewRoleForm({ serverId, onMade }: { serverId: string; onMade: (role: Ro
       const role = await call<Role>('POST', path`/api/servers/${serverId}/roles`, input, { key: key.of(input) });
       key.done();
       putRole(serverId, role);
-      onMade(role);
+      onCreated(role);
     });
   };
   return (
     <form class="form" onSubmit={submit}>
       <TextField label="Name" required value={name.value} onValue={(value) => (name.value = value)} error={task.error?.at('/name')} />
-      <p class="hint">It starts at the bottom, without any permission.</p>
-      <Problem error={task.error} shown={['/name']} />
+      <p class="hint">A new role is at the bottom of the list and has no permissions.</p>
+      <ErrorNotice error={task.error} shown={['/name']} />
       <div class="actions">
-        <Button type="submit" look="main" busy={task.busy}>
+        <Button type="submit" variant="main" busy={task.busy}>
           Create role
         </Button>
       </div>
@@ -44,7 +44,7 @@ function NewRoleForm({ serverId, onMade }: { serverId: string; onMade: (role: Ro
 /** The roles of a server, highest first, to create, move and edit them. `?role=` opens one. */
 export function RolesPage({ server }: { server: Server }): JSX.Element {
   const { query, route } = useLocation();
-  const making = useSignal(false);
+  const isCreating = useSignal(false);
   const moving = useTask();
   const rank = myRank(server);
   const list = `/servers/${server.id}/settings/roles`;
@@ -66,29 +66,29 @@ export function RolesPage({ server }: { server: Server }): JSX.Element {
   return (
     <>
       <p class="soft">
-        Highest first. Members can only manage roles, kick or ban below their own highest role. A member has every permission that any of
-        their roles allows.
+        The highest role is listed first. Members can manage only roles, and kick or ban only members, below their own highest role. A
+        member has the permissions of all their roles.
       </p>
       {rank > 0 && (
         <div>
-          <Button look="main" onClick={() => (making.value = true)}>
+          <Button variant="main" onClick={() => (isCreating.value = true)}>
             Create role
           </Button>
         </div>
       )}
-      <Problem error={moving.error} />
+      <ErrorNotice error={moving.error} />
       <ul class="settings-list">
         {server.roles.map((role) => {
           const { id, name, color, position } = role;
-          const below = position < rank;
+          const isBelow = position < rank;
           return (
             <li key={id} class="settings-row">
               <span class="settings-role-dot" style={{ background: color ?? 'var(--line-field)' }} />
               <span class="settings-row-text">
                 <strong>{name}</strong>
-                {!below && <span class="soft"> as high as you, or higher</span>}
+                {!isBelow && <span class="soft"> (not below your highest role)</span>}
               </span>
-              {position > 0 && below && (
+              {position > 0 && isBelow && (
                 <>
                   <IconButton
                     of={ArrowUp}
@@ -104,19 +104,19 @@ export function RolesPage({ server }: { server: Server }): JSX.Element {
                   />
                 </>
               )}
-              <a class="button" href={`${list}?role=${id}`} aria-label={`${below || position === 0 ? 'Edit' : 'View'} ${name}`}>
-                {below || position === 0 ? 'Edit' : 'Look'}
+              <a class="button" href={`${list}?role=${id}`} aria-label={`${isBelow || position === 0 ? 'Edit' : 'View'} ${name}`}>
+                {isBelow || position === 0 ? 'Edit' : 'View'}
               </a>
             </li>
           );
         })}
       </ul>
-      {making.value && (
-        <Dialog title="Create role" onClose={() => (making.value = false)}>
+      {isCreating.value && (
+        <Dialog title="Create role" onClose={() => (isCreating.value = false)}>
           <NewRoleForm
             serverId={server.id}
-            onMade={({ id }) => {
-              making.value = false;
+            onCreated={({ id }) => {
+              isCreating.value = false;
               route(`${list}?role=${id}`);
             }}
           />

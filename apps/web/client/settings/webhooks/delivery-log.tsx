@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
-import type { WebhookDelivery, WebhookDeliveryPage } from '../../../../../lib/contract/delivery.ts';
+import type { WebhookDelivery, WebhookDeliveryPage } from '../../../../../lib/contract/webhook-delivery.ts';
 import { call, path } from '../../../api/call.ts';
 import { Button } from '../../../ui/button.tsx';
-import { Problem } from '../../../ui/problem.tsx';
+import { ErrorNotice } from '../../../ui/error-notice.tsx';
 import { momentOf } from '../../../ui/times.ts';
-import { useRead } from '../../../ui/use-read.ts';
+import { useLoaded } from '../../../ui/use-loaded.ts';
 
 const eventNames: Record<string, string> = {
   ping: 'Connected',
@@ -27,7 +27,7 @@ const eventNames: Record<string, string> = {
 const outcomes: Record<WebhookDelivery['outcome'], string> = {
   posted: 'Posted',
   merged: 'Combined with other events',
-  ignored: 'Not shown',
+  ignored: 'Ignored',
   failed: 'Failed',
 };
 
@@ -36,7 +36,7 @@ const nameOf = ({ event, action }: WebhookDelivery): string =>
 
 /** The results of the latest deliveries from code hosts to a webhook, newest first. */
 export function DeliveryLog({ webhookId }: { webhookId: string }): JSX.Element {
-  const log = useRead<WebhookDeliveryPage>(
+  const log = useLoaded<WebhookDeliveryPage>(
     (signal) => call('GET', path`/api/webhooks/${webhookId}/deliveries`, undefined, { signal }),
     [webhookId],
   );
@@ -44,19 +44,19 @@ export function DeliveryLog({ webhookId }: { webhookId: string }): JSX.Element {
   return (
     <div class="delivery-log">
       <div>
-        <Button onClick={log.again}>Read again</Button>
+        <Button onClick={log.reload}>Refresh</Button>
       </div>
-      <Problem error={log.error} />
-      {!items && !log.error && <p class="spinner">Loading …</p>}
-      {items?.length === 0 && <p>No deliveries yet. Deliveries that are not posted yet are not listed.</p>}
+      <ErrorNotice error={log.error} />
+      {!items && !log.error && <p class="spinner">Loading…</p>}
+      {items?.length === 0 && <p>No deliveries yet. A delivery is listed once it is posted.</p>}
       {items && items.length > 0 && (
         <div class="delivery-table" tabIndex={0} role="region" aria-label="Deliveries">
           <table>
             <thead>
               <tr>
-                <th scope="col">When</th>
-                <th scope="col">What</th>
-                <th scope="col">Outcome</th>
+                <th scope="col">Time</th>
+                <th scope="col">Event</th>
+                <th scope="col">Result</th>
               </tr>
             </thead>
             <tbody>

@@ -12,12 +12,12 @@ import { DraftForm, useDraftTask } from '../draft.tsx';
 import { DeliveryLog } from './delivery-log.tsx';
 
 /** A secret URL: shown as dots until it is revealed. It can be copied without revealing it. */
-function Secret({ label, text, shown }: { label: string; text: string; shown: boolean }): JSX.Element {
+function Secret({ label, text, isRevealed }: { label: string; text: string; isRevealed: boolean }): JSX.Element {
   return (
     <div>
       <strong>{label}</strong>
       <p class="settings-line">
-        <code class="settings-grow">{shown ? text : '•'.repeat(32)}</code>
+        <code class="settings-grow">{isRevealed ? text : '•'.repeat(32)}</code>
         <CopyButton text={text} what={label.toLowerCase()}>
           Copy
         </CopyButton>
@@ -38,10 +38,10 @@ export function WebhookCard({
 }): JSX.Element {
   const { id, name, url, createdAt } = webhook;
   const heading = useId();
-  const shown = useSignal(false);
-  const logOpen = useSignal(false);
-  const deleting = useSignal(false);
-  const resetting = useSignal(false);
+  const isRevealed = useSignal(false);
+  const isLogOpen = useSignal(false);
+  const isDeleting = useSignal(false);
+  const isResetting = useSignal(false);
   const { draft, task } = useDraftTask({ name });
   const save = async (): Promise<void> => onChanged(await call<Webhook>('PATCH', path`/api/webhooks/${id}`, draft.patch));
   const reset = async (): Promise<void> => onChanged(await call<Webhook>('POST', path`/api/webhooks/${id}/token`));
@@ -54,27 +54,27 @@ export function WebhookCard({
       <h3 id={heading}>{name}</h3>
       <p class="hint">Created {momentOf(createdAt)}</p>
       {url === null ? (
-        <p>The URLs can’t be shown any more because the server’s key was replaced. They still work. Reset them to get new ones.</p>
+        <p>The URLs can’t be shown anymore because the server’s key was replaced. They still work. Reset them to get new ones.</p>
       ) : (
         <>
-          <Secret label="URL" text={url} shown={shown.value} />
-          <Secret label="URL for code hosts" text={`${url}/codehost`} shown={shown.value} />
+          <Secret label="URL" text={url} isRevealed={isRevealed.value} />
+          <Secret label="URL for code hosts" text={`${url}/codehost`} isRevealed={isRevealed.value} />
         </>
       )}
       <div>
         {url !== null && (
-          <Button aria-pressed={shown.value} onClick={() => (shown.value = !shown.value)}>
-            {shown.value ? 'Hide URLs' : 'Show URLs'}
+          <Button aria-pressed={isRevealed.value} onClick={() => (isRevealed.value = !isRevealed.value)}>
+            {isRevealed.value ? 'Hide URLs' : 'Show URLs'}
           </Button>
         )}
-        <Button aria-label={`Reset URLs of ${name}`} onClick={() => (resetting.value = true)}>
+        <Button aria-label={`Reset URLs of ${name}`} onClick={() => (isResetting.value = true)}>
           Reset URLs
         </Button>
       </div>
       <p class="hint">
         For a code host (GitHub, Gitea, Forgejo, Gogs): add a webhook there with the second URL, content type <code>application/json</code>{' '}
         and an empty secret, and choose the events to send. Pushes, pull requests, reviews, issues, comments, releases, finished workflow
-        runs, branches, tags, stars and forks are posted here. Other events are accepted but not shown.
+        runs, branches, tags, stars and forks are posted here. Other events are ignored.
       </p>
       <details class="webhook-name">
         <summary>Rename</summary>
@@ -89,22 +89,22 @@ export function WebhookCard({
           />
         </DraftForm>
       </details>
-      <details onToggle={({ currentTarget }) => (logOpen.value = currentTarget.open)}>
+      <details onToggle={({ currentTarget }) => (isLogOpen.value = currentTarget.open)}>
         <summary>Deliveries from code hosts</summary>
-        {logOpen.value && <DeliveryLog webhookId={id} />}
+        {isLogOpen.value && <DeliveryLog webhookId={id} />}
       </details>
       <div>
-        <Button look="danger" aria-label={`Delete ${name}`} onClick={() => (deleting.value = true)}>
+        <Button variant="danger" aria-label={`Delete ${name}`} onClick={() => (isDeleting.value = true)}>
           Delete
         </Button>
       </div>
-      {resetting.value && (
-        <Confirm title={`Reset the URLs of ${name}?`} action="Reset" run={reset} onClose={() => (resetting.value = false)}>
+      {isResetting.value && (
+        <Confirm title={`Reset the URLs of ${name}?`} action="Reset" run={reset} onClose={() => (isResetting.value = false)}>
           <p>The old URLs stop working immediately. Replace them wherever they are used.</p>
         </Confirm>
       )}
-      {deleting.value && (
-        <Confirm title={`Delete ${name}?`} action="Delete" run={remove} onClose={() => (deleting.value = false)}>
+      {isDeleting.value && (
+        <Confirm title={`Delete ${name}?`} action="Delete" run={remove} onClose={() => (isDeleting.value = false)}>
           <p>Its URLs stop working. Its messages are kept.</p>
         </Confirm>
       )}

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
+import { channelKinds } from '../../../../../lib/base/channel-kinds.ts';
 import { limits } from '../../../../../lib/base/limits.ts';
 import type { Channel } from '../../../../../lib/contract/channel.ts';
 import type { Server } from '../../../../../lib/contract/server.ts';
@@ -8,21 +9,21 @@ import { call, path } from '../../../api/call.ts';
 import { may } from '../../../state/rights.ts';
 import { Button } from '../../../ui/button.tsx';
 import { useCreateKey } from '../../../ui/create-key.ts';
+import { ErrorNotice } from '../../../ui/error-notice.tsx';
 import { SelectField, TextField, useTask } from '../../../ui/form.tsx';
-import { Problem } from '../../../ui/problem.tsx';
-import { useRead } from '../../../ui/use-read.ts';
-import { orderedChannels } from '../../place.ts';
+import { useLoaded } from '../../../ui/use-loaded.ts';
+import { orderedChannels } from '../../channel-context.ts';
 import { WebhookCard } from './webhook-card.tsx';
 
 /** Returns the channels of a server in which the user may manage webhooks, in the order of the channel list. */
-function manageable(serverId: string): Channel[] {
+function manageableChannels(serverId: string): Channel[] {
   const { top, categories } = orderedChannels(serverId);
   return [...top, ...categories.flatMap(({ channels }) => channels)].filter(
-    (channel) => (channel.kind === 'text' || channel.kind === 'announcement') && may('Manage Webhooks', serverId, channel),
+    (channel) => channelKinds[channel.kind].hasThreadsAndWebhooks && may('Manage Webhooks', serverId, channel),
   );
 }
 
-function NewWebhookForm({ channelId, onMade }: { channelId: string; onMade: (webhook: Webhook) => void }): JSX.Element {
+function NewWebhookForm({ channelId, onCreated }: { channelId: string; onCreated: (webhook: Webhook) => void }): JSX.Element {
   const name = useSignal('');
   const task = useTask();
   const key = useCreateKey();
@@ -33,7 +34,7 @@ function NewWebhookForm({ channelId, onMade }: { channelId: string; onMade: (web
       const webhook = await call<Webhook>('POST', path`/api/channels/${channelId}/webhooks`, input, { key: key.of(input) });
       key.done();
       name.value = '';
-      onMade(webhook);
+      onCreated(webhook);
     });
   };
   return (
@@ -47,9 +48,9 @@ function NewWebhookForm({ channelId, onMade }: { channelId: string; onMade: (web
         onValue={(value) => (name.value = value)}
         error={task.error?.at('/name')}
       />
-      <Problem error={task.error} shown={['/name']} />
+      <ErrorNotice error={task.error} shown={['/name']} />
       <div class="actions">
-        <Button type="submit" look="main" busy={task.busy}>
+        <Button type="submit" variant="main" busy={task.busy}>
           Create
         </Button>
       </div>
@@ -58,15 +59,15 @@ function NewWebhookForm({ channelId, onMade }: { channelId: string; onMade: (web
 }
 
 function ChannelWebhooks({ channelId }: { channelId: string }): JSX.Element {
-  const webhooks = useRead<Webhook[]>(
+  const webhooks = useLoaded<Webhook[]>(
     (signal) => call('GET', path`/api/channels/${channelId}/webhooks`, undefined, { signal }),
     [channelId],
   );
   const list = webhooks.value;
   return (
     <>
-      <Problem error={webhooks.error} again={webhooks.again} />
-      {!list && !webhooks.error && <p class="spinner">Loading …</p>}
+      <ErrorNotice error={webhooks.error} retry={webhooks.reload} />
+      {!list && !webhooks.error && <p class="spinner">Loading…</p>}
       {list?.length === 0 && <p>This channel has no webhooks.</p>}
       {list?.map((webhook) => (
         <WebhookCard
@@ -77,9 +78,9 @@ function ChannelWebhooks({ channelId }: { channelId: string }): JSX.Element {
         />
       ))}
       {list && list.length >= limits.webhooksPerChannel ? (
-        <p class="soft">A channel has at most {limits.webhooksPerChannel} webhooks.</p>
+        <p class="soft">A channel can have at most {limits.webhooksPerChannel} webhooks.</p>
       ) : (
-        list && <NewWebhookForm channelId={channelId} onMade={(made) => webhooks.set([...list, made])} />
+        list && <NewWebhookForm channelId={channelId} onCreated={(made) => webhooks.set([...list, made])} />
       )}
     </>
   );
@@ -87,7 +88,7 @@ function ChannelWebhooks({ channelId }: { channelId: string }): JSX.Element {
 
 /** The webhooks of a server, by channel. */
 export function WebhooksPage({ server }: { server: Server }): JSX.Element {
-  const offered = manageable(server.id);
+  const offered = manageableChannels(server.id);
   const chosen = useSignal('');
   const channel = offered.find(({ id }) => id === chosen.value) ?? offered[0];
   return (

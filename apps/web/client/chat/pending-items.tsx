@@ -1,0 +1,102 @@
+import { CircleAlert } from 'lucide';
+import type { JSX } from 'preact';
+import type { ApiError } from '../../api/call.ts';
+import { discard, type Outgoing, sendAgain } from '../../state/outgoing.ts';
+import { dismissCommand, type PendingCommand } from '../../state/pending-commands.ts';
+import { me } from '../../state/session.ts';
+import { Avatar } from '../../ui/avatar.tsx';
+import { Button } from '../../ui/button.tsx';
+import { ErrorNotice } from '../../ui/error-notice.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { safeFileName } from '../../ui/safe-text.ts';
+import { sizeText } from './attachment.tsx';
+import { moveToComposer } from './composer-sending.ts';
+import { Markup } from './markup.tsx';
+
+/** Whether the message is certainly not stored, so that it can be edited and sent as a new one. */
+const isRefused = (error: ApiError | null): boolean => error !== null && [400, 403, 404, 413].includes(error.status);
+
+/** A message that is being sent, in gray. A failed one shows the API's error and can be sent again, edited or discarded. */
+export function OutgoingView({ message, serverId }: { message: Outgoing; serverId: string | null }): JSX.Element | null {
+  const own = me.value;
+  if (!own) return null;
+  const { key, content, files, state, progress, error, replyTo } = message;
+  return (
+    <article
+      class={`message outgoing ${state}`}
+      tabIndex={-1}
+      aria-label={state === 'failed' ? 'Your message, not sent' : 'Your message, being sent'}
+    >
+      {replyTo && (
+        <p class="reply-line">
+          Replying to <bdi>{replyTo.author.displayName}</bdi>
+        </p>
+      )}
+      <span class="message-avatar">
+        <Avatar id={own.id} name={own.displayName} url={own.avatarUrl} />
+      </span>
+      <div class="message-main">
+        <p class="author-line">
+          <strong>
+            <bdi>{own.displayName}</bdi>
+          </strong>{' '}
+          <span class="hint">{state === 'failed' ? 'Not sent' : state === 'waiting' ? 'Waiting…' : 'Sending…'}</span>
+        </p>
+        {content !== '' && <Markup content={content} serverId={serverId} />}
+        {files.length > 0 && (
+          <ul class="outgoing-files">
+            {files.map((file, index) => (
+              <li key={index}>
+                <bdi>{safeFileName(file.name)}</bdi> <span class="hint">{sizeText(file.size)}</span>
+              </li>
+            ))}
+          </ul>
+        )}
+        {files.length > 0 && state === 'sending' && <progress aria-label="Upload progress" max={1} value={progress} />}
+        {state === 'failed' && (
+          <>
+            <ErrorNotice error={error} />
+            <div class="outgoing-actions">
+              <Button onClick={() => sendAgain(key)}>Send again</Button>
+              {isRefused(error) && <Button onClick={() => moveToComposer(message, serverId)}>Edit</Button>}
+              <Button variant="quiet" onClick={() => discard(key)}>
+                Discard
+              </Button>
+            </div>
+          </>
+        )}
+        {state !== 'failed' && files.length > 0 && (
+          <div class="outgoing-actions">
+            <Button variant="quiet" onClick={() => discard(key)}>
+              Cancel upload
+            </Button>
+          </div>
+        )}
+      </div>
+    </article>
+  );
+}
+
+const stateTexts: Record<PendingCommand['state'], (bot: string) => string> = {
+  created: (bot) => `Waiting for ${bot}…`,
+  deferred: (bot) => `${bot} is thinking…`,
+  expired: (bot) => `${bot} did not respond.`,
+  answered: (bot) => `${bot} answered.`,
+};
+
+/** A slash command whose response is not on the screen yet. */
+export function PendingCommandView({ pending: { id, command, bot, state } }: { pending: PendingCommand }): JSX.Element {
+  return (
+    <div class={`pending-command ${state}`}>
+      {state === 'expired' ? <Icon of={CircleAlert} /> : <span class="dots" aria-hidden="true" />}
+      <p>
+        <strong>/{command}</strong> · <bdi>{stateTexts[state](bot)}</bdi> <span class="hint">Only you can see this.</span>
+      </p>
+      {state === 'expired' && (
+        <Button variant="quiet" onClick={() => dismissCommand(id)}>
+          Dismiss
+        </Button>
+      )}
+    </div>
+  );
+}

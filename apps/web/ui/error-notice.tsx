@@ -1,0 +1,42 @@
+import type { JSX } from 'preact';
+import type { ApiError } from '../api/call.ts';
+import { Button } from './button.tsx';
+import { useRetry } from './use-retry.ts';
+
+/**
+ * Shows an error: the API's message, the missing permissions, and the field errors that no control of the page shows. Shows nothing without an error. `retry`
+ * loads again: by a button, and automatically when the error is temporary.
+ */
+export function ErrorNotice({
+  error,
+  shown = [],
+  retry,
+}: {
+  error: ApiError | null | undefined;
+  shown?: readonly string[];
+  retry?: () => void;
+}): JSX.Element | null {
+  useRetry(error, retry);
+  if (!error) return null;
+  const others = error.errors.filter(({ path }) => !shown.includes(path));
+  const isAllShown = error.code === 'invalid_request' && error.errors.length > 0 && others.length === 0;
+  return (
+    <div class="error-notice" role="alert">
+      <p>
+        {isAllShown ? 'Check the highlighted fields.' : error.message}
+        {error.retryAfter !== null && ` Try again in ${error.retryAfter} s.`}
+      </p>
+      {error.missing.length > 0 && <p>Missing permissions: {error.missing.join(', ')}.</p>}
+      {others.length > 0 && (
+        <ul>
+          {others.map(({ path, message }) => (
+            <li key={path}>
+              <code>{path}</code> {message}
+            </li>
+          ))}
+        </ul>
+      )}
+      {retry && <Button onClick={retry}>Try again</Button>}
+    </div>
+  );
+}

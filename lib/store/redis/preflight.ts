@@ -1,0 +1,181 @@
+import { composeId, type IdSource } from '../../base/ids.ts';
+import { type Horizon, idClockKey, oldestInFlightLua, parseEntryId, takeIdLua } from './horizon.ts';
+import { type Keys, versionKey } from './log/keys.ts';
+import { bindScript, type RedisClient } from './redis.ts';
+
+/** A token bucket: it holds `burst` requests and is refilled evenly with `perSecond`. All processes share the bucket with the same `key`. */
+export interface Bucket {
+  key: string;
+  perSecond: number;
+  burst: number;
+}
+
+/** The decision of the rate limiter (docs/behavior/requests.md#rate-limits). */
+export interface RateDecision {
+  isAllowed: boolean;
+  limit: number;
+  remaining: number;
+  /** Seconds until the bucket is full. */
+  resetAfterSecs: number;
+  /** Seconds until the next request is allowed; 0 when this one was. */
+  retryAfterSecs: number;
+}
+
+/**
+ * What a request needs from Redis before it is handled: the preflight. It takes one round trip: a script call for each partition that is involved. With one
+ * partition that is a single call.
+ */
+export interface PreflightRequest {
+  /** The rate limit; null for none. */
+  bucket: Bucket | null;
+  /** The servers and accounts whose access versions the request needs. */
+  versionsOf: readonly string[];
+  /** Whether the request needs an id from the clock of message ids. */
+  needsId: boolean;
+  /** The channel whose messages the request reads; its horizon is returned. */
+  readsChannel?: string | undefined;
+}
+
+/** The result of the preflight. While Redis is unavailable, `versions` is null and `id` comes from the process' own clock. */
+export interface PreflightResult {
+  decision: RateDecision | null;
+  versions: string[] | null;
+  id: string | null;
+  /** The horizon of `readsChannel`; null without one, and while Redis is unavailable. */
+  horizon: Horizon | null;
+}
+
+/** Runs the preflight. While Redis is unavailable, an in-process rate limiter decides instead. Never rejects. */
+export type Preflight = (request: PreflightRequest) => Promise<PreflightResult>;
+
+// GCRA: a bucket is stored as a single time, at which it would be full. All times are in µs of Redis' clock.
+const lua = `${takeIdLua}${oldestInFlightLua}
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local interval, burst, wantId, floor = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
+local partition, partitions, floorSeq = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+local allowed, remaining, reset, retry, ms, seq, oldest = 1, 0, 0, 0, 0, 0, ''
+if interval > 0 then
+  local full = tonumber(redis.call('GET', KEYS[1]) or '0')
+  if full < now then full = now end
+  local after = full + interval
+  local most = now + interval * burst
+  if after > most then
+    allowed, retry = 0, after - most
+  else
+    full = after
+    redis.call('SET', KEYS[1], string.format('%.0f', full), 'PX', math.ceil((full - now) / 1000))
+  end
+  remaining, reset = math.floor((most - full) / interval), full - now
+end
+if allowed == 1 and wantId == '1' then
+  ms, seq = takeId(KEYS[2], math.floor(now / 1000), floor, floorSeq, partition, partitions)
+  oldest = oldestInFlight(KEYS[3], math.floor(now / 1000))
+end
+local out = { allowed, remaining, reset, retry, string.format('%.0f', ms), seq, oldest }
+for i = 4, #KEYS do out[i + 4] = redis.call('GET', KEYS[i]) or '0' end
+return out
+`;
+
+const microsPerSec = 1_000_000;
+
+/** The in-process limiter, for use while Redis is unavailable. It computes the same with this process' clock, and holds at most 10,000 buckets. */
+function createLocalLimiter(nowMs: () => number): (bucket: Bucket) => RateDecision {
+  const fullMicrosByKey = new Map<string, number>();
+  return ({ key, perSecond, burst }) => {
+    const nowMicros = nowMs() * 1000;
+    const intervalMicros = microsPerSec / perSecond;
+    let fullMicros = Math.max(fullMicrosByKey.get(key) ?? 0, nowMicros);
+    const maxMicros = nowMicros + intervalMicros * burst;
+    const isAllowed = fullMicros + intervalMicros <= maxMicros;
+    if (isAllowed) fullMicros += intervalMicros;
+    fullMicrosByKey.delete(key);
+    if (fullMicrosByKey.size >= 10_000) fullMicrosByKey.delete(fullMicrosByKey.keys().next().value as string);
+    fullMicrosByKey.set(key, fullMicros);
+    return {
+      isAllowed,
+      limit: burst,
+      remaining: Math.floor((maxMicros - fullMicros) / intervalMicros),
+      resetAfterSecs: (fullMicros - nowMicros) / microsPerSec,
+      retryAfterSecs: isAllowed ? 0 : (fullMicros + intervalMicros - maxMicros) / microsPerSec,
+    };
+  };
+}
+
+/** The reply of one script call: whether the request is allowed, its bucket, an id as milliseconds and sequence, the oldest entry in flight, the versions. */
+type Reply = [allowed: number, remaining: number, reset: number, retry: number, ms: string, seq: number, oldest: string, ...string[]];
+
+/** Binds the preflight to `redis`. Ids that Redis gives are passed to `ids`, so that the process' own ids stay above them. */
+export function createPreflight(redis: RedisClient, keys: Keys, ids: IdSource, nowMs: () => number): Preflight {
+  const script = bindScript<Reply>(redis, 'parlancePreflight', lua);
+  const decideLocally = createLocalLimiter(nowMs);
+
+  const callRedis = async ({ bucket, versionsOf, needsId, readsChannel = '' }: PreflightRequest): Promise<PreflightResult> => {
+    const limiterPartition = bucket && keys.partitionOf(bucket.key);
+    const idPartition = needsId || readsChannel ? keys.partitionOf(readsChannel) : null;
+    const versionPartitions = versionsOf.map((id) => keys.partitionOf(id));
+    const partitions = [...new Set([limiterPartition, idPartition, ...versionPartitions])].filter((partition) => partition !== null);
+    const replies = await Promise.all(
+      partitions.map(async (partition) => {
+        const ownBucket = partition === limiterPartition ? bucket : null;
+        const versions = versionsOf.filter((_, index) => versionPartitions[index] === partition).map((id) => versionKey(keys, id));
+        const channelId = partition === idPartition ? readsChannel : '';
+        const reply = await script(
+          [
+            `${keys.partitionPrefix(partition)}rl:${ownBucket?.key ?? ''}`,
+            idClockKey(keys, partition),
+            `${keys.partitionPrefix(partition)}flight:${channelId}`,
+            ...versions,
+          ],
+          [
+            ownBucket ? microsPerSec / ownBucket.perSecond : 0,
+            ownBucket?.burst ?? 0,
+            partition === idPartition ? 1 : 0,
+            ids.lastMs(),
+            partition,
+            keys.partitions,
+            ids.lastSequence(),
+          ],
+        );
+        return [partition, reply] as const;
+      }),
+    );
+    const byPartition = new Map(replies);
+    const limiterReply = limiterPartition === null ? null : (byPartition.get(limiterPartition) as Reply);
+    const decision = bucket &&
+      limiterReply && {
+        isAllowed: limiterReply[0] === 1,
+        limit: bucket.burst,
+        remaining: limiterReply[1],
+        resetAfterSecs: limiterReply[2] / microsPerSec,
+        retryAfterSecs: limiterReply[3] / microsPerSec,
+      };
+    const nextIndexes = new Map(partitions.map((partition) => [partition, 7]));
+    const versions = versionPartitions.map((partition) => {
+      const index = nextIndexes.get(partition) as number;
+      nextIndexes.set(partition, index + 1);
+      return byPartition.get(partition)?.[index] as string;
+    });
+    const idReply = idPartition === null || decision?.isAllowed === false ? null : (byPartition.get(idPartition) as Reply);
+    if (!idReply) return { decision, versions, id: null, horizon: null };
+    const [, , , , ms, seq, oldest] = idReply;
+    ids.markUsed(Number(ms), seq);
+    const id = composeId(Number(ms), 0, seq);
+    return { decision, versions, id, horizon: readsChannel ? { below: id, oldest: parseEntryId(oldest) } : null };
+  };
+
+  return async (request) => {
+    if (redis.status === 'ready')
+      try {
+        return await callRedis(request);
+      } catch {
+        // the connection was lost in between
+      }
+    return {
+      decision: request.bucket && decideLocally(request.bucket),
+      versions: null,
+      id: request.needsId ? ids.next() : null,
+      horizon: null,
+    };
+  };
+}
